@@ -1,9 +1,10 @@
 /*
- * Buckets of rows. An entry in a bucket needs its column, its value and 16 bits of its row; that and one bucket of the
- * result are all that stands beside the result at any time. Reading a bucket back, its rows are in the cache.
+ * Bucket sort of entries by rows. An entry in a bucket takes a column, a value and 16 bits of its row. Beside the
+ * result, memory holds only these and one bucket of the result. While a bucket is read back, its rows stay in the
+ * cache.
  *
- * Every thread looks at all entries of a window and takes those of its own buckets, in the order of the file: so the
- * result is the same for any number of threads.
+ * Every thread scans all entries of a window and takes the entries of its own buckets, in file order. So the result is
+ * the same for any number of threads.
  */
 #include "io/buckets.h"
 

@@ -45,14 +45,14 @@ static size_t untyped_length(const tamis_field *f) {
     return f->length;
 }
 
-/* Whether each field is a title with its type. */
+/* Returns true if every field is a title with a type, as "user_id:token". */
 static bool are_typed(const tamis_field *fields, int count) {
     for (int i = 0; i < count; i++)
         if (untyped_length(&fields[i]) == fields[i].length) return false;
     return count >= 2;
 }
 
-/* Writes a name as in `known`; false if nothing is left of it. */
+/* Normalises a title to the form of the names in `known`; false if nothing is left of it. */
 static bool simplify(const tamis_field *f, char name[NAME_BYTES]) {
     static const char *const endings[] = {"id", "name", "s"};
     const size_t untyped = untyped_length(f);
@@ -80,7 +80,7 @@ static bool is_known(const tamis_field *f, int role) {
     return false;
 }
 
-/* Whether a title is of an end of an edge. */
+/* Returns true if a title names the source or the target of an edge. */
 static bool is_of_graph(const tamis_field *f) {
     static const char *const titles[] = {"source", "src", "from", "fromnode", "head",
                                          "target", "dst", "to",   "tonode",   "tail"};
@@ -91,20 +91,20 @@ static bool is_of_graph(const tamis_field *f) {
     return false;
 }
 
-/* Whether a title is that of the numbers of rows, as pandas and R write them. */
+/* Returns true if a title is that of the index column that pandas and R write. */
 static bool is_of_rows(const tamis_field *f) {
     static const char pandas[] = "Unnamed: ";
     return f->length == 0 || (f->length >= sizeof pandas && memcmp(f->begin, pandas, sizeof pandas - 1) == 0);
 }
 
-/* The first column with a known name, -1 for none. */
+/* Returns the first column with a known name for the role, or -1. */
 static int find_known(const tamis_field *fields, int count, int role) {
     for (int i = 0; i < count; i++)
         if (is_known(&fields[i], role)) return i;
     return -1;
 }
 
-/* Whether the field stands where a number should and is a title: a word, and not one for a missing number. */
+/* Returns true if a field that should be a number is a title: a word other than those for missing numbers. */
 static bool is_title_of_numbers(const tamis_field_form *form, const tamis_field *f) {
     static const char *const missing[] = {"na", "n/a", "nan", "null", "none", "inf", "infinity"};
     double ignored;
@@ -232,7 +232,7 @@ static tamis_status use_titles(const tamis_bounded_text *text, const char *line,
     return TAMIS_OK;
 }
 
-/* Whether the line has no number at all, and all ids in the lines behind it are numbers. */
+/* Returns true if the line has no numbers and the ids of all following lines are numbers: so it is a line of titles. */
 static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line, bool ended,
                              const tamis_field *fields, int count, const tamis_columns *columns) {
     const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM];
@@ -291,20 +291,20 @@ static tamis_status find_columns(const tamis_bounded_text *text, const char *lin
 
 /* ------------------------------------------------------------------------------------------ lines without titles */
 
-/* What the first lines of data have. */
+/* Statistics of the first lines of data. */
 typedef struct list_look {
-    int least, most;   /* fields */
+    int least, most;   /* number of fields */
     bool ids;          /* each field is an integer of 0 or more */
-    int terms;         /* lines in which only "index:value" is behind the first field; */
-    int others;        /* other lines, but for a first one of three integers */
-    bool pairs;        /* both ids of each line are numbers, */
-    bool fractions;    /* and those of some line have fractions */
+    int terms;         /* lines whose fields behind the first are all "index:value" */
+    int others;        /* other lines, except a first line of three integers */
+    bool pairs;        /* both ids of every line are numbers */
+    bool fractions;    /* and the ids of some line have fractions */
     const char *other; /* the first line with another number of fields than the one before; NULL: none */
 } list_look;
 
 static bool is_fraction(double value) { return isfinite(value) && value != floor(value); }
 
-/* Whether all fields but the first are "index:value", as in svmlight's files and lda-c's. */
+/* Returns true if all fields but the first are "index:value", as in svmlight and lda-c files. */
 static bool are_terms(const tamis_field *fields, int count) {
     for (int i = 1; i < count; i++) {
         const char *const f = fields[i].begin;
@@ -345,7 +345,7 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
     return look;
 }
 
-/* Looks for what is no list of pairs, in the lines of which no title says more. */
+/* Refuses untitled lines that do not look like a list of pairs. */
 static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_list_request *request,
                                    tamis_list_form *form) {
     const list_look look = look_at(text, form, request->ended);
@@ -411,7 +411,7 @@ tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_
 
 /* ------------------------------------------------------------------------------------------ all together */
 
-/* Whether fields may be quoted: in a .csv. */
+/* Returns true if fields may be quoted: in .csv files. */
 static bool has_quotes(const char *name) {
     const size_t length = tamis_unpacked_name_length(name);
     return length > 4 && strncasecmp(name + length - 4, ".csv", 4) == 0;
@@ -455,7 +455,7 @@ __attribute__((format(printf, 2, 3))) static void add(description *to, const cha
     if (to->used >= to->bytes) to->used = to->bytes - 1;
 }
 
-/* Whether a title is short and has no character that a terminal would take for more than a letter. */
+/* Returns true if a title can be shown: it is short and printable ASCII, so it has no control sequences. */
 static bool is_shown(const tamis_field *f) {
     enum { SHOWN = 24 };
     bool plain = f->length > 0 && f->length <= SHOWN;

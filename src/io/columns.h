@@ -1,4 +1,4 @@
-/* What a list of users and items, or of edges, is: its separator, titles and columns. */
+/* The columns of a list of ratings or edges: its separator, titles and the columns' roles. */
 #ifndef TAMIS_IO_COLUMNS_H
 #define TAMIS_IO_COLUMNS_H
 
@@ -10,11 +10,11 @@ enum { TAMIS_ROLE_USER = 0, TAMIS_ROLE_ITEM, TAMIS_ROLE_RATING, TAMIS_ROLE_TIME,
 
 typedef struct tamis_columns {
     int at[TAMIS_ROLES]; /* its number, from 0; -1: there is none */
-    int needed;          /* fields of a line up to the last of them: it has as many, */
-    int most;            /* and no more than these; 0: any number */
-    bool named;          /* they are as they were asked for: a line has all of them */
-    bool known;          /* they were asked for, or their titles tell them; */
-    bool graph;          /* and are those of edges: from and to, source and target */
+    int needed;          /* the fewest fields of a line */
+    int most;            /* the most fields of a line; 0: any number */
+    bool named;          /* the caller named the columns: every line must have them */
+    bool known;          /* the caller or titles named them */
+    bool graph;          /* and they name the ends of edges: from and to, source and target */
 } tamis_columns;
 
 typedef struct tamis_list_form {
@@ -22,7 +22,7 @@ typedef struct tamis_list_form {
     tamis_columns columns;
     const char *titles; /* the line of titles, NULL for none */
     const char *first;  /* the first line of data */
-    int titled;         /* how many titles were found; 0: none, or a line that was said to be one of them */
+    int titled;         /* number of titles recognised; 0: none, or the caller said that the line has titles */
     int64_t comments;   /* lines before it */
     bool lists;         /* each line is a user and any number of its items */
 } tamis_list_form;

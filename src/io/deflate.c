@@ -37,7 +37,7 @@ static uint32_t checksum(uint32_t before, const void *data, int64_t bytes) {
     return crc32_gzip_refl(before, data, (uint64_t)bytes);
 }
 
-/* Packs into the room, of which *left is not used; *ended: everything is packed. */
+/* Compresses into `room`, which has *left bytes; sets *left to the bytes still free. *ended: all input is consumed. */
 static bool step(engine *e, bool last, unsigned char *room, uint32_t *left, bool *ended) {
     e->stream.next_out = room;
     e->stream.avail_out = *left;

@@ -38,14 +38,14 @@ static const list_kind titled_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 2, "a user, an item, a rating and optionally a time",
     false};
 
-/* What the first lines tell. */
+/* Properties of the list, found from its first lines. */
 typedef struct list_shape {
     tamis_list_form form;
     char separator;
     int fields;
-    bool numeric;     /* the ids begin as numbers do, and so does a third field */
-    bool names;       /* one of the ids is no integer, or a field is quoted */
-    bool anywhere;    /* the columns are those of `form`; else they are in order */
+    bool numeric;     /* the ids, and a third field, begin like numbers */
+    bool names;       /* an id is not an integer, or a field is quoted */
+    bool anywhere;    /* columns are as `form` says, else in the usual order */
     const char *line; /* the first line of data */
 } list_shape;
 
@@ -54,7 +54,7 @@ static bool is_id(const tamis_field *field) {
     return tamis_parse_id(field->begin, &ignored) == field->begin + field->length;
 }
 
-/* Whether the columns are those of a list without titles, and what is behind them is numbers. */
+/* Returns true if the columns are in the order of a list without titles and the fields behind the ids are numbers. */
 static bool is_in_order(const tamis_columns *columns, const tamis_field_form *form, const tamis_field *fields,
                         int count) {
     double ignored;
@@ -107,7 +107,7 @@ static bool has_fields(const list_shape *shape, int fewest) {
     return shape->fields >= fewest && shape->fields <= MOST_FIELDS;
 }
 
-/* Whether the titles tell users and items. */
+/* Returns true if the titles name users and items. */
 static bool has_users(const list_shape *shape) { return shape->form.columns.known && !shape->form.columns.graph; }
 
 static bool sniff(const tamis_bounded_text *text, const list_kind *kind, list_shape *shape) {
@@ -125,7 +125,7 @@ static bool sniff_edges(const tamis_bounded_text *text) {
            (shape.separator == ' ' || (shape.fields == 2 && !shape.anywhere));
 }
 
-/* Whether a value and a time follow the ids, which is how ratings are listed. */
+/* Returns true if a value and a time follow the ids, as in lists of ratings. */
 static bool has_ratings(const tamis_bounded_text *text) {
     list_shape shape;
     return !tamis_konect_of(text).found && sniff(text, &edge_list, &shape) && shape.fields == MOST_FIELDS &&
@@ -149,7 +149,7 @@ static int find_values(const tamis_reading *reading, const list_kind *kind, cons
     } else if (shape->form.columns.known) {
         values = shape->form.columns.at[TAMIS_ROLE_RATING] + 1;
         times = shape->form.columns.at[TAMIS_ROLE_TIME] + 1;
-        if (times != 3 && (times != 4 || !kind->square)) times = 0; /* only those of edges are told */
+        if (times != 3 && (times != 4 || !kind->square)) times = 0; /* only times of edges are reported */
     } else if (konect->found) {
         if (!konect->weights) values = 0;
     } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&

@@ -196,7 +196,7 @@ end:
 
 /* ------------------------------------------------------------------------------------------- the result */
 
-/* Whether the arrays themselves can be the result. */
+/* Returns true if the arrays can become the result without conversion. */
 static bool is_result(const tamis_read_options *requested, const tamis_entries *entries) {
     const bool values_fit =
         entries->values ? entries->value_type == requested->value_type : requested->values != TAMIS_VALUES_ONES;

@@ -12,7 +12,7 @@ const char *tamis_fields_end(const tamis_bounded_text *text, const char *line) {
     return end;
 }
 
-/* Whether a character beside a field is padding: blanks, unless they are what separates. */
+/* Returns true if a character beside a field is padding: a blank, except the separator. */
 static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
 
 /* ------------------------------------------------------------------------------------------ the separator */
@@ -145,7 +145,7 @@ tamis_status tamis_fields_split(const tamis_bounded_text *text, const tamis_fiel
     return TAMIS_OK;
 }
 
-/* Separators are counted first, which is quick: only in a line with enough of them may there be so many fields. */
+/* Counting separators is a fast first test: fewer than `most` cannot separate more than `most` fields. */
 bool tamis_fields_exceed(const tamis_field_form *form, const char *p, const char *end, int most) {
     const char separator = form->separator, other = separator == ' ' ? '\t' : separator;
     int64_t separators = 0;

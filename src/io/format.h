@@ -1,10 +1,10 @@
-/* What differs between file formats: one row for each, at the end of the format's file. */
+/* The interface of a file format: a table of functions and properties, defined at the end of the format's file. */
 #ifndef TAMIS_IO_FORMAT_H
 #define TAMIS_IO_FORMAT_H
 
 #include "io/reading.h"
 
-/* How a file says what its rows and columns are. */
+/* How the size of the matrix follows from the file. */
 typedef enum tamis_file_shape {
     TAMIS_SHAPE_STATED = 0, /* it states its size */
     TAMIS_SHAPE_COUNTED,    /* its largest index says how large it is */

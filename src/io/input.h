@@ -54,7 +54,8 @@ int64_t tamis_input_bytes(const tamis_input *input);
 /* Returns how much of the file has been read, 0 to 1; 1 if that is not known. */
 double tamis_input_share(const tamis_input *input);
 
-/* Guesses how many entries the whole file has from those of this share of it. told: how many it says; -1: nothing. */
+/* Estimates the entries of the whole file, with a margin, from `needed` entries in the share read so far. told: the
+   number that the file states; -1: none. */
 int64_t tamis_guess_entries(int64_t needed, double share, int64_t told);
 
 #endif

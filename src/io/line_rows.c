@@ -18,9 +18,9 @@ typedef struct appending {
     tamis_line_list *list;
     line_way way;
     tamis_buckets buckets;
-    int64_t offsets;  /* rows: there is room for so many, */
-    int64_t capacity; /* and for so many entries */
-    int64_t row;      /* the first whose offset is not known yet */
+    int64_t offsets;  /* allocated rows */
+    int64_t capacity; /* allocated entries */
+    int64_t row;      /* the first row whose offset is not known yet */
 } appending;
 
 static void free_list(tamis_line_list *list) {
@@ -234,7 +234,7 @@ failed:
     return status;
 }
 
-/* Whether rows come without a detour: a CSR of 32-bit indices, and more lines than are in memory at once. */
+/* Returns true if the CSR is built directly, without COO: it has 32-bit indices, and the file exceeds one window. */
 static bool wants_rows(const tamis_reading *reading, const tamis_line_form *form) {
     const tamis_line_rule *const rule = form->rule;
     const bool any = rule->rows == INT64_MAX;

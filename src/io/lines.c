@@ -391,7 +391,7 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-/* Returns room for these entries, and for those of the windows to come if they are to stay. */
+/* Returns the capacity for these entries; if entries accumulate, it includes an estimate of the remaining windows'. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;
     if (work->now >= 1) return work->reading->input->ended ? needed : needed + needed / 2;

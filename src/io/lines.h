@@ -22,9 +22,9 @@ static inline const char *tamis_parse_id(const char *p, int64_t *id) {
     return tamis_parse_index(p, id);
 }
 
-/* What all lines have together. */
+/* Totals over all lines. */
 typedef struct tamis_line_facts {
-    int64_t comments;              /* lines of them */
+    int64_t comments;              /* comment lines */
     int64_t entries;               /* without mirrored ones */
     int64_t row_most, column_most; /* the largest indices, from 0 */
 } tamis_line_facts;
@@ -58,17 +58,18 @@ typedef struct tamis_line_rule {
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries);
 
-/* Does the same window after window. What `take` is given is gone with the next one but for rows and cols, which are as
-   large as those of all windows so far. share: how much of the file they are, 0 to 1. Any status of `take` ends it. */
+/* Reads window by window. The entries given to `take` are valid until it returns; rows and cols cover all windows so
+   far. share: the part of the file read so far, 0 to 1. An error of `take` ends the reading. */
 typedef tamis_status tamis_window_taker(void *context, const tamis_entries *window, double share);
 tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                                 tamis_window_taker *take, void *context);
 
-/* Parses the one line at *p, which is no blank; *p goes behind it. */
+/* An entry of one line. */
 typedef struct tamis_line_entry {
     int64_t row, column; /* from 0 */
     double value;
 } tamis_line_entry;
+/* Parses the line at *p, which must not be blank, and moves *p behind it. */
 tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,
                              tamis_line_entry *entry);
 

@@ -99,7 +99,7 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
     return TAMIS_OK;
 }
 
-/* Whether the first numbers of the lines are numbers of vertices. */
+/* Returns true if the first NUMBERS numbers are all valid vertices. */
 static bool names_vertices(const char *p, int64_t vertices) {
     enum { NUMBERS = 256 };
     for (int i = 0; i < NUMBERS; i++) {

@@ -53,7 +53,7 @@ const char *tamis_parse_integer_real(const char *p, bool is_signed, double *valu
 }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Whether all of the next eight characters are digits; then *value is their number. */
+/* Returns true if the next eight characters are digits, with their number in *value (SWAR). */
 static inline bool eight_digits(const char *p, uint64_t *value) {
     uint64_t bits;
     memcpy(&bits, p, 8);
@@ -73,7 +73,7 @@ static inline bool eight_digits(const char *p, uint64_t *value) {
 }
 #endif
 
-/* Appends a run of digits, of which the 19 most significant are kept; *dropped counts the others. */
+/* Appends a run of digits. The 19 most significant digits are kept; *dropped counts the others. */
 static inline const char *take_digits(const char *p, decimal *number, int *kept, int64_t *dropped) {
     if (number->digits == 0)
         while (*p == '0') p++;

@@ -44,11 +44,11 @@ TAMIS_PRIVATE_API const char *tamis_parse_real(const char *p, double *value);
    an exponent the value is divided by 10^scale, and the exponent's letter may be missing ("1.5-103"). */
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
 
-/* Whether the number from `p` to `end` in the text, which became `value`, did not change more than decimal fractions
-   must: an integer is the same, and what is finite and not zero stays so. */
+/* Returns true if `value` holds the number in the text from `p` to `end`, apart from rounding of its fraction: its
+   integer digits are exact, and it did not become infinite or zero. */
 bool tamis_number_holds(const char *p, const char *end, double value);
 
-/* Decides at once for numbers that cannot have changed more. */
+/* The same with a fast path: below 2^53 integers are exact. */
 static inline bool tamis_number_kept(const char *p, const char *end, double value) {
     const double magnitude = value < 0 ? -value : value;
     return (magnitude > 0 && magnitude < 9007199254740992.0) || tamis_number_holds(p, end, value);

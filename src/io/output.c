@@ -87,7 +87,7 @@ bool tamis_output_same(const char *a, const char *b) {
     return same;
 }
 
-/* Makes a file without a name, of which nothing stays if the process is killed; false if the file system has none. */
+/* Makes an unnamed file (O_TMPFILE), which vanishes if the process is killed; false if the file system lacks them. */
 static bool open_nameless(tamis_output *output, mode_t mode) {
 #ifdef O_TMPFILE
     output->descriptor = openat(output->target.folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);

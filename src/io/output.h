@@ -26,12 +26,12 @@ typedef struct tamis_output {
     struct tamis_deflate *gzip; /* NULL for plain files */
 } tamis_output;
 
-/* Checks, as far as is known before, that a file of at least so many bytes can be written there: its folder takes files
-   and has room, and what is there is no folder and not read-only. Called before long work, which would else end with
-   this message. */
+/* Checks in advance, as far as possible, that a file of at least `bytes` bytes can be written: the folder is writable
+   and has room, and an existing file is not a folder or read-only. Long work calls it first, so that this error does
+   not come at its end. */
 TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t bytes);
 
-/* Whether two paths lead to one file, through links, which need not be there yet. */
+/* Returns true if two paths resolve to the same file, which need not exist yet. */
 TAMIS_PRIVATE_API bool tamis_output_same(const char *a, const char *b);
 
 /* Opens an output. gzip: pack on the way. */

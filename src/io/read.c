@@ -56,8 +56,8 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
     return TAMIS_OK;
 }
 
-/* Whether the reader can take windows: it reads lines, and the data begin in the first half of this window, so that
- * what comes before them is in it as a whole. */
+/* Returns true if the file can be read in windows: its format has lines, and the data begin in the first half of this
+   window, so that it holds the whole header. */
 static bool can_take_windows(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     const char *const data = tamis_skip_comments(text, text->begin, "%#");

@@ -18,7 +18,7 @@ static int open_old(int folder, const char *name) {
 
 static bool has_none(void) { return errno == ENODATA || errno == ENOTSUP || errno == ENOSYS; }
 
-/* Whether the new file has the old one's ACL, or none as the old one: a folder may give its new files one. */
+/* Copies the old file's ACL, or removes the one that the folder gave to the new file. Returns true if they agree. */
 static bool keep_acl(int from, int to, bool copied) {
     char entries[ACL_BYTES];
     const ssize_t bytes = fgetxattr(from, acl, entries, sizeof entries);

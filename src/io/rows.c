@@ -35,7 +35,7 @@ void tamis_rows_free(tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- a line a row */
 
-/* What there is room for in the list's arrays. */
+/* Capacity of the list's arrays. */
 typedef struct rows_room {
     int64_t rows, entries;
 } rows_room;
@@ -44,7 +44,7 @@ static tamis_status enlarge(int64_t before, int64_t count, size_t size, const ch
     return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
 }
 
-/* Makes room for the rows and pairs of the window, and for those that are likely to come. */
+/* Reserves room for the window's rows and entries, and an estimate for the remaining windows. */
 static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
     const double share = input->ended ? 1 : tamis_input_share(input);
     int64_t rows = list->rows + 1, entries = list->count;
@@ -110,13 +110,13 @@ tamis_sparse tamis_rows_view(const tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- in place */
 
-/* Whether the arrays can become the result's, because they have its types. Values may still be doubles. */
+/* Returns true if the arrays have the result's index types and can become its arrays. Values may still be doubles. */
 static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
     return options->format == TAMIS_CSR && options->index_type == list->index_type &&
            options->offset_type == list->offset_type;
 }
 
-/* Sorts the rows. It needs as much room as the longest rows. */
+/* Sorts each row; the scratch is proportional to the longest rows. */
 static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
     const tamis_sparse view = tamis_rows_view(list);
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
@@ -169,7 +169,7 @@ static tamis_status round_values(const tamis_reading *reading, tamis_rows *list)
     return TAMIS_OK;
 }
 
-/* Makes the arrays those of the result; empties *list, also on failure. */
+/* Moves the arrays into the result; empties *list, also on failure. */
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     if (reading->options.values == TAMIS_VALUES_ONES) TRY_GOTO(failed, fill_ones(reading, list));

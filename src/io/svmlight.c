@@ -63,7 +63,7 @@ static const char *skip_query(const char *p) {
 
 /* ---- recognising */
 
-/* Whether the line at p is of this format; *pairs is how many of them it has. */
+/* Returns true if the line at p is in this format; *pairs is the number of its "index:value" pairs. */
 static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs) {
     const char *q = skip_label(text, p);
     *pairs = 0;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <tamis/tamis.h>
 
-/* What the build found. */
+/* 1 if the build found the library. */
 #ifndef TAMIS_HAVE_ZLIB
 #define TAMIS_HAVE_ZLIB 0
 #endif

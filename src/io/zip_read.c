@@ -68,7 +68,8 @@ static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *o
     return TAMIS_OK;
 }
 
-/* Reads the zip64 extra field, which holds those of bytes, packed and local that do not fit 32 bits, in this order. */
+/* Reads the zip64 extra field: it has the 64-bit values of bytes, packed and local, in this order, but only those that
+   the header marks as too large for 32 bits. */
 static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
     int64_t *const missing[] = {&member->bytes, &member->packed, &member->local};
     while (length >= 4) {

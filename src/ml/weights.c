@@ -1,14 +1,14 @@
 /*
- * See weights.h. Numbers of uses have heavy tails: a thousand plays of a song do not say a thousand times as much as one.
- * Each use r becomes, with its sign,
+ * See weights.h. Numbers of uses have heavy tails: a thousand plays of a song do not say a thousand times as much as
+ * one. Each use r becomes, with its sign,
  *
  *   linear  |r|                log   log2(1 + |r|)             ones  1
  *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)
  *
- * with l the sum of the row's |r|, idf = ln(1 + (n - m + 1/2) / (m + 1/2)) if m of n rows have the column, and the K and
- * B of implicit,
+ * Here l is the sum of the row's |r|, m of n rows have the column, and idf = ln(1 + (n - m + 1/2) / (m + 1/2)). K and B
+ * are implicit's.
  *
- * so a single use stays 1 but for bm25. A zero, which is a known absence, stays 0.
+ * A single use stays 1, except with bm25. A zero, which is a known absence, stays 0.
  */
 #include "ml/weights.h"
 
