@@ -27,13 +27,13 @@ void tamis_cache_refusal(char *why, size_t bytes);
 /* Opens an entry for reading. Returns NULL if it is absent, a link, another user's, or writable by others. */
 FILE *tamis_cache_open(const char *below, const char *name);
 
-/* Whether there is an entry, which need not be one that can be opened. */
+/* Returns true if the entry exists, even if tamis_cache_open would refuse it. */
 bool tamis_cache_has(const char *below, const char *name);
 
-/* False if nothing was removed. */
+/* Removes an entry; false if nothing was removed. */
 bool tamis_cache_remove(const char *below, const char *name);
 
-/* Calls `visit` for each file; one for which it returns true is removed. Returns how many were. */
+/* Calls `visit` for each file and removes those for which it returns true. Returns how many were removed. */
 typedef bool tamis_cache_visit(void *context, const char *name, const struct stat *file);
 int64_t tamis_cache_each(const char *below, tamis_cache_visit *visit, void *context);
 

@@ -56,7 +56,7 @@ static double least_around(const char *root, char *group, bool unified, limit_of
     return least;
 }
 
-/* Whether a list such as "cpuacct,cpu" has this controller. */
+/* Returns true if a list such as "cpuacct,cpu" contains the controller. */
 static bool has(const char *list, const char *controller) {
     const size_t length = strlen(controller);
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)

@@ -65,7 +65,7 @@ enum { TAMIS_F_IS_X, TAMIS_F_LINEAR, TAMIS_F_CURVED };
      : (entry) == TAMIS_S_DIVIDED    ? (s) / (f)                                                                       \
                                      : (s) + (f))
 
-/* Whether s is a factor of p in the gradient, which is then s * f, with the derivatives s * df/dx and f. */
+/* True if p in the gradient is s * f, with the derivatives s * df/dx and f. */
 #define TAMIS_EDGE_S_IS_FACTOR(entry) ((entry) == TAMIS_S_MULTIPLIES || (entry) == TAMIS_S_DIVIDED)
 
 #endif

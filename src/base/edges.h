@@ -1,4 +1,4 @@
-/* What the rows of edge_rows.h say of an edge, for the host. */
+/* Properties of edges on the host, from the table in edge_rows.h. */
 #ifndef TAMIS_BASE_EDGES_H
 #define TAMIS_BASE_EDGES_H
 

@@ -25,11 +25,11 @@
 enum {
     SHARES_MOST = 1024,    /* shares of a region; a call with more is several regions */
     THREADS_MOST = 1023,   /* threads of the pool */
-    STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data use it, too */
-    LOOKS = 600,           /* a thread looks so often at its mailbox, some 0.2 ms, before it sleeps */
-    CALLER_LOOKS = 20000,  /* a caller looks some 10 ms, since shares that others have begun end soon */
-    LOOKS_AT_ONCE = 200,   /* so many looks with a short pause; later ones offer the processor to other threads */
-    PATIENCE = 200         /* when a thread could not be created, so many regions pass until the next attempt */
+    STACK_BYTES = 2 << 20, /* stack of a thread; other libraries' thread-local data are in it, too */
+    LOOKS = 600,           /* polls of its mailbox, about 0.2 ms, before a thread sleeps */
+    CALLER_LOOKS = 20000,  /* polls of a caller, about 10 ms: shares that others have begun end soon */
+    LOOKS_AT_ONCE = 200,   /* polls with a short pause; later ones yield the processor */
+    PATIENCE = 200         /* regions until the next attempt after a thread could not be created */
 };
 static const unsigned CALLER_SLEEPS = 1U << 31;
 
@@ -189,7 +189,7 @@ static bool post(worker *w, region *r, bool *woken) {
     return true;
 }
 
-/* Posts the region to idle threads. Returns a number above those of all of them. */
+/* Posts the region to idle threads. Returns a bound: all of them have smaller numbers. */
 static int call(region *r, bool *woken) {
     const int wanted = r->count - 1;
     int posted = 0, next = 0, limit = 0;

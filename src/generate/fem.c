@@ -116,12 +116,12 @@ static tamis_status plan_fem(tamis_row_plan *plan) {
     return TAMIS_OK;
 }
 
-/* Whether the pair of nodes (first, first + partial) is connected. There are partial_total equal stretches of nodes,
-   and a random node of each is connected. */
+/* Returns true if the pair of nodes (first, first + partial) is connected. Stratified sampling: the nodes are cut into
+   partial_total equal intervals, and one random node of each is connected. */
 static bool is_connected(const tamis_row_plan *plan, int64_t first) {
     const int64_t all = plan->nodes - plan->partial, total = plan->partial_total;
     const int64_t stretch = tamis_scale(first, total, all);
-    /* the stretch is the nodes whose first * total / all, rounded down, is its number */
+    /* interval s has the nodes with floor(first * total / all) = s */
     const int64_t begin = tamis_scale_up(stretch, all, total), end = tamis_scale_up(stretch + 1, all, total);
     const uint64_t bits = tamis_random_at(plan->recipe->seed, tamis_stream(TAMIS_STREAM_NODES, 0), (uint64_t)stretch);
     return first == begin + tamis_scale_bits(bits, end - begin);

@@ -16,14 +16,14 @@ typedef struct tamis_row_plan {
     int64_t groups, group_bound, group_total; /* blocks: rows and columns of blocks, and how many to place */
     int64_t *reaches;                         /* fem: distances between connected nodes, rising from 0 */
     int64_t reach_count, nodes;
-    int64_t partial, partial_total; /* fem: the distance at which only so many pairs are connected; -1: none */
+    int64_t partial, partial_total; /* fem: the distance at which only partial_total pairs are connected; -1: none */
 } tamis_row_plan;
 
-/* A thread's memory. */
+/* A thread's scratch. */
 typedef struct tamis_row_room {
     int64_t *columns;
     tamis_subset_room subsets;
-    int64_t group, chosen_count, *chosen; /* the row of blocks that was made last, and its blocks */
+    int64_t group, chosen_count, *chosen; /* the latest row of blocks, and its blocks */
 } tamis_row_room;
 
 typedef struct tamis_row_kind {

@@ -1,12 +1,12 @@
-/* What algorithms on a group need beside its plans: sums, and rows for plans of one device. For libtamis_ml; named in
-   tamis.map too. */
+/* Collective operations beside plans: sums, and rows for plans of one device. libtamis_ml uses them, so tamis.map lists
+   them too. */
 #ifndef TAMIS_GROUP_COLLECTIVE_H
 #define TAMIS_GROUP_COLLECTIVE_H
 
 #include "group/share.h"
 
-/* Adds up the numbers of all ranks, each in the order of ranks: the same bits on all of them. Up to 63 numbers cost one
-   record; of more, two exchanges of them. */
+/* All-reduce: sums each number over all ranks, in the order of ranks, so the result has the same bits on all. Up to 63
+   numbers take one shared record, more take two exchanges. */
 TAMIS_PRIVATE_API tamis_status tamis_group_sum(tamis_group *group, double *numbers, int64_t count);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Making a plan of a group. The steps 1 to 3 are those of the exchange (exchange/lists.h); then each rank makes its
- * local plans and its buffers, and all share whether they have succeeded, and what that costs.
+ * Creates a plan of a group. Steps 1 to 3 make the exchange (exchange/lists.h). Then each rank makes its local plans
+ * and its buffers, and all ranks share success and cost.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
                             &plan->pieces[TAMIS_PIECE_FIRST]);
 }
 
-/* What this rank computes for others reads the caller's B, and the values that come. */
+/* Makes the piece that this rank computes for others; it reads the caller's B and the values received. */
 static tamis_status make_given(tamis_group_plan *plan, tamis_options o) {
     tamis_cover *const c = &plan->cover;
     tamis_piece *const piece = &plan->pieces[TAMIS_PIECE_GIVEN];
@@ -95,7 +95,7 @@ static tamis_status set_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    const bool once = o->operation == TAMIS_OP_FUSED && o->d_is_b; /* rows of D are those of B */
+    const bool once = o->operation == TAMIS_OP_FUSED && o->d_is_b; /* D is B: rows are fetched once */
     if (o->transpose)
         tamis_row_exchange_set_widths(e, o->inner, o->width + (tamis_is_softmax(o) ? 2 : 0));
     else
@@ -129,11 +129,11 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
 
 /* ------------------------------------------------------------------------------------------ the report */
 
-/* What ranks tell each other in the end. */
+/* Record that ranks exchange at the end. */
 typedef struct ending {
-    int64_t ghosts, sums; /* rows that it receives: of B, and partial ones of a joint cover */
+    int64_t ghosts, sums; /* rows received: ghost rows of B, and partial rows of a joint cover */
     tamis_group_price price;
-    bool known; /* the price is */
+    bool known; /* the price is known */
 } ending;
 
 static ending ending_of(const tamis_group_plan *plan) {

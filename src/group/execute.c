@@ -1,13 +1,14 @@
 /*
- * An execution of a group's plan. It describes which operands the ranks exchange and what each local plan gets; the
- * steps are those of tamis_call_run (exchange/call.c).
+ * An execution of a group's plan. It describes which operands the ranks exchange and what each local plan gets;
+ * tamis_call_run (exchange/call.c) does the steps.
  *
- * B and D go with the columns of S: their ghost rows are fetched. Where the plan overlaps, the first piece computes the
- * entries with own columns in the caller's memory while the rows are on their way, and the second adds the rest; or the
- * first computes an interior of rows that need no others, and the second and third the rows around it.
+ * B and D are distributed like the columns of S: their ghost rows are fetched. A plan may overlap computation and
+ * communication. Then the first piece computes the entries with own columns from the caller's memory while ghost rows
+ * arrive, and the second adds the rest. Or the first computes an interior of rows that need no ghost rows, and the
+ * second and third compute the rows around it.
  *
- * With a joint cover others compute what they can of this rank's rows, and it computes for others, from B alone, or
- * from A's rows too, which come before.
+ * With a joint cover, ranks compute parts of each other's rows: from B alone, or from rows of A too, which are sent
+ * first.
  *
  * With the transpose a rank has columns of S^T: the rows of S that it has. B and D go with the rows of S; A and the
  * output with its columns. So the ranks fetch ghost rows of A, each computes what its columns of S^T add to any row of
@@ -215,7 +216,7 @@ static tamis_status check(void *context) {
     const tamis_group_plan *const plan = r->plan;
     const bool fused = r->operation == TAMIS_OP_FUSED;
     if (plan->options.d_is_b && fused && !plan->exchange.in_place) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
-    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* of which each piece writes its own */
+    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* each piece writes its own entries */
         TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch, true));
         TRY(tamis_operand_check_packed(&r->operands.out));
     }

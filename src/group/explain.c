@@ -1,4 +1,4 @@
-/* What a group's plan says of itself, as fields and as text. */
+/* Describes a group's plan, as fields and as text. */
 #include "base/text_buffer.h"
 #include "group/plan.h"
 

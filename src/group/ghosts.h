@@ -16,11 +16,11 @@ typedef struct tamis_ghosts {
 /* Finds the columns of a valid CSR on the host that are not in begin .. end - 1. */
 tamis_status tamis_ghosts_find(const tamis_sparse *S, int64_t begin, int64_t end, tamis_ghosts *ghosts);
 
-/* Takes all columns of so many that are not in begin .. end - 1. */
+/* Makes all of `cols` columns ghosts, except begin .. end - 1. */
 tamis_status tamis_ghosts_all(int64_t cols, int64_t begin, int64_t end, tamis_ghosts *ghosts);
 void tamis_ghosts_release(tamis_ghosts *ghosts);
 
-/* Returns the number of one of them. */
+/* Returns a ghost column's index in the list. */
 int64_t tamis_ghosts_number(const tamis_ghosts *ghosts, int64_t column);
 
 #endif

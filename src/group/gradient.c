@@ -1,8 +1,8 @@
 /*
- * Gradients on a group. S's rows are distributed, so those of A and of S's values are each rank's own; of B and D,
- * whose rows belong to columns of S, each rank has parts of sums, which go back to the owners of the rows. With the
- * transpose A and B change places: ranks fetch rows of A and of the output's gradient, and parts of the sums of dA go
- * back. The steps of a call are those of tamis_call_run (exchange/call.c).
+ * Gradients on a group. S is distributed by rows, so each rank computes the gradients of its own rows of A and of its
+ * values of S. The rows of B and D belong to columns of S, so each rank computes partial sums of their gradients, which
+ * go back to the owners of the rows. With the transpose A and B change places: ranks fetch rows of A and of the
+ * output's gradient, and partial sums of dA go back. tamis_call_run (exchange/call.c) does the steps of a call.
  */
 #include "core/gradient.h"
 #include "core/gradient_back.h"

@@ -70,7 +70,7 @@ static tamis_status make(tamis_device *device, const tamis_transport *transport,
     return TAMIS_OK;
 }
 
-/* What ranks tell each other of themselves. */
+/* Record with which ranks introduce themselves. */
 typedef struct identity {
     int rank, ranks;
     int32_t devices;  /* the transport moves device memory */

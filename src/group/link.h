@@ -4,7 +4,7 @@
 
 #include "group/rank.h"
 
-/* Seconds to receive so many bytes in so many steps, each of which waits for the one before; 0: not known. */
+/* Returns the seconds to receive `bytes` bytes in `steps` steps, one after another; 0: not known. */
 double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps);
 
 #endif

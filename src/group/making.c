@@ -10,7 +10,7 @@
 
 enum { EQUAL_FACTS = 15, EDGE_FACTS = 3 };
 
-/* What ranks tell each other of their arguments: numbers that must be equal, then numbers of their own. */
+/* Record of a rank's arguments: numbers that must be equal on all ranks, then numbers of its own. */
 typedef struct facts {
     int64_t equal[EQUAL_FACTS];
     double edge[EDGE_FACTS];
@@ -45,7 +45,7 @@ static void share_threads(tamis_group_making *m) {
     o->threads = o->threads > sharing ? o->threads / sharing : 1;
 }
 
-/* What the ranks exchange of a row of B, its sums and the pairs of a softmax have bytes that fit 64 bits. */
+/* Checks that the bytes of an exchanged row (B, sums and the pairs of a softmax) fit 64 bits. */
 static tamis_status check_row(const tamis_options *o) {
     int64_t elements;
     if (__builtin_add_overflow(o->inner, o->width, &elements) || __builtin_add_overflow(elements, 2, &elements) ||

@@ -34,7 +34,8 @@ static bool find(void *library, const char *name, void *function) {
     return symbol != NULL;
 }
 
-/* What it writes into options of 8 bytes each tells how wide they are. */
+/* Detects METIS's integer width: METIS_SetDefaultOptions fills the last of 8-byte options only if integers have 64
+   bits. */
 static tamis_index_type width_of(const metis *m) {
     int64_t options[OPTIONS];
     memset(options, 0x55, sizeof options);

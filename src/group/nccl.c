@@ -105,7 +105,7 @@ static tamis_status device_begin(void *context, tamis_device *device, void *stre
     return status;
 }
 
-/* What was sent is free in the order of the stream: here the hosts only meet. */
+/* Stream order already protects the sent buffers, so the hosts only synchronise here. */
 static tamis_status device_end(void *context) {
     nccl *const n = context;
     const tamis_status status = meet(n, TAMIS_OK);

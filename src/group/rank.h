@@ -18,7 +18,7 @@ struct tamis_group {
     tamis_message reason;
 };
 
-/* Whether the rank's device computes on memory of its own. */
+/* Returns true if the rank's device has memory of its own. */
 static inline bool tamis_group_on_device(const tamis_group *group) {
     return group->device->backend->location == TAMIS_DEVICE;
 }

@@ -1,4 +1,4 @@
-/* What every call on a group rests on: the calls of its transport, whose errors break the group. */
+/* Calls of a group's transport; their errors break the group. */
 #include "group/share.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What a distribution of a whole matrix over so many ranks costs. */
+/* Estimates the communication of distributing a whole matrix over a number of ranks. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "group/shard.h"

@@ -27,23 +27,23 @@ struct barrier;
 typedef struct member {
     struct barrier *barrier;
     int rank;
-    bool counted;   /* in `copying`, for an exchange of device memory */
-    int64_t rounds; /* this rank has entered so many */
+    bool counted;   /* counted in `copying`, during an exchange of device memory */
+    int64_t rounds; /* rounds that this rank has entered */
     const tamis_transfer *transfer;
-    tamis_device *device; /* of the exchange of device memory under way, with its stream; the events last */
+    tamis_device *device; /* of the current exchange of device memory, with its stream; events are reused */
     void *stream, *ready, *copied;
 } member;
 
 typedef struct barrier {
-    pthread_mutex_t lock; /* for all that follows */
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t arrival;
-    int ranks, open, arrived; /* open: members that have not closed; arrived: in the round under way */
-    int copying;              /* members that read the others' memory */
-    int64_t rounds;           /* so many are over */
+    int ranks, open, arrived; /* open: members that have not closed; arrived: members in the current round */
+    int copying;              /* members that are reading others' memory */
+    int64_t rounds;           /* completed rounds */
     double time_limit;
     bool failed;
     char reason[TEXT];
-    size_t bytes; /* of the records of the round under way */
+    size_t bytes; /* size of a record in the current round */
     char *records[2];
     member members[];
 } barrier;

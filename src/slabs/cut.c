@@ -1,6 +1,6 @@
 /*
- * Cutting S into slabs that fit the device's memory. First what is simplest and moves least: B and D stay there, and
- * each slab is one piece. Where they take too much room, or a row does, B comes in tiles.
+ * Cuts S into slabs that fit the device's memory. The first attempt is the simplest and moves the fewest bytes: B and D
+ * stay on the device, and each slab is one piece. If they or a row are too large, B is moved in tiles.
  */
 #include "slabs/cut.h"
 
@@ -8,18 +8,16 @@
 #include "slabs/lists.h"
 #include "slabs/tiles.h"
 
-/* An execution has so many slabs or more if they are large enough to be worth it: what is not overlapped, the first
-   transfer and the last, is then a small part of it. */
+/* The fewest slabs of an execution, if slabs have at least SLAB_LEAST bytes: then the first and the last transfer,
+   which nothing overlaps, are a small part of it. */
 enum { SLABS_WANTED = 16, SLAB_LEAST = 4 << 20 };
 
-/* What every slab's buffers hold: they are as large as the largest number of rows and that of nonzeros, which may be
-   two slabs'. */
+/* Capacity of a slab's buffers: the largest numbers of rows and of nonzeros, perhaps of different slabs. */
 typedef struct limits {
     int64_t rows, nnz;
 } limits;
 
-/* Finds rows and nonzeros for so many bytes, in proportion to those of S; a row with the most nonzeros must fit. False:
-   it does not. */
+/* Divides `most` bytes into rows and nonzeros in S's proportion. Returns false if the longest row does not fit. */
 static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
     const tamis_sparse *const S = &plan->S;
     const int64_t offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
@@ -52,7 +50,7 @@ static int64_t end_of_run(const tamis_slab_plan *plan, int64_t first, const limi
     return fits;
 }
 
-/* Bytes of B and D where they stay; -1: too many. */
+/* Returns the bytes of all of B and D; -1 on overflow. */
 static int64_t bytes_of_b(const tamis_slab_plan *plan) {
     int64_t bytes;
     return __builtin_mul_overflow(plan->S.cols, plan->bytes.b_row, &bytes) ? -1 : bytes;

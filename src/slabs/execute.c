@@ -5,15 +5,16 @@
  *   stream 0  upload p, compute p, download p                          upload p + 2, ...
  *   stream 1      upload p + 1,         compute p + 1, download p + 1
  *
- * The host waits only for the upload of piece p - 2, whose pinned buffers it fills anew, and for the download of the
- * output that is in the way. Computations come one after another, by events: those of one slab add up.
+ * The host waits only for the upload of piece p - 2, whose pinned buffers it refills, and for the download of the
+ * output that occupies a buffer it needs. Events serialise computations, since the pieces of a slab accumulate into one
+ * output.
  */
 #include "base/clock.h"
 #include "base/status.h"
 #include "slabs/staging.h"
 #include "sparse/check.h"
 
-/* An output that the device has, or is about to have, in a set's pinned buffer. */
+/* An output on its way to a set's pinned buffer. */
 typedef struct tamis_slab_due {
     bool is;
     int64_t piece;

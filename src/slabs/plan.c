@@ -9,7 +9,7 @@
 #include "slabs/cut.h"
 #include "sparse/check.h"
 
-/* Where B stays it is copied in parts of at most so many bytes. */
+/* A B that stays on the device is copied in parts of at most PART_BYTES. */
 enum { PART_BYTES = 16 << 20 };
 
 /* ------------------------------------------------------------------------------------------ checks */

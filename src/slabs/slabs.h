@@ -13,7 +13,7 @@ typedef struct tamis_slab {
     int64_t first_piece, pieces;
 } tamis_slab;
 
-/* What one call computes: a slab's nonzeros with columns of one tile. Where B stays, a slab is one piece. */
+/* The work of one call: a slab's nonzeros with columns in one tile. If B stays on the device, a slab is one piece. */
 typedef struct tamis_slab_piece {
     int64_t slab, nnz;
     int64_t first_entry; /* in columns and entries of tamis_slab_tiles */
@@ -29,7 +29,7 @@ typedef struct tamis_slab_tiles {
     int64_t *entries; /* entry t of a piece is entry entries[t] of its slab; NULL: each slab is one piece */
 } tamis_slab_tiles;
 
-/* Bytes of what moves. */
+/* Bytes per element of what is moved. */
 typedef struct tamis_slab_bytes {
     int64_t row;         /* of a row of A and of the output in a slab */
     int64_t piece_row;   /* of a row in a piece: its offset, and what calls need beside */
@@ -42,7 +42,7 @@ typedef struct tamis_slab_bytes {
     int64_t whole_entry; /* `entry` where B stays: columns are as wide as S's */
 } tamis_slab_bytes;
 
-/* What a set holds. A and the output belong to a slab (samples to a piece), the rest to a piece. */
+/* Buffers of a set. A and the output belong to a slab (samples to a piece), the others to a piece. */
 enum {
     TAMIS_SLAB_A,
     TAMIS_SLAB_OUT,
@@ -88,7 +88,7 @@ struct tamis_slab_plan {
     tamis_slab_piece *pieces;
     int64_t slab_room, piece_room;
     tamis_slab_tiles tiles;
-    int64_t memory_needed; /* what did not fit needs so much; 0: all has fitted so far */
+    int64_t memory_needed; /* device memory needed, after something did not fit; 0: all has fitted so far */
     void *whole[2];        /* B and D, where they stay */
     tamis_slab_set sets[TAMIS_SLAB_SETS];
     tamis_slab_report report;

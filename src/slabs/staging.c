@@ -134,7 +134,7 @@ typedef struct outputs {
     bool out;
 } outputs;
 
-/* Converts an element of a 16-bit output, of which the device has sums. */
+/* Converts an element between a 16-bit output and the device's fp32 sums. */
 static void convert(tamis_type type, void *narrow, void *wide, bool out) {
     uint16_t bits;
     float value;

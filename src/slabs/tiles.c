@@ -1,7 +1,7 @@
 /*
- * Slabs whose rows of B come in tiles. A tile is a range of columns, and has those that the slab's nonzeros need: a
- * mesh's slab needs few, a random graph's almost all. First where slabs and tiles end, and which rows of B each tile
- * has; then the pieces' patterns.
+ * Slabs whose rows of B come in tiles. A tile is a range of columns, restricted to the columns that the slab's nonzeros
+ * need: few for a mesh, almost all for a random graph. The first step finds the ends of slabs and tiles and each tile's
+ * rows of B; the second makes the pieces' patterns.
  */
 #include "slabs/tiles.h"
 
@@ -24,7 +24,7 @@ static int64_t column_of(const tamis_sparse *S, int64_t entry) {
     return tamis_index_load(S->columns, S->index_type, S->offset_base + entry);
 }
 
-/* Bytes of a piece's rows: their offsets, one more than rows, and what its call needs. */
+/* Returns the bytes of a piece's rows: rows + 1 offsets, and the scratch of the call. */
 static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
     int64_t bytes;
     return __builtin_mul_overflow(rows + 1, c->plan->bytes.piece_row, &bytes) ? INT64_MAX : bytes;
@@ -32,10 +32,11 @@ static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
 
 /* ------------------------------------------------------------------------------------------ slabs */
 
-/* A piece has 1/8 of 15/16 of the memory, that of softmax three times as much; its rows have half of it. */
+/* A piece gets 1/8 of 15/16 of the memory, for softmax three times as much; its rows get half of that. */
 enum { TIMES_SOFTMAX = 3, TIMES_PIECE = 9, TIMES_ROWS = 18 };
 
-/* Reports what takes so many bytes of a share; the memory must be so many times as large. */
+/* Reports that a row or column `number` (named by `what`) takes `bytes` bytes, which its share of the memory does not
+   hold. The memory must be at least `times` times as large as `bytes`. */
 static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, int times) {
     int64_t needed;
     const bool of_softmax = times == TIMES_SOFTMAX;
@@ -48,7 +49,8 @@ static tamis_status too_small(const cutting *c, const char *what, int64_t number
                       (long long)bytes, of_softmax ? " with its rows of B and D, which softmax needs at once" : "");
 }
 
-/* Counts the bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */
+/* Returns the bytes of a piece with these numbers of rows, nonzeros and rows of B; INT64_MAX if they exceed 32-bit
+   indices. */
 static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     const tamis_slab_bytes *const b = &c->plan->bytes;
     int64_t entries, of_b, bytes;
@@ -59,13 +61,13 @@ static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t 
     return bytes;
 }
 
-/* Whether a piece fits: the bytes, or once the sizes of buffers are decided, each of them. */
+/* Returns true if a piece fits: by its bytes, or by each buffer once their sizes are decided. */
 static bool fits(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     if (c->rows == 0) return piece_bytes(c, rows, nnz, b_rows) <= c->piece_most;
     return rows <= c->rows && nnz <= c->nnz && b_rows <= c->b_rows;
 }
 
-/* Counts the columns of a row; the number of those that are new to the slab. */
+/* Adds (step 1) or removes (-1) a row's nonzeros in the counts. Returns the number of columns that become used. */
 static int64_t count_row(cutting *c, int64_t row, int step) {
     const tamis_sparse *const S = &c->plan->S;
     const int64_t end = tamis_slab_entry(S, row + 1);

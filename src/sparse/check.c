@@ -118,8 +118,8 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
     return TAMIS_OK;
 }
 
-/* Checks all fields, and that the address space can hold so many of them, batch_stride after each other. This is the
-   one check of products of sizes: later ones of the same numbers do not overflow. */
+/* Checks all fields, and that the address space can hold `batch` matrices at distances of batch_stride. This is the
+   only check of products of sizes: later products of the same numbers do not overflow. */
 static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location, int64_t batch) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},

@@ -28,7 +28,7 @@ static void take(stage *at, tamis_owned_sparse *made) {
     at->view = made->view;
 }
 
-/* What was made becomes the view if it was made without an error. */
+/* Makes `made` the view, or frees it after an error. */
 static tamis_status take_or_free(stage *at, tamis_owned_sparse *made, tamis_status status) {
     if (status == TAMIS_OK)
         take(at, made);

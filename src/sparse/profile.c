@@ -123,7 +123,7 @@ void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profi
 void tamis_profile_add_empty(tamis_profile *profile, int64_t rows) {
     if (rows == 0) return;
     const double kept = (double)profile->rows, all = kept + (double)rows, mean = profile->mean * kept / all;
-    /* the mean of squares about zero, of which the squared mean is taken away again */
+    /* E[x^2], from which the variance is E[x^2] - mean^2 */
     const double squares = profile->mean * profile->mean * (1 + profile->variation * profile->variation) * kept / all;
     if (profile->nnz > 0) profile->variation = sqrt(squares - mean * mean) / mean;
     profile->rows += rows;

@@ -1,7 +1,7 @@
 /*
  * The part of a row profile that reads the columns. It compares each column with its predecessor over a whole block of
  * rows, as if the block were one row, without a branch per nonzero; then it subtracts the pairs that straddle two rows.
- * Of sorted rows it needs only the first and last column.
+ * For sorted rows it needs only the first and last column.
  */
 #include "base/threads.h"
 #include "sparse/index.h"

@@ -13,7 +13,7 @@
 
 enum {
     INSERTION = 24,    /* pairs sorted by insertion */
-    RADIX_FROM = 1024, /* with so many pairs, radix passes are faster */
+    RADIX_FROM = 1024, /* the fewest pairs for which radix passes are faster */
     RADIX_BITS = 8,
     SHARE = 1 << 15 /* nonzeros that justify a thread */
 };

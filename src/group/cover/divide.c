@@ -54,12 +54,12 @@ static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
 
 /* ------------------------------------------------------------------------------------------ the bound */
 
-/* What each rank may still give to a row; `seen` says for which row. */
+/* Residual capacities of a greedy flow. left: of a rank for row seen[rank]; ghosts: of each ghost row. */
 typedef struct rooms {
     int64_t *left, *seen, *ghosts;
 } rooms;
 
-/* Any flow is at most the cheapest cover: this one takes what the first edges have room for. */
+/* Returns the value of a greedy flow. By weak duality any flow is at most the cheapest cover. */
 static double flow_of(const tamis_shard_description *is, const tamis_division *d, const tamis_cover_price *price,
                       const rooms *room) {
     double sum = 0;
@@ -97,12 +97,12 @@ done:
 
 /* ------------------------------------------------------------------------------------------ covers */
 
-/* The entries with ghost columns, column by column; the rows of one pair of ranks have numbers of their own. */
+/* The entries with ghost columns in CSC, and the numbering of rows within one pair of ranks. */
 typedef struct columns {
-    int64_t *starts, *own_starts; /* of each ghost row, ghost_rows + 2; from 0, for one pair */
+    int64_t *starts, *own_starts; /* offsets by ghost row, ghost_rows + 2; and offsets of one pair, from 0 */
     int32_t *rows;                /* of each entry */
-    int32_t *numbers;             /* of the rows in the pair; valid where */
-    int32_t *pair;                /* is the pair's owner + 1 */
+    int32_t *numbers;             /* by row: its number in the pair; valid if */
+    int32_t *pair;                /* by row: equals the pair's owner + 1 */
 } columns;
 
 static tamis_status allocate_columns(const tamis_shard_description *is, columns *c) {
@@ -126,7 +126,7 @@ static void sort_by_column(const tamis_shard_description *is, columns *c) {
 
 static int64_t greatest_divisor(int64_t x, int64_t y) { return y == 0 ? x : greatest_divisor(y, x % y); }
 
-/* The prices in their lowest terms, or nearly where these are large. */
+/* Sets the ratio of prices in lowest terms, or approximately if these do not fit 32 bits. */
 static void set_prices(const tamis_cover_price *price, tamis_bipartite *graph) {
     const int64_t divisor = greatest_divisor(price->fetched, price->sum);
     int64_t left = price->fetched / divisor, right = price->sum / divisor;
@@ -135,7 +135,7 @@ static void set_prices(const tamis_cover_price *price, tamis_bipartite *graph) {
     graph->right_price = right > 0 ? (int32_t)right : 1;
 }
 
-/* Covers the entries whose columns one rank owns. Where there are too many to number, their rows of B are fetched. */
+/* Covers the entries whose columns one rank owns. If they are too many for 32 bits, their rows of B are fetched. */
 static tamis_status cover_pair(const tamis_shard_description *is, const tamis_cover_price *price, columns *c, int rank,
                                tamis_division *d) {
     const int64_t first = is->receive_starts[rank], last = is->receive_starts[rank + 1];

@@ -11,14 +11,15 @@
 #include "group/share.h"
 #include "sparse/index.h"
 
-/* What is sent to a rank: a count of nonzeros for each partial row, then their columns, from its first own row of B. */
+/* State of the exchange. Message to a rank: the number of nonzeros in each partial row, then their columns, counted
+   from the receiver's first own row of B. */
 typedef struct trade {
     tamis_cover *cover;
     const tamis_division *division;
     tamis_row_exchange *exchange;
     tamis_group_making *m;
     int64_t *out, *in;
-    void *offsets, *columns; /* of the kept nonzeros: a CSR like S */
+    void *offsets, *columns; /* CSR of the kept nonzeros, with S's types */
     int64_t kept;
 } trade;
 
@@ -169,7 +170,7 @@ static tamis_status exchange_entries(const trade *t) {
     return tamis_group_exchange(x->group, &transfer);
 }
 
-/* Makes the pattern of what this rank computes for others: the rows of rank 0, then those of rank 1, ... */
+/* Makes the pattern of the partial rows that this rank computes for others, in the order of ranks. */
 static tamis_status make_pattern(trade *t) {
     tamis_shard *const s = t->cover->rows.shard;
     const int64_t rows = s->is.ghost_rows, nnz = tamis_row_lists(&t->cover->values)->ghost_rows;

@@ -38,8 +38,8 @@ tamis_status tamis_cover_count(tamis_division *division, const tamis_row_exchang
 tamis_status tamis_cover_trade(tamis_cover *cover, const tamis_division *division, tamis_row_exchange *exchange,
                                tamis_group_making *m);
 
-/* Make the buffers, with room for sums of so many own rows in front of the partial rows; those of S's values. `local`
-   is S as the exchange has it. */
+/* tamis_cover_make_buffers makes the buffers of rows; own_sums: own rows with sums, in front of the partial rows.
+   tamis_cover_make_values makes the buffers of S's values; local: S as the exchange has it. */
 tamis_status tamis_cover_make_buffers(tamis_cover *cover, const tamis_options *o, int64_t own_sums);
 tamis_status tamis_cover_make_values(tamis_cover *cover, const tamis_sparse *local);
 void tamis_cover_destroy(tamis_cover *cover);

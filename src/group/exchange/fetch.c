@@ -37,9 +37,9 @@ void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_m
 
 /* ------------------------------------------------------------------------------------------ agreeing */
 
-/* What a rank tells the others of a fetch, and of a call. */
+/* Records that a rank shares: of one fetch, and of a call. */
 typedef struct wish {
-    int64_t members[TAMIS_EXCHANGED]; /* a rank without rows leaves it to the others */
+    int64_t members[TAMIS_EXCHANGED]; /* a rank without rows follows the others */
     int32_t changed;                  /* its matrices may have changed */
     int32_t needs;
 } wish;
