@@ -12,8 +12,8 @@
  *
  * On a GPU each cache is cut into parts that occupy the whole device, and a second launch adds their sums in order: the
  * same inputs give the same bits each time. On the CPU the threads share the caches, or the parts of long ones. This is
- * "flash decoding" by the softmax of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; the
- * pages are those of Kwon et al., "Efficient memory management for large language model serving with PagedAttention",
+ * "flash decoding" with the online softmax of Milakov and Gimelshein, "Online normalizer calculation for softmax",
+ * 2018. Paging follows Kwon et al., "Efficient memory management for large language model serving with PagedAttention",
  * SOSP 2023.
  */
 #ifndef TAMIS_CACHED_ATTENTION_H

@@ -72,9 +72,9 @@ typedef struct tamis_floor {
     uint64_t reserved[6];
 } tamis_floor;
 
-/* Finds the floor of a call on a valid host S. Only those options matter that change what is computed, and d_is_b.
-   adds: beta is not 0, so the old output is read. all_threads: use the ceilings of all threads together (for a GPU
-   always), else those of one thread. ceilings: NULL to find flops and bytes only. */
+/* Finds the floor of a call on a valid host S. It depends only on the options that change what is computed, and on
+   d_is_b. adds: beta is not 0, so the old output is read. all_threads: use the ceilings of all threads together (always
+   for a GPU), else of one thread. ceilings: NULL to find flops and bytes only. */
 TAMIS_API tamis_status tamis_floor_find(const tamis_sparse *S, const tamis_options *options, bool adds,
                                         const tamis_ceilings *ceilings, bool all_threads, tamis_floor *floor);
 

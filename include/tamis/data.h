@@ -80,24 +80,25 @@ typedef struct tamis_ratings_options {
     { .missing_value = 1 }
 #endif
 
-/* Reads lines of users, items, ratings and times, and more columns that are left out. Ids are any text without the
-   separator: a tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be
-   quoted in a .csv. Comments begin with # or % before the first line of data; later such a line is one if it has no
-   second field or the mark stands alone between blanks. Columns are those of options.columns; else those with titles
-   such as userId, movie_id, rating and timestamp (RecBole's "user_id:token", too); else user, item, rating and time in
-   that order. Titles that do not tell, and five or more fields without titles, are errors, unless the lines are lists
-   of different lengths, "user item item ...", of integers: their entries have the value missing_value. Where commas do
-   not separate, they may be decimal. A repeated pair keeps its last rating, by times if each line has one (a number or
-   a date YYYY-MM-DD[ HH:MM[:SS]]), or their sum. *ratings is CSR, users x items, fp32 (or value_type), sorted. *users
-   and *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL):
-   the number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
+/* Reads lines of users, items, ratings and times; other columns are ignored. Ids are any text without the separator: a
+   tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be quoted in a .csv.
+   Comments begin with # or % before the first line of data; a later such line is a comment if it has no second field or
+   blanks surround the mark. options.columns names the columns. Otherwise titles do, such as userId, movie_id, rating
+   and timestamp (RecBole's "user_id:token", too); without titles the order is user, item, rating, time. Titles that do
+   not identify the columns, and five or more fields without titles, are errors, unless the lines are lists of integers
+   of different lengths, "user item item ...": their entries have the value missing_value. Decimal commas are accepted
+   unless commas separate. A repeated pair keeps its last rating, by times if each line has one (a number or a date
+   YYYY-MM-DD[ HH:MM[:SS]]), or the sum of its ratings. *ratings is CSR, users x items, fp32 (or value_type), sorted.
+   *users and *items are new dictionaries, or the options' dictionaries, which are unchanged after an error. The caller
+   must free *ratings and new dictionaries. skipped (may be NULL): the number of lines that known_only left out.
+   TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
 
 /* ---------------------------------------------------------------------------------------------- splits */
 
-/* What to hold out. */
+/* How to choose the entries to hold out. */
 typedef enum tamis_split_kind {
     TAMIS_SPLIT_ENTRIES = 0,   /* a share of each row's entries; every row keeps at least one entry */
     TAMIS_SPLIT_LEAVE_ONE = 1, /* one entry of each row that has two or more */

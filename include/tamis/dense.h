@@ -57,7 +57,7 @@ TAMIS_API tamis_status tamis_dense_fill(tamis_device *device, void *stream, cons
 TAMIS_API tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X,
                                          double beta, const tamis_dense *Y);
 
-/* What tamis_dense_map computes from the elements x, y and z at one place. c and d are parameters. */
+/* Elementwise functions of tamis_dense_map: x, y and z are the elements at one place, c and d parameters. */
 typedef enum tamis_map {
     TAMIS_MAP_MULTIPLY_ADD = 0, /* z = c x y + d */
     TAMIS_MAP_EXP_DIGAMMA = 1,  /* z = exp(psi(c x y + d)), psi the digamma function; 0 at 0, NaN below 0 */

@@ -2,9 +2,9 @@
  * Gradients of the three operations, and an edge by itself.
  *
  * For a loss f, dX is the gradient of a matrix X: dX_ij is the derivative of f with respect to X_ij. A backward call
- * takes the gradient of an operation's output and computes those of its inputs, on the device and without densifying:
- * of A, B and D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be the sampled
- * products, p the edge's value, and dp its gradient:
+ * takes the gradient of an operation's output and computes the gradients of its inputs, on the device and without
+ * densifying: of A, B and D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be
+ * the sampled products, p the edge's value, and dp its gradient:
  *
  *   SDDMM   dp = alpha dP                     SpMM    dS_ij = alpha <dC_i, B_j>,  dB = alpha op(S)^T dC
  *   fused   dp = alpha <dE_i, D_j>,  dD = alpha p^T dE
@@ -24,15 +24,15 @@
 extern "C" {
 #endif
 
-/* What the backward calls of an operation need: the transposed pattern and the plans of their parts. It is immutable,
-   like a plan. */
+/* State of an operation's backward calls: the transposed pattern and the plans of their parts. It is immutable, like a
+   plan. */
 typedef struct tamis_gradient tamis_gradient;
 
 /*
  * Makes a gradient for the operation that a plan with the same S and options computes; neither needs the other. Errors
- * are those of tamis_plan_create. options.parameters is ignored. Of options.algorithm only the names that
- * tamis_gradient_algorithm returns count: that algorithm is used if it supports the problem. The rules of
- * tamis_plan_create for S's arrays and for options.stream apply.
+ * are as for tamis_plan_create. options.parameters is ignored. options.algorithm may be a name that
+ * tamis_gradient_algorithm returns: that algorithm is used if it supports the problem; other names are ignored. The
+ * rules of tamis_plan_create for S's arrays and for options.stream apply.
  */
 TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                              tamis_gradient **gradient);

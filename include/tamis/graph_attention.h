@@ -30,12 +30,12 @@ extern "C" {
 typedef struct tamis_graph_attention_options {
     tamis_type type;      /* of all matrices except log_sums */
     int64_t heads, width; /* 0 or more; heads = 0 means 1 */
-    double scale;         /* of the products, for instance 1 / sqrt(width); 0 gives scores of b alone */
+    double scale;         /* factor of the products, for instance 1 / sqrt(width); with 0 the scores are b */
     uint64_t reserved[6]; /* zero */
 } tamis_graph_attention_options;
 
-/* The matrices of a call, or their gradients. A row of heads * width elements has those of head 0, then of head 1, ...
-   E and B have a row for each entry, in S's order. */
+/* The matrices of a call, or their gradients. A row of heads * width elements has the elements of head 0, then of head
+   1, ... E and B have a row for each entry, in S's order. */
 typedef struct tamis_graph_attention_matrices {
     const tamis_dense *Q;     /* S.rows x (heads * width) */
     const tamis_dense *K, *V; /* S.cols x (heads * width) */
@@ -69,8 +69,8 @@ TAMIS_API tamis_status tamis_graph_attention_workspace_size(const tamis_graph *g
  * Computes the gradients of a loss from dOut, its gradient with respect to out. out and log_sums are what the forward
  * call wrote. Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no
  * gradient. workspace (at an address aligned to 16 bytes, overwritten) may be NULL if neither dK nor dV is wanted.
- * Errors and guarantees are those of tamis_graph_attention: one pass over the rows for Q, E and B, and one over the
- * columns for K and V, which reads no edge vectors.
+ * Errors and guarantees are as for tamis_graph_attention. One pass over the rows computes the gradients of Q, E and B;
+ * one over the columns, which reads no edge vectors, those of K and V.
  */
 TAMIS_API tamis_status tamis_graph_attention_backward(
     const tamis_graph *graph, const tamis_graph_attention_options *options,
@@ -79,7 +79,7 @@ TAMIS_API tamis_status tamis_graph_attention_backward(
 
 /* ---------------------------------------------------------------------------------------------- segments */
 
-/* What is computed from a segment. */
+/* The function of a segment. */
 typedef enum tamis_segment_op {
     TAMIS_SEGMENT_SOFTMAX = 0,
     TAMIS_SEGMENT_SUM = 1,

@@ -92,8 +92,8 @@ TAMIS_API tamis_status tamis_mask_offsets(tamis_device *device, void *stream, co
                                           tamis_index_type offset_type, void *offsets, int64_t *nnz);
 
 /*
- * The columns of a mask: nnz of them, in the caller's array on the device. `offsets` are those of tamis_mask_offsets,
- * and the arrays of the mask must be as they were then: they are not checked again. Only submits work.
+ * Writes the nnz columns of a mask to the caller's array on the device. `offsets` must be the result of
+ * tamis_mask_offsets, and the mask's arrays must not have changed since: they are not checked again. Only submits work.
  */
 TAMIS_API tamis_status tamis_mask_columns(tamis_device *device, void *stream, const tamis_mask *mask,
                                           tamis_index_type offset_type, const void *offsets,

@@ -15,7 +15,7 @@ typedef struct tamis_owned_sparse tamis_owned_sparse; /* an owned sparse matrix 
 typedef struct tamis_owned_dense tamis_owned_dense;   /* an owned dense matrix */
 
 /* The view of an owned matrix, valid as long as the matrix. Never NULL for a non-NULL matrix. The arrays are in host
-   memory, those of <tamis/mask.h> on its device. */
+   memory; a matrix from <tamis/mask.h> has them on its device. */
 TAMIS_API const tamis_sparse *tamis_owned_sparse_view(const tamis_owned_sparse *matrix);
 TAMIS_API const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array);
 TAMIS_API void tamis_owned_sparse_free(tamis_owned_sparse *matrix); /* NULL is allowed */
@@ -38,7 +38,7 @@ typedef enum tamis_duplicates {
 
 /* Which values the result has. */
 typedef enum tamis_values {
-    TAMIS_VALUES_AS_FILED = 0, /* those of the source; none if it is a pattern */
+    TAMIS_VALUES_AS_FILED = 0, /* the source's values; none if it is a pattern */
     TAMIS_VALUES_NONE = 1,     /* no values: a pattern */
     TAMIS_VALUES_ONES = 2      /* ones if the source has none */
 } tamis_values;
@@ -97,7 +97,7 @@ typedef enum tamis_file_format {
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
-/* What a reader found in a file that is not part of the matrix. */
+/* Findings of a reader that are not part of the matrix. */
 typedef struct tamis_read_report {
     int64_t inexact;  /* how many numbers fp64 cannot represent: integers beyond 2^53, and numbers beyond its range */
     int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */

@@ -7,7 +7,7 @@
  *
  * U, V and out are matrices with a row for each node, E and the result of edge vectors have a row for each entry, in
  * S's order; for COO that is the order of the caller's arrays, which need not be sorted. A row of heads * width
- * elements has the features of head 0, then those of head 1, ... The messages themselves are never stored.
+ * elements has the features of head 0, then of head 1, ... Messages are never stored.
  *
  * On a GPU the arrays of S and all matrices are in its memory.
  */
@@ -28,11 +28,11 @@ typedef struct tamis_graph tamis_graph;
 
 /* How a graph is made. Zeros are the defaults. */
 typedef struct tamis_graph_options {
-    int threads;          /* of a call; 0: those of the device when the call is made */
+    int threads;          /* threads of a call; 0: the device's setting at the time of the call */
     bool trust_input;     /* the pattern is valid: skip the check of its entries */
-    bool forward_only;    /* keep no order of columns: backward calls are then refused */
+    bool forward_only;    /* do not make the order by columns: backward calls are then refused */
     bool column_places;   /* keep 8 more bytes per entry: edge values may be in the order of columns (CPU) */
-    void *stream;         /* in which S's arrays are read; tamis_graph_create waits for it */
+    void *stream;         /* stream that reads S's arrays; tamis_graph_create waits for it */
     uint64_t reserved[5]; /* zero */
 } tamis_graph_options;
 
@@ -70,7 +70,7 @@ typedef enum tamis_reduce {
     TAMIS_REDUCE_MIN = 3
 } tamis_reduce;
 
-/* What E holds for an edge. A number applies to all elements of the vector or head that it belongs to. */
+/* Shape of the edge data E. A number applies to all elements of its vector or head. */
 typedef enum tamis_edge_data {
     TAMIS_E_NONE = 0,   /* nothing; only with COPY_U */
     TAMIS_E_NUMBER = 1, /* E is nnz x 1 */
@@ -109,7 +109,7 @@ TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_
  * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have
  * the shapes of U and E; NULL: not wanted. U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, whose
  * gradient is 0 where u + e <= 0; otherwise they may be NULL. MAX and MIN need the `argument` of the forward call: the
- * gradient goes to the entry that was taken. Errors and guarantees are those of tamis_message_pass.
+ * gradient goes to the entry that was taken. Errors and guarantees are as for tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,

@@ -4,9 +4,9 @@
  * as MPI or torch.distributed. <tamis/group.h> does the exchange as well.
  *
  * Rank r of p has a range of rows of S, with global columns, and the same rows of A, C and E. It also has a range of
- * the rows of B and D, its own rows. What its nonzeros need of the other rows are its ghost rows. In a matrix X of
- * own_rows + ghost_rows rows, the own rows first and the ghost rows behind them in ascending order, S's columns get
- * local numbers. Then any plan of <tamis/tamis.h> computes this rank's rows of SDDMM, SpMM and fused, softmax included,
+ * the rows of B and D, its own rows. Its ghost rows are the other ranks' rows that its nonzeros need. A matrix X of
+ * own_rows + ghost_rows rows has the own rows first, then the ghost rows in ascending order; S's columns are renumbered
+ * to rows of X. Then any plan of <tamis/tamis.h> computes this rank's rows of SDDMM, SpMM and fused, softmax included,
  * since all nonzeros of a row are on one rank.
  *
  *                 columns      0 .. 3 (rank 0)   4 .. 7 (rank 1)   8 .. 11 (rank 2)
@@ -71,23 +71,23 @@ TAMIS_API tamis_status tamis_shard_create(const tamis_sparse *S, const tamis_sha
 TAMIS_API void tamis_shard_destroy(tamis_shard *shard); /* NULL is allowed */
 
 /*
- * What the other ranks need of this rank's rows: counts[r] of them for rank r, whose global numbers follow those for
- * rank r - 1 in `rows`. counts has an entry for each rank, 0 for this one. A later call replaces the lists.
+ * Sets the lists of this rank's rows that other ranks need: counts[r] rows for rank r. `rows` has their global numbers,
+ * for rank 0, then rank 1, ... counts has an entry for each rank, 0 for this one. A later call replaces the lists.
  */
 TAMIS_API tamis_status tamis_shard_set_requests(tamis_shard *shard, const int64_t *counts, const int64_t *rows);
 
 /* Describes a shard. The arrays live as long as the shard. */
 typedef struct tamis_shard_description {
     int rank, ranks;
-    int64_t first_own;             /* the global number of the first own row of B */
+    int64_t first_own;             /* global number of the first own row of B */
     int64_t own_rows, ghost_rows;  /* of B */
-    int64_t send_rows;             /* own rows that go out, counted once for each rank that needs them */
+    int64_t send_rows;             /* own rows to send, counted once for each rank that needs them */
     int64_t own_nnz;               /* nonzeros whose column is an own row */
-    int sources, targets;          /* numbers of ranks that rows come from, and that rows go to: messages */
+    int sources, targets;          /* number of ranks to receive from, and to send to: messages */
     const int64_t *ghosts;         /* ghost_rows global numbers, ascending: grouped by owner */
-    const int64_t *receive_starts; /* ranks + 1: those of rank r are number receive_starts[r] and following */
+    const int64_t *receive_starts; /* ranks + 1: ghosts[receive_starts[r] .. receive_starts[r + 1] - 1] are rank r's */
     const int64_t *sends;          /* send_rows local numbers, 0 .. own_rows - 1. NULL before set_requests */
-    const int64_t *send_starts;    /* ranks + 1: those for rank r are number send_starts[r] and following */
+    const int64_t *send_starts;    /* ranks + 1: sends[send_starts[r] .. send_starts[r + 1] - 1] are for rank r */
     /* This rank's rows of S over [own rows | ghost rows], or as options.in_order says. Entries and values keep S's
        order. */
     tamis_sparse local;
@@ -105,16 +105,16 @@ typedef struct tamis_shard_description {
 /* Describes a shard. */
 TAMIS_API tamis_status tamis_shard_describe(const tamis_shard *shard, tamis_shard_description *description);
 
-/* What a distribution of a whole matrix costs. One exchange of B with K columns moves ghosts * K elements, where an
-   all-gather would move S.cols * (ranks - 1) * K. */
+/* Communication volume of a distribution of a whole matrix. One exchange of B with K columns moves ghosts * K elements;
+   an all-gather would move S.cols * (ranks - 1) * K. */
 typedef struct tamis_shard_volume {
-    int64_t nnz_most;     /* nonzeros of the rank that has the most */
+    int64_t nnz_most;     /* largest number of nonzeros of a rank */
     double imbalance;     /* nnz_most / mean, 1 if all ranks have the same number; 1 if nnz = 0 */
-    int64_t ghosts;       /* ghost rows of all ranks together */
-    int64_t ghosts_most;  /* of the rank that receives the most */
-    int64_t sends_most;   /* rows that the rank that sends the most sends */
-    int64_t messages;     /* pairs of ranks of which one sends rows to the other */
-    int64_t sources_most; /* messages that the rank that receives the most of them receives */
+    int64_t ghosts;       /* sum of ghost rows over all ranks */
+    int64_t ghosts_most;  /* largest number of ghost rows of a rank */
+    int64_t sends_most;   /* largest number of rows that a rank sends */
+    int64_t messages;     /* ordered pairs of ranks (sender, receiver) */
+    int64_t sources_most; /* largest number of messages that a rank receives */
     uint64_t reserved[9];
 } tamis_shard_volume;
 

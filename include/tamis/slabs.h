@@ -50,22 +50,22 @@ typedef struct tamis_slab_plan tamis_slab_plan;
 
 /*
  * Makes a plan. S is a CSR on the host; a slice of rows is fine. S's arrays must live as long as the plan. Its pattern
- * must not change; its values may. options are those of tamis_plan_create, of which transpose and keep_softmax must be
- * false. Each piece is computed by a one-shot call, so effort and expected_calls are not read. options.overlap = NEVER
- * does one thing after another, and times each: see tamis_slab_report. slabs may be NULL.
+ * must not change; its values may. options are as for tamis_plan_create, but transpose and keep_softmax must be false.
+ * Each piece is computed by a one-shot call, so effort and expected_calls are not read. options.overlap = NEVER runs
+ * all steps one after another and times each: see tamis_slab_report. slabs may be NULL.
  *
- * The buffers leave room for what the calls allocate for a piece, and a sixteenth of slabs.device_memory. An algorithm
+ * The buffers leave room for the calls' allocations for a piece, and a sixteenth of slabs.device_memory. An algorithm
  * that is named and prepares data may need more. Buffers and calls use options.allocator, if it is set. With tiles the
- * plan keeps the columns of each piece, in host memory: 4 bytes per nonzero, 12 where a slab has several tiles. Errors:
- * TAMIS_ERROR_MEMORY says what does not fit and how much memory would do.
+ * plan keeps the columns of each piece, in host memory: 4 bytes per nonzero, 12 if a slab has several tiles.
+ * TAMIS_ERROR_MEMORY: the message says what does not fit and how much memory is needed.
  */
 TAMIS_API tamis_status tamis_slab_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                               const tamis_slab_options *slabs, tamis_slab_plan **plan);
 TAMIS_API void tamis_slab_plan_destroy(tamis_slab_plan *plan); /* NULL is allowed */
 
 /*
- * Executions, like those of <tamis/tamis.h>, but all operands, and execution.values, are in host memory, and the output
- * is there when the call returns. execution may be NULL; its stream, workspace and softmax_rows must be NULL. The
+ * Executions, as in <tamis/tamis.h>, but all operands and execution.values are in host memory, and the output is
+ * complete when the call returns. execution may be NULL; its stream, workspace and softmax_rows must be NULL. The
  * members of a batch come one after another. After an error the output is unspecified.
  */
 TAMIS_API tamis_status tamis_slab_plan_sddmm(tamis_slab_plan *plan, const tamis_dense *A, const tamis_dense *B,
@@ -76,10 +76,10 @@ TAMIS_API tamis_status tamis_slab_plan_fused(tamis_slab_plan *plan, const tamis_
                                              const tamis_dense *D, const tamis_dense *E,
                                              const tamis_execution *execution);
 
-/* What a plan does, and how long its last execution took. */
+/* Sizes of a plan, and times of its last execution. */
 typedef struct tamis_slab_report {
     int64_t device_memory;                /* bytes that the plan may use */
-    int64_t buffer_bytes;                 /* of the device's memory that its buffers take */
+    int64_t buffer_bytes;                 /* device memory of its buffers */
     int64_t pinned_bytes, kept_bytes;     /* host memory: pinned buffers; lists of pieces */
     int64_t operand_bytes;                /* S, A, B, D and the output of one member: what does not fit */
     bool keeps_b;                         /* B and D are copied once per execution; else in tiles */

@@ -88,8 +88,8 @@ TAMIS_API tamis_status tamis_device_at(int number, const char **name, const char
 /*
  * Device memory (host memory on the CPU), and copies between it and host memory. `offset` is in bytes into the device
  * memory. Copies are ordered by the stream and are complete when the call returns; <tamis/stream.h> has asynchronous
- * ones. On CUDA `memory` is a device pointer, like those of PyTorch and CuPy; on OpenCL it is a cl_mem.
- * tamis_device_free waits for the device's work, which may use the memory.
+ * ones. On CUDA `memory` is a device pointer, as in PyTorch and CuPy; on OpenCL it is a cl_mem. tamis_device_free waits
+ * for the device's work, which may use the memory.
  */
 TAMIS_API tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory);
 TAMIS_API void tamis_device_free(tamis_device *device, void *memory);
@@ -107,15 +107,14 @@ typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math
    an earlier plan measured (see tamis_plan_create). */
 typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
 
-/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the rows of the other ranks
-   arrive.
- */
+/* Overlap of computation and communication in the plan of a group (<tamis/group.h>): computing with a rank's own rows
+   of B while rows of other ranks arrive. */
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
-/* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
-   ("static-split", as Nisa et al. do): all of them. cover ("joint-cover", as SHIRO does): where fewer bytes move so,
-   the owner of rows of B computes partial rows of the output and sends those instead; where that is not possible,
-   fetch. auto: cover where it is predicted to be faster, else fetch, which never moves more than replicate. */
+/* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): the rows that its nonzeros need.
+   replicate ("static-split", as in Nisa et al.): all rows. cover ("joint-cover", as in SHIRO): if that moves fewer
+   bytes, the owner of rows of B computes partial rows of the output and sends these instead; otherwise as fetch. auto:
+   cover if it is predicted to be faster, else fetch, which never moves more than replicate. */
 typedef enum tamis_exchange {
     TAMIS_EXCHANGE_AUTO = 0,
     TAMIS_EXCHANGE_FETCH = 1,
@@ -140,9 +139,9 @@ typedef struct tamis_allocator {
 } tamis_allocator;
 
 /*
- * What to compute, for plans and one-shot calls. Initialise it with TAMIS_OPTIONS_INIT, which sets the defaults, given
- * here in parentheses. Zero in a field means zero, not the default. A one-shot call takes operation, type, output_type,
- * inner, width and layouts from its arguments and ignores these fields.
+ * Options of plans and one-shot calls. Initialise them with TAMIS_OPTIONS_INIT, which sets the defaults, given here in
+ * parentheses. Zero in a field means zero, not the default. A one-shot call takes operation, type, output_type, inner,
+ * width and layouts from its arguments and ignores these fields.
  */
 typedef struct tamis_options {
     tamis_operation operation;
@@ -219,8 +218,8 @@ typedef struct tamis_options {
 typedef struct tamis_execution {
     void *stream;
     double alpha, beta; /* with beta = 0 the output is never read */
-    const void *values; /* S's values for this execution, in S's order; NULL: those of the view that the plan was made
-                           with. If that view has no values, this must be NULL */
+    const void *values; /* S's values for this execution, in S's order; NULL: the values of the view that the plan was
+                           made with. If that view has no values, this must be NULL */
     int64_t values_stride; /* of `values`: elements from one set to the next in a batch; 0: all members share one set */
     void *workspace;       /* scratch memory, aligned to 64 bytes; NULL: the plan's own, which serves one execution at a
                               time. Executions that may overlap (threads, streams, captured graphs) need one each */
@@ -323,8 +322,8 @@ TAMIS_API tamis_status tamis_plan_fused(const tamis_plan *plan, const tamis_dens
  */
 TAMIS_API tamis_status tamis_plan_explain(const tamis_plan *plan, char *text, size_t bytes, size_t *needed);
 
-/* What decided the choice of the algorithm: the cost model; the caller, by name; times that this plan has measured;
-   times that an earlier plan measured. */
+/* How the algorithm was chosen: by the cost model; by the caller, by name; by times that this plan measured; by times
+   that an earlier plan measured. */
 typedef enum tamis_chosen_by {
     TAMIS_CHOSEN_PREDICTED = 0,
     TAMIS_CHOSEN_NAMED = 1,
@@ -333,7 +332,7 @@ typedef enum tamis_chosen_by {
 } tamis_chosen_by;
 TAMIS_API const char *tamis_chosen_by_name(tamis_chosen_by chosen_by); /* "predicted", "named", ... */
 
-/* What tamis_plan_explain writes, as fields for programs. The strings live as long as the plan. */
+/* The contents of tamis_plan_explain as fields, for programs. The strings live as long as the plan. */
 typedef struct tamis_plan_report {
     const char *algorithm;
     const char *reason;     /* why this one */

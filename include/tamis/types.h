@@ -1,5 +1,5 @@
 /*
- * What all headers of Tamis share: status numbers, element and index types, the views of matrices.
+ * Common types of all headers: status numbers, element and index types, views of matrices.
  *
  * How structures grow. The size of a public structure, input or output, never changes. Each ends in reserved words. A
  * later version gives names to some of them.
