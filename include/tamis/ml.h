@@ -377,8 +377,9 @@ TAMIS_API tamis_status tamis_model_describe(const tamis_model *model, tamis_mode
 TAMIS_API tamis_status tamis_model_row_factors(tamis_model *model, tamis_owned_dense **factors);
 TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **factors);
 
-/* For a loaded model: takes the fields of `options` that do not affect results: the number of iterations (if no more
-   than are done, a fit does nothing), callback, checkpoint file and tolerance. */
+/* For a loaded model: takes the fields of `options` that do not change what is fitted: iterations (if no more than are
+   done, a fit does nothing), tolerance, skip_loss, elbo, threads, algorithms, checkpoint, checkpoint_seconds and the
+   callback. */
 TAMIS_API tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_options *options);
 
 /* Sets names of rows and columns (users, items, words), which are copied and saved with the model; NULL: none. After

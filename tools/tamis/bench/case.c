@@ -253,8 +253,8 @@ static void keep_comparison(const tool_bench_case *one, const tamis_comparison *
     if (comparison->not_finite > 0) warn_not_finite(one, comparison);
 }
 
-/* Checks each result before any is timed. With `again`, checks those of the plans once more afterwards: a plan that
-   went wrong in between has timed something useless. */
+/* Checks each result before any is timed. With `again`, checks the plans' results once more afterwards: if a plan
+   failed in between, its times are worthless. */
 static int check_all(const tool_bench_case *one, const field *all, bool again, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t batch = tool_problem_batch(&one->problem);
@@ -343,7 +343,7 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
     enter(all, results, &run, &result);
 }
 
-/* Whether a result is faster than the ceilings allow. Data in caches may be read faster than from memory. */
+/* Returns true if a result is faster than the ceilings allow. Data in caches may be read faster than from memory. */
 static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results *results) {
     const tamis_floor *floor = &results->floor;
     const double from_memory = 4 * (double)(one->device->description.cache_l3 > one->device->description.cache_l2

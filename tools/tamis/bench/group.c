@@ -44,7 +44,7 @@ static tamis_options planning_of(const tool_bench_case *one) {
     return planning;
 }
 
-/* Whether this process has no part in it. */
+/* Returns true if this process does not take part in this side. */
 static bool looks_on(const side *s) { return s->alone && tool_rank_number() > 0; }
 
 /* Makes the plans, and compares a first result. */
@@ -52,7 +52,7 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     const tool_problem *problem = &one->problem;
     const tamis_options planning = planning_of(one);
     double seconds = 0;
-    s->comparison.passed = true; /* unless the first process finds otherwise */
+    s->comparison.passed = true; /* unless the first process finds an error */
     if (looks_on(s)) return TAMIS_OK;
     tamis_status status = tool_group_open_best(&s->kind, problem, &planning, &s->group);
     if (status == TAMIS_OK) status = tool_group_describe(&s->group, &s->local, &s->exchange);

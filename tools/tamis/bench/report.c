@@ -56,7 +56,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
     fflush(stdout);
 }
 
-/* Whether the two differ within the noise: their intervals have points in common. */
+/* Returns true if the intervals overlap: the difference is within the noise. */
 static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
 
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,

@@ -15,7 +15,7 @@ typedef struct suite_case {
     tool_inputs inputs;
 } suite_case;
 
-/* Fills in the settings of a case: the presets, then its own options, then those of the command line. */
+/* Fills in the settings of a case: the presets, then its own options, then the command line's. */
 static int read_settings(const tool_suite *suite, const tool_option *options, suite_case *ready) {
     const tool_suite_case *one = ready->one;
     char **words = tool_allocate((size_t)one->option_count, sizeof *words);

@@ -32,7 +32,8 @@ void tool_inputs_free(tool_inputs *inputs) {
 
 /* ------------------------------------------------------------------------------------------ folders */
 
-/* Whether a file's ending says by itself that it holds a matrix; lists of edges and words are named one by one. */
+/* Returns true if a file's ending alone tells that it is a matrix; lists of edges and words must be named one by
+   one. */
 static bool is_matrix(const char *path) {
     static const char *const endings[] = {".mtx", ".npz", ".smtx", ".graph", ".rsa", ".rua"};
     static const char *const packed[] = {"", ".gz", ".xz", ".zst"};
@@ -95,7 +96,7 @@ static int add_matrix_path(tool_inputs *inputs) {
     return code;
 }
 
-/* Finds the file of that matrix among those of TAMIS_MATRIX_PATH; NULL if there is none. */
+/* Finds the matrix among the files of TAMIS_MATRIX_PATH; NULL if there is none. */
 static const char *find_matrix(const tool_inputs *real, const char *name) {
     for (int i = 0; i < real->count; i++) {
         char own[128];

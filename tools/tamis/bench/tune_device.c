@@ -113,8 +113,8 @@ static void finish(tally *t) {
     for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
 }
 
-/* The time of what is predicted fastest over that of the fastest, geometric mean over the cases; by corrected
-   predictions, or by those of the model alone. */
+/* Returns the regret of the predictions: the measured time of the algorithm predicted fastest over the fastest time, as
+   a geometric mean over the cases. corrected: use the corrected predictions, else the model's. */
 static double regret(const tally *t, bool corrected) {
     double logs = 0;
     for (int i = 0; i < t->timed;) {

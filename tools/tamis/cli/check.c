@@ -142,7 +142,7 @@ static tamis_status prepare_output(const tool_problem *problem, const tool_opera
     return tamis_fill_uniform(&problem->output, seed + 7, -1, 1);
 }
 
-/* Whether all bytes of the output's memory outside its elements are as they were. */
+/* Returns true if no byte of the output's memory outside its elements has changed. */
 static bool padding_intact(const tool_dense *output) {
     const tamis_dense *view = &output->view;
     const size_t size = tamis_type_size(view->type);

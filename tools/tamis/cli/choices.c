@@ -41,7 +41,7 @@ static const char *file_format_at(int i) {
     return row ? row->name : NULL;
 }
 
-/* Whether an earlier algorithm has that name: families of devices may use the same one. */
+/* Returns true if an earlier algorithm has the same name: families of devices may share names. */
 static bool named_before(int number, const char *name) {
     tamis_algorithm_description description;
     for (int i = 0; i < number; i++) {

@@ -43,7 +43,7 @@ static const double *ceiling(const tamis_ceilings *ceilings, const ceiling_row *
     return at;
 }
 
-/* Prints the figures of one ceiling. A GPU has only those of the whole chip, and none for caches that it lacks. */
+/* Prints the figures of one ceiling. A GPU has only figures of the whole chip, and none for caches that it lacks. */
 static void add_ceiling(tool_table *table, const char *title, double one, double all, bool gpu, const char *unit) {
     if (gpu && all <= 0) return;
     const tool_word single = tool_word_number(one), many = tool_word_number(all);

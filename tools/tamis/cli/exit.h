@@ -1,5 +1,5 @@
-/* The program's exit codes and its messages on standard error. Functions of the program begin with tool_, those of the
-   library with tamis_. */
+/* The program's exit codes and its messages on standard error. Functions of the program begin with tool_, the library's
+   with tamis_. */
 #ifndef TOOL_EXIT_H
 #define TOOL_EXIT_H
 

@@ -17,14 +17,15 @@ typedef struct tool_mirror {
     double seconds; /* for allocating and copying */
 } tool_mirror;
 
-/* Copies those of S, A, B and D that have data, and makes room for the output. The operands begin `shift` elements into
-   their memory, on the device if that has addresses. The caller frees the mirror after an error, too, once the message
-   has been shown. */
+/* Copies S, A, B and D to the device, as far as they have data, and allocates the output. The operands begin `shift`
+   elements into their memory, on the device if it has addresses. The caller must free the mirror, also after an error,
+   once the message has been shown. */
 tamis_status tool_mirror_create(const tool_device *device, const tool_problem *problem, int64_t shift,
                                 tool_mirror *mirror);
 void tool_mirror_free(tool_mirror *mirror);
 
-/* Copy the host's output to the device, before an execution; fetch the device's, and wait for it. */
+/* tool_mirror_put copies the host's output to the device, before an execution; tool_mirror_fetch copies the device's
+   output to the host, and waits for it. */
 tamis_status tool_mirror_put(const tool_mirror *mirror);
 tamis_status tool_mirror_fetch(const tool_mirror *mirror);
 

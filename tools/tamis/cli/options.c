@@ -209,9 +209,9 @@ static bool ends_in(const char *word, const char *ending) {
     return length > size && strcmp(word + length - size, ending) == 0;
 }
 
-/* Whether the word after --json is its file, as in some commands until 0.2: if it can be nothing else, that is standard
-   output, a device, a name of JSON, a file that holds JSON or nothing, or a new one. What may be a matrix is an
-   operand. */
+/* Decides if the word after --json is its file, as in some commands until 0.2. It is if it cannot be an operand: "-", a
+   device file, a name ending in .json, a file that is empty or holds JSON, or a new file. Anything that may be a matrix
+   is an operand. */
 static int take_word(const char *described, const char *word, bool *taken) {
     struct stat there;
     char name[256];

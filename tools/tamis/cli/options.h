@@ -88,10 +88,10 @@ typedef struct tool_option {
 /* Returns what an option is set to, as one would type it; for flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
-/* Writes the names of chosen ones with commas between them, as one would type them. */
+/* Writes the names of the chosen items, separated by commas, as one would type them. */
 void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes);
 
-/* Whether an option has no value, and whether its value is the name of a file. */
+/* Return true if an option has no value; if its value is the name of a file; if its value is optional. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
 bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */
@@ -129,13 +129,13 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
 /* Returns "-" for the files by which shells name standard input and output, and other words as they are. */
 char *tool_file_name(char *word);
 
-/* Finds the option of that name, or NULL. */
+/* Finds the option with that name, or returns NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
 
-/* Whether the flag of that name is on; false if there is none. */
+/* Returns true if the flag with that name is set; false if there is none. */
 bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
-/* Returns a hint at the option that is near to `wanted`, for the end of a message. */
+/* Returns a hint at the option most similar to `wanted`, for the end of a message. */
 tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted);
 
 #endif

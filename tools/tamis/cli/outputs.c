@@ -35,7 +35,7 @@ static named_file *add_file(const char *path, bool written) {
     return file;
 }
 
-/* Whether operand `number`, from 0, is a file, by its word in "MODEL [USER ...]". */
+/* Returns true if operand `number` (from 0) is a file, by its word in a synopsis like "MODEL [USER ...]". */
 static bool is_file_operand(const tool_command *command, int number) {
     static const char *const others[] = {"KIND", "OP", "USER", "ITEM", "METHOD", "info|clear"};
     const char *last = "";

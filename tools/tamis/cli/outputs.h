@@ -9,18 +9,19 @@
 int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
                        char **operands);
 
-/* Whether a file of at least so many bytes can be written there. Returns 0 or an exit code, after a message. */
+/* Checks that a file of at least `bytes` bytes can be written to the path. Returns 0, or an exit code after a
+   message. */
 int tool_output_check(const char *path, double bytes);
 
-/* Whether there is room for so many entries. Each takes `size` bytes in .npy, at least so many `characters` in another
-   file, and a thousandth of that in a packed one. */
+/* Checks that the path has room for `entries` entries. An entry takes `size` bytes in .npy, at least `characters` bytes
+   in other files, and a thousandth of that in compressed ones. */
 int tool_output_room(const char *path, double entries, size_t size, int characters);
-enum { TOOL_ENTRY_CHARACTERS = 4, TOOL_ELEMENT_CHARACTERS = 2 }; /* "1 1\n" of a sparse .mtx, "1\n" of a dense one */
+enum { TOOL_ENTRY_CHARACTERS = 4, TOOL_ELEMENT_CHARACTERS = 2 }; /* "1 1\n" in a sparse .mtx, "1\n" in a dense one */
 
-/* Says which files the command replaced. */
+/* Prints which files the command replaced. */
 void tool_outputs_replaced(void);
 
-/* Refuses a name without one of the endings: ".mtx, .mtx.gz or .npz". `called` is what messages call it. */
+/* Refuses a name without one of the endings, such as ".mtx, .mtx.gz or .npz". called: its name in messages. */
 int tool_output_ending(const char *called, const char *path, const char *endings);
 
 /* A file that is written as a stream. A failure leaves the old file, as when the library writes one. */

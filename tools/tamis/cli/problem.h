@@ -36,7 +36,7 @@ int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
 /* Returns one member of the batch as a problem of its own, on the host. */
 tool_problem tool_problem_member(const tool_problem *problem, int64_t member);
 
-/* Computes the floor on a device, by the ceilings of so many threads; S is on the host. */
+/* Computes the floor on a device, by the ceilings of `threads` threads; S is on the host. */
 tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
                                 tamis_floor *floor);
 

@@ -34,8 +34,8 @@ static double alone_seconds(const tool_group_kind *kind, const tool_problem *pro
     return status == TAMIS_OK ? report.together_seconds : 0;
 }
 
-/* Whether all are the same device. Its ranks share it: they compute no faster than it does alone, even where the model
-   has caches that grow with the parts. */
+/* Returns true if all are the same device. Its ranks share it, so they are no faster than one rank, even if the cost
+   model predicts better use of caches by smaller parts. */
 static bool one_device(const tool_chosen *devices) {
     for (int i = 1; i < devices->count; i++)
         if (devices->at[i] != devices->at[0]) return false;

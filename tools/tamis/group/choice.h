@@ -1,11 +1,11 @@
-/* Whether several devices compute, or the first of them alone. */
+/* Decides if several devices compute, or only the first of them. */
 #ifndef TOOL_GROUP_CHOICE_H
 #define TOOL_GROUP_CHOICE_H
 
 #include "group/group.h"
 
-/* Refuses, without several devices, options that only they have, and joins the other processes of --transport mpi.
-   Returns an exit code. */
+/* Refuses options of groups if there is only one device, and joins the other processes of --transport mpi. Returns an
+   exit code. */
 int tool_group_begin(tool_group_kind *kind);
 
 /* Opens all devices, or the first alone where it is predicted to be no slower than all, unless kind->spread says

@@ -180,7 +180,7 @@ static tamis_status open_groups(tool_group *group, int link) {
     return status;
 }
 
-/* Gives each rank its rows: those of `order`, or where that is NULL rows with equal nonzeros. */
+/* Gives each rank its rows: as in `order`, or if that is NULL, ranges of rows with equal nonzeros. */
 static tamis_status share_rows(tool_group *group, const tamis_sparse *S, const tool_order *order) {
     int64_t *first = tool_allocate((size_t)group->ranks + 1, sizeof *first);
     tamis_status status = TAMIS_OK;

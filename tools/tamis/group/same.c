@@ -1,4 +1,4 @@
-/* What the ranks of `--transport mpi` must have in common: the command, its options, the matrix. */
+/* Checks that the ranks of `--transport mpi` have the same command, options and matrix. */
 #include "group/same.h"
 
 #include <stdio.h>

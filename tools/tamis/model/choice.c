@@ -1,6 +1,6 @@
 /*
- * Whether several devices fit faster than the first alone, by what groups' plans predict. Nearly all of a fit's time is
- * in fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
+ * Predicts from groups' plans if several devices fit faster than the first alone. Nearly all of a fit's time is in
+ * fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
  * after one exchange of factors. The two halves have S and its transpose.
  */
 #include "model/choice.h"
@@ -13,7 +13,7 @@
 #include "group/choice.h"
 #include "group/ranks.h"
 
-enum { FACTORS = 32 }; /* where the fit chooses them: from so many on */
+enum { FACTORS = 32 }; /* assumed number of factors if the fit chooses it: the first that it tries */
 
 static tamis_options planning_of(const tool_group_fit *what) {
     const tamis_model_options *const options = what->options;

@@ -1,5 +1,5 @@
-/* A fit on several devices of this process, a rank and a thread for each; or with --transport mpi on those of several
-   processes, each with one. */
+/* A fit on several devices: a thread with a rank for each device of this process, or with --transport mpi a process for
+   each device. */
 #ifndef TOOL_MODEL_GROUP_H
 #define TOOL_MODEL_GROUP_H
 

@@ -1,5 +1,5 @@
-/* The options of training: one table, from which the program picks those of each method when it starts, by what the
-   library says of the method. The library has the defaults of what are fields of tamis_model_options. */
+/* The options of training, in one table. At its start the program selects each method's options by the library's
+   description of the method. The library has the defaults of fields of tamis_model_options. */
 #include "model/options.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #define AT(field)    offsetof(tool_train_settings, field)
 #define MODEL(field) (offsetof(tool_train_settings, model) + offsetof(tamis_model_options, field))
 
-/* Which methods have an option: those of some data, with mini-batches or on groups, or those that name it among their
-   own. */
+/* Which methods have an option: methods for some kind of data, with mini-batches or on groups, or methods that list
+   it. */
 enum {
     RATINGS = 1 << TAMIS_DATA_RATINGS,
     USES = 1 << TAMIS_DATA_USES,
@@ -167,7 +167,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* What each method is, and its options with the end of the table: by their order in the library. */
+/* Each method's command, description and options with a terminator, in the library's order. */
 enum { METHODS_MOST = 32 };
 tool_command tool_train_methods[METHODS_MOST + 1];
 static tamis_method_description about[METHODS_MOST];
@@ -198,7 +198,7 @@ bool tool_train_of_model(const tool_option *option) {
     return is_kept(option) && !named && strcmp(option->name, "topics") != 0;
 }
 
-/* What the method says of the option's field; NULL where it is none of its own. */
+/* Returns the method's description of the option's field; NULL if the method does not list it. */
 static const tamis_method_option *find_own(const tamis_method_description *method, const tool_option *option) {
     char field[64];
     snprintf(field, sizeof field, "%s", strcmp(option->name, "map") == 0 ? "maximum_a_posteriori" : option->name);

@@ -40,11 +40,11 @@ static const tool_option options[] = {
 typedef struct listing {
     const tool_use *use;
     int64_t top;
-    const tamis_names *names; /* of the rows, or NULL */
-    tamis_owned_dense *W;     /* factors of new rows, or NULL: those of the fit, or uses */
-    tool_data known;          /* of --new or --seen */
-    int64_t row_count;        /* that there are */
-    int64_t *rows, count;     /* those requested */
+    const tamis_names *names; /* names of the rows, or NULL */
+    tamis_owned_dense *W;     /* factors of new rows; NULL: rows of the fit, or uses */
+    tool_data known;          /* data of --new or --seen */
+    int64_t row_count;        /* number of rows to choose from */
+    int64_t *rows, count;     /* the rows requested */
     bool *candidates;         /* columns, or NULL: all */
 } listing;
 

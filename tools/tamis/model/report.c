@@ -196,7 +196,7 @@ static bool weighs_uses(tamis_method method) {
     return own->name != NULL;
 }
 
-/* What an inner split chose. */
+/* Prints the options that an inner split chose. */
 static void print_choice(const tool_training_summary *summary, const tamis_model_description *description) {
     const tamis_model_options *asked = summary->asked, *options = &description->options;
     const char *before = "";

@@ -1,4 +1,4 @@
-/* What training shows: a line for each iteration, a progress bar with the time left, lines of JSON, and a summary. */
+/* Output of training: a line for each iteration, a progress bar with the time left, lines of JSON, and a summary. */
 #ifndef TOOL_MODEL_REPORT_H
 #define TOOL_MODEL_REPORT_H
 
@@ -30,19 +30,19 @@ int tool_training_report_close(tool_training_report *report);
 /* The callback of a fit, with the report as context: false after Ctrl-C. */
 bool tool_training_report_add(void *context, const tamis_iteration *iteration);
 
-/* What a method's metric is called: "RMSE", "recall" or "perplexity". */
+/* Returns the name of a method's metric: "RMSE", "recall" or "perplexity". */
 const char *tool_metric_name(tamis_method method);
 
-/* What the summary says besides what the model knows itself. */
+/* Contents of the summary beside the model's description. */
 typedef struct tool_training_summary {
     const char *model, *data; /* the file, and the data's name */
     const char *device;
-    int devices;              /* that were asked for together; 0: one, or processes */
-    tool_group_choice choice; /* of these */
-    int64_t rows, held_out;   /* held-out entries, -1 where there are none */
+    int devices;              /* requested devices of this process; 0: one, or processes */
+    tool_group_choice choice; /* between these */
+    int64_t rows, held_out;   /* held_out: entries, -1 if there are none */
     double baseline;          /* of the metric; NaN: none */
     double read_seconds, fit_seconds;
-    const tamis_model_options *asked; /* what it chooses is open */
+    const tamis_model_options *asked; /* options as requested, before the fit's own choices */
 } tool_training_summary;
 
 /* To standard output unless quiet, and as a line of JSON where one is requested. */

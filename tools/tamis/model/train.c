@@ -188,7 +188,7 @@ static int check_names(const training *run) {
     return TOOL_FILE;
 }
 
-/* Of the ratings at one place of a batch the last stays, as in data that are read whole: a fit would add them up. */
+/* Keeps the last of repeated ratings in a batch, as in data that are read at once; a fit would sum them. */
 static tamis_status replace_repeated(training *run, const tamis_sparse **batch) {
     tamis_profile profile;
     tamis_status status = tamis_row_profile(*batch, &profile);
@@ -323,7 +323,7 @@ static int hold_out(training *run) {
 
 static int set_names(training *run) {
     const tamis_names *rows = run->data.rows, *columns = run->vocabulary ? run->vocabulary : run->data.columns;
-    if (!rows && !columns) return 0; /* those of a model that is gone on with stay */
+    if (!rows && !columns) return 0; /* a resumed model keeps its names */
     if (!rows) rows = tamis_model_row_names(run->model);
     if (!columns) columns = tamis_model_column_names(run->model);
     return tool_library_error(tamis_model_set_names(run->model, rows, columns), NULL);
@@ -331,7 +331,7 @@ static int set_names(training *run) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* The command that goes on. */
+/* Appends the command that resumes the training. */
 static void add_continuation(const training *run, tool_text *text) {
     tool_text line = {0};
     tool_options_retype(&line, "resume");
@@ -339,7 +339,7 @@ static void add_continuation(const training *run, tool_text *text) {
     tool_text_free(&line);
 }
 
-/* What is said if a signal ends the process within a long iteration. */
+/* Prepares the message for a signal that ends the process within a long iteration. */
 static void prepare_last_words(training *run) {
     tool_text *const words = &run->last_words;
     if (!run->checkpoint) return;
@@ -437,9 +437,9 @@ static void name_devices(const training *run, tool_text *text) {
         tool_text_add(text, "%s", is_alone(run) ? run->device.description.name : names);
 }
 
-/* Whether the last checkpoint has become the model's file: where there is none of that name, both are on one file
-   system, and the checkpoint is a file that this training made, with the rights of a new one. Large models take seconds
-   to write. */
+/* Tries to link the last checkpoint as the output file, since large models take seconds to write. Returns true on
+   success. This requires that the output does not exist, that both are on one file system, and that this training made
+   the checkpoint, with a new file's permissions. */
 static bool takes_checkpoint(const training *run) {
     const char *const output = run->settings.output;
     struct stat is;

@@ -49,19 +49,19 @@ typedef struct tool_use {
     tamis_model_description description;
     tamis_method method;
     const tamis_names *rows, *columns; /* the model's, or NULL */
-    tool_output_file file;             /* of --output */
-    FILE *out;                         /* that, or standard output */
+    tool_output_file file;             /* file of --output */
+    FILE *out;                         /* `file`, or standard output */
 } tool_use;
 
-/* Whether a file begins as models do. */
+/* Returns true if a file begins like a model. */
 bool tool_is_model(const char *path);
 
-/* Opens the model and the output. Returns 0 or an exit code, after a message. Closing keeps the output where `code` is
-   0, and returns it, or what became of it. */
+/* Open the model and the output; close them. Opening returns 0, or an exit code after a message. Closing keeps the
+   output if `code` is 0. It returns `code`, or the exit code of a failure to close. */
 int tool_use_open(const tool_use_settings *settings, const char *path, tool_use *use);
 int tool_use_close(tool_use *use, int code);
 
-/* Does something with the model of the first operand between these two: settings begin with tool_use_settings. */
+/* Opens the model of the first operand, calls the body, and closes. settings begin with tool_use_settings. */
 int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body);
 
 /* Data for the model: of its rows, or of new ones. */
