@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every algorithm's best against the naive loop, in one run: bench.sh PROGRAM [FILE...]. Without files, the matrices of
-# the folders in TAMIS_MATRIX_PATH (colon-separated), else those of the demo and generated stand-ins.
+# Every algorithm's best against the naive loop, in one run: bench.sh PROGRAM [FILE...]. Without files, the matrices in
+# the folders of TAMIS_MATRIX_PATH (colon-separated), else the demo's matrices and generated stand-ins.
 set -eu
 program=$1
 shift

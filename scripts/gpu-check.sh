@@ -75,9 +75,9 @@ fi
 
 # ------------------------------------------------------------------------------------------ the cross tests
 
-# cross NAME LIMIT DEVICE [sweep]: as many processes as there are processors to compile with, each with its own seed. They draw
-# problems until the limit is near; with sweep they share those of every algorithm and type at every width of a list. To be cut
-# off is a failure: not all was seen, or something hangs.
+# cross NAME LIMIT DEVICE [sweep]: as many processes as there are processors to compile with, each with its own seed.
+# They draw problems until the limit is near; with sweep they share the problems of every algorithm and type at every
+# width in a list. Reaching the limit is a failure: not all was tested, or something hangs.
 cross() {
     begin "$1" "$2" || return
     workers=$(least "${WORKERS:-$([ -n "${4:-}" ] && echo 16 || echo 12)}" "$(nproc)")
@@ -191,7 +191,7 @@ start_units() {
     units_running="$units_running $!"
 }
 
-# units NAME NOTE: those of that name, which have ended
+# units NAME NOTE: reports the unit tests with that name, which have ended
 units() {
     step_start=$(($(date +%s) - $(cut -d' ' -f2 "$top/units.$1".*.code | sort -n | tail -1)))
     state=passed
@@ -220,7 +220,8 @@ if begin units 430; then
     start_units sums 200 core test_sums gpu-tensor
     start_units d-is-b 200 core test_d_is_b
     start_units graphs 60 gpu test_entry_order
-    # Of their calls every so manieth. Every 31st of messages in two processes: one alone took more than 330 s on an H200.
+    # The tests run every n-th of their calls. Messages: every 31st, in two processes, since one took more than 330 s on
+    # an H200.
     start_units graphs 430 core test_message 62 $((start % 31))
     start_units graphs 430 core test_message 62 $((start % 31 + 31))
     start_units graphs 330 core test_graph_attention 3
@@ -343,8 +344,8 @@ fi
 
 # ------------------------------------------------------------------------------------------ benchmarks
 
-# What calls cost beside their kernels: with nothing compiled before, as the first program of a machine has it; first plans
-# also without what NVRTC has the driver keep.
+# Overhead of calls beside their kernels. The first run has nothing compiled, as on a new machine, and without the
+# driver's cache of NVRTC.
 if begin calls 60; then
     rm -rf "$top/cold"
     XDG_CACHE_HOME="$top/cold" CUDA_CACHE_DISABLE=1 timeout -k 5 "$limit" "$build/tests/gpu/bench_calls" "$device" 1 \

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gpu-check.sh needs of JSON, and the evidence itself.
+"""JSON helpers of gpu-check.sh, and the evidence itself.
   present DEVICES.json DEVICE      fails with the reason unless the device is there
   algorithms PROGRAM               "operation name" of every GPU algorithm, one a line
   checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
@@ -81,7 +81,7 @@ def packages(*names):
 
 
 def commit():
-    """Of the sources that are here."""
+    """Return the commit of these sources."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "commit.sh")
     return subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
 
@@ -136,7 +136,7 @@ def compiler_of(device_name):
 
 
 def add_to(path, repeated):
-    """What was measured before of the same sources on the same chip, with the steps of `repeated` in place of their like."""
+    """Return the earlier evidence for the same sources and chip, with its steps replaced by those in `repeated`."""
     if not os.path.exists(path):
         return repeated
     with open(path) as file:

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What stands on a machine with a GPU, for gpu-check.sh and measure.sh: sourced, from the folder of the project.
+# Finds libraries on a machine with a GPU, for gpu-check.sh and measure.sh. Sourced from the project's folder.
 #   UNPACKED     a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
 #   TAMIS_NVRTC  looked for where toolkits and Python packages put it, unless set
 

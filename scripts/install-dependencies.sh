@@ -62,7 +62,8 @@ doxygen           the declarations and comments of the headers, as XML
 python3           the manual: reads the headers
 python3-venv      a folder for Sphinx and its theme'
 
-# An entry may be several names with | between them, of which Debian's versions have one each; none: some have none, and tests say what they skip.
+# An entry may be alternatives separated by |, of which each version of Debian has one. "none": some versions have none,
+# and tests say what they skip.
 names() { printf '%s' "$1" | tr '|' ' '; }
 knows() { apt-cache show "$1" >/dev/null 2>&1; }
 
@@ -74,7 +75,7 @@ is_installed() {
     case $1 in *'|none') knows apt && ! knows "${1%|none}" ;; *) return 1 ;; esac
 }
 
-# What to install for these entries: of several names the first that there is. Fails where there is none.
+# Prints what to install for these entries: the first available alternative of each. Fails if there is none.
 choose() {
     unknown=0
     for entry in "$@"; do

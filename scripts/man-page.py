@@ -71,7 +71,7 @@ def option_entry(option, methods="", presets=""):
 
 
 def methods_of(command):
-    """The methods, and their options: those of the same name and meaning once."""
+    """Return the methods and their options; options with the same name and meaning appear once."""
     lines = [".Pp", "The methods are:", ".Bl -tag -width implicit-als"]
     for method in command["methods"]:
         lines += [f".It Cm {method['name']}", *description(method["description"])]

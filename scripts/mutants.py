@@ -24,9 +24,9 @@ import time
 FOLDER = os.path.abspath("build/mutants")
 TREE, BUILD = FOLDER + "/tree", FOLDER + "/tree/build/check"
 JOBS = str(os.cpu_count())
-SHORT = 2  # seconds: a test that takes less runs before the others, since it may notice as well as they
-SLOWER = 10  # so many times what the tests take unchanged: then a loop does not end, however slow the machine
-# what notices a change of a layer soonest: targets to build, tests to run
+SHORT = 2  # seconds: shorter tests run first, since they may notice as well as the others
+SLOWER = 10  # multiple of the unchanged tests' time that counts as an endless loop, however slow the machine
+# the tests that notice a change of a layer soonest: targets to build, tests to run
 FIRST = {
     "src/base": ("tamis_test_io tamis_test_core", "test_io_number|test_dense$|test_threads"),
     "src/sparse": ("tamis_test_sparse", "test_sparse|test_generate"),
@@ -56,8 +56,8 @@ def layer_of(path):
 
 
 def copy_tree():
-    """The files of git, of which those that differ from the copy are written anew and so built anew: a run that was cut off
-    leaves a change there, and what was built of it. The others keep their times."""
+    """Copy git's files. Only files that differ are written, and so rebuilt: a run that was cut off leaves a change in the copy, and builds of it. The
+    others keep their times."""
     os.makedirs(TREE, exist_ok=True)
     listed = set(run("git", "ls-files", "-z").stdout.split("\0")) - {""}
     for folder, folders, names in os.walk(TREE):
@@ -117,7 +117,7 @@ def mutants_of(path, cache={}):
 
 
 def code_of(object_file):
-    """What an object does, without its line numbers."""
+    """Return a hash of an object's code and data, without line numbers."""
     text = run("objdump", "-d", "-r", "-s", "-j", ".text", "-j", ".rodata", "-j", ".data", "--no-show-raw-insn", object_file)
     return hashlib.sha256(text.stdout.split("\n", 3)[-1].encode()).hexdigest()
 

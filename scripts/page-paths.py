@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what the pages say of the tree: page-paths.py [PAGE...]   names each fault; exit code 1
-Pages are README.md, CONTRIBUTING.md and those of the manual. The files and folders that they name are there: a path begins with a
-folder of the tree, and may have * and ?. A block below a line that begins with a link to an example is a part of that example, to
-the letter. The manual shows every example in C and every output."""
+"""Checks the pages against the tree: page-paths.py [PAGE...]   prints each fault; exit code 1
+Pages are README.md, CONTRIBUTING.md and the manual's. The files and folders that they name must exist: a path begins with a folder
+of the tree, and may have * and ?. A block below a line that begins with a link to an example must be a verbatim part of that
+example. The manual shows every example in C and every output."""
 import glob
 import os
 import re

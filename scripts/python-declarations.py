@@ -26,7 +26,7 @@ SCALARS = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "float": "c_f
 
 
 class Headers:
-    """What the headers read so far declare."""
+    """The declarations in the headers read so far."""
 
     def __init__(self):
         self.constants = []   # (name, value) of enumerators

@@ -41,7 +41,7 @@ class Machine:
     node: int
 
     def seconds(self, ranks: int, size: float, steps: float) -> float:
-        """To receive so many bytes in so many messages, one after another. More ranks than a node has: all over the network."""
+        """Return the time to receive `size` bytes in `steps` messages, one after another. With more ranks than a node has, all go over the network."""
         if steps == 0:
             return 0
         rate, start = (self.link, self.link_start) if ranks <= self.node else (self.network, self.network_start)
@@ -60,7 +60,7 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Shards:
-    """What tamis_shard_survey counts for so many ranks."""
+    """The results of tamis_shard_survey for a number of ranks."""
     ranks: int
     rows: int
     cols: int

@@ -21,7 +21,7 @@ def plain(text):
 
 
 def multiplies(text):
-    """Whether an expression multiplies two numbers of which neither is a small constant."""
+    """Return True if an expression multiplies two numbers, neither of them a small constant."""
     text = re.sub(r"sizeof \*+[\w.>\[\]-]+", "SIZE", " ".join(CAST.sub("", text).split()))
     text = re.sub(r"->|\+\+", ".", text)
     if "(double)" in text:

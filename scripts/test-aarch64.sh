@@ -28,7 +28,7 @@ cmake --build "$folder" --target tamis_program tamis_static >"$folder/build.log"
 aarch64-linux-gnu-gcc -std=gnu17 -O1 -Itests/aarch64 -Itests -Isrc -Iinclude -I"$folder/include" tests/support/run.c tests/unit/test_dense.c \
     tests/unit/dense_elements.c tests/unit/dense_sums.c tests/support/dense_case.c tests/support/problem.c tests/support/variants.c \
     -o "$folder/test_dense" "$folder/src/libtamis.a" -lm -pthread
-# BITS PROGRAM ARGUMENT...: on a processor whose SVE registers have so many bits
+# emulate BITS PROGRAM ARGUMENT...: runs on a processor whose SVE registers have BITS bits
 emulate() {
     bits=$1
     shift

@@ -21,7 +21,7 @@ suite release 'quick|medium' host
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 beside docs scripts/docs.sh
 build asan
-TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # what ran whole just now is brief
+TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # shortened, as they just ran in full
 
 step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan

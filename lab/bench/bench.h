@@ -1,4 +1,4 @@
-/* What the benchmarks of this folder share. */
+/* Common functions of the benchmarks in this folder. */
 #ifndef TAMIS_BENCH_H
 #define TAMIS_BENCH_H
 

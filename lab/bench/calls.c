@@ -1,10 +1,10 @@
 /*
- * What calls cost beside their kernels, on a small matrix whose data lie on the device: the first plan of a kind in the
- * process, with whatever it compiles, an execution of a plan, and single calls that check S and that trust it. Medians
- * of the time until the call returns; "in a row" is the time of a call among many, with the wait for the last.
- * On CUDA the last line is the floor of an execution: what the driver takes to launch an empty kernel with as many
- * arguments. bench_calls [DEVICE [CALLS]]   (an empty XDG_CACHE_HOME has it compile everything; CUDA_CACHE_DISABLE=1
- * turns off the cache that NVRTC has in the driver)
+ * Overhead of calls beside their kernels, on a small matrix whose data are on the device: the first plan of a kind in
+ * the process, including compilation; an execution of a plan; single calls that check S and that trust it. Prints
+ * medians of the time until the call returns; "in a row" is the time per call of many, including the wait for the last.
+ * On CUDA the last line is the floor of an execution: the driver's time to launch an empty kernel with as many
+ * arguments. Usage: bench_calls [DEVICE [CALLS]] (with an empty XDG_CACHE_HOME it compiles everything;
+ * CUDA_CACHE_DISABLE=1 turns off NVRTC's cache in the driver)
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What column tiles save in memory traffic (Nisa et al., table III), read from the GPU's counters by Nsight Compute:
+"""The memory traffic that column tiles save (Nisa et al., table III), from the GPU's counters, read by Nsight Compute:
   dram-traffic.py PROGRAM MATRIX OUT.jsonl [--name NAME] [--inner K] [--tiles 1,2,3,...] [--device cuda:0]
 MATRIX is a file or generate:KIND:... ; --name is what results call it, and marks a generated one as a stand-in. All tile counts
 are measured in one run of `tamis bench`: the first execution of each contestant is the one that is counted, from empty caches.

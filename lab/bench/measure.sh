@@ -191,7 +191,7 @@ print("auto", *(one["name"] for one in json.load(sys.stdin) if one["source"].sta
     bench_each "$out" $files -- --device cuda:0 --algorithm "$ours" --repeat 3 --seconds 0.02 --no-check "$@"
 }
 
-# the matrices of the kit without those of millions of rows, whose operands take longer to make than a method runs
+# the kit's matrices, except those with millions of rows, whose operands take longer to make than a method runs
 methods_matrices() {
     { matrices neutral && matrices kit; } | grep -v -E '/(vas_stokes_1M-like|sx-stackoverflow-like|FullChip-like|dl32768x8192_s[78]0)\.npz$'
 }

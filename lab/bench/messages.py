@@ -93,7 +93,7 @@ def resident(peak: bool) -> int:
 
 
 def needed(call, device: str) -> float:
-    """The mebibytes that a call needs at its largest, of which what it is given and keeps is no part."""
+    """Return the peak memory of a call in MiB, beside its operands and what it keeps."""
     call()
     gc.collect()
     if device == "cuda":
@@ -186,7 +186,7 @@ def floors(edges: int, nodes: int, width: int, heads: int, op: str, kind: int, d
     vectors = {0: 0, 1: edges, 2: edges * width, 3: edges * heads}[kind]
     if op == "softmax":
         return 2 * vectors, 3 * vectors
-    if op in ("edge_add", "edge_dot"):  # both ends, of which that of the rows is in order; an edge's result
+    if op in ("edge_add", "edge_dot"):  # both ends (rows in order), and an edge's result
         result = edges * width if op == "edge_add" else vectors
         return nodes * width + ends * width + result, (nodes + ends) * width * (op == "edge_dot") + result + nodes * width
     back = (ends + nodes) * width + vectors  # rows of the result's gradient, dx, de

@@ -1,4 +1,4 @@
-"""What commands that the program starts share: `tamis tune` as `python -m tamis.tune`, and those of tamis_lab."""
+"""Common functions of commands that the program starts, such as `tamis tune` as `python -m tamis.tune`, and tamis_lab's commands."""
 from __future__ import annotations
 
 import argparse

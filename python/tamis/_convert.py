@@ -19,7 +19,7 @@ READ = ("csr", "csc", "coo")
 
 
 def _foreign(x: Any) -> bool:
-    """Whether an argument stays as it is: None, tensors, arrays on a GPU, patterns, a pattern's arrays."""
+    """Return True if an argument is not converted: None, tensors, arrays on a GPU, patterns, a pattern's arrays."""
     library = type(x).__module__.partition(".")[0]
     return x is None or isinstance(x, (Pattern, tuple)) or library in ("torch", "cupy", "cupyx")
 

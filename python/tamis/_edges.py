@@ -14,7 +14,7 @@ SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 
 
 def total(*terms: Any) -> Any:
-    """The sum of terms, each of which may be None, which is zero; None if all are."""
+    """Return the sum of terms, where None stands for zero; None if all are None."""
     found = [term for term in terms if term is not None]
     return functools.reduce(lambda x, y: x + y, found) if found else None
 
@@ -122,7 +122,7 @@ class Edge:
         return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
 
     def tangent(self, dx: Any, ds: Any) -> Any:
-        """The change of the value from those of the product and of S's value; None stands for zero."""
+        """Return the tangent of the value from the tangents of the product and of S's value; None stands for zero."""
         ds = None if self.entry == "unread" else ds
         if dx is None and ds is None:
             return None
@@ -159,7 +159,7 @@ def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: 
 
 
 def tangent(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool, dv: Any, d: Any) -> Any:
-    """The change of the result from those of the values and operands, where None stands for zero."""
+    """Return the tangent of the result from the tangents of the values and operands, where None stands for zero."""
     if operation == SPMM:
         return total(None if d[0] is None else on.times(values, d[0], transpose), None if dv is None else on.times(dv, operands[0], transpose))
     edge, first, second = _edge_of(on, operation, values, operands, numbers, transpose)

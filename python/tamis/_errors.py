@@ -81,7 +81,7 @@ def fits(name: str, value: Any, kind: Any) -> Any:
 
 
 def filled(kind: Any, defaults: dict[str, Any], given: dict[str, Any], sizes: tuple[str, ...]) -> Any:
-    """A structure of the library with these fields, of which `sizes` are whole numbers from a caller."""
+    """Return a structure of the library with these fields; the fields in `sizes` are integers from a caller and are checked."""
     struct = kind(**{**defaults, **given})
     for name in sizes:
         if name in given and getattr(struct, name) != given[name]:

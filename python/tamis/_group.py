@@ -23,7 +23,7 @@ def checked(devices: Any) -> list[str]:
 
 
 class Rows:
-    """A matrix in host memory as CSR, of which each rank gets a slice without a copy."""
+    """A matrix in host memory as CSR; each rank gets a slice of rows without a copy."""
 
     def __init__(self, s: Sparse, name: str):
         if s.device != "cpu":

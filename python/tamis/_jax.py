@@ -2,7 +2,7 @@
 
 `operation` is one call of the library. Its derivative is a primitive that is linear in the changes of operands: forward mode computes it by
 two bilinear operations, sampled products and spmm, and by what JAX makes of an edge, entry by entry; reverse mode transposes it, which is
-one backward call of the library. Second derivatives are those of the bilinear operations, each of which has the other for its own.
+one backward call of the library. Second derivatives are those of the bilinear operations: each is the derivative of the other.
 """
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
 
 
 class Given(NamedTuple):
-    """Operands, and S's values if there are any. All have the same number of leading dimensions, each of which is the batch's, or 1."""
+    """Operands, and S's values if there are any. All have the same number of leading dimensions, each equal to the batch's or 1."""
 
     operands: tuple
     values: Optional[Any]
@@ -143,8 +143,8 @@ def _shared(found: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _primitive(name: str, plain: Any, shapes: Any, several: bool = False, full: bool = False) -> Primitive:
-    """A primitive of arrays (of which the pattern is not mapped) computed by a function. full: the first array, a gradient, has all of the
-    batch."""
+    """Make a primitive from a function of arrays; the pattern's arrays are not mapped by vmap. full: the first array, a gradient, has all of
+    the batch."""
     made = Primitive(name)
     made.multiple_results = several
     made.def_impl(plain)
@@ -281,7 +281,7 @@ def _wide(x: Any) -> Any:
     return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
 
 
-# ------------------------------------------------------------------------------ the change of the result, linear in those of the operands
+# ------------------------------------------------------------------------------ the tangent of the result, linear in the operands' tangents
 
 
 def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:

@@ -76,15 +76,15 @@ class Pattern:
         """A mask of attention for arrays in host memory: rows are queries, columns (as many as rows if None) are keys.
 
         A row keeps the union of the parts that are given, or all columns if none is:
-        window: how far from the row's place, w or (left, right), None for no bound; dilation: of that, every so manieth column.
+        window: how far from the row's place, w or (left, right), None for no bound; dilation: only every dilation-th of these columns.
         every: columns whose distance from the place is a multiple of it.
-        global_tokens: the first so many places, or a list of places that rises: every row sees them, and they see every column;
+        global_tokens: the number of first places, or a rising list of places: every row sees them, and they see every column;
         with sinks=True they see no more than others.
         blocks, block: a matrix with an entry for each block of block x block, true where it is kept, or a Pattern of it.
         Of these, causal=True keeps the columns up to the row's place. Row i stands at place i + offset; None: the rows are the last
         of the columns, cols - rows.
         lengths: one for each sequence of a padded batch: the pattern has a block of rows x cols for each of them on its diagonal, and
-        leaves out columns from its length on; row_lengths: the same of rows. from_end=True: the rows are the last of each length.
+        leaves out columns from its length on; row_lengths: the same for rows. from_end=True: the rows are the last of each length.
 
         The arrays are int32 if that holds them. Raises ArgumentError or PatternError (ValueErrors), OutOfMemoryError.
 

@@ -54,12 +54,12 @@ def pointer(x: Any) -> int:
 
 
 def same_array(x: Any, y: Any) -> bool:
-    """Whether two operands are known to be one array: tensors of PyTorch by their addresses, others if they are one object."""
+    """Return True if two operands are known to be one array: tensors of PyTorch by their addresses, others by identity."""
     return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
 
 
 def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -> Optional[tuple]:
-    """The name of a recipe; None: there is none for such operands."""
+    """Return the key of a recipe; None if there is none for such operands."""
     forms: list[Any] = [operation, how, len(operands) == 3 and same_array(operands[1], operands[2])]
     for x in operands:
         of = form(x)

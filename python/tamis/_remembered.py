@@ -1,8 +1,8 @@
 """Patterns of the last matrices of SciPy that were passed without a `Pattern`: the second call with the same arrays, and later ones, need no check
 and no plan of their own.
 
-What is remembered has copies of the index arrays, and is compared with the caller's arrays, byte by byte, in every call, so that arrays that were
-changed in place are noticed. It is forgotten with the caller's arrays. Plans are those of a single call, so that results are the same bit for bit.
+An entry has copies of the index arrays. Every call compares them with the caller's arrays, byte by byte, so that changes in place are noticed.
+The entry is removed with the caller's arrays. Plans are as for a single call, so that results are the same bit for bit.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Known(NamedTuple):
 
 
 class _Copy:
-    """What an index array held."""
+    """A copy of an index array."""
 
     __slots__ = ("size", "bytes", "array", "address")
 
@@ -46,14 +46,14 @@ class _Copy:
         self.bytes = copy.tobytes() if self.size <= SMALL_BYTES else None
 
     def equals(self, array: numpy.ndarray) -> bool:
-        """Whether an array has these bytes."""
+        """Return True if an array has these bytes."""
         if self.bytes is not None:
             return array.nbytes == self.size and array.tobytes() == self.bytes
         return array.nbytes == self.size and not _compare(pointer(array), self.address, self.size)
 
 
 class _Entry:
-    """The arrays of one matrix: seen once, or with a pattern and what they held then, which belong together."""
+    """The arrays of one matrix: seen once, or with a pattern and copies of the arrays that it was made from."""
 
     __slots__ = ("alive", "known")
 
@@ -80,7 +80,7 @@ _entries: dict[tuple, _Entry] = {}
 
 
 def remembered(S: Any) -> Optional[Known]:
-    """What is known of a matrix of SciPy in CSR or CSC; None: nothing, or it has changed."""
+    """Return what is remembered of a SciPy matrix in CSR or CSC; None if it is new or has changed."""
     form = getattr(S, "format", None)
     if form != "csr" and form != "csc":
         return None

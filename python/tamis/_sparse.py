@@ -1,7 +1,7 @@
 """Sparse matrices of other libraries as views: scipy.sparse, cupyx.scipy.sparse, torch sparse tensors, or three arrays.
 
-Nothing is copied on the way in. CSC is the CSR of the transpose: `transposed` says so. A matrix that is made of a result has index arrays of
-its own, as those of SciPy's own operations have: SciPy and PyTorch sort, sum and drop entries in place.
+Nothing is copied on the way in. CSC is the CSR of the transpose: `transposed` says so. A matrix made from a result has its own
+index arrays, as results of SciPy's operations do: SciPy and PyTorch sort, sum and drop entries in place.
 """
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Sparse:
         return (("S's values", self.values), *indices) if with_values else indices
 
     def moved(self) -> bool:
-        """Whether tensors of PyTorch have new addresses: `resize_` frees their memory, although views still use it."""
+        """Return True if PyTorch tensors have new addresses: `resize_` frees their memory although views still use it."""
         for tensor, pointer in self.tensors:
             if tensor.data_ptr() != pointer:
                 return True
@@ -148,7 +148,7 @@ def _same_device(views: list[View], name: str) -> str:
 
 
 def _meet(values: Any, own: Any) -> bool:
-    """Whether these values are the matrix's own, or a part of them, as with `out=S.data`."""
+    """Return True if these values share memory with the matrix's own, as with `out=S.data`."""
     return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
 
 

@@ -45,7 +45,7 @@ def _of_torch(array: Any) -> bool:
 
 
 def refuse_view(name: str, view: View) -> _errors.ArgumentError:
-    """Of a view whose elements are indices."""
+    """Return the error for a view whose elements are indices."""
     return refuse_type(name, _types.NAMES[view.type], _of_torch(view.array))
 
 
@@ -259,7 +259,7 @@ def _extent(v: View) -> tuple[int, int]:
 
 
 def meet(v: View, w: View) -> bool:
-    """Whether two arrays have bytes in common; columns of one matrix that lie side by side have none."""
+    """Return True if two arrays share bytes; ranges of columns of one matrix that lie side by side share none."""
     (first, end), (other, other_end) = _extent(v), _extent(w)
     if end <= other or other_end <= first:
         return False
@@ -308,7 +308,8 @@ def dense(v: View, name: str) -> c.tamis_dense:
 
 
 def fits(shape: Any, strides: Any, own: int = 2) -> bool:
-    """Whether kernels read an array as it lies. own: the dimensions of a member of the batch, 2 of matrices, 1 of values; leading ones are walked."""
+    """Return True if kernels can read the array without a copy. own: dimensions of a member of the batch, 2 for matrices, 1 for values; leading
+    dimensions are walked."""
     if 0 in shape:
         return True
     if own == 1:

@@ -227,7 +227,7 @@ def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: 
 
 
 class _State:
-    """Results by their names, in a file of JSON lines where there is one; the first line says of which search."""
+    """Results by name, optionally kept in a file of JSON lines, whose first line identifies the search."""
 
     def __init__(self, path: Optional[str], key: str):
         self.path, self.found = path, {}
@@ -279,7 +279,7 @@ def _numbers(text: str) -> tuple[str, list[Any]]:
 
 
 def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
-    """The data of a file for a method, by its name. Pairs without ratings are uses, of which a model of ratings learns nothing."""
+    """Read a file of data for a method, by the method's name. Refuses pairs without ratings for a model of ratings, which would learn nothing."""
     method = METHODS[name]
     data = ml.read(path, method, columns=columns)
     if not method._uses and not method._counts and data.X.nnz >= 2 and (data.X.data == 1).all():

@@ -1,6 +1,6 @@
 /*
- * cuBLAS: what the whole dense product takes, of which SDDMM wants only the nonzeros' elements. Nothing is sampled from
- * it: where even that is faster than a sampled product, the matrix is too dense to be worth sampling.
+ * cuBLAS: the time of the whole dense product, of which SDDMM needs only the elements at nonzeros. The peer does not
+ * sample it: if even the dense product is faster than SDDMM, the matrix is too dense to be treated as sparse.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -67,7 +67,7 @@ class Arrays:
 
 
 class Problem:
-    """What every peer knows of one; a peer adds ways(): pairs of a name and a function that computes the result."""
+    """A problem as every peer gets it; a peer adds ways(): pairs of a name and a function that computes the result."""
 
     threads = 1
 
@@ -406,7 +406,7 @@ def drop(words):
 
 
 def main():
-    # What libraries print must not become an answer.
+    # Output of libraries must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     import warnings

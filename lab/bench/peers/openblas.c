@@ -1,7 +1,7 @@
 /*
- * OpenBLAS: the dense way. SDDMM is the whole dense product A B^T, of which S's nonzeros are then sampled; SpMM is the
- * product of S as a dense matrix, which is made in set-up; fused is the product A B^T, of which all but the samples is
- * cleared, times D. What they lose to a sparse kernel is what sparsity is worth.
+ * OpenBLAS: dense computation. SDDMM is the whole dense product A B^T, sampled at S's nonzeros afterwards. SpMM
+ * multiplies S as a dense matrix, which set-up makes. Fused is A B^T with all but the samples set to zero, times D. The
+ * ratio to a sparse kernel is the speedup by sparsity.
  */
 #include <limits.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-"""What the comparisons share: data, splits, neutral metrics computed the same way for every library, running the program."""
+"""Common parts of the comparisons: data, splits, neutral metrics computed the same way for every library, running the program."""
 import argparse
 import gzip
 import json

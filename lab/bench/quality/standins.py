@@ -48,7 +48,7 @@ def tastes(rows, columns, mean, spread, least, topics, tail, common, seed, playe
     return scipy.sparse.csr_matrix((values, (i, j)), shape=(rows, columns))
 
 
-# the numbers of rows, columns and entries are those of the sets that they stand for
+# rows, columns and entries are as many as in the data sets that they replace
 RATINGS = {
     "like MovieLens-100k": lambda: films(943, 1682, 106, 1.0, 20, 1.0, 12, 0.45, 0.85, 1),
     "like MovieLens latest-small": lambda: films(610, 9724, 165, 1.2, 20, 1.0, 12, 0.4, 0.8, 2, 0.5),

@@ -36,7 +36,7 @@ def head(titles):
 
 
 def commits(lines, names):
-    """The commit that most lines are of, and those of the others with the rows that are theirs."""
+    """Return a sentence that names the commit of most lines, and the other commits with their rows."""
     of = collections.defaultdict(list)
     for line in lines:
         name = str(line[names[-1]])

@@ -1,4 +1,4 @@
-/* See loops.h. Vectors, their tails and the tree that adds lanes are those of the library's kernels. */
+/* See loops.h. Vectors, their tails and the tree that adds lanes are as in the library's kernels. */
 #include "loops.h"
 
 #include "cpu/kernels/exp.h"

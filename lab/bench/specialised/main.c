@@ -109,7 +109,7 @@ typedef struct settings {
     int threads, width, rounds;
 } settings;
 
-/* What is printed at the end. */
+/* Statistics printed at the end. */
 static struct {
     double log_least, log_median, worst;
     int count;

@@ -1,4 +1,4 @@
-"""What scikit-learn adds to an estimator, where it is installed: its base classes, and the rules for names of columns and random states."""
+"""scikit-learn's conventions for estimators, if it is installed: its base classes, and the rules for names of columns and random states."""
 from __future__ import annotations
 
 import warnings
@@ -34,7 +34,7 @@ def names_of(X: Any) -> Optional[numpy.ndarray]:
 
 
 def check_names(estimator: Any, X: Any) -> None:
-    """Refuses a data frame whose columns are not those of the fit in their order; warns where one of both has no names, as scikit-learn does."""
+    """Refuse a data frame whose columns differ from the fit's columns or their order; warn if only one of both has names, as scikit-learn does."""
     given, known, of = names_of(X), getattr(estimator, "feature_names_in_", None), type(estimator).__name__
     if given is None and known is None:
         return

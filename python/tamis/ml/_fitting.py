@@ -24,7 +24,7 @@ Self = TypeVar("Self", bound="Fitting")
 
 
 class Fitting(Parameters):
-    """What learns."""
+    """Estimators with `fit`."""
 
     def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
@@ -35,8 +35,8 @@ class Fitting(Parameters):
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
 
-        warm_start: the fit begins with what the last one has found, and does `iterations` more. X may be other data with more rows and columns: the first
-        ones are those of the last fit. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
+        warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
+        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS

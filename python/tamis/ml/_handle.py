@@ -30,11 +30,11 @@ def not_fitted(name: str) -> Exception:
 
 
 class NoAttribute(_errors.UnsupportedError, AttributeError):
-    """What a method does not have."""
+    """An attribute that the method does not have."""
 
 
 def dictionary(names: Any) -> Owned:
-    """The library's dictionary of names; None: none."""
+    """Make the library's dictionary of names; an empty handle for None."""
     call = models()
     made = Owned(call.tamis_names_free)
     if names is None:
@@ -52,7 +52,7 @@ def dictionary(names: Any) -> Owned:
 
 
 def listed(names: Any) -> Optional[list[str]]:
-    """What the library's dictionary has; None: there is none."""
+    """Return the names in the library's dictionary; None if there is no dictionary."""
     if not names:
         return None
     call = models()

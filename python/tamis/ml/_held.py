@@ -1,4 +1,4 @@
-"""Scoring: chooses X's entries that the factors of its rows must not see, and finds whether X's rows are those of a fit."""
+"""Scoring: chooses the entries of X to hold out from the factors of its rows, and detects if X's rows are the rows of a fit."""
 from __future__ import annotations
 
 import sys
@@ -10,10 +10,10 @@ from .. import _declarations as c
 from .. import _errors
 from .._sparse import Sparse
 
-SHARE = 0.2        # the share of a row's entries that is held out; at least one entry of two or more
+SHARE = 0.2        # share of a row's entries to hold out; at least one of two or more
 MOST_KEPT = 16384  # entries of a fit that are remembered
-OTHERS = 0.1       # rows count as those of the fit if at most this share of the common places has other values
-MOST = 0.9         # a part counts as complete from this share on
+OTHERS = 0.1       # rows count as the fit's if at most this share of the common places has other values
+MOST = 0.9         # the least share with which a part counts as complete
 AT_ONCE = 1 << 20
 
 
@@ -68,7 +68,7 @@ def summed(rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -
 
 
 def places(rows: numpy.ndarray, keys: numpy.ndarray) -> numpy.ndarray:
-    """The place of each entry among those of its row, in the order of keys. Rows rise."""
+    """Return the rank of each entry within its row, by keys. Rows are sorted."""
     order = numpy.lexsort((keys, rows))
     counts = numpy.bincount(rows) if len(rows) else numpy.zeros(0, "int64")
     of = numpy.empty(len(rows), "int64")
@@ -91,7 +91,7 @@ def divided(s: Sparse, uses: bool) -> tuple[Sparse, Sparse]:
 
 
 class Remembered:
-    """Some entries of a fit, by which rows of others are noticed."""
+    """A sample of a fit's entries, to detect data with other rows."""
 
     def __init__(self, s: Sparse):
         some = numpy.arange(s.nnz) if s.nnz <= MOST_KEPT else numpy.unique(numpy.random.default_rng(0).integers(s.nnz, size=MOST_KEPT))
@@ -122,7 +122,7 @@ class Remembered:
 
 
 def remembered(s: Sparse) -> Optional[Remembered]:
-    """None where numbers of places do not fit, or the matrix is wrong, which the fit will say."""
+    """Return the sample, or None if numbers of places overflow or the matrix is invalid, which the fit will report."""
     if s.device != "cpu" or s.shape[0] * s.shape[1] >= 2**63:
         return None
     try:

@@ -45,9 +45,9 @@ def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any
 
 
 def grouped(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, bias: Optional[Tensor], lse: bool, one: Any) -> Any:
-    """Attention of query heads that share keys: head h has those of h // (heads / shared), as in PyTorch. Keys and values are not copied. The query
-    heads of a group are rows below each other, so that they share what is read of keys and values, and their gradients are summed where they are
-    computed; of a pattern that is too large for that the first query head of each group is one call, the second another."""
+    """Grouped-query attention: query head h uses key head h // (heads / shared), as in PyTorch. Keys and values are not copied. The query heads of a
+    group are stacked as rows, so that they share the reads of keys and values, and their gradients are summed in the kernel. If the pattern is
+    too large for that, the first query heads of all groups are one call, the second another."""
     shared, count = k.shape[-3], q.shape[-3] // k.shape[-3]
     if bias is not None and bias.dim() > 1 and bias.shape[-2] != q.shape[-3]:
         raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,) or (..., {q.shape[-3]}, nnz), a row for each head of q")
@@ -89,7 +89,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
 
 
 class _Sums(torch.autograd.Function):
-    """The logarithms of sums, of which the derivative by a score is its softmax. It is computed where a gradient is asked for."""
+    """The logarithms of sums. The derivative by a score is its softmax, which is computed only if a gradient is requested."""
 
     generate_vmap_rule = True
 

@@ -25,7 +25,7 @@ def type_for(kind: str) -> Optional[torch.dtype]:
 
 
 def operands(*given: Optional[Tensor], wide: bool = False) -> Any:
-    """Floating-point operands in the type of autocast, those of fp64 as they are; wide: in fp32, as autocast computes exponentials."""
+    """Cast floating-point operands, except fp64, to autocast's type; wide: to fp32, in which autocast computes exponentials."""
     if not _compiling() and not enabled():
         return given
     dtype = None

@@ -124,7 +124,7 @@ class SparseMatrix:
         return SparseMatrix(pattern, added(places, self.val, pattern.nnz))
 
     def has_duplicate(self) -> bool:
-        """Whether there are several entries at one place."""
+        """True if there are several entries at one place."""
         return int(torch.unique(keys(self.pattern)).numel()) < self.nnz
 
     def neg(self) -> SparseMatrix:
@@ -287,7 +287,7 @@ def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
 
 
 def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[torch.dtype] = None, device: Any = None) -> SparseMatrix:
-    """Ones on the diagonal; d: so many for each place.
+    """Ones on the diagonal; d: number of ones for each place.
 
     >>> import tamis.torch.dglsp as dglsp
     >>> dglsp.identity((2, 3)).to_dense()

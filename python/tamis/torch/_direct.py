@@ -30,7 +30,7 @@ _batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtens
 
 
 def plain(tensors: tuple) -> bool:
-    """Whether only autograd, if anything, follows a call with these tensors."""
+    """Return True if a call with these tensors needs at most autograd, and no other feature of the dispatcher."""
     if not POSSIBLE or _compiling() or _modes() or _transforms() or _autocast() or _profiled() or _traced() is not None:
         return False
     if torch.autograd.forward_ad._current_level >= 0:

@@ -76,7 +76,7 @@ def of_block_mask(mask: Any, batch: Optional[int], head: Optional[int], made: An
 
 
 def _blocks(counts: Tensor, columns: Tensor) -> Tensor:
-    """Which blocks are listed, as a matrix of bool: of each row of blocks the first so many columns count."""
+    """Return the listed blocks as a matrix of bool: in row i of blocks the first counts[i] columns are valid."""
     listed = torch.arange(columns.shape[1], device=columns.device) < counts.unsqueeze(1)
     kept = torch.zeros(columns.shape, dtype=torch.bool, device=columns.device)
     rows = torch.arange(columns.shape[0], device=columns.device).unsqueeze(1).expand_as(columns)

@@ -65,7 +65,7 @@ def _given(name: str, numbers: tuple) -> tuple[int, tuple, bool]:
 
 def gradients(calls: dict[str, Any], name: str, grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], operands: tuple,
               numbers: tuple, wanted: list[bool]) -> list:
-    """Gradients of the operands and values. numbers: those of the operator after its tensors."""
+    """Return gradients of the operands and values. numbers: the operator's arguments after its tensors."""
     on = Operations(calls, index, columns, *numbers[:3])
     operation, edge, transpose = _given(name, numbers[3:])
     found = _edges.gradients(on, operation, _packed(grad), _wide(values), tuple(_wide(x) for x in operands), edge, transpose, wanted)
@@ -75,7 +75,7 @@ def gradients(calls: dict[str, Any], name: str, grad: Tensor, index: Tensor, col
 
 def tangent(calls: dict[str, Any], name: str, index: Tensor, columns: Tensor, values: Optional[Tensor], operands: tuple, numbers: tuple,
             dv: Optional[Tensor], changes: tuple) -> Optional[Tensor]:
-    """The change of the result from those of the values and operands, where None stands for zero; without a batch that does not matter."""
+    """Return the tangent of the result from the tangents of the values and operands, where None stands for zero. A batch that does not matter is left out."""
     on = Operations(calls, index, columns, *numbers[:3])
     operation, edge, transpose = _given(name, numbers[3:])
     d = [_packed(change) for change in changes]

@@ -263,8 +263,8 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
 def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = "given", dim: int = 0) -> Tensor:
     """The sum, mean, maximum or minimum ("sum", "mean", "max", "min") of given values over the entries of each row.
 
-    values, order and dim are those of `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Of
-    equal values max and min take the first, and NaN before numbers. Gradients. Errors as in `sddmm`.
+    values, order and dim are as in `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Max and
+    min take the first of equal values, and NaN before numbers. Gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

@@ -55,14 +55,14 @@ def _changed(op: int, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Ten
 
 
 def _for_elements(e: Optional[Tensor], data: int, heads: int, width: int) -> Optional[Tensor]:
-    """What edges have, for each element: (edges, heads * width)."""
+    """Expand edge data to all elements: (edges, heads * width)."""
     if e is None or data == c.TAMIS_E_VECTOR:
         return e
     return e.unsqueeze(-1).expand(-1, e.shape[1], heads * width // max(e.shape[1], 1)).reshape(e.shape[0], heads * width)
 
 
 def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Optional[Tensor]:
-    """What the entries that maxima take have: (rows, heads * width)."""
+    """Return the edge data of the entries that maxima took: (rows, heads * width)."""
     if e is None or data == c.TAMIS_E_VECTOR:
         return None if e is None else e.gather(0, entry)
     own, columns = e.shape[1], entry.shape[1]
@@ -188,12 +188,12 @@ def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Ten
     row = index if coo else torch.repeat_interleave(index.diff(), output_size=nnz)
 
     def dots(x: Tensor, y: Tensor) -> Tensor:
-        """Of rows and columns, and of rows with what edges have: (edges, heads)."""
+        """Return the inner products of rows with columns plus edge vectors: (edges, heads)."""
         found: Tensor = torch.ops.tamis.edge_op(index, columns, x, y, *where, c.TAMIS_PAIR_DOT, heads)
         return found if e is None else found + (x.index_select(0, row) * e).reshape(nnz, heads, width).sum(-1)
 
     def weighed(x: Tensor, p: Tensor) -> Tensor:
-        """Rows of x times a number for each edge and head: (edges, heads * width)."""
+        """Return rows of x times a number for each edge and head: (edges, heads * width)."""
         return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
 
     def to_columns(x: Tensor, p: Tensor) -> Tensor:

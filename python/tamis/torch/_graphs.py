@@ -30,7 +30,7 @@ class _Graph:
         self.patterns: dict[tuple[int, int, bool], Pattern] = {}
 
     def of(self, edge_index: Tensor) -> bool:
-        """Whether it is this edge list, unchanged. On a GPU a comparison waits, so that there only inference tensors are compared."""
+        """Return True if it is this edge list, unchanged. A comparison on a GPU waits, so only inference tensors are compared there."""
         if self.alive() is not edge_index or _held.state(edge_index) != self.state:
             return False
         return (edge_index.is_cuda and not edge_index.is_inference()) or _held.same(edge_index, self.content)
@@ -72,10 +72,10 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
-    """What `make` makes of a pattern, once, as long as its tensors do not change."""
+    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
     if _compiling() or _abstract(pattern.columns):
         return make()
-    pattern._current()  # forgets what was made of other places
+    pattern._current()  # clears the cache if the tensors have changed
     kept = pattern.__dict__.setdefault("_derived", {})
     if name not in kept:
         with _held.apart():
@@ -95,7 +95,7 @@ class Looped(NamedTuple):
     pattern: Pattern
     bare: Pattern           # without these edges
     kept: Optional[Tensor]  # the edges of the given graph that are not from a node to itself, by their numbers; None: all
-    added: int              # so many edges
+    added: int              # number of added edges
 
 
 def looped(pattern: Pattern, count: int) -> Looped:
@@ -117,7 +117,7 @@ def looped(pattern: Pattern, count: int) -> Looped:
 
 
 def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
-    """What the edges of a `Looped` graph have: those of `edge_attr` that are left, then `fill_value`, or what it says of the edges to a node."""
+    """Return the edge data of a `Looped` graph: the remaining rows of `edge_attr`, then `fill_value`, or its reduction over the edges to a node."""
     if graph.kept is not None:
         edge_attr = edge_attr[graph.kept]
     shape = (graph.added, *edge_attr.shape[1:])

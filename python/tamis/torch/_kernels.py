@@ -79,7 +79,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
-    """Whether a pattern still has the content of its tensors, where that may change without a new version: torch.compile overwrites its results."""
+    """Return True if the tensors still have the pattern's content. It may change without a new version: torch.compile overwrites its results."""
     content = getattr(pattern, "content", None)
     return content is None or (_held.same(index, content[0]) and _held.same(columns, content[1]))
 
@@ -133,7 +133,7 @@ def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) 
 
 
 def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
-    """The dimensions of the batch: those of the first operand that has any. Values, the last one, are vectors."""
+    """Return the dimensions of the batch, from the first operand that has any. Values, the last operand, are vectors."""
     for x in operands[:-1]:
         if x is not None and x.dim() > 2:
             return tuple(x.shape[:-2])
@@ -188,7 +188,7 @@ def _shown(results: list, like: Tensor) -> tuple[Tensor, ...]:
 
 
 def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optional[Tensor]) -> bool:
-    """Whether the first leading dimension is walked, since one stride does not describe all members of each operand."""
+    """Return True if the first leading dimension must be walked, since one stride does not describe all members of each operand."""
     if len(lead) < 2:
         return False
     if any(x.dim() > 2 and uneven(x.shape[:-2], x.stride()[:-2]) for x in matrices):

@@ -1,4 +1,4 @@
-"""What the layers of `tamis.torch.pyg` share: parameters, the graph of an edge list, reduced messages, batches of nodes."""
+"""The base of the layers of `tamis.torch.pyg`: parameters, the graph of an edge list, reduced messages, batches of nodes."""
 from __future__ import annotations
 
 import math
@@ -26,7 +26,7 @@ def _glorot(weight: Tensor) -> None:
 
 
 class _Linear(nn.Linear):
-    """A linear layer, of which Glorot's rule may draw the weights."""
+    """A linear layer, optionally with Glorot initialisation."""
 
     glorot: bool
 
@@ -45,12 +45,12 @@ class _Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         if self.in_features > _NARROW or x.dim() != 2:
             return super().forward(x)
-        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for so few features of so many edges
+        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for few features of many edges
         return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
 
 
 class _LazyLinear(nn.LazyLinear):
-    """One that learns the number of its inputs from the first."""
+    """A linear layer that takes its number of inputs from the first input."""
 
     cls_to_become = _Linear  # type: ignore[assignment]
 
@@ -84,7 +84,7 @@ def _refuse(where: str, name: str) -> None:
 
 
 class _Layer(nn.Module):
-    """What the layers share: the graph, how messages are reduced, and batches."""
+    """The base of the layers: the graph, the reduction of messages, and batches."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -128,7 +128,7 @@ class _Layer(nn.Module):
 
     def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size, of_edges: Optional[Tensor] = None,
                name: str = "edge_attr") -> Pattern:
-        """The pattern of the edges between so many nodes. of_edges: what the edges have, which `name` is called."""
+        """Return the pattern of the edges, with checked numbers of nodes. of_edges: the edge data, called `name` in errors."""
         reverse = self.flow == "target_to_source"
         sources, given = self._count(source), None if target is None else self._count(target)
         if size is not None:
@@ -152,7 +152,7 @@ class _Layer(nn.Module):
         return source, target
 
     def _sums(self, pattern: Pattern, op: str, x: Tensor, e: Optional[Tensor] = None) -> Tensor:
-        """Reduced messages of x (..., nodes, features), of which the members are heads, and of e (edges,) or (..., edges, features)."""
+        """Return reduced messages of x (..., nodes, features), with leading dimensions as heads, and of e (edges,) or (..., edges, features)."""
         if x.dim() == 2 and (e is None or e.dim() < 3):
             return message(pattern, op, x, e, self._reduce)
         if e is not None and e.dim() > 2 and x.dim() < e.dim():

@@ -466,7 +466,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
 
 
 def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
-    """A row for each edge from those of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
+    """A row for each edge from the rows of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
 
     op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same

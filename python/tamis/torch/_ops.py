@@ -106,19 +106,19 @@ class _Gradient(_Function):
 
 
 def forward_mode() -> bool:
-    """Whether there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has the first alone."""
+    """Return True if there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has only the former."""
     if forward_ad._current_level >= 0:
         return True
     return REGISTERED and _transforms() and any(level.key() == _JVP for level in torch._C._functorch.get_interpreter_stack() or ())
 
 
 def again() -> bool:
-    """Whether a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
+    """Return True if a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
     return torch.is_grad_enabled() or forward_mode()
 
 
 def _gradient_of(name: str) -> Any:
-    """The function of autograd for an operator, which runs without recording what is inside."""
+    """Make the autograd function of an operator; its inner operations are not recorded."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         output = _forward(name, inputs)

@@ -45,7 +45,7 @@ class _Tensors:
 
 
 def _bare(x: Tensor, name: str) -> Tensor:
-    """The tensor within those of torch.func: whatever is computed there is wrapped, also what depends on no operand."""
+    """Unwrap torch.func's tensors: results computed under it are wrapped, even if they depend on no operand."""
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_batchedtensor(x):
             raise NotImplementedError(f"vmap over the {name} of a pattern: map over operands and values of one pattern")
@@ -54,7 +54,7 @@ def _bare(x: Tensor, name: str) -> Tensor:
 
 
 def _abstract(x: Tensor) -> bool:
-    """Whether a tensor has no content: one of torch.compile, of torch.export, or of the device meta."""
+    """Return True if a tensor has no content: under torch.compile or torch.export, or on the meta device."""
     return x.is_meta or type(x) not in (Tensor, torch.nn.Parameter)
 
 
@@ -103,7 +103,7 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
-        self._state: Optional[tuple[int, ...]] = None  # of tensors of which PyTorch counts the changes
+        self._state: Optional[tuple[int, ...]] = None  # of tensors whose changes PyTorch counts
         self._known: Any = None
         self._copies: dict[int, Pattern] = {}
         if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
@@ -238,7 +238,7 @@ class Pattern:
     def mask(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
         """A mask of attention, made on `device` (a tensor's, or None: PyTorch's default): rows are queries, columns are keys.
 
-        The other arguments are those of `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
+        The other arguments are as in `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
         offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is two kernels in the
         current stream, and waits once, to learn nnz.
 
@@ -273,7 +273,7 @@ class Pattern:
 
     @staticmethod
     def from_mask_mod(function: Any, rows: int, cols: Optional[int] = None, *, batch: int = 0, head: int = 0, device: Any = None) -> Pattern:
-        """What a mask function of flex_attention keeps: function(batch, head, q_idx, kv_idx) is True. It is made on `device`, some rows at a time.
+        """The pattern of a flex_attention mask function, where function(batch, head, q_idx, kv_idx) is True. It is made on `device`, some rows at a time.
 
         rows are queries, cols keys (as many if None). batch, head: the numbers that the function gets.
 
@@ -301,7 +301,7 @@ class Pattern:
 
     @staticmethod
     def stack(patterns: Sequence[Pattern]) -> Pattern:
-        """Patterns as the blocks of the diagonal of one, of which the rows and columns follow each other: a batch of graphs as one graph.
+        """The block-diagonal pattern of several: a batch of graphs as one graph.
 
         >>> import torch, tamis.torch
         >>> one = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))

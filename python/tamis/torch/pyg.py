@@ -41,17 +41,17 @@ class _Attention(_Layer):
 
     def __init__(self, **others: Any):
         super().__init__(**others)
-        self.node_dim = -2  # theirs is 0, of (nodes, heads, channels): x has nodes before features
+        self.node_dim = -2  # PyTorch Geometric has 0, for (nodes, heads, channels); here x has nodes before features
 
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
-        """Of scores (edges, heads)."""
+        """Return attention weights from scores (edges, heads)."""
         return self._dropped(edge_softmax(pattern, scores))
 
     def _dropped(self, weights: Tensor) -> Tensor:
         return functional.dropout(weights, self.dropout, self.training)
 
     def _sum(self, pattern: Pattern, x: Tensor, weights: Tensor) -> Tensor:
-        """Of x (sources, heads, channels) by weights (edges, heads)."""
+        """Return sums of x (sources, heads, channels) with weights (edges, heads)."""
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
     def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
@@ -73,7 +73,7 @@ class _Attention(_Layer):
         return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
 
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
-        """What heads have, for the heads of each member."""
+        """Repeat per-head data for the heads of each member."""
         return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
 
     def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
