@@ -20,16 +20,16 @@
 #include "ml/score.h"
 
 enum { LEAST = 4096, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
-static const double RANKED = 5e7;  /* rows that are ranked, times columns */
-static const double BETTER = 1e-3; /* share of an RMSE by which a better one is below it */
-static const double STANDS = 5e-5; /* an RMSE that changes by less of itself in an iteration stands */
+static const double RANKED = 5e7;  /* limit of ranked rows times columns */
+static const double BETTER = 1e-3; /* an RMSE is better if it is less by this share */
+static const double STANDS = 5e-5; /* an RMSE stagnates if it changes by less than this share in an iteration */
 
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
-    double share, factors; /* these are multiplied by them; 1: stay */
+    double share, factors; /* multipliers of the setting; 1: no change */
     int steps;
     bool bm25;    /* uses count by BM25 */
-    bool instead; /* only where the move before this one did not help */
+    bool instead; /* only if the previous move did not help */
 } move;
 
 /* Fewer factors follow less noise, so they need less lambda. */
@@ -37,7 +37,8 @@ static const move of_ratings[] = {{.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.85, .factors = 0.75, .steps = 1},
                                   {.share = 0.85, .factors = 1, .steps = 3},
                                   {.share = 1 / 0.85, .factors = 1, .steps = 2, .instead = true}};
-/* A multiple of a constant lambda: it does not fall by itself as factors are found, so it falls first. */
+/* A multiple of a constant lambda. Unlike lambda from the noise it does not fall during a fit, so smaller values come
+   first. */
 static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
@@ -49,18 +50,18 @@ static const move of_uses[] = {{.share = 1, .factors = 1, .bm25 = true, .steps =
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
 
-/* A sample of the data, without what is held out of it. */
+/* A sample of the data, and the entries held out from it. */
 typedef struct chooser {
     const tamis_model *model;
     bool uses;
     tamis_owned_sparse *kept, *held;
-    tamis_sparse entries; /* those held out that are looked at */
+    tamis_sparse entries; /* held-out entries used for the error */
     int64_t *offsets;     /* of entries */
     ml_choice best;
-    double error; /* of the best: 1 - recall of uses, else RMSE */
+    double error; /* of the best setting: 1 - recall for uses, else RMSE */
 } chooser;
 
-/* Returns the rows of the data that are looked at. */
+/* Returns the first rows of the data, as a sample. */
 static tamis_sparse first_rows(const tamis_sparse *data) {
     tamis_sparse first = *data;
     while (ml_too_many(first.rows, (double)ml_offset(data, first.rows))) first.rows = ml_fewer_rows(first.rows);
@@ -85,7 +86,7 @@ static tamis_status split(chooser *c, const tamis_sparse *sample) {
     return TAMIS_OK;
 }
 
-/* Makes a choice the options'. */
+/* Copies a choice to the options. */
 static void set_options(const ml_method *method, const ml_choice *choice, tamis_model_options *options) {
     const double lambda = choice->regularization;
     options->regularization = ml_chooses_lambda(method, lambda) ? choice->share * method->lambda : lambda;
@@ -125,7 +126,7 @@ static tamis_status inner_options(const tamis_model *model, tamis_model_options 
     return TAMIS_OK;
 }
 
-/* Fits with a setting, and measures the error of what is held out. */
+/* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
     const tamis_sparse *const kept = tamis_owned_sparse_view(c->kept);
     const tamis_held_out held = {.entries = &c->entries, .observed = kept};
@@ -135,7 +136,7 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     tamis_model *inner;
     TRY(inner_options(c->model, &options));
     const bool watched = !c->uses && c->model->method->about.row_factors;
-    /* ratings show only after as many as a fit has that their noise is followed, steps along samples as late */
+    /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
     options.iterations = c->uses && !c->model->method->about.sampled ? ROUNDS : ROUNDS_LONG;
     set_options(c->model->method, tried, &options);
     options.tolerance = 0;
@@ -251,6 +252,6 @@ void ml_take_choice(tamis_model *model, const ml_choice *choice) {
     model->choice_seconds = choice->seconds;
     set_options(model->method, choice, &model->options);
     model->width = ml_width(model->method, &model->options);
-    tamis_dense_workspace_destroy(model->workspace); /* of a fit that failed, with other factors */
+    tamis_dense_workspace_destroy(model->workspace); /* left by a failed fit with another number of factors */
     model->workspace = NULL;
 }

@@ -19,7 +19,7 @@ tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_ch
 /* Sets *choice to the defaults, for data that cannot be split: mini-batches that arrive one after another. */
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice);
 
-/* Makes the choice the model's own. */
+/* Copies the choice to the model. */
 void ml_take_choice(tamis_model *model, const ml_choice *choice);
 
 #endif

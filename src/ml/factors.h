@@ -1,11 +1,11 @@
-/* The matrices that a model keeps. */
+/* A model's matrices. */
 #ifndef TAMIS_ML_FACTORS_H
 #define TAMIS_ML_FACTORS_H
 
 #include "ml/model.h"
 
-/* Makes row and column factors of the sizes given that are not there yet (from a checkpoint they are), and the
-   workspace. *fresh: they were made now, and are zeros. */
+/* Makes row and column factors of these sizes unless they exist (from a checkpoint), and the workspace. *fresh: they
+   were made now, and are zeros. */
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh);
 /* Does the same for a state, whose size follows from the model's rows and columns. */
 tamis_status ml_model_state(tamis_model *model, int number, bool *fresh);

@@ -10,7 +10,7 @@ typedef struct ml_fold {
     const tamis_model *model;
     const tamis_sparse *data;
     int64_t width, count;
-    double *Y, *weights, *targets; /* a line, a number and a number for each entry */
+    double *Y, *weights, *targets; /* a row, a number and a number for each entry */
     const double *inverse;         /* of G; NULL: G is `shift` times the identity */
     double shift;
     double *vectors; /* of the solution */

@@ -1,8 +1,7 @@
 /*
- * A fit on a group. Each rank has some consecutive rows of the data, and their factors; and some consecutive columns,
- * with all their entries, and their factors. Half an iteration computes a rank's own rows (or columns) from the factors
- * of the columns (rows) that their entries name, which are fetched from the ranks that have them. Everything else that
- * ranks need of each other is a sum.
+ * A fit on a group. Each rank owns a range of rows of the data with their factors, and a range of columns with all
+ * their entries and factors. Half an iteration computes a rank's own rows (columns) from the factors of the columns
+ * (rows) in their entries, which are fetched from their owners. All other communication is reductions.
  *
  *   fit_group.c     tamis_model_fit_group, and what ranks must agree on
  *   group_columns.c  the entries by columns
@@ -26,7 +25,7 @@ typedef struct ml_rank {
     uint64_t generation;                 /* version of the factors: changes after each half of an iteration */
 } ml_rank;
 
-/* How many of the data's columns have their factors on this rank, and the number of the first. */
+/* Return the number of columns whose factors this rank owns, and the first of them. */
 int64_t ml_own_columns(const tamis_model *model, const tamis_sparse *data);
 int64_t ml_first_column(const tamis_model *model);
 
@@ -44,7 +43,7 @@ void ml_changed(tamis_model *model);
 /* All-reduce: replaces the numbers by their sums over all ranks. On one device it does nothing. */
 tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t count);
 
-/* Exchanges host memory, this rank's own part too, which a transport leaves where it is. */
+/* Exchanges host memory, and copies this rank's own part, which transports leave out. */
 tamis_status ml_exchange(const ml_rank *rank, const tamis_transfer *transfer);
 
 /* Computes G = Y^T Y + diagonal from the Y of all ranks. */
