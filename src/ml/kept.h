@@ -12,19 +12,19 @@ struct ml_kept {
     _Atomic(void *) gram;
 };
 
-/* Gives 1 over the length of each row's or column's features, without biases, on the host, in the model's type; NaN for
-   zeros, which are like nothing. */
+/* Returns the reciprocal norm of each row's or column's features, without biases, on the host, in the model's type; NaN
+   for zeros, which are similar to nothing. */
 tamis_status ml_kept_scales(const tamis_model *model, bool rows, const void **scales);
 
-/* Y^T Y + lambda of the columns' factors, on the model's device, and its inverse on the host, in double; NULL where
-   fold.h does not need it. */
+/* Y^T Y + lambda of the columns' factors, on the model's device, and its inverse on the host, in double; NULL if fold.h
+   does not need it. */
 typedef struct ml_gram_kept {
     tamis_dense G;
     double *inverse;
 } ml_gram_kept;
 tamis_status ml_kept_gram(const tamis_model *model, const ml_gram_kept **gram);
 
-/* Forgets all of it: the factors are about to change, or have changed. */
+/* Clears the cache, before or after factors change. */
 void ml_forget(const tamis_model *model);
 
 #endif

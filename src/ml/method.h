@@ -36,14 +36,14 @@ typedef struct ml_state {
 
 typedef struct ml_method {
     tamis_method_description about;
-    bool biases;                /* with options.biases the factors end in a bias */
-    bool nonnegative;           /* with options.nonnegative there are no biases, and ratings are not centred */
-    bool noise;                 /* options.regularization = 0 finds lambda by the noise of the data */
-    double lambda;              /* options.regularization = 0 is this times what an inner split chooses; 0: not so */
-    bool as_als;                /* als minimises the same sum sooner, and is what an inner split is of */
-    bool sizes;                 /* options.factors = 0 chooses their number by an inner split */
-    bool weighs;                /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
-    int64_t chosen_most;        /* of more columns nothing is chosen by an inner split; 0: no limit */
+    bool biases;      /* with options.biases the factors end in a bias */
+    bool nonnegative; /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;       /* options.regularization = 0 estimates lambda from the noise of the data */
+    double lambda; /* options.regularization = 0 means this times a factor chosen by an inner split; 0: not supported */
+    bool as_als;   /* als minimises the same objective faster, so inner splits fit als */
+    bool sizes;    /* options.factors = 0 chooses their number by an inner split */
+    bool weighs;   /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
+    int64_t chosen_most;        /* with more columns there is no inner split; 0: no limit */
     ml_state states[ML_STATES]; /* see factors.h */
     bool masses;                /* a topic's weights add up to the topic's share of the words, not to 1 */
 
@@ -63,24 +63,24 @@ typedef struct ml_method {
        Fingerprints are of the data before the transformation. NULL: values stay. */
     tamis_status (*prepare)(tamis_model *model, tamis_sparse *data, bool fit);
 
-    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
-       offsets int64; it lives until the work is freed. begin() makes what the model has not yet (factors, states: see
-       factors.h) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all
-       allocation is in begin(), that of events too (ml_times_reserve). Methods of mini-batches go on from
-       model->batches_done, raise it after each, and call ml_after_batch(). Fits on groups use what is in group.h. */
+    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always present,
+       offsets int64; it lives until the work is freed. begin() makes missing factors and states (see factors.h) and
+       keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: begin() does all
+       allocation, also of events (ml_times_reserve). Methods with mini-batches continue from model->batches_done,
+       increase it after each, and call ml_after_batch(). Fits on groups use the functions in group.h. */
     tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
     tamis_status (*iterate)(tamis_model *model);
     tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NULL: not known */
-    /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
-       nothing ever is. iterate() leaves nothing there. */
+    /* Between two mini-batches: adds the sums that are still on the device to `parts`, a copy of model->parts. NULL:
+       there never are any. iterate() leaves none there. */
     tamis_status (*pending)(const tamis_model *model, double parts[]);
-    void (*free_work)(const tamis_model *model, void *work); /* after a failed begin() too, unless `work` is NULL */
+    void (*free_work)(const tamis_model *model, void *work); /* also after a failed begin(), unless `work` is NULL */
 
-    /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
-       this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini-batches. */
+    /* Learns from one mini-batch of new rows, data as above. whole: an estimate of the total number of rows (0:
+       unknown). *loss: this batch's sum and its divisor, so that batches can be added. NULL without mini-batches. */
     tamis_status (*step)(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *loss, double *weight);
 
-    /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
+    /* Computes the factors W (data->rows x width, on the device) of the rows of `data` (as above). */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
 
     /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
@@ -96,8 +96,8 @@ typedef struct ml_method {
     tamis_status (*best)(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores);
 
-    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
-       for ml_operands_free() after an error too. */
+    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. The caller
+       frees *operands with ml_operands_free(), also after an error. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);
 } ml_method;
 
@@ -105,7 +105,7 @@ static inline bool ml_is_nonnegative(const ml_method *method, const tamis_model_
     return method->nonnegative && options->nonnegative;
 }
 
-/* Numbers of a row or column: the bias is the last. */
+/* Returns the numbers per row or column; the last is the bias. */
 static inline int64_t ml_width(const ml_method *method, const tamis_model_options *options) {
     return options->factors + (method->biases && options->biases && !ml_is_nonnegative(method, options) ? 1 : 0);
 }

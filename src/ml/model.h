@@ -43,9 +43,10 @@ static inline tamis_status ml_check_rounds(const char *name, int rounds) {
 }
 
 /*
- * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
- * lambda n, and lambda alone is too little for rows of many. With it one lambda is near the best of ratings that are
- * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (lab/results/quality.md).
+ * A weighted lambda is lambda (n + ML_PRIOR_RATINGS) for a row with n ratings: rows with few ratings need more than
+ * lambda n, and for rows with many, lambda alone is too little. With this weight one lambda is near the optimum for
+ * dense ratings (Jester), for a twentieth of them, and for generated data with 20 to 100 ratings per row
+ * (lab/results/quality.md).
  */
 enum { ML_PRIOR_RATINGS = 40 };
 
@@ -62,12 +63,12 @@ typedef struct ml_choice {
     double seconds; /* time of the search; 0: there was nothing to choose, or too little data */
 } ml_choice;
 
-/* Time in sparse calls, by events in the stream that are read when an iteration is over. */
+/* Time in sparse calls, from events in the stream, which are read at the end of an iteration. */
 typedef struct ml_times {
     void **events; /* two a call */
     int8_t *operation;
     int calls, capacity;
-    double seconds[3]; /* of events that were read, by tamis_operation */
+    double seconds[3]; /* from events already read, by tamis_operation */
 } ml_times;
 
 struct tamis_model {
@@ -78,7 +79,7 @@ struct tamis_model {
     int64_t rows, cols, nnz;     /* of the data; cols = 0: never fitted */
     int64_t width;               /* of the factors */
     double mean, least, most;    /* of the data's values */
-    double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
+    double scale;                /* ratings are fitted as (r - mean) / scale; 1 from an old file */
     double prior_ratings;        /* a weighted lambda is multiplied by a row's ratings plus this; 0 from an old file */
     double lambda;               /* if options.regularization is 0: the last iteration's, see noise.h; else 0 */
     double share;                /* lambda relative to the noise, see noise.h */
@@ -89,25 +90,25 @@ struct tamis_model {
     int iterations_done;
     int64_t batches_done;   /* in the current iteration */
     int64_t steps;          /* mini-batches in all */
-    double parts[ML_PARTS]; /* sums of an iteration under way (loss and its weight first), saved with the model */
+    double parts[ML_PARTS]; /* sums of the current iteration (loss and its weight first), saved with the model */
     double loss, metric, total_seconds;
 
     tamis_dense row_factors, column_factors; /* on the device, packed; data NULL: none */
     tamis_dense states[ML_STATES];           /* the same */
-    struct ml_kept *kept;                    /* until the factors change, see kept.h */
-    tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
+    struct ml_kept *kept;                    /* cache, valid until the factors change, see kept.h */
+    tamis_dense_workspace *workspace;        /* for tamis/dense.h, for at least `width` + 2 columns */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
     void *work;           /* the method's, from begin() to ml_end() */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */
     ml_times times;
-    tamis_iteration report; /* of the iteration under way */
+    tamis_iteration report; /* of the current iteration */
     double iteration_start;
     char algorithms[3][48]; /* by tamis_operation; "": the plan's choice */
-    double last_save;       /* of a checkpoint, by the clock */
-    char save_failure[512]; /* of the last checkpoint; "": none */
+    double last_save;       /* time of the last checkpoint */
+    char save_failure[512]; /* error of the last checkpoint; "": none */
     bool stopped;           /* the callback said so */
-    bool converged;         /* the loss falls by less than the tolerance */
+    bool converged;         /* the loss has fallen by less than the tolerance */
 };
 
 /* Returns true if the factors end in a bias. */
@@ -119,7 +120,7 @@ static inline double ml_lambda(const tamis_model *model) {
 }
 static inline bool ml_finds_lambda(const tamis_model *model) { return model->options.regularization == 0; }
 
-/* Returns what is subtracted from ratings before they are divided by the scale: nothing for non-negative factors. */
+/* Returns the number subtracted from ratings before division by the scale: 0 for non-negative factors. */
 static inline double ml_centre(const tamis_model *model) {
     return ml_is_nonnegative(model->method, &model->options) ? 0 : model->mean;
 }

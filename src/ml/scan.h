@@ -19,7 +19,7 @@ typedef struct ml_scan {
     int threads;
 } ml_scan;
 
-/* Fills `best`, which is empty and is a list then, best first. */
+/* Fills `best`, which must be empty, with a list, best first. */
 tamis_status ml_scan_row(const ml_scan *scan, ml_best *best);
 
 #endif

@@ -109,7 +109,7 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
     TRY(tamis_allocate(B->cols, sizeof *total, "sums of columns", (void **)&total));
-    ml_column_sums(B, total); /* a row's product with them is that of all columns together */
+    ml_column_sums(B, total); /* a row's product with them is the sum over all columns */
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
         for (int64_t k = 0; k < A->cols; k++) all += ml_element(A, i, k) * total[k];
@@ -152,7 +152,7 @@ static int64_t relevant_in(const scoring *s, int64_t row) {
     return relevant;
 }
 
-/* Is the column held out in the row? Columns are sorted. */
+/* Returns true if the column is held out in the row, by binary search. */
 static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
     const tamis_sparse *const S = s->entries;
     const int64_t end = ml_offset(S, row + 1);
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-/* Scores the documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
+/* Scores the documents' words, observed and held out, as one COO matrix; the model sums duplicates. */
 static tamis_status score_bound(const scoring *s, tamis_score *score) {
     const tamis_sparse *const parts[] = {s->entries, s->observed};
     const ml_method *const method = s->model->method;

@@ -44,7 +44,7 @@ static int by_column(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Makes sorted copies of the rows of a CSR, which nearly always are sorted. */
+/* Copies rows of a CSR, sorted; nearly always they already are. */
 static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
     TRY(tamis_allocate(count + 1, sizeof *sorted->offsets, "what was seen", (void **)&sorted->offsets));
     TRY(sum_up(seen, rows, count, sorted->offsets));

@@ -28,7 +28,7 @@ tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weig
 
 bool ml_weights_kept(const tamis_model_options *options) { return options->weights == TAMIS_WEIGHTS_BM25; }
 
-/* Makes the state: the idf of each column, and behind them the mean length of a row. */
+/* Computes the state: the idf of each column, then the mean length of a row. */
 static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols;
     double *numbers;
