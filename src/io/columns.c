@@ -1,6 +1,6 @@
 /*
- * See columns.h. The first lines decide: one of titles says what its columns are by names, and lines without titles are
- * looked at for what is no list of pairs with ratings.
+ * See columns.h. The first lines decide. Titles name the columns; lines without titles are checked for signs that they
+ * are not a list of pairs with ratings.
  */
 #include "io/columns.h"
 
@@ -19,7 +19,7 @@ enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
 static const char *const roles[TAMIS_ROLES] = {"user", "item", "rating", "time"};
 static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"}; /* of a graph */
 
-/* Names in lower case, without anything but letters and digits, and without "id", "name" or "s" at their end. */
+/* Known names, normalised: lower case, only letters and digits, without "id", "name" or "s" at the end. */
 static const char *const known[TAMIS_ROLES][32] = {
     {"user", "u", "customer", "member", "visitor", "reviewer", "account", "person", "client", "reader", "viewer",
      "listener", "source", "src", "from", "fromnode", "head", NULL},
@@ -120,7 +120,7 @@ static bool is_title_of_numbers(const tamis_field_form *form, const tamis_field 
 
 /* ------------------------------------------------------------------------------------------ columns asked for */
 
-/* Finds a name among the titles, or takes it for a number from 1. A title that is a number is quoted. */
+/* Looks up a requested column: a title, or a number from 1. A title that is a number must be quoted. */
 static tamis_status find_requested(const tamis_bounded_text *text, const tamis_field *fields, int count,
                                    const char *line, const char *name, size_t length, int *at, bool *by_title) {
     const bool digits = strspn(name, "0123456789") >= length;
@@ -139,7 +139,7 @@ static tamis_status find_requested(const tamis_bounded_text *text, const tamis_f
     return TAMIS_OK;
 }
 
-/* A line has a field for each role, so that no two roles share one. */
+/* Checks that no two roles share a column. */
 static tamis_status check_apart(const char *requested, const tamis_columns *columns) {
     for (int role = 1; role < TAMIS_ROLES; role++)
         for (int other = 0; other < role; other++)
@@ -199,8 +199,8 @@ static tamis_status ask_for_columns(const tamis_bounded_text *text, const char *
                              what);
 }
 
-/* Titles that do not tell user and item are of columns in order, unless one of them is known and stands elsewhere (x, y
-   and t may be anything), or one of four or more may be anything. */
+/* Titles without a known user and item are accepted for columns in the usual order. They are refused if a known name is
+   elsewhere (x, y and t may mean anything), or if there are four or more columns and one is unknown. */
 static tamis_status check_in_order(const tamis_bounded_text *text, const char *line, const tamis_field *fields,
                                    int count, const int found[TAMIS_ROLES]) {
     bool moved = count > MOST_UNTITLED || (count > 0 && is_of_rows(&fields[0]));
@@ -210,8 +210,7 @@ static tamis_status check_in_order(const tamis_bounded_text *text, const char *l
     return moved && count > 2 ? ask_for_columns(text, line, "the titles do not tell both user and item") : TAMIS_OK;
 }
 
-/* Sets the columns by the names of the titles, where they tell user and item. A rating without a known name is the one
-   column that is left. */
+/* Sets the columns by titles, if these name user and item. If only one other column is left, it is the rating. */
 static tamis_status use_titles(const tamis_bounded_text *text, const char *line, const tamis_field *fields, int count,
                                tamis_columns *columns) {
     int found[TAMIS_ROLES], left = -1, lefts = 0;
@@ -255,7 +254,7 @@ static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_f
     return n > 0;
 }
 
-/* Finds whether the line is one of titles, and the columns. */
+/* Finds out if the line has titles, and sets the columns. */
 static tamis_status find_columns(const tamis_bounded_text *text, const char *line, const tamis_list_request *request,
                                  tamis_list_form *form) {
     tamis_columns *const columns = &form->columns;
@@ -265,7 +264,7 @@ static tamis_status find_columns(const tamis_bounded_text *text, const char *lin
     *columns = (tamis_columns){.at = {-1, -1, -1, -1}};
     if (line < text->end &&
         tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-        tamis_clear_error(); /* it is told again when the line is read as data */
+        tamis_clear_error(); /* reading the line as data reports it again */
         count = 0;
     }
     if (request->columns)
@@ -374,8 +373,8 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
 
 /* ------------------------------------------------------------------------------------------ the number of fields */
 
-/* Every line has as many fields as the first one of data, or, where titles were found, from those that are read to as
-   many as the titles. Roles beyond them are of no column. */
+/* Sets the number of fields of a line: as many as in the first line of data; with titles, from the last field that is
+   read up to the number of titles. Roles beyond get no column. */
 static void set_width(const tamis_bounded_text *text, tamis_list_form *form) {
     tamis_columns *const columns = &form->columns;
     tamis_field fields[TAMIS_FIELDS_MOST];
@@ -428,7 +427,7 @@ tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_re
     const char *const behind = tamis_next_line(text, line), *const other = tamis_skip_comments(text, behind, "#%");
     const bool alone = tamis_skip_comments(text, behind, "") >= text->end;
     if (request->header || (alone && request->integers && (!form->columns.known || request->columns)))
-        form->titled = 0; /* any line, or ids that are names */
+        form->titled = 0; /* the line may be anything, or ids are names */
     if ((form->titled > 0 || request->header) && line < text->end) {
         form->titles = line;
         if (!alone)

@@ -9,7 +9,7 @@
 enum { TAMIS_ROLE_USER = 0, TAMIS_ROLE_ITEM, TAMIS_ROLE_RATING, TAMIS_ROLE_TIME, TAMIS_ROLES };
 
 typedef struct tamis_columns {
-    int at[TAMIS_ROLES]; /* its number, from 0; -1: there is none */
+    int at[TAMIS_ROLES]; /* column of each role, from 0; -1: none */
     int needed;          /* the fewest fields of a line */
     int most;            /* the most fields of a line; 0: any number */
     bool named;          /* the caller named the columns: every line must have them */
@@ -24,25 +24,24 @@ typedef struct tamis_list_form {
     const char *first;  /* the first line of data */
     int titled;         /* number of titles recognised; 0: none, or the caller said that the line has titles */
     int64_t comments;   /* lines before it */
-    bool lists;         /* each line is a user and any number of its items */
+    bool lists;         /* each line has a user and any number of items */
 } tamis_list_form;
 
-/* How to look for the form. */
+/* Request for tamis_list_find. */
 typedef struct tamis_list_request {
     bool ended;          /* the text is the whole file */
-    bool header;         /* its first line is one of titles */
-    bool integers;       /* ids are integers: what is none is a title */
+    bool header;         /* its first line has titles */
+    bool integers;       /* ids are integers: a field that is not an integer is a title */
     const char *columns; /* tamis_ratings_options.columns, or NULL */
 } tamis_list_request;
 
-/* Finds the form of a list by its content. Columns are those asked for; else those whose titles are known names of a
-   user and an item; else the first is the user, the second the item, the third the rating and the fourth the time. What
-   may be read in two ways is an error that says what to write. */
+/* Finds the form of a list by its content. Columns are as requested; else by titles that are known names of a user and
+   an item; else in the order user, item, rating, time. Ambiguous files are errors, whose message says what to write. */
 TAMIS_PRIVATE_API tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_request *request,
                                                tamis_list_form *form);
 
-/* Refuses a line with fewer fields than are needed, or more than the titles or the first line of data have: what is in
-   which column is then not known. */
+/* Refuses a line with too few fields, or with more than the titles or the first line of data have, since its columns
+   are then unknown. */
 TAMIS_PRIVATE_API tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_list_form *form,
                                                       const char *line);
 

@@ -1,8 +1,7 @@
 /*
  * Lists of id pairs: graphs as SNAP and KONECT give them ("from to [weight [time]]", "from to time") and ratings ("user
- * item rating [time]"). columns.c finds what stands between the fields, whether there is a line of titles, and which
- * columns they tell. KONECT's first comment tells more. A third column is times where the first lines say so (lists.c),
- * and then it is no weight.
+ * item rating [time]"). columns.c finds the separator, the titles and the columns. KONECT's first comment has more
+ * details. A third column is times, not weights, if the first lines look so (lists.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +15,9 @@
 typedef struct list_kind {
     const char *comments;
     const char *row_name, *column_name, *value_name;
-    int fewest_fields; /* 2 or 3: without or with a value; up to four are read */
+    int fewest_fields; /* 2 or 3: without or with a value; up to four fields are read */
     const char *fields;
-    bool square; /* of a graph: rows and columns are the same things */
+    bool square; /* a graph: rows and columns are the same nodes */
 } list_kind;
 
 enum { MOST_FIELDS = 4 };
@@ -26,14 +25,14 @@ enum { MOST_FIELDS = 4 };
 static const list_kind edge_list = {
     "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
     true};
-/* KONECT's bip: a line has ids of different things. */
+/* KONECT's bip: the two ids of a line are of different kinds. */
 static const list_kind bipartite_list = {
     "#%", "an integer id", "an integer id", "a weight", 2, "two ids and optionally a weight and a time", false};
 static const list_kind rating_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time",
     false};
 
-/* Titles tell users and items, whatever the file's name. */
+/* Titles name users and items, whatever the file's name. */
 static const list_kind titled_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 2, "a user, an item, a rating and optionally a time",
     false};
@@ -65,14 +64,14 @@ static bool is_in_order(const tamis_columns *columns, const tamis_field_form *fo
     return columns->at[TAMIS_ROLE_RATING] >= 0 && count <= MOST_FIELDS;
 }
 
-/* Looks at the line of data: how its fields are separated, and whether its ids are integers. */
+/* Finds a data line's separator, and if its ids are integers. */
 static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
     const tamis_columns *const columns = &shape->form.columns;
     tamis_field_form form = shape->form.fields;
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
     double ignored;
-    if (form.separator == '\t' && !columns->known) form.separator = ' '; /* beside blanks, as numbers may be */
+    if (form.separator == '\t' && !columns->known) form.separator = ' '; /* blanks may also separate numbers */
     shape->separator = form.separator == '\t' ? ' ' : form.separator;
     shape->numeric = true;
     if (tamis_fields_split(text, &form, shape->line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK)
@@ -138,7 +137,7 @@ static bool sniff_ratings(const tamis_bounded_text *text) {
     return sniff(text, &titled_list, &shape) && (has_users(&shape) || has_fields(&shape, rating_list.fewest_fields));
 }
 
-/* Finds the column of the values: 3, 4, or one that its title tells; 0 if there are none. */
+/* Returns the column of the values: 3, 4, or by its title; 0 if there is none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
     const int requested = reading->options.value_column;
@@ -198,7 +197,7 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     return tamis_list_check_width(text, &shape->form, shape->line);
 }
 
-/* Says what is left out among the data. */
+/* Reports comments among the data. */
 static void tell_comments(const tamis_reading *reading, int64_t comments) {
     char *const found = reading->options.found;
     if (!found || comments == 0) return;
@@ -287,7 +286,7 @@ static tamis_status number_graph(const tamis_reading *reading, bool mirrored, ta
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     entries->rows = entries->cols = size;
     TRY(check_ids(reading, entries));
-    tamis_entries_narrow(entries); /* of ids of 64 bits, which would stand beside the result */
+    tamis_entries_narrow(entries); /* frees 64-bit ids, which would take memory beside the result */
     if (reading->options.undirected && !mirrored) TRY(tamis_entries_mirror(entries, 1));
     return TAMIS_OK;
 }

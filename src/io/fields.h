@@ -4,7 +4,7 @@
 
 #include "io/text.h"
 
-enum { TAMIS_FIELDS_MOST = 64 }; /* of a line; what is behind them is not read */
+enum { TAMIS_FIELDS_MOST = 64 }; /* of a line; further fields are not read */
 
 typedef struct tamis_field {
     const char *begin;

@@ -1,4 +1,4 @@
-/* The body of the formats that have one nonzero a line, parsed by several threads at once. */
+/* Parallel parser of formats with one nonzero per line. */
 #ifndef TAMIS_IO_LINES_H
 #define TAMIS_IO_LINES_H
 
@@ -13,7 +13,7 @@ typedef enum tamis_line_value {
     TAMIS_LINE_UNSIGNED
 } tamis_line_value;
 
-/* Parses an id, a number that may have a sign. One with zeros before it is none: 007 may be another than 7. */
+/* Parses an id, an integer with an optional sign. Leading zeros are refused, as 007 may differ from 7. */
 static inline const char *tamis_parse_id(const char *p, int64_t *id) {
     if (*p < '1') {
         if (*p == '+') p++;
@@ -31,30 +31,30 @@ typedef struct tamis_line_facts {
 
 typedef struct tamis_line_rule {
     const char *comments; /* characters that begin a comment line */
-    char separator;       /* between fields, beside blanks: ' ' blanks alone, ':' means "::", else that character */
-    int64_t base;         /* how the first row and column are written */
-    int64_t rows, cols;   /* indices go from base to base + rows - 1; INT64_MAX: any index */
+    char separator;     /* between fields, with optional blanks: ' ' only blanks, ':' means "::", else that character */
+    int64_t base;       /* index of the first row and column */
+    int64_t rows, cols; /* indices go from base to base + rows - 1; INT64_MAX: any index */
     const char *row_name, *column_name, *value_name; /* with their article: "a row index" */
     tamis_line_value value;
     bool keep_values;
-    bool no_diagonal;               /* of a skew-symmetric matrix */
-    tamis_triangles *triangles;     /* of a symmetric matrix: notes what may stand in both; else NULL */
-    bool names;                     /* an id that is no integer may be a name: the report says so */
+    bool no_diagonal;               /* skew-symmetric matrices */
+    tamis_triangles *triangles;     /* symmetric matrices: records candidates for duplicates in both; else NULL */
+    bool names;                     /* an id that is not an integer may be a name, which is reported */
     int skipped;                    /* numbers between the indices and the value, read past */
     int extra;                      /* further numbers in a line, read past */
-    int64_t count;                  /* entries there must be; -1: any */
+    int64_t count;                  /* required number of entries; -1: any */
     bool ids;                       /* indices are ids: tamis_parse_id */
     bool comma;                     /* a value may have a decimal comma */
-    const tamis_field_form *marked; /* of a list in which a line that begins as a comment may be an entry: its fields */
-    const tamis_list_form *form; /* of a list whose columns are anywhere; it replaces the separator, skipped and extra;
-                                    NULL: the columns are in this order */
-    const tamis_list_form *list; /* of a list: what is told of a line with too many or too few fields; else NULL */
-    bool open;                   /* anything may follow behind the last number and a separator */
+    const tamis_field_form *marked; /* fields of a list in which a line that begins like a comment may be an entry */
+    const tamis_list_form
+        *form; /* a list with columns in any order; replaces separator, skipped and extra; NULL: the usual order */
+    const tamis_list_form *list; /* a list: for errors about lines with too many or too few fields; else NULL */
+    bool open;                   /* anything may follow the last number and a separator */
     tamis_line_facts *facts;     /* filled in; NULL: not wanted */
 } tamis_line_rule;
 
-/* Parses the lines from `body` to the end of the file. The entries are in the order of the file; rows and cols are set
-   to the rule's, or, where any index is allowed, to the largest index + 1. */
+/* Parses the lines from `body` to the end of the file. The entries are in file order. rows and cols are set to the
+   rule's, or to the largest index + 1 if any index is allowed. */
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries);
 

@@ -24,7 +24,7 @@ typedef struct market_header {
     const char *body; /* after the line of sizes */
 } market_header;
 
-/* One word of the first line and what it stands for; -1 is a word that exists but is not read here. */
+/* A word of the first line and its meaning; -1: valid, but not supported. */
 typedef struct market_word {
     const char *word;
     int meaning;
@@ -78,7 +78,7 @@ static bool sniff_matrix_market(const tamis_bounded_text *text) {
     return has_banner(text) && !has_sizes_in_comment(text);
 }
 
-/* Takes the word at *p, after blanks, which is one of `words`. */
+/* Parses the word at *p, after blanks, which must be one of `words`. */
 static tamis_status take_word(const tamis_bounded_text *text, const char **p, const market_word *words,
                               const char *expected, int *meaning) {
     const char *const start = tamis_skip_blanks(*p);
@@ -137,10 +137,10 @@ static tamis_status take_header(const tamis_bounded_text *text, market_header *h
 /* ---- arrays */
 
 typedef struct array_target {
-    const tamis_entries *entries; /* or, where NULL, a dense matrix */
+    const tamis_entries *entries; /* NULL: a dense matrix */
     int64_t at;
     const tamis_dense *dense;
-    tamis_read_report *report; /* NULL: nobody asks which numbers changed */
+    tamis_read_report *report; /* NULL: inexact numbers are not counted */
 } array_target;
 
 static const char *const value_names[] = {"a number", "an integer", "an integer of 0 or more", NULL};
@@ -170,7 +170,7 @@ static tamis_status read_array(const tamis_bounded_text *text, const market_head
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
-    const int64_t columns = header->rows > 0 ? header->cols : 0; /* no value stands for a column without rows */
+    const int64_t columns = header->rows > 0 ? header->cols : 0; /* columns without rows have no values */
     for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = half ? column : 0; row < header->rows; row++) {
             double value = 0;

@@ -1,5 +1,5 @@
-/* Text to number and back: digits by eight at a time; short decimals by one multiplication or division, the others by
-   what decimal.h has. */
+/* Converts text to numbers and back: eight digits at a time; short decimals by one multiplication or division, others
+   by decimal.h. */
 #include "io/number.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "io/decimal.h"
 
-/* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
+/* A parsed decimal number: (-1)^negative digits 10^exponent, with at most 19 digits. */
 typedef struct decimal {
     uint64_t digits;
     int64_t exponent;
@@ -260,8 +260,8 @@ int tamis_format_integer(char *text, int64_t value) {
     return count + (value < 0);
 }
 
-/* Writes the digits with a point among or before them, where that needs at most four zeros; else with an exponent of
-   two digits or more, as printf has it. */
+/* Writes the digits in fixed notation if that needs at most four extra zeros, else with an exponent of at least two
+   digits, as printf does. */
 static int put_shortest(char *text, tamis_shortest of) {
     enum { MOST_ZEROS = 4 };
     char digits[20];

@@ -1,6 +1,6 @@
-/* A file being written: beside the old one without a name, then linked and renamed over it, so that a failure leaves
-   everything as it was, and a killed process nothing. Where the file system has no nameless files, it has a name of its
-   own meanwhile. Devices and pipes are written to as they are. */
+/* A file being written: an unnamed file beside the old one, which is then linked and renamed over it. So a failure
+   changes nothing, and a killed process leaves nothing behind. On file systems without unnamed files it has a temporary
+   name. Devices and pipes are written directly. */
 #ifndef TAMIS_IO_OUTPUT_H
 #define TAMIS_IO_OUTPUT_H
 
@@ -15,9 +15,9 @@
 
 typedef struct tamis_output {
     const char *path;          /* the caller's */
-    tamis_target target;       /* what the path leads to, links followed */
+    tamis_target target;       /* the path's target, after following links */
     tamis_temporary temporary; /* beside the target, once it has a name */
-    char nameless[32];         /* the path by which a nameless file gets one; "" for others */
+    char nameless[32];         /* the path for linking an unnamed file; "" for others */
     bool direct;               /* a device or pipe: written to the target */
     int descriptor;
     unsigned char *buffer;
@@ -34,11 +34,11 @@ TAMIS_PRIVATE_API tamis_status tamis_output_check(const char *path, int64_t byte
 /* Returns true if two paths resolve to the same file, which need not exist yet. */
 TAMIS_PRIVATE_API bool tamis_output_same(const char *a, const char *b);
 
-/* Opens an output. gzip: pack on the way. */
+/* Opens an output. gzip: compress it. */
 TAMIS_PRIVATE_API tamis_status tamis_output_open(const char *path, bool gzip, tamis_output *output);
 TAMIS_PRIVATE_API tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t bytes);
 
-/* Ends the writing: keeps the file when `status` is TAMIS_OK and everything reaches the disk, else removes it. Returns
+/* Closes an output: keeps the file if `status` is TAMIS_OK and everything reaches the disk, else removes it. Returns
    the final status. Every opened output must be closed. */
 TAMIS_PRIVATE_API tamis_status tamis_output_close(tamis_output *output, tamis_status status);
 

@@ -71,7 +71,7 @@ static const tamis_file_row *find_row(const tamis_input *input, const tamis_read
     return options->columns && !list ? tamis_file_row_of(TAMIS_FILE_RATINGS) : row;
 }
 
-/* Checks before more is read that the beginning tells enough. */
+/* Checks that the beginning suffices, before more is read. */
 static tamis_status check_beginning(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     if (!row)
@@ -90,7 +90,7 @@ static tamis_status read_text(tamis_input *input, const tamis_read_options *opti
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
     if (options->columns || row->sniff(text))
-        TRY(tamis_input_fill(input)); /* else the reader will find the fault in the beginning */
+        TRY(tamis_input_fill(input)); /* else the reader reports the fault in the beginning */
     if (!input->ended && !can_take_windows(input, row)) TRY(tamis_input_rest(input));
     progress.low = input->ended ? LOADED : 0;
     progress.high = PARSED;

@@ -9,9 +9,9 @@
 #include "io/progress.h"
 
 typedef struct tamis_reading {
-    tamis_bounded_text text; /* of the first window, for readers of lines: gone with the second one but for its name */
+    tamis_bounded_text text; /* the first window, for readers of lines; only its name is valid after the next window */
     tamis_input *input;      /* which has the next ones */
-    tamis_read_options options; /* whole, whatever size the caller's had */
+    tamis_read_options options; /* complete, whatever the size of the caller's structure */
     tamis_progress progress;
     int threads; /* 1 or more */
 } tamis_reading;
@@ -26,8 +26,7 @@ static inline void tamis_note_number(tamis_read_report *report, const char *p, c
     if (report && !tamis_number_kept(p, end, value)) report->inexact++;
 }
 
-/* Returns the type that values are parsed to in a list of entries: float or double, never less exact than the result.
- */
+/* Returns the type of values in a list of entries: float or double, at least as exact as the result's. */
 static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
     return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
 }

@@ -84,7 +84,7 @@ static tamis_status read_pairs(const tamis_reading *reading, const char *comment
     }
 }
 
-/* An index that the result's indices cannot hold is refused with the number of columns, in the end. */
+/* Indices that do not fit the result's type are refused at the end, by the number of columns. */
 tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
                                    void *context, tamis_rows *list) {
     TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
@@ -122,13 +122,13 @@ static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *li
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
 }
 
-/* Copies an array that is half empty into a smaller one. */
+/* Copies an array to a smaller one if it is at least half empty. */
 static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
     if (!*array || after > before / 2) return TAMIS_OK;
     return tamis_reallocate(before, after, size, what, array);
 }
 
-/* Gives a pattern its ones, which merging counts. */
+/* Gives a pattern values of 1, which merging sums to counts. */
 static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     if (list->values) return TAMIS_OK;
     list->value_type = reading->options.value_type;
@@ -137,7 +137,7 @@ static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-/* Merges what is repeated. The sums of a pattern are counts, unless it is to stay one. */
+/* Merges duplicates. A pattern's sums are counts, unless it stays a pattern. */
 static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     const int64_t before = list->count;
     const tamis_sparse pattern = tamis_rows_view(list);
@@ -155,7 +155,7 @@ static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
 }
 
-/* Makes doubles of a list of entries values of the result. */
+/* Rounds doubles to the result's type. */
 static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
     const tamis_type from = list->value_type, to = reading->options.value_type;
     void *values = NULL;

@@ -1,5 +1,5 @@
-/* Where a path leads: to a name in a folder. The folder is opened once, and all that is done there is done by its
-   descriptor: whoever moves it, or puts another one under its name, changes nothing. */
+/* The target of a path: a name in a folder. The folder is opened once, and all operations use its descriptor, so moving
+   or replacing the folder has no effect. */
 #ifndef TAMIS_IO_TARGET_H
 #define TAMIS_IO_TARGET_H
 
@@ -9,7 +9,7 @@
 
 typedef struct tamis_target {
     int folder;      /* opened by O_PATH; -1: none */
-    char *name;      /* in the folder, and no link when it was looked at */
+    char *name;      /* in the folder; not a link when it was examined */
     struct stat now; /* the existing file; st_mode 0: none */
 } tamis_target;
 

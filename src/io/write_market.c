@@ -1,4 +1,4 @@
-/* Writing Matrix Market: every number so that it reads back as the same one. */
+/* Writes Matrix Market files; every number reads back exactly. */
 #include <string.h>
 
 #include "base/status.h"
