@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------------------------------ pieces */
 
-/* Makes the plan of op(S) = S^T, which reads A from X, and gives back the rows that it computes. */
+/* Makes the local plan of op(S) = S^T, which reads A from X and gives its partial rows back. */
 static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
     if (!plan->exchange.in_place) o->a_layout = TAMIS_ROW_MAJOR;
     if (plan->exchange.gives) {
@@ -42,7 +42,7 @@ static tamis_status make_given(tamis_group_plan *plan, tamis_options o) {
     return tamis_plan_create(plan->exchange.group->device, &piece->S, &o, &piece->plan);
 }
 
-/* The kept entries have their numbers in S, also where they are divided again. */
+/* Maps the kept entries, also when split again, to their indices in S. */
 static void number_kept(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     int64_t *const lists[] = {(int64_t *)(uintptr_t)is->own_entries, (int64_t *)(uintptr_t)is->ghost_entries};
@@ -56,7 +56,7 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(e);
     tamis_piece *const first = &plan->pieces[TAMIS_PIECE_FIRST], *const ghost = &plan->pieces[TAMIS_PIECE_GHOST];
     tamis_options o = plan->options, of_x = plan->options;
-    o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
+    o.trust_input = of_x.trust_input = true; /* the shard was made from checked arrays */
     of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
     if (o.transpose) return make_transposed(plan, &o);
     if (plan->cover.used) TRY(make_given(plan, o));
@@ -76,7 +76,7 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     return tamis_piece_plan_part(e, &of_x, &is->ghost, is->ghost_entries, ghost);
 }
 
-/* Cuts the rows where there is an interior, and has only the own rows copied that the rows around it need. */
+/* Cuts the rows if there is an interior; then only the own rows that the rows around it need are copied to X. */
 static tamis_status cut_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     tamis_interior interior;
@@ -90,7 +90,7 @@ static tamis_status cut_rows(tamis_group_plan *plan) {
     return TAMIS_OK;
 }
 
-/* Sets what the ranks exchange: rows of B and D; with the transpose rows of A, and sums of the output. */
+/* Sets up the exchange: of rows of B and D; with the transpose, of rows of A and of sums of the output. */
 static tamis_status set_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     const tamis_options *const o = &plan->options;
@@ -118,7 +118,7 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
     plan->values_skip = m->S->offset_base;
     plan->report.cols = m->S->cols;
     TRY(set_rows(plan));
-    /* where the output is rounded to 16 bits it is rounded once, with the partial rows */
+    /* a 16-bit output is rounded once, after adding the partial rows */
     const int64_t own_sums = plan->options.output_type == tamis_sum_type(plan->options.type) ? 0 : m->S->rows;
     if (plan->cover.used) TRY(tamis_cover_make_buffers(&plan->cover, &plan->options, own_sums));
     TRY(make_pieces(plan));

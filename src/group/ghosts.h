@@ -1,4 +1,4 @@
-/* The columns of a pattern outside a range, each once, in ascending order, and the number of each among them. */
+/* The distinct columns of a pattern outside a range, in ascending order, and a map from columns to their indices. */
 #ifndef TAMIS_GROUP_GHOSTS_H
 #define TAMIS_GROUP_GHOSTS_H
 
@@ -7,10 +7,11 @@
 typedef struct tamis_ghosts {
     int64_t *columns; /* ascending */
     int64_t count;
-    int32_t *numbers;               /* of each column, where entries are not few beside columns; else */
-    struct tamis_ghost_slot *slots; /* a hash table: memory follows the number of ghosts, not that of columns */
-    int bits;                       /* it has 1 << bits slots */
-    int64_t begin, end;             /* without either: all columns but these */
+    int32_t *numbers; /* by column, if entries are not few compared with columns; else */
+    struct tamis_ghost_slot
+        *slots;         /* a hash table, whose memory is proportional to the ghosts rather than to the columns */
+    int bits;           /* it has 1 << bits slots */
+    int64_t begin, end; /* if both are NULL: all columns except these */
 } tamis_ghosts;
 
 /* Finds the columns of a valid CSR on the host that are not in begin .. end - 1. */

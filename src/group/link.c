@@ -1,4 +1,4 @@
-/* How long it takes to move bytes between the ranks of a group. */
+/* Cost model of moving bytes between the ranks of a group. */
 #include "group/link.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* How long it takes to move bytes between the ranks of a group. */
+/* Cost model of moving bytes between the ranks of a group. */
 #ifndef TAMIS_GROUP_LINK_H
 #define TAMIS_GROUP_LINK_H
 

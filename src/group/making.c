@@ -1,4 +1,4 @@
-/* The ranks compare their arguments, and learn how many rows of B each has. */
+/* The ranks compare their arguments, and exchange their numbers of rows of B. */
 #include "group/making.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static facts facts_of(const tamis_group_making *m) {
                    .nnz = m->S->nnz};
 }
 
-/* Ranks of one process share the device's. */
+/* Divides the device's threads among ranks of one process that share it. */
 static void share_threads(tamis_group_making *m) {
     tamis_options *const o = &m->options;
     const int sharing = m->group->sharing;
@@ -88,7 +88,7 @@ static tamis_status compare(const facts *first, const facts *other, int rank) {
     return TAMIS_OK;
 }
 
-/* Adds up what all ranks have. They all compute the same, and so find the same errors. */
+/* Sums the ranks' sizes. All ranks compute the same, and so find the same errors. */
 static tamis_status add_up(tamis_group_making *m) {
     const tamis_group *const group = m->group;
     facts first;
@@ -117,7 +117,7 @@ tamis_status tamis_group_agree(tamis_group_making *m) {
     return add_up(m);
 }
 
-/* Allocates what is made. All ranks return the first error among them. */
+/* Allocates the object. All ranks return the first error of any. */
 static tamis_status begin(const tamis_group_making *m, void **result, size_t bytes, void **made) {
     static const char *const names[] = {"plan", "gradient", "rows"};
     const facts none = {.rows = 0};

@@ -1,4 +1,4 @@
-/* Making a plan, a gradient or rows of a group: what the ranks pass, compare and learn. */
+/* Creation of a plan, a gradient or rows of a group: arguments, their comparison, and common data. */
 #ifndef TAMIS_GROUP_MAKING_H
 #define TAMIS_GROUP_MAKING_H
 
@@ -16,10 +16,10 @@ typedef struct tamis_group_making {
     /* set by tamis_group_agree */
     tamis_options options;       /* defaults filled in */
     int divided;                 /* number of ranks that share the device's threads */
-    int64_t *column_starts;      /* ranks + 1: where the rows of B of each rank begin */
-    int64_t rows, nnz, nnz_most; /* of the whole S; of the rank that has the most */
+    int64_t *column_starts;      /* ranks + 1: begin of each rank's rows of B */
+    int64_t rows, nnz, nnz_most; /* of the whole S; nnz_most: largest of all ranks */
 
-    /* the lists of exchange/lists.c */
+    /* lists made by exchange/lists.c */
     int64_t *needed, *asked; /* by rank: rows that this rank needs from it, and rows that it asks for */
     int64_t *asked_rows;     /* their numbers */
 } tamis_group_making;

@@ -65,8 +65,8 @@ static bool worth_it(const tamis_group_plan *plan) {
     return rate > 0 && hidden > kernel_seconds(plan) + more / rate;
 }
 
-/* A plan of S^T does not overlap: what it exchanges comes after the computation. Softmax needs a whole row at once, and
-   a sum of 16 bits would be rounded twice. */
+/* A plan of S^T does not overlap: its exchange follows the computation. Softmax needs whole rows, and a 16-bit sum
+   would be rounded twice. */
 bool tamis_group_overlaps(const tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);

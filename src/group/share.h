@@ -23,8 +23,8 @@ TAMIS_PRIVATE_API const void *tamis_group_shared(const tamis_group *group, int r
    status. */
 TAMIS_PRIVATE_API tamis_status tamis_group_abort(tamis_group *group, tamis_status status);
 
-/* The transport's exchange of host memory; errors break the group. Where `begin` succeeds, `end` follows in any case.
- */
+/* The transport's exchange of host memory; errors break the group. After a successful `begin`, `end` must follow in any
+   case. */
 tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer *transfer);
 tamis_status tamis_group_exchange_end(tamis_group *group);
 
@@ -35,7 +35,7 @@ TAMIS_PRIVATE_API tamis_status tamis_group_exchange(tamis_group *group, const ta
 tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const tamis_transfer *transfer);
 tamis_status tamis_group_device_end(tamis_group *group);
 
-/* The device of this rank, and its share of a device's threads that several ranks have together. */
+/* Return this rank's device, and its share of the threads of a device that several ranks share. */
 TAMIS_PRIVATE_API tamis_device *tamis_group_device(const tamis_group *group);
 TAMIS_PRIVATE_API int tamis_group_threads(const tamis_group *group);
 

@@ -13,11 +13,11 @@
 typedef struct cutting {
     tamis_slab_plan *plan;
     int64_t slab_most, piece_most; /* bytes */
-    int64_t rows, nnz, b_rows;     /* what the buffers of a piece hold; 0: not decided yet */
-    int64_t nnz_least, b_least;    /* what they must hold: the longest row or column, the row with the most columns */
+    int64_t rows, nnz, b_rows;     /* capacity of a piece's buffers; 0: not decided yet */
+    int64_t nnz_least, b_least;    /* their minimum: the longest row or column; the row with the most columns */
     int64_t *counts;               /* by column: the slab's nonzeros there */
-    int64_t low, high;             /* columns that the slab has; high < low: none */
-    int32_t *numbers, *tiles;      /* by column: its number in its tile, and the tile's in its slab */
+    int64_t low, high;             /* range of the slab's columns; high < low: empty */
+    int32_t *numbers, *tiles;      /* by column: its index in its tile, and its tile in the slab */
 } cutting;
 
 static int64_t column_of(const tamis_sparse *S, int64_t entry) {
@@ -82,7 +82,7 @@ static int64_t count_row(cutting *c, int64_t row, int step) {
     return new_ones;
 }
 
-/* Takes rows from `first` on while they fit, and counts their columns. */
+/* Adds rows from `first` on to the slab while they fit, and counts their columns. */
 static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
     const tamis_sparse *const S = &c->plan->S;
     const bool softmax = tamis_is_softmax(&c->plan->options);
@@ -128,7 +128,7 @@ static tamis_status add_row_of_b(tamis_slab_tiles *tiles, int64_t column) {
     return TAMIS_OK;
 }
 
-/* Ends the piece under way, and begins the next one. */
+/* Ends the current piece, and begins the next one. */
 static tamis_status end_piece(cutting *c, tamis_slab *slab, tamis_slab_piece *piece) {
     TRY(tamis_slab_add_piece(c->plan, piece));
     slab->pieces++;
@@ -154,7 +154,7 @@ static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *
         piece->nnz += nnz;
         piece->b_rows++;
     }
-    return end_piece(c, slab, piece); /* of a slab without nonzeros too: its output is beta times the old one */
+    return end_piece(c, slab, piece); /* even for a slab without nonzeros, whose output is beta times the old one */
 }
 
 static tamis_status cut_all(cutting *c) {
@@ -172,8 +172,8 @@ static tamis_status cut_all(cutting *c) {
 }
 
 /*
- * The buffers of a set are as large as the largest piece's rows, nonzeros and rows of B, which may be three pieces'. So
- * all is cut twice: first by bytes alone, which shows how many nonzeros a row of B has; then by sizes in this
+ * A set's buffers have the largest rows, nonzeros and rows of B of all pieces, perhaps of three different pieces. So S
+ * is cut twice: first by bytes, which gives the mean number of nonzeros per row of B; then with buffer sizes in this
  * proportion.
  */
 static void decide(cutting *c) {
@@ -186,7 +186,7 @@ static void decide(cutting *c) {
     tamis_slab_raise(&c->nnz, c->nnz_least);
     if (b->b_row > 0 && c->nnz * b->entry + c->b_least * b->b_row > room)
         c->nnz = (room - c->b_least * b->b_row) / b->entry;
-    if (c->nnz > INT32_MAX) c->nnz = INT32_MAX; /* as offsets within a piece count */
+    if (c->nnz > INT32_MAX) c->nnz = INT32_MAX; /* limit of the 32-bit offsets within a piece */
     c->b_rows = b->b_row > 0 ? (room - c->nnz * b->entry) / b->b_row : INT32_MAX;
     if (c->b_rows > INT32_MAX) c->b_rows = INT32_MAX;
     plan->report.slabs = plan->report.pieces = plan->report.rows_most = plan->report.nnz_most = plan->tiles.count = 0;
@@ -206,7 +206,7 @@ static tamis_status make_room(tamis_slab_plan *plan) {
     return tamis_allocate(plan->S.nnz, sizeof(int64_t), "the entries of pieces", (void **)&tiles->entries);
 }
 
-/* Notes each column's tile, and its number there. */
+/* Sets each column's tile, and its index there. */
 static void number_columns(cutting *c, const tamis_slab *slab) {
     for (int64_t i = 0; i < slab->pieces; i++) {
         const tamis_slab_piece *const piece = &c->plan->pieces[slab->first_piece + i];
@@ -218,7 +218,7 @@ static void number_columns(cutting *c, const tamis_slab *slab) {
     }
 }
 
-/* Fills the pieces' CSRs and their entries' numbers; fill[i]: entries of piece i so far. */
+/* Fills the pieces' CSRs and their entries' indices. fill[i]: entries of piece i so far. */
 static void fill_slab(const cutting *c, const tamis_slab *slab, int32_t *fill) {
     const tamis_sparse *const S = &c->plan->S;
     const tamis_slab_tiles *const tiles = &c->plan->tiles;

@@ -1,4 +1,4 @@
-/* Deciding on a joint cover. What follows from it is set up in cover/trade.c. */
+/* Decides on a joint cover; cover/trade.c then sets it up. */
 #include "group/cover/cover.h"
 
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "group/link.h"
 #include "group/share.h"
 
-/* A GPU starts two kernels more. */
+/* A GPU launches two more kernels. */
 static const double KERNELS_SECONDS = 10e-6;
 
 /* ------------------------------------------------------------------------------------------ deciding */
 
-/* Why all ranks keep to 1d-fetch, by what they agree on; NULL: they need not. */
+/* Returns why a joint cover is impossible for all ranks, by their common arguments; NULL: it is possible. */
 static const char *reason_of(const tamis_group_making *m) {
     const tamis_options *const o = &m->options;
     if (o->operation == TAMIS_OP_SDDMM) return "not possible (a sample is no sum)";
@@ -129,7 +129,7 @@ static tamis_status offer_bound(const tamis_row_exchange *e, const tamis_group_m
     return TAMIS_OK;
 }
 
-/* Decides with the other ranks on a division. */
+/* Decides on a division, together with the other ranks. */
 static tamis_status decide(tamis_cover *c, const tamis_row_exchange *e, const tamis_group_making *m,
                            tamis_division *d) {
     const tamis_cover_price price = price_of(&m->options);

@@ -1,7 +1,7 @@
 /*
- * A nonzero whose column another rank owns is covered by a row of B that comes from there, or by a partial row of the
- * output that comes from there (SHIRO: arXiv 2512.20178). For each pair of ranks the fewest bytes that cover all of
- * them are a cheapest vertex cover of the bipartite graph of its columns and rows.
+ * A nonzero whose column another rank owns is covered by a row of B, or by a partial row of the output, that the owner
+ * sends (SHIRO: arXiv 2512.20178). For each pair of ranks, covering all of them with the fewest bytes is a minimum
+ * weighted vertex cover of the bipartite graph of columns and rows.
  */
 #include "group/cover/divide.h"
 
@@ -47,7 +47,7 @@ static int64_t row_start(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
-/* The ghost row of an entry; negative: its column is the rank's own. */
+/* Returns the ghost row of an entry; negative: its column is an own one. */
 static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
     return tamis_ghost_of(is, tamis_index_load(is->local.columns, is->local.index_type, entry));
 }
@@ -141,7 +141,7 @@ static tamis_status cover_pair(const tamis_shard_description *is, const tamis_co
     const int64_t first = is->receive_starts[rank], last = is->receive_starts[rank + 1];
     const int64_t begin = c->starts[first], end = c->starts[last];
     tamis_bipartite graph = {.left = (int32_t)(last - first), .starts = c->own_starts, .ends = c->rows + begin};
-    /* a graph numbers columns and rows together */
+    /* the graph numbers columns and rows jointly */
     if (last - first > INT32_MAX - is->local.rows || end - begin > INT32_MAX || first == last) return TAMIS_OK;
     for (int64_t t = begin; t < end; t++) {
         const int32_t row = c->rows[t];
@@ -156,7 +156,7 @@ static tamis_status cover_pair(const tamis_shard_description *is, const tamis_co
     return tamis_vertex_cover(&graph, d->kept + first);
 }
 
-/* Counts what the division has. `seen`: by rank, the last row with a nonzero that it computes, + 1. */
+/* Computes the division's counts. seen: by rank, 1 + the last row with a nonzero that it computes. */
 static void count(const tamis_shard_description *is, int64_t *seen, tamis_division *d) {
     d->all_fetched = 0;
     for (int r = 0; r < is->ranks; r++) d->fetched[r] = seen[r] = 0;

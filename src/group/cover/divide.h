@@ -26,7 +26,7 @@ typedef struct tamis_division {
     tamis_partial_rows all_given, all_taken; /* sums over ranks; the caller sets all_taken */
 } tamis_division;
 
-/* Makes a division of the shard that fetches every ghost row. The caller releases it, after an error too. */
+/* Makes a division of the shard that fetches every ghost row. The caller releases it, also after an error. */
 tamis_status tamis_division_create(const tamis_shard_description *is, tamis_division *division);
 void tamis_division_release(tamis_division *division);
 

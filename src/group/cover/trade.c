@@ -1,6 +1,6 @@
 /*
- * Setting up a joint cover. A rank tells each other one how many partial rows it wants, and of how many nonzeros; then
- * how many nonzeros each of these rows has, and their columns. All lists of later exchanges follow from that.
+ * Sets up a joint cover. A rank sends each other rank the numbers of partial rows and nonzeros that it requests; then
+ * the number of nonzeros in each of these rows, and their columns. All lists of later exchanges follow from these.
  */
 #include "group/cover/trade.h"
 
@@ -33,7 +33,8 @@ static int64_t start_of(const tamis_sparse *S, int64_t row) {
 typedef enum unit { ROWS, ENTRIES } unit;
 static int64_t count_of(const tamis_partial_rows *x, unit of) { return of == ROWS ? x->rows : x->entries; }
 
-/* Makes an exchange like `e`: what others compute for this rank goes out, what it computes for them comes. */
+/* Makes an exchange like `e`: this rank sends the rows (or entries) that others compute for it, and receives those that
+   it computes for them. */
 static tamis_status begin_exchange(const tamis_row_exchange *e, const tamis_division *d, unit of, int64_t own_rows,
                                    tamis_row_exchange *x) {
     const tamis_shard_description *const like = tamis_row_lists(e);
@@ -69,7 +70,7 @@ static tamis_status begin_exchange(const tamis_row_exchange *e, const tamis_divi
 
 /* ------------------------------------------------------------------------------------------ what is given and kept */
 
-/* Where the next nonzero, row and column of one rank are written. */
+/* Output positions of a rank's next nonzero, row and column. */
 typedef struct places {
     int64_t rows, entries, counts, columns, seen;
 } places;
@@ -201,7 +202,7 @@ static tamis_status make_pattern(trade *t) {
     return TAMIS_OK;
 }
 
-/* The exchange gets the kept nonzeros. Their values are S's, by their numbers there. */
+/* Restricts the exchange to the kept nonzeros. Their values are S's, by their indices in S. */
 static tamis_status keep_rest(const trade *t) {
     tamis_row_exchange *const e = t->exchange;
     const int64_t needed_rows = e->needed_rows;
@@ -213,7 +214,7 @@ static tamis_status keep_rest(const trade *t) {
     kept.columns = t->columns;
     kept.offset_base = 0;
     TRY(tamis_row_exchange_list(e, &kept, t->m));
-    e->needed_rows = needed_rows; /* of all nonzeros: what 1d-fetch needs */
+    e->needed_rows = needed_rows; /* of all nonzeros, as 1d-fetch would need */
     e->needed_sources = needed_sources;
     return TAMIS_OK;
 }

@@ -1,4 +1,4 @@
-/* Fetching rows: the ranks agree on what is exchanged, and pack it. */
+/* Fetches rows: the ranks agree on what is exchanged, and pack it. */
 #include "group/exchange/fetch.h"
 
 #include <string.h>
@@ -155,7 +155,7 @@ static tamis_status pack_sends(const tamis_fetch *f) {
     return pack(f, e->stream, rows, (tamis_place){e->send, 0});
 }
 
-/* In the caller's stream, which has read X before: the others wait only for what is sent. */
+/* Copies own rows to X in the caller's stream, which has read X before; other ranks wait only for the rows sent. */
 static tamis_status pack_own(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);

@@ -11,7 +11,7 @@ typedef struct tamis_fetch {
     tamis_dense held[TAMIS_EXCHANGED]; /* in X */
     int count;
     bool second_is_first;             /* options.d_is_b promises it */
-    int64_t members[TAMIS_EXCHANGED]; /* that are exchanged; of the second, 0: it is the first */
+    int64_t members[TAMIS_EXCHANGED]; /* members exchanged; 0 for the second: it is the first */
     int64_t row_bytes;                /* of X */
     bool needs;                       /* some rank reads X */
     bool exchanges;                   /* X does not have these rows yet */
@@ -36,11 +36,11 @@ enum { TAMIS_FETCHES = 3 };
 tamis_status tamis_fetch_agree(tamis_fetch *fetches, int count, tamis_status mine, uint64_t generation,
                                const tamis_agreed *agreed);
 
-/* Packs the rows that others need and sends them; in front of the ghost rows come the own. tamis_move_arrive and
-   tamis_move_end of f->move follow, where this has succeeded. */
+/* Packs the rows that others need and sends them; copies own rows in front of the ghost rows. After success the caller
+   must call tamis_move_arrive and tamis_move_end of f->move. */
 tamis_status tamis_fetch_begin(tamis_fetch *f);
 
-/* The call has succeeded: X has the rows of this generation. */
+/* Records, after a successful call, that X has the rows of this generation. */
 void tamis_fetch_keep(const tamis_fetch *f, uint64_t generation);
 
 #endif
