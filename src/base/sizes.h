@@ -1,4 +1,4 @@
-/* Sizes that a caller or a file states: their limit, and products that do not overflow. */
+/* Sizes stated by a caller or a file: their limit, and saturating products. */
 #ifndef TAMIS_BASE_SIZES_H
 #define TAMIS_BASE_SIZES_H
 

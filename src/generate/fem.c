@@ -1,7 +1,7 @@
 /*
  * Finite elements. The nodes of a 3-D grid are numbered line by line and plane by plane. Each has `block` unknowns, and
  * a dense block couples it to each of its nearest nodes. In that numbering a neighbour is a fixed distance away, so the
- * pattern is a symmetric set of block diagonals. Only some nodes take the last one, so that nnz meets the target.
+ * pattern is a symmetric set of block diagonals. Only some nodes have the last diagonal, so that nnz meets the target.
  */
 #include "generate/fem.h"
 
@@ -34,10 +34,10 @@ static int64_t cube_root(int64_t n) {
     return root;
 }
 
-/* Returns the number of pairs of nodes at that distance in the numbering, counted both ways. */
+/* Returns the number of ordered pairs of nodes at that distance in the numbering. */
 static int64_t pairs_at(int64_t nodes, int64_t reach) { return reach == 0 ? nodes : 2 * (nodes - reach); }
 
-/* Lists the neighbours in the cube of that radius whose reach is not negative, nearest first. */
+/* Lists the neighbours in a cube of that radius with nonnegative reach, nearest first. */
 static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, int64_t *count) {
     const int64_t side = cube_root(nodes), edge = 2 * radius + 1;
     void *memory;
@@ -56,7 +56,7 @@ static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, i
     return TAMIS_OK;
 }
 
-/* Takes reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the number of
+/* Adds reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the number of
    pairs. */
 static int64_t take_reaches(tamis_row_plan *plan, const neighbour *list, int64_t count, int64_t wanted,
                             unsigned char *taken) {

@@ -172,7 +172,8 @@ static void share_cover(run *r) {
     g->count = 1;
 }
 
-/* Decides if S's values must be fetched again: on a GPU they change only with executions that pass values. */
+/* Sets the factors of a joint cover's exchange and piece, and fetches S's values if they have changed: on a GPU only
+   executions that pass values change them. */
 static void set_cover(run *r) {
     const tamis_cover *const c = &r->plan->cover;
     const tamis_row_exchange *const x = &c->rows;

@@ -1,13 +1,13 @@
-/* Checks of views that read no array, so that every call can afford them. Messages name the argument, field and value.
- */
+/* Checks of views that do not read arrays, so that every call can afford them. Messages name the argument, field and
+   value. */
 #ifndef TAMIS_SPARSE_CHECK_H
 #define TAMIS_SPARSE_CHECK_H
 
 #include "base/private.h"
 #include "sparse/index.h"
 
-/* Checks that a size that a caller states is 0 .. TAMIS_SIZE_MOST (base/sizes.h). The message calls it name.field, or
-   field if name is empty. */
+/* Checks that a caller's size is 0 .. TAMIS_SIZE_MOST (base/sizes.h). The message calls it name.field, or field if name
+   is empty. */
 tamis_status tamis_size_check(const char *name, const char *field, int64_t size);
 
 /* Checks that the address space can hold `batch` arrays of `elements` elements, at distances of `stride` elements. */

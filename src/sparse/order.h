@@ -4,16 +4,16 @@
 
 #include "sparse/matrix.h"
 
-/* The arrays that get the reordered entries, of S's index and value types. Values and permutation may be NULL. */
+/* Output arrays for reordered entries, with S's index and value types. Values and permutation may be NULL. */
 typedef struct tamis_reordered {
-    void *columns;        /* tamis_group takes NULL too */
+    void *columns;        /* may be NULL for tamis_group */
     void *values;         /* ones if S has none */
     int64_t *permutation; /* entry t came from entry permutation[t] */
 } tamis_reordered;
 
 /*
- * Groups the entries of S by row (COO only) or by column, in a stable counting sort. `offsets`, of offset_type, gets
- * one entry more than there are groups; `columns` gets the other index of each entry.
+ * Groups the entries of S by row (COO only) or by column, by a stable counting sort. `offsets`, of offset_type, has one
+ * entry more than there are groups; `columns` receives the other index of each entry.
  */
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,
                          void *offsets, const tamis_reordered *to);

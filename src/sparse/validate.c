@@ -1,6 +1,6 @@
 /*
- * The full check of a sparse matrix's arrays. A branch-free reduction, which compilers turn into vector code, judges a
- * block of entries; only a block that fails is searched for the bad entry.
+ * The full check of a sparse matrix's arrays. A branch-free reduction, which compilers vectorise, checks a block of
+ * entries; only a block that fails is searched for the bad entry.
  */
 #include "base/status.h"
 #include "base/threads.h"
@@ -65,7 +65,7 @@ enum { MOST_THREADS = 256 };
 typedef struct search {
     const void *array;
     tamis_index_type type;
-    bool rises; /* else the entries are only to be within 0 .. last */
+    bool rises; /* entries must also rise; else only be within 0 .. last */
     int64_t begin, end, last;
     int64_t found[MOST_THREADS]; /* one per thread */
 } search;

@@ -11,7 +11,7 @@ static int64_t cols_of(const tamis_giving *g, int which) {
     return which < g->count && g->to[which].given.view ? g->to[which].given.cols : 0;
 }
 
-/* Returns the offset of an output in a row; for `which` beyond the outputs, of the softmax pairs. */
+/* Return the offset in a row of an output, and of the softmax pairs. */
 static int64_t first_of(const tamis_giving *g, int which) {
     return which == 1 ? g->exchange->batch * cols_of(g, 0) : 0;
 }
