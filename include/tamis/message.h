@@ -22,11 +22,11 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------------- graphs */
 
-/* A checked pattern with the order of its rows and that of its columns. One graph serves all messages over its pattern,
-   of any operation, type and width. It is immutable: any number of threads may use it at the same time. */
+/* A checked pattern, ordered by rows and by columns. One graph serves all messages over its pattern, of any operation,
+   type and width. It is immutable: any number of threads may use it at the same time. */
 typedef struct tamis_graph tamis_graph;
 
-/* How a graph is made. Zeros are the defaults. */
+/* Options of a graph. Zeros are the defaults. */
 typedef struct tamis_graph_options {
     int threads;          /* threads of a call; 0: the device's setting at the time of the call */
     bool trust_input;     /* the pattern is valid: skip the check of its entries */
@@ -55,7 +55,7 @@ typedef enum tamis_message_op {
     TAMIS_MESSAGE_SUB = 2,     /* u - e */
     TAMIS_MESSAGE_MUL = 3,     /* u * e */
     TAMIS_MESSAGE_COPY_E = 4,  /* e */
-    TAMIS_MESSAGE_ADD_RELU = 5 /* u + e where that is not below 0, else 0; NaN stays */
+    TAMIS_MESSAGE_ADD_RELU = 5 /* max(u + e, 0); NaN stays NaN */
 } tamis_message_op;
 
 /*
@@ -92,14 +92,14 @@ typedef struct tamis_message_options {
 /*
  * out = the reduced messages. U is S.cols x (heads * width), or NULL with COPY_E. E is as edge_data says, or NULL with
  * COPY_U. out is S.rows x (heads * width). For MAX and MIN, `argument` (NULL: not wanted) receives the entry, numbered
- * in S's order, that each element of out comes from, -1 in rows without entries: S.rows x (heads * width) indices,
+ * in S's order, from which each element of out comes, -1 in rows without entries: S.rows x (heads * width) indices,
  * packed. With other reductions it must be NULL.
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
- * element. Outputs must not overlap inputs. A call allocates nothing; only on a GPU, it allocates memory for the parts
- * of rows with more than 256 entries, in stream order. The same inputs give the same bits each time on the same device.
- * A GPU sums long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads.
- * After an error in an argument the outputs are unchanged.
+ * element. Outputs must not overlap inputs. A call allocates nothing, except on a GPU, in stream order, for partial
+ * sums of rows with more than 256 entries. The same inputs give the same bits each time on the same device. A GPU sums
+ * long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads. After an
+ * argument error the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,
@@ -109,7 +109,7 @@ TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_
  * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have
  * the shapes of U and E; NULL: not wanted. U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, whose
  * gradient is 0 where u + e <= 0; otherwise they may be NULL. MAX and MIN need the `argument` of the forward call: the
- * gradient goes to the entry that was taken. Errors and guarantees are as for tamis_message_pass.
+ * gradient goes to the selected entry. Errors and guarantees are as for tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,

@@ -11,8 +11,8 @@ extern "C" {
 /*
  * The same operations as the simplest loops, in double, single-threaded, on the host. Every algorithm is tested against
  * them. Outputs are always doubles: p has nnz * batch entries; c and e are row-major, packed, rows of op(S) x L
- * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only those options
- * are used that change what is computed, and of the execution only alpha, beta and values. Either may be NULL.
+ * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only the options that
+ * change what is computed are used, and only alpha, beta and values of the execution. Either may be NULL.
  */
 TAMIS_API tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
                                              const tamis_options *options, const tamis_execution *execution, double *p);
@@ -86,8 +86,8 @@ TAMIS_API tamis_status tamis_reference_segment_backward(const tamis_sparse *S, c
  *
  * S is CSR, on the host. A is NULL for SpMM, D for all but fused. It depends only on the options that change what is
  * computed; with math = TAMIS_MATH_TF32 the bounds allow for rounded inputs. options.transpose and a batch are
- * unsupported. budget: about how many multiplications to spend; rows beyond that are skipped, but never the longest.
- * HUGE_VAL: all rows.
+ * unsupported. budget: approximate number of multiplications; rows beyond it are skipped, except the longest. HUGE_VAL:
+ * all rows.
  */
 typedef struct tamis_oracle tamis_oracle;
 TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
@@ -103,7 +103,7 @@ TAMIS_API int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **
 typedef struct tamis_comparison {
     bool passed;
     double error, tolerance; /* relative, in the Frobenius norm (absolute where the reference is all zero) */
-    bool stray;              /* the norm is fine, but the element below is out of its own bound */
+    bool stray;              /* the norm passes, but the element below violates its own bound */
     double share;            /* of the output's elements that were compared */
     int64_t compared;        /* elements in the norms */
     int64_t not_finite;      /* other elements: correctly NaN or infinite, or undecided */

@@ -1,7 +1,7 @@
 /*
  * One rank's share of a sparse matrix that is distributed by rows: which rows of B it needs, from which rank, and which
- * of its own rows the others need. It needs no communication library: a program exchanges rows with what it has, such
- * as MPI or torch.distributed. <tamis/group.h> does the exchange as well.
+ * of its own rows the others need. It needs no communication library: a program exchanges rows by its own means, such
+ * as MPI or torch.distributed. <tamis/group.h> also does the exchange.
  *
  * Rank r of p has a range of rows of S, with global columns, and the same rows of A, C and E. It also has a range of
  * the rows of B and D, its own rows. Its ghost rows are the other ranks' rows that its nonzeros need. A matrix X of
@@ -39,12 +39,11 @@ typedef struct tamis_shard_options {
     int rank, ranks;              /* 0 <= rank < ranks */
     const int64_t *column_starts; /* ranks + 1 entries that never decrease, from 0 to S.cols: rank r owns the rows
                                      column_starts[r] .. column_starts[r + 1] - 1 of B */
-    bool split;                   /* also make the own and the ghost part, for programs that compute while rows are on
-                                     their way */
-    bool trust_input;             /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
-    bool all_rows;                /* every row of the other ranks is a ghost row, needed or not: B is replicated */
-    bool in_order;                /* X has its rows in the order of their global numbers, so sorted columns stay sorted:
-                                     ghost rows of the ranks before this one, own rows, the other ghost rows */
+    bool split; /* also make the own and the ghost part, for programs that overlap computation and communication */
+    bool trust_input; /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
+    bool all_rows;    /* every row of the other ranks is a ghost row, needed or not: B is replicated */
+    bool in_order;    /* X has its rows in the order of their global numbers, so sorted columns stay sorted:
+                         ghost rows of the ranks before this one, own rows, the other ghost rows */
     uint64_t reserved[6];
 } tamis_shard_options;
 
@@ -98,7 +97,7 @@ typedef struct tamis_shard_description {
      */
     tamis_sparse own, ghost;
     const int64_t *own_entries, *ghost_entries;
-    int64_t ghosts_before; /* ghost rows in front of the own rows in X: 0, but with options.in_order */
+    int64_t ghosts_before; /* ghost rows in front of the own rows in X: 0 without options.in_order */
     uint64_t reserved[7];
 } tamis_shard_description;
 
@@ -127,12 +126,12 @@ TAMIS_API tamis_status tamis_shard_survey(const tamis_sparse *S, int ranks, cons
                                           const int64_t *column_starts, tamis_shard_volume *volume);
 
 /*
- * Finds parts of a square matrix between which few rows of B go, by METIS, with about equal nonzeros: the rows and,
- * with the same numbers, the columns of each part belong to one rank. S is a valid CSR on the host. order has S.rows
+ * Partitions a square matrix by METIS into parts with about equal nonzeros and a small communication volume of rows of
+ * B. The rows and the same columns of each part belong to one rank. S is a valid CSR on the host. order has S.rows
  * entries: row i of the partitioned matrix is row order[i] of S, and column order[j] of S is its column j. Part p has
  * its rows first_rows[p] .. first_rows[p + 1] - 1 (parts + 1 entries); some parts may be empty. Within a part the order
  * is S's. The graph takes up to 16 bytes per nonzero. METIS (version 5, with 32- or 64-bit integers) is opened at run
- * time: libmetis.so.5, or the file that TAMIS_METIS names. TAMIS_ERROR_UNSUPPORTED if it is not there.
+ * time: libmetis.so.5, or the file that TAMIS_METIS names. TAMIS_ERROR_UNSUPPORTED if it is not found.
  */
 TAMIS_API tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *order, int64_t *first_rows);
 

@@ -1,16 +1,16 @@
 /*
- * Out of core: the three operations on one device whose memory does not hold the matrices. They stay in host memory.
- * The device gets slabs: some rows of S at a time, with the same rows of A and of the output, through pinned buffers.
- * While it computes one slab, the next is on its way there and the one before on its way back.
+ * Out-of-core execution: the three operations on one device whose memory does not hold the matrices, which stay in host
+ * memory. The device gets slabs: some rows of S at a time, with the same rows of A and of the output, through pinned
+ * buffers. While it computes one slab, the next is uploaded and the previous one's output downloaded.
  *
  *     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
  *     slabs.device_memory = (int64_t)2 << 30;
  *     tamis_slab_plan_create(device, &S, &options, &slabs, &plan);     S: on the host
  *     tamis_slab_plan_spmm(plan, &B, &C, NULL);                        B, C: on the host
  *
- * If B and D fit beside the slabs, they are copied once per execution and stay. Otherwise they come in tiles: for each
- * slab only the rows of B that its nonzeros need, as many at a time as fit, and the slab's output adds up in the
- * device's memory. Softmax needs whole rows at once, so there a slab has one tile.
+ * If B and D fit beside the slabs, they are copied once per execution and stay. Otherwise they are moved in tiles: for
+ * each slab only the rows of B that its nonzeros need, as many at a time as fit, and the slab's output is accumulated
+ * in device memory. Softmax needs whole rows at once, so there a slab has one tile.
  *
  *               B in the device's memory                 B in tiles
  *   slab 0      S, A rows 0 .. 99 ->  E rows 0 .. 99     S, A rows 0 .. 299; B rows 0 2 5 ..; then B rows 803 804 ..
@@ -81,16 +81,18 @@ typedef struct tamis_slab_report {
     int64_t device_memory;                /* bytes that the plan may use */
     int64_t buffer_bytes;                 /* device memory of its buffers */
     int64_t pinned_bytes, kept_bytes;     /* host memory: pinned buffers; lists of pieces */
-    int64_t operand_bytes;                /* S, A, B, D and the output of one member: what does not fit */
+    int64_t operand_bytes;                /* S, A, B, D and the output of one member */
     bool keeps_b;                         /* B and D are copied once per execution; else in tiles */
     int64_t slabs, pieces;                /* pieces: pairs of a slab and a tile */
     int64_t rows_most, nnz_most;          /* of a slab; of a piece */
-    int64_t b_rows;                       /* rows of B that an execution copies, with those copied again */
+    int64_t b_rows;                       /* rows of B that an execution copies, including repeated copies */
     int64_t upload_bytes, download_bytes; /* of one member of an execution with beta = 0 */
-    double link_seconds;  /* what these take where each way has the rate of pinned memory of an H200; 0 on the CPU */
+    double link_seconds; /* predicted time of these, if each direction has the rate of an H200's pinned memory; 0 on the
+                            CPU */
     double setup_seconds; /* of tamis_slab_plan_create */
-    double seconds;       /* of the last execution; 0 before it */
-    /* with TAMIS_OVERLAP_NEVER what its parts took: copying to and from pinned memory, transfers, computing; else 0 */
+    double seconds;       /* of the last execution; 0: none yet */
+    /* with TAMIS_OVERLAP_NEVER the times of its parts: copying to and from pinned memory, transfers, computing; else
+       0 */
     double staging_seconds, transfer_seconds, compute_seconds;
     uint64_t reserved[8];
 } tamis_slab_report;
