@@ -12,7 +12,7 @@ static inline void need(tamis_status status) {
     exit(1);
 }
 
-/* For qsort: doubles, rising. */
+/* Comparison for qsort: doubles, ascending. */
 static inline int compare(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

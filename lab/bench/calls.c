@@ -30,7 +30,7 @@ static tamis_sparse S;
 static tamis_dense A, B, D, P, E;
 static int calls = CALLS_MOST;
 
-/* Bytes of `host`, or zeros, where the device works. */
+/* Copies `host` (NULL: zeros) to the device's memory. */
 static void *bring(const void *host, size_t bytes) {
     void *memory;
     void *const zeros = calloc(1, bytes);
@@ -61,7 +61,7 @@ static tamis_status run_once(const tamis_options *o) {
     return tamis_fused(device, &S, &A, &B, &D, &E, o, NULL);
 }
 
-/* By the plan, or, where there is none, by single calls. */
+/* Measures a plan, or single calls if there is none. */
 static void measure(const char *what, const tamis_plan *plan, const tamis_options *o) {
     static double times[CALLS_MOST];
     for (int i = 0; i < 5; i++) need(plan ? run_plan(plan, o->operation) : run_once(o));
@@ -80,7 +80,7 @@ static void measure(const char *what, const tamis_plan *plan, const tamis_option
            1e6 * (now() - start) / calls);
 }
 
-/* An operation's plans, and what the first of a process took. */
+/* An operation's plans, and the time of the first in the process. */
 typedef struct operation {
     tamis_options options;
     tamis_plan *plan;
@@ -120,8 +120,7 @@ static void measure_operation(operation *x) {
     tamis_plan_destroy(x->plan);
 }
 
-/* The driver's own part of an execution: an empty kernel with as many arguments. Silent where there is no such driver.
- */
+/* The driver's part of an execution: an empty kernel with as many arguments. Skipped without a CUDA driver. */
 static struct driver {
     int (*retain)(void **context, int number);
     int (*enter)(void *context);
@@ -190,9 +189,9 @@ int main(int argc, char **argv) {
     printf("%s: %d rows, %lld nonzeros, K = %d, fp32\n", about.name, ROWS, (long long)S.nnz, K);
     operation all[TAMIS_OP_FUSED + 1];
     for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) make_plans(&all[i], (tamis_operation)i);
-    for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) measure_operation(&all[i]); /* of a process that runs warm */
+    for (int i = TAMIS_OP_SDDMM; i <= TAMIS_OP_FUSED; i++) measure_operation(&all[i]); /* in a warm process */
     if (argc < 2 || strncmp(argv[1], "cuda:", 5) == 0) measure_launch(argc < 2 ? 0 : atoi(argv[1] + 5));
-    tamis_owned_sparse_free(made); /* device memory goes with the process */
+    tamis_owned_sparse_free(made); /* device memory is freed with the process */
     tamis_device_close(device);
     return 0;
 }

@@ -40,7 +40,8 @@ typedef struct state {
 
 static tamis_device *device_of(const tool_peer *peer) { return peer->mirror->device->device; }
 
-/* Row-major A B^T is, read by columns as cuBLAS does, B A^T with B and A transposed: both have K as their lines. */
+/* cuBLAS is column-major: a row-major A B^T is its product of B and A^T, where both operands are stored with leading
+   dimension K. */
 static tamis_status execute(tool_peer *peer, double beta) {
     const state *self = peer->own;
     const tool_problem *problem = &peer->mirror->problem;

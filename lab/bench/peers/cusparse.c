@@ -1,7 +1,7 @@
 /*
  * cuSPARSE. Its SDDMM samples the product and does not multiply it by S's values: it is Tamis's edge `mask`. Its SpMM
- * has several algorithms; the fastest of some trials is measured. A fused product is one after the other, with the
- * sampled values stored between them.
+ * has several algorithms; the fastest of some trials is measured. A fused product is SDDMM followed by SpMM, with the
+ * samples stored in between.
  */
 #include <tamis/stream.h>
 
@@ -58,7 +58,7 @@ static const char *load(void *library) {
     return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
-/* A number of the compute type: fp64 for fp64, else fp32. */
+/* A scalar of the compute type: fp64 for fp64, else fp32. */
 typedef union scalar {
     float single;
     double full;
@@ -201,7 +201,7 @@ static bool try_product(tool_peer *peer, const product *spmm, double *least) {
     return made;
 }
 
-/* Takes the fastest of the algorithms for CSR that serve row-major matrices. */
+/* Chooses the fastest of the CSR algorithms that support row-major matrices. */
 static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     static const struct {
         const char *name;
@@ -264,7 +264,7 @@ static void release(tool_peer *peer) {
     free(self);
 }
 
-/* Says what cuSPARSE cannot compute. */
+/* Returns why cuSPARSE does not support the problem, or NULL. */
 static const char *unserved(const tool_problem *problem) {
     if (problem->operation != TAMIS_OP_SPMM && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
         return "its SDDMM supports only the edge mask";

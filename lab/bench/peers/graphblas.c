@@ -1,7 +1,7 @@
 /*
  * SuiteSparse:GraphBLAS. SDDMM is its masked product: C<S, structural, replaced> = A B' over plus and times, which is
  * the edge `mask`; SpMM is S times a full matrix, by the faster of the two ways in which its users write it; fused is
- * one after the other. Each product is waited for, so that nothing of it is put off.
+ * one after the other. Each product is materialised, so that no work is deferred.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,7 +226,7 @@ static bool make_empty(tool_peer *peer, int64_t rows, int64_t cols, void **matri
     return good(api.create(matrix, *api.type[own(peer)->type], (uint64_t)rows, (uint64_t)cols), "GrB_Matrix_new", peer);
 }
 
-/* Makes a full matrix, which takes over memory of its own. */
+/* Makes a full matrix, which owns a copy of the elements. */
 static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) {
     if (!make_empty(peer, dense->rows, dense->cols, matrix)) return false;
     const size_t line = (size_t)dense->cols * tamis_type_size(dense->type);
@@ -254,8 +254,8 @@ static bool try_product(tool_peer *peer, double *least) {
     return true;
 }
 
-/* Takes the faster way for SpMM: into a matrix of whatever kind the library chooses, or added to a full one of zeros.
- */
+/* Chooses the faster way for SpMM: into a matrix in the library's choice of format, or accumulated into a full zero
+   matrix. */
 static bool choose_product(tool_peer *peer) {
     state *self = own(peer);
     const tamis_dense *output = &peer->host->output;

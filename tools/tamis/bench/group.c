@@ -1,4 +1,4 @@
-/* Several devices against the first of them alone: the same rows, the same clock, in turn; each result checked. */
+/* Several devices against the first of them alone: the same rows and clock, in turns, with each result checked. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 enum { ALONE, GROUP, SIDES, BURST_MOST = 1000 };
 
-/* A sample is so long that what starting and waiting take is little of it. */
+/* Length of a sample, long compared with the time of starting and waiting. */
 static const double sample_seconds = 0.005;
 
-/* One device, which of several processes is that of the first, or all of them. */
+/* A side of the comparison: one device (with processes, the first one's), or all of them. */
 typedef struct side {
     bool alone;
     tool_group_kind kind;
@@ -24,7 +24,7 @@ typedef struct side {
     tamis_plan_report local;
     tamis_group_report exchange;
     tamis_comparison comparison;
-    tool_samples samples, kept; /* kept: without the exchange */
+    tool_samples samples, kept; /* kept: samples without the exchange */
     tool_summary time, kept_time;
     int burst;
 } side;
@@ -61,14 +61,13 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
         status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
-    if (status == TAMIS_OK)
-        status = tool_group_time(&s->group, 1, 1, false, &seconds); /* the first one has warmed up */
+    if (status == TAMIS_OK) status = tool_group_time(&s->group, 1, 1, false, &seconds); /* after a warm-up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;
 }
 
-/* The sides in turn, at least five times, until the samples or the time are enough. */
+/* Measures the sides in turns, at least five times, until there are enough samples or the time is over. */
 static tamis_status measure(const tool_bench_case *one, side *sides) {
     const double start = tool_seconds();
     tamis_status status = TAMIS_OK;

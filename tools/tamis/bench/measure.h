@@ -1,4 +1,4 @@
-/* Measures several contestants in turn, so that anything else that the machine does hits all alike. */
+/* Measures several contestants in turns, so that disturbances affect all alike. */
 #ifndef TOOL_MEASURE_H
 #define TOOL_MEASURE_H
 
@@ -23,9 +23,9 @@ typedef struct tool_contestant {
 
 typedef struct tool_measure_options {
     int64_t repeat;            /* executions of each */
-    double seconds;            /* budget for all together; at least 5 turns are taken in any case */
+    double seconds;            /* budget for all together; at least 5 turns are taken */
     const tool_device *device; /* whose clock measures */
-    tool_flush *flush;         /* empties the caches before each execution; NULL: they stay as they are */
+    tool_flush *flush;         /* flushes the caches before each execution; NULL: no flush */
     int threads;
 } tool_measure_options;
 

@@ -1,4 +1,4 @@
-/* Runs the cases of a suite one after the other, each with options of its own. */
+/* Runs the cases of a suite one after the other, each with its own options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -48,7 +48,7 @@ static bool is_matrix(const char *path) {
     return false;
 }
 
-/* The list that visit() fills: nftw passes no argument of the caller's. */
+/* The list that visit() fills, since nftw passes no user argument. */
 static tool_inputs *walking;
 
 static int visit(const char *path, const struct stat *information, int kind, struct FTW *place) {
@@ -65,7 +65,7 @@ static int by_spec(const void *a, const void *b) {
 int tool_inputs_add_path(tool_inputs *inputs, const char *path) {
     struct stat information;
     if (stat(path, &information) != 0 || !S_ISDIR(information.st_mode)) {
-        tool_inputs_add(inputs, path, NULL, NULL, false); /* opening it will tell whether it exists */
+        tool_inputs_add(inputs, path, NULL, NULL, false); /* opening it reports if it does not exist */
         return 0;
     }
     const int before = inputs->count;
@@ -148,7 +148,7 @@ int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int c
     *inputs = (tool_inputs){0};
     tool_inputs real = {0};
     int code = 0;
-    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* that has been reported; stand-ins serve */
+    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* after a message; stand-ins are used */
     for (int p = 0; p < one->pattern_count && code == 0; p++) {
         const char *pattern = one->patterns[p];
         code = strcmp(pattern, "@files") == 0 ? add_files(suite, count, files, inputs)

@@ -1,4 +1,4 @@
-/* Opened devices with what the commands need to know of them. */
+/* Open devices and their properties, for commands. */
 #ifndef TOOL_DEVICE_H
 #define TOOL_DEVICE_H
 
@@ -12,8 +12,8 @@ typedef struct tool_device {
     tamis_device *device;
     tamis_device_description description;
     tamis_ceilings ceilings;
-    bool gpu;       /* it computes on memory of its own */
-    bool addresses; /* its memory has addresses to which one can add (the host's, CUDA's); a cl_mem has none */
+    bool gpu;       /* it has its own memory */
+    bool addresses; /* its memory supports pointer arithmetic (host, CUDA), unlike cl_mem */
 } tool_device;
 
 /* Opens a device. choice: index into tool_devices, 0 for the best. Returns 0 or an exit code, after a message. */

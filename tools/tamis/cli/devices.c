@@ -1,4 +1,4 @@
-/* tamis devices: the devices, and how fast each could be. */
+/* tamis devices: the devices and their ceilings. */
 #include <stdio.h>
 #include <tamis/ceilings.h>
 #include <tamis/tamis.h>
@@ -22,7 +22,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* A ceiling with its two figures, by where it lies in the structure. */
+/* A ceiling with two figures, and its offset in the structure. */
 typedef struct ceiling_row {
     const char *title, *unit, *key;
     size_t offset;

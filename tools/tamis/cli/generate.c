@@ -1,4 +1,4 @@
-/* tamis generate: seeded matrices of the kinds that sparse kernels meet. */
+/* tamis generate: seeded matrices of kinds typical for sparse kernels. */
 #include <tamis/generate.h>
 
 #include "cli/generate.h"
@@ -72,7 +72,7 @@ static int run_generate(const void *given, int count, char **operands) {
         settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;
     const bool possible = entries < INT32_MAX || settings->offset_type == TAMIS_I64; /* else that is the error */
     const int full = possible ? tool_output_room(settings->output, entries / 2, 0, TOOL_ENTRY_CHARACTERS) : 0;
-    if (full) return full; /* half: some kinds have only about as many as are asked for */
+    if (full) return full; /* half: some kinds only approximate the requested number */
     const double start = tool_seconds();
     tamis_owned_sparse *matrix = NULL;
     tamis_status status = tool_generate_matrix(settings, (tamis_kind)kind, &matrix);

@@ -1,4 +1,4 @@
-/* A problem's arrays where a device computes: the host's own on the CPU, copies in the device's memory on a GPU. */
+/* A problem's arrays in a device's memory: the host's own on the CPU, copies on a GPU. */
 #ifndef TOOL_MIRROR_H
 #define TOOL_MIRROR_H
 
@@ -12,7 +12,7 @@ typedef struct tool_mirror {
     tool_problem problem; /* with the arrays that plans and executions on the device use */
     bool copies;          /* false: the arrays are the host's */
     void *memory[TOOL_MIRROR_ARRAYS];
-    void *output; /* the host's output: its block of memory, with what lies between and before its elements */
+    void *output; /* the host's output: its memory block, including padding between and before the elements */
     size_t output_bytes;
     double seconds; /* for allocating and copying */
 } tool_mirror;

@@ -98,7 +98,7 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
     return parse_choice(choices, described, value, strlen(value), result);
 }
 
-/* Splits at commas and hands each part to the parser of one value. */
+/* Splits at commas and parses each part as one value. */
 static int parse_list(const tool_option *option, const char *described, const char *value, void *list) {
     tool_integers *integers = list;
     tool_chosen *chosen = list;
@@ -243,7 +243,7 @@ char *tool_file_name(char *word) {
     return word;
 }
 
-/* Takes one option. `value` stands in the same word; NULL: it is the next word, to which *at moves. */
+/* Parses one option. value: in the same word; NULL: it is the next word, to which *at advances. */
 static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
                       char **arguments, int *at) {
     if (tool_option_is_flag(option)) {
@@ -361,7 +361,7 @@ int tool_options_repeat(const tool_option *options, void *settings) {
     return code;
 }
 
-/* Quotes a word, unless a shell leaves it as it is. */
+/* Appends a word, quoted for a shell if necessary. */
 static void add_word(tool_text *line, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
     tool_text_add(line, " ");

@@ -1,11 +1,11 @@
-/* The files that a command line names: rules for the outputs of all commands, before the work and after it. */
+/* The files on a command line: checks of all commands' outputs, before and after the work. */
 #ifndef TOOL_OUTPUTS_H
 #define TOOL_OUTPUTS_H
 
 #include "cli/command.h"
 
-/* Refuses an output that is an input or another output, that exists where --no-clobber is given, or that cannot be
-   written. Returns 0 or an exit code, after a message. */
+/* Refuses an output that is also an input or another output, that exists with --no-clobber, or that cannot be written.
+   Returns 0, or an exit code after a message. */
 int tool_outputs_check(const tool_command *command, const tool_option *options, const void *settings, int count,
                        char **operands);
 
@@ -24,13 +24,13 @@ void tool_outputs_replaced(void);
 /* Refuses a name without one of the endings, such as ".mtx, .mtx.gz or .npz". called: its name in messages. */
 int tool_output_ending(const char *called, const char *path, const char *endings);
 
-/* A file that is written as a stream. A failure leaves the old file, as when the library writes one. */
+/* A file written as a stream. After a failure the old file is unchanged, as for files that the library writes. */
 typedef struct tool_output_file {
     FILE *out;
     struct tamis_output *output;
 } tool_output_file;
 
-/* Return 0, or an exit code after a message. Closing with keep = false drops what was written. */
+/* Return 0, or an exit code after a message. Closing with keep = false discards the output. */
 int tool_output_open(const char *path, tool_output_file *file);
 int tool_output_close(tool_output_file *file, bool keep);
 

@@ -1,5 +1,5 @@
-/* Subcommands of the Python package: what is measured is read, compared and drawn there. The options are listed here
-   too, for the help, the man page and completion; the package gets the command line as it was given. */
+/* Subcommands of the Python package, which reads, compares and draws measurements. The options are listed here, too,
+   for the help, the man page and completion; the package receives the original command line. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "cli/interrupt.h"
 #include "cli/python.h"
 
-/* Says what to install if the package is missing. Returns the exit code of what is not supported. Before anything is
-   imported, the current folder is taken from the path: it may hold a stranger's data set, and modules beside it. */
+/* Start-up code: if the package is missing, it says what to install and exits with TOOL_UNSUPPORTED. Before importing
+   anything it removes the current folder from the path, as that may hold untrusted modules. */
 static const char start[] =
     "import sys\n"
     "sys.path = [folder for folder in sys.path if folder]\n"

@@ -1,4 +1,5 @@
-/* Rewords messages of the library: these speak of functions and fields, users of the program know options and files. */
+/* Rewords messages of the library, which name functions and fields, for users of the program, who know options and
+   files. */
 #ifndef TOOL_WORDING_H
 #define TOOL_WORDING_H
 

@@ -1,4 +1,4 @@
-/* Several devices, or the first of them alone where that is predicted to be as fast. */
+/* Chooses between several devices and the first of them alone, if that is predicted to be as fast. */
 #include "group/choice.h"
 
 #include "cli/exit.h"
@@ -22,7 +22,7 @@ int tool_group_begin(tool_group_kind *kind) {
     return tool_ranks_begin(kind->transport, kind->link, &kind->devices);
 }
 
-/* Predicts the seconds of the first device alone; 0: not known, as where it has too little memory. */
+/* Predicts the seconds of the first device alone; 0: not known, for instance because it has too little memory. */
 static double alone_seconds(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
     const tool_group_kind first = tool_group_first(kind);
     tool_group group = {0};

@@ -18,7 +18,7 @@ typedef struct tool_group_kind {
     int overlap, exchange, spread;  /* a tamis_overlap, a tamis_exchange, a choice of tool_spreads */
 } tool_group_kind;
 
-/* The rows of these options. */
+/* The table rows of these options. */
 #define TOOL_OVERLAP(offset)                                                                                           \
     {                                                                                                                  \
         "overlap", 0, TOOL_CHOICE, "WHEN", "auto",                                                                     \
@@ -60,7 +60,7 @@ typedef struct tool_group_kind {
 
 typedef struct tool_rank tool_rank;
 
-/* Where the ranks wait for each other before an execution that is timed. */
+/* Barrier of the ranks before a timed execution. */
 typedef struct tool_line {
     pthread_mutex_t lock;
     pthread_cond_t start;
@@ -105,23 +105,23 @@ tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *pr
 tamis_status tool_group_fill(tool_group *group);
 void tool_group_close(tool_group *group);
 
-/* Executes `count` times from the output as it is on the host, which gets the result of the last, of processes on rank
-   0; with a beta, callers execute one at a time. Sets the seconds of each, from all ranks' start to the end of the
-   last. */
+/* Executes `count` times, starting from the output on the host, which receives the last result (with processes on rank
+   0); with beta != 0 callers execute one at a time. Sets the seconds of each execution, from the common start to the
+   end of the last rank. */
 tamis_status tool_group_execute(tool_group *group, int count, double *seconds);
 
-/* Takes `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting.
-   Sets the seconds of each execution. The output stays where it is computed. kept: rows of B and D are fetched before a
-   sample, and kept in it. */
+/* Takes `count` samples of `burst` consecutive executions, which the ranks enqueue on their devices without waiting.
+   Sets the seconds of each execution. The output stays on the devices. kept: rows of B and D are fetched before a
+   sample, and reused within it. */
 tamis_status tool_group_time(tool_group *group, int count, int burst, bool kept, double *seconds);
 
 /* Opens, executes once, and closes. */
 tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning);
 
-/* Prints what the first rank's plan says of itself and of the exchange. */
+/* Prints the explanation of the first rank's plan and of the exchange. */
 tamis_status tool_group_explain(const tool_group *group);
 
-/* Describes what the first rank computes, and what all ranks exchange. */
+/* Describes the first rank's computation, and the exchange of all ranks. */
 tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *local, tamis_group_report *report);
 
 #endif

@@ -1,5 +1,5 @@
-/* Data of models: ratings with any ids, bags of words and other matrices, with the names of their rows and columns; and
-   what is held out of them. */
+/* Data of models: ratings with any ids, bags of words and other matrices, with names of rows and columns; and held-out
+   data. */
 #ifndef TOOL_MODEL_DATA_H
 #define TOOL_MODEL_DATA_H
 
@@ -16,7 +16,8 @@ typedef struct tool_data_request {
         column_count; /* of the model; 0 rows: any number; 0 columns: a new model, which takes any names */
     bool sum;         /* sum repeated entries, else the last one counts */
     bool new_rows;    /* the rows are not the model's: they get their own names */
-    bool unknown_too; /* what the model does not know is kept in tool_data.whole, with names, where data have names */
+    bool unknown_too; /* rows and columns that the model does not know are kept in tool_data.whole, with names if there
+                         are any */
 } tool_data_request;
 
 typedef struct tool_data {
@@ -32,8 +33,8 @@ typedef struct tool_data {
 /* Reads the data, with a progress bar. Rows and columns that a model does not know are left out with a warning; it is
    an error if nothing remains. Returns 0, or an exit code after a message. */
 int tool_data_open(const tool_data_request *request, tool_data *data);
-/* The same, and what is known of the same rows from another file, unless that is NULL: where the rows are new they get
-   their names and number from there. */
+/* The same, and reads the known entries of the same rows from another file (NULL: none), which then determines names
+   and number of new rows. */
 int tool_data_open_pair(const tool_data_request *request, const char *known_spec, tool_data *data, tool_data *known);
 void tool_data_close(tool_data *data);
 
@@ -57,7 +58,8 @@ typedef struct tool_held_out {
    name `spec`. */
 int tool_hold_out_split(tamis_method method, const char *spec, const tamis_sparse *S, bool leave_one, double share,
                         int64_t seed, tool_held_out *held);
-/* From a file, and what is known of its rows from `observed`. Documents without it are split in two halves, seeded. */
+/* Reads held-out entries from a file, and the known entries of the same rows from `observed`. Without it, documents are
+   split into two halves by the seed. */
 int tool_hold_out_read(const tool_data_request *request, const char *observed, int64_t seed, tool_held_out *held);
 void tool_held_out_free(tool_held_out *held);
 

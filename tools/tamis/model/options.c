@@ -23,12 +23,13 @@ enum {
     BATCHES = 1 << 8,
     GROUPS = 1 << 9,
     OWN = 1 << 10,
-    FACTORS = 1 << 11,   /* those that are no documents, and no pairs of items */
-    MAY_CHANGE = 1 << 16 /* of a training that goes on: it does not change what the numbers are */
+    FACTORS = 1 << 11,   /* models with factors: neither for documents nor of pairs of items */
+    MAY_CHANGE = 1 << 16 /* may change when training is resumed, as it does not affect the results */
 };
 
-/* Who has it, then the option as in tool_option: name, letter, value, argument, default, help, field, least, most,
-   choices. An option whose meaning depends on the data has several rows. Methods may have a help of their own. */
+/* The methods that have it, then the option as in tool_option: name, letter, value, argument, default, help, field,
+   least, most, choices. An option whose meaning depends on the data has several rows. Methods may have their own
+   help. */
 static const struct {
     int who;
     tool_option option;
@@ -185,10 +186,10 @@ const tool_option *tool_train_options(tamis_method method) { return options[numb
 
 _Static_assert(AT(model) == 0, "is_field() asks how far from the beginning");
 
-/* A field of the model's options. */
+/* Returns true if the option is a field of the model's options. */
 static bool is_field(const tool_option *option) { return option->offset < sizeof(tamis_model_options); }
 
-/* One that the model keeps: it stands before or after those that say where and how. */
+/* Returns true if the model keeps the option: it is outside the range of fields about where and how to run. */
 static bool is_kept(const tool_option *option) {
     return is_field(option) && (option->offset < MODEL(algorithms) || option->offset >= MODEL(rate_offset));
 }
@@ -215,7 +216,7 @@ static bool has_option(const tamis_method_description *method, int row) {
            (who & FACTORS && method->data != TAMIS_DATA_COUNTS && !method->pairs);
 }
 
-/* A flag that is on unless it is turned off has a default, others none. */
+/* Makes a method's options. Only flags that are on by default have a preset. */
 static void prepare_method(int number) {
     static tool_word presets[METHODS_MOST][ROWS];
     const tamis_method_description *const method = &about[number];

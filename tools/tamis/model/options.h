@@ -1,4 +1,4 @@
-/* The options of training: what is asked on the command line, and how it becomes the library's options. */
+/* The options of training: the command line's settings, and their conversion to the library's options. */
 #ifndef TOOL_MODEL_OPTIONS_H
 #define TOOL_MODEL_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 typedef struct tool_train_settings {
-    tamis_model_options model; /* options have the names of its fields */
+    tamis_model_options model; /* options are named after its fields */
     int device, transport, spread;
     tool_chosen devices; /* several: one rank each */
     /* the data */

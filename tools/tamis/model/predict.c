@@ -1,4 +1,4 @@
-/* tamis predict: what the model expects of pairs of a row and a column. */
+/* tamis predict: predictions for pairs of a row and a column. */
 #include <stdlib.h>
 
 #include "cli/exit.h"
@@ -68,7 +68,7 @@ static int64_t write_pairs(const tool_use *use, const tool_data *data, const unk
     return others;
 }
 
-/* Finds the biases, if the model has any: of the columns, and of its own rows or of those in W. */
+/* Finds the biases, if the model has any: of the columns, and of its own rows or the rows in W. */
 static int find_unknown(const tool_use *use, const tool_data *data, const tamis_dense *W, tamis_owned_dense *own[2],
                         unknown *u) {
     *u = (unknown){.rows = data->S.rows, .cols = data->S.cols, .of = &use->description};

@@ -11,16 +11,16 @@
 typedef struct tool_training_report {
     tool_table table;
     bool shown;  /* the table is requested */
-    bool titled; /* and its titles were printed */
+    bool titled; /* its titles were printed */
     tool_lines lines;
-    int written; /* the exit code of writing the lines */
+    int written; /* exit code of writing the lines */
     tamis_iteration last;
     double loss;       /* of the last iteration */
-    bool rose;         /* a loss was larger than the one before, which was told */
-    double elbo;       /* of the last iteration; NaN: not asked for */
+    bool rose;         /* a loss has risen, which was reported */
+    double elbo;       /* of the last iteration; NaN: not requested */
     double seconds[4]; /* in sddmm, spmm, fused and in all, of this run */
     double start;      /* when the fitting began, */
-    double begun;      /* and the share of it that was done by then; below 0: not known */
+    double begun;      /* share done at that time; below 0: not known */
 } tool_training_report;
 
 /* json: the file of --json, NULL for none. Returns 0 or an exit code, after a message. */
@@ -45,7 +45,7 @@ typedef struct tool_training_summary {
     const tamis_model_options *asked; /* options as requested, before the fit's own choices */
 } tool_training_summary;
 
-/* To standard output unless quiet, and as a line of JSON where one is requested. */
+/* Writes the summary to standard output unless quiet, and as a line of JSON if requested. */
 void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
                               const tamis_model_description *description, bool quiet);
 
