@@ -49,7 +49,7 @@ def _get(name: str) -> Any:
     if name in _SUBMODULES:
         try:
             return importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:  # hasattr(tamis, "torch") answers where PyTorch is not there
+        except ModuleNotFoundError as error:  # so that hasattr(tamis, "torch") works without PyTorch
             raise AttributeError(f"tamis.{name} needs {error.name}, which is not installed: pip install {error.name}") from error
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
@@ -57,7 +57,7 @@ def _get(name: str) -> Any:
     return value
 
 
-if not TYPE_CHECKING:  # hidden from checkers of types, which would accept every name
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept every name
     __getattr__ = _get
 
 

@@ -23,7 +23,7 @@ _name = "tamis"
 
 
 class ResultsError(ValueError):
-    """A file that cannot be read, with the line that is wrong."""
+    """A file that cannot be read, with the bad line."""
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
@@ -102,7 +102,7 @@ def write(path: str, content: str | bytes) -> None:
     target = pathlib.Path(os.path.realpath(path))
     there = target.is_file()
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # none ends the process while there is a part of a file
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # signals are blocked while the file is incomplete
     try:
         part.write_bytes(data)
         os.replace(part, target)

@@ -42,7 +42,7 @@ def _numbers(x: Any, name: str) -> Any:
 
 
 def matrix(S: Any, name: str = "S") -> Any:
-    """A sparse matrix in a format that the library reads."""
+    """Return a sparse matrix in a format that the library reads."""
     if _foreign(S):
         return S
     if _is_sparse(S):
@@ -51,7 +51,7 @@ def matrix(S: Any, name: str = "S") -> Any:
     if networkx is not None and isinstance(S, networkx.Graph):
         return networkx.to_scipy_sparse_array(S, format="csr")
     import scipy.sparse
-    if hasattr(S, "sparse") and hasattr(S, "columns"):  # a data frame of pandas, with columns that are sparse
+    if hasattr(S, "sparse") and hasattr(S, "columns"):  # a pandas data frame with sparse columns
         try:
             return scipy.sparse.csr_array(S.sparse.to_coo())
         except AttributeError:
@@ -82,7 +82,7 @@ def _common(types: Sequence[Any]) -> Any:
 
 
 def _readable(array: Any, dtype: Any) -> Any:
-    """An array of a type, packed unless the library reads it as it is."""
+    """Return an array of a type, packed unless the library can read it without a copy."""
     array = array.astype(dtype, copy=False)
     size, steps = array.itemsize, array.strides
     if any(stride < 0 or stride % size for stride in steps) or not array.dtype.isnative:

@@ -26,11 +26,11 @@ class Operations:
     cols: Any
 
     def products(self, a: Any, b: Any) -> Any:
-        """The products of a's and b's rows at the places."""
+        """Return the products of a's and b's rows at the places."""
         raise NotImplementedError
 
     def times(self, values: Optional[Any], b: Any, transpose: bool) -> Any:
-        """The sparse matrix with these values, ones if None, times b."""
+        """Return the sparse matrix with these values (None: ones) times b."""
         raise NotImplementedError
 
     def softmax(self, values: Optional[Any], a: Any, b: Any, numbers: tuple) -> Any:
@@ -38,7 +38,7 @@ class Operations:
         raise NotImplementedError
 
     def largest(self, y: Any) -> Any:
-        """The largest y of each place's column, 0 where that is minus infinity; without a derivative."""
+        """Return the largest y in each place's column, or 0 if it is minus infinity; without a derivative."""
         raise NotImplementedError
 
     def ones(self, x: Any, count: Any) -> Any:
@@ -49,11 +49,11 @@ class Operations:
     where: Any  # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
 
     def sums(self, x: Any, transpose: bool) -> Any:
-        """The sum of x over each row, with the transpose over each column, (..., rows, 1)."""
+        """Return the sums of x over rows, with the transpose over columns, (..., rows, 1)."""
         return self.times(x, self.ones(x, self.rows if transpose else self.cols), transpose)
 
     def spread(self, x: Any, transpose: bool) -> Any:
-        """A number of each row, with the transpose of each column, at the places."""
+        """Spread a number per row, with the transpose per column, to the places."""
         one = self.ones(x, self.rows if transpose else self.cols)
         return self.products(one, x) if transpose else self.products(x, one)
 
@@ -114,7 +114,7 @@ class Edge:
         return 1.0 if self.entry == "added" else self.f
 
     def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple[Any, Any]:
-        """The gradients of the product and of S's value, from that of the edge's value."""
+        """Return the gradients of the product and of S's value, from the gradient of the edge's value."""
         if self.entry == "bias":
             dy = self._centred(grad)
             return self.scale * dy, dy
@@ -132,14 +132,14 @@ class Edge:
 
 
 def _edge_of(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool) -> tuple[Edge, int, int]:
-    """The edge of an operation, and which operands belong to rows and to columns of S."""
+    """Return the edge of an operation, and which operands belong to rows and to columns of S."""
     turned = transpose and operation == FUSED
     first, second = (1, 0) if turned else (0, 1)
     return Edge(on, values, operands[first], operands[second], numbers, turned), first, second
 
 
 def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: tuple, numbers: tuple, transpose: bool, wanted: Any) -> list:
-    """The gradients of the operands and of the values, by operations that have derivatives; None: it is not wanted, or zero."""
+    """Return the gradients of the operands and of the values, by differentiable operations; None: not wanted, or zero."""
     by_value = values is not None and wanted[len(operands)]
     if operation == SPMM:
         pair = (operands[0], grad) if transpose else (grad, operands[0])

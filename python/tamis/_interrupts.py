@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional
 from . import _errors
 
 MAIN = None  # the waiting thread's claim
-WAKE = 0.1  # seconds; the system may give a signal to another thread, and then it wakes nobody here
+WAKE = 0.1  # seconds; the system may deliver a signal to another thread, which does not wake this one
 
 
 def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abandon: Callable[[], None] = lambda: None) -> Any:
@@ -21,7 +21,7 @@ def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abando
     This thread waits until the work has ended. It tells `stop` of what is raised here meanwhile, which is to end the work. If something is raised before
     the work has begun, then it never begins: `abandon` is called, and the exception goes on.
     """
-    claims: list[Any] = []  # the first one has the work; appending is one step, which no signal divides
+    claims: list[Any] = []  # the first claim gets the work; appending is atomic with respect to signals
     results: list[tuple[Any, Optional[BaseException]]] = []
     ended = _thread.allocate_lock()
     ended.acquire()

@@ -51,7 +51,7 @@ _library = _register()
 
 
 class Form(NamedTuple):
-    """The settings that are part of the compiled program."""
+    """Settings that are part of the compiled program."""
 
     operation: int
     rows: int
@@ -94,7 +94,7 @@ class Given(NamedTuple):
 
 
 def _result(form: Form, columns: Any, given: Given, lead: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the result."""
+    """Return the shape of the result."""
     rows = form.cols if form.transpose else form.rows
     return (*lead, columns.shape[0]) if form.operation == SDDMM else (*lead, rows, given.operands[-1].shape[-1])
 
@@ -137,7 +137,7 @@ def _operation_jvp(form: Form, keep: bool, primals: tuple, tangents: tuple) -> t
 
 
 def _shared(found: Any, shape: tuple[int, ...]) -> Any:
-    """Sums gradients over the members of a batch that share an operand."""
+    """Sum gradients over the members of a batch that share an operand."""
     axes = tuple(axis for axis, (ours, theirs) in enumerate(zip(found.shape, shape)) if ours != theirs)
     return found.sum(axes, keepdims=True) if axes else found
 
@@ -202,7 +202,7 @@ _times_p = _primitive("tamis_times", _times_plain, _times_shape)
 
 
 def _bilinear_jvp(made: Primitive) -> Any:
-    """The change of each of two factors, times the other; there may be one alone."""
+    """Return the sum of each factor's tangent times the other factor; one tangent may be missing."""
 
     def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
         out = made.bind(*primals, **settings)
@@ -242,7 +242,7 @@ for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times
 
 
 class _Operations(_edges.Operations):
-    """The operations on the pattern of one call, of operands with as many dimensions as `like`."""
+    """The operations on the pattern of one call, for operands with as many dimensions as `like`."""
 
     exp = staticmethod(jnp.exp)
 
@@ -277,7 +277,7 @@ class _Operations(_edges.Operations):
 
 
 def _wide(x: Any) -> Any:
-    """Widens 16-bit arrays, so that results between operations are not rounded."""
+    """Widen 16-bit arrays, so that intermediate results are not rounded."""
     return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
 
 
@@ -285,7 +285,7 @@ def _wide(x: Any) -> Any:
 
 
 def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
-    """rest: operands and values, softmax's numbers, the changes that are not zero."""
+    """rest: operands and values, softmax's row statistics, and the nonzero tangents."""
     shaped = _tangent_shape(offsets, columns, *rest, form=form, count=count, wanted=wanted)
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     changes = iter([_wide(x) for x in rest[len(rest) - sum(wanted):]])
@@ -320,7 +320,7 @@ def _tangent_transpose(ct: Any, offsets: Any, columns: Any, *rest: Any, form: Fo
 
 
 def _by_jvp(plain: Any) -> Any:
-    """The derivative of a primitive: that of a function of operations that have derivatives. The pattern has none."""
+    """Return the derivative of a primitive, through a function of differentiable operations. The pattern has none."""
 
     def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
         places = [place for place, change in enumerate(tangents) if _known(change) and jnp.issubdtype(primals[place].dtype, jnp.floating)]
@@ -340,7 +340,7 @@ def _by_jvp(plain: Any) -> Any:
 
 
 def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """The gradients by the library. Each member of a batch has its own, also of a shared operand."""
+    """Compute the gradients by the library. Each member of a batch has its own, even for a shared operand."""
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
     given = Given.of(form, rest[:count])
     own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
@@ -358,7 +358,7 @@ def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form
 
 
 def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """The gradients by operations that have derivatives."""
+    """Compute the gradients by differentiable operations."""
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     on = _Operations(form, offsets, columns, operands[0])
     found = _edges.gradients(on, form.operation, _wide(gradient), values, operands, on.numbers, form.transpose, wanted)

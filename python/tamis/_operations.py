@@ -113,7 +113,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
         mask, (Q, K, V), bias = converted(mask, {"Q": Q, "K": K, "V": V}, bias, True, "mask")
     try:
         width = int(Q.shape[-1])
-    except (AttributeError, IndexError, TypeError):  # an operand without a shape lends a buffer, or is refused
+    except (AttributeError, IndexError, TypeError):  # an operand without a shape must provide a buffer, or is refused
         shape = view(Q, "Q").shape
         width = shape[-1] if shape else 1
     if scale is None:

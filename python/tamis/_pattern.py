@@ -16,7 +16,7 @@ from ._sparse import Sparse, sparse
 
 FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
 D_IS_B = 11            # its place in a form
-EXPECTED_CALLS = 1000  # plans may spend time on preparing, since a pattern is made for many calls
+EXPECTED_CALLS = 1000  # the expected number of calls of a pattern, which justifies preparation
 MOST_PLANS = 64        # per pattern; the oldest goes first
 
 
@@ -57,7 +57,7 @@ class Pattern:
         if not known:
             s.validate()
         self.sparse = s
-        self.checked = known or s.device == "cpu"  # else each plan checks the entries, and the first graph
+        self.checked = known or s.device == "cpu"  # else each plan, and the first graph, checks the entries
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
         self.expected_calls = EXPECTED_CALLS
@@ -66,7 +66,7 @@ class Pattern:
 
     @classmethod
     def _of(cls, s: Sparse, known: bool = False) -> Pattern:
-        """A pattern of a view that is made already; `known`: its arrays are right."""
+        """Make a pattern from an existing view; `known`: its arrays are valid."""
         pattern = cls.__new__(cls)
         pattern._start(s, known)
         return pattern
@@ -131,7 +131,7 @@ class Pattern:
         return f"<tamis.Pattern {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}>"
 
     def __reduce__(self) -> Any:
-        """A copy and what is unpickled have arrays of their own, and make plans anew."""
+        """A copy, or an unpickled pattern, has its own arrays and makes new plans."""
         s = self.sparse
         columns, other = (_copied(v.array) for v in s._views[:2])
         return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, other, columns, None if s.values is None else _copied(s.values.array))
@@ -166,7 +166,7 @@ class Pattern:
         return self.sparse.matrix(values)
 
     def plan_of(self, form: tuple, how: Any, used: Any, gradient: bool = False) -> Handle:
-        """The plan for a call's form, or the library's gradient, made if there is none yet."""
+        """Return the plan for a call's form, or the library's gradient; make it if there is none yet."""
         key = (form, how, gradient)
         handle = self._plans.get(key)
         if handle is not None and handle.value is not None:
@@ -213,12 +213,12 @@ class Pattern:
 
 
 def _copied(array: Any) -> Any:
-    """An array of its own, of the same library."""
+    """Return a copy of an array, of the same library."""
     return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _restored(shape: tuple[int, int], transposed: bool, coo: bool, other: Any, columns: Any, values: Any) -> Pattern:
-    """The pattern of arrays that were saved, checked anew."""
+    """Return the pattern of saved arrays, checked again."""
     return Pattern._of(Sparse("S", shape, transposed, None if coo else other, other if coo else None, columns, values, lambda result: result))
 
 
@@ -226,7 +226,7 @@ _living: Living[Pattern] = Living()
 
 
 def _threads_changed() -> None:
-    """Drops all plans, which have the number of threads that was set when they were made."""
+    """Drop all plans, which have the number of threads from their creation."""
     for pattern in _living:
         if pattern.device == "cpu":
             pattern._forget_plans()

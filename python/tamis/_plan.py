@@ -25,7 +25,7 @@ SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # whole number
 
 
 def edge_number(edge: str) -> int:
-    """The number of an edge's name."""
+    """Return the number of an edge's name."""
     number = EDGES.get(edge)
     if number is None:
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
@@ -33,7 +33,7 @@ def edge_number(edge: str) -> int:
 
 
 def choice(table: dict[str, int], value: str, name: str) -> int:
-    """The number of one of a few names."""
+    """Return the number of one of a few names."""
     try:
         return table[value]
     except (KeyError, TypeError):
@@ -41,7 +41,7 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 
 
 def options(**given: Any) -> c.tamis_options:
-    """The library's options: the defaults, and what is given."""
+    """Return the library's options: the defaults, overridden by the arguments."""
     return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 
@@ -101,11 +101,11 @@ class Handle:
         alive.add(self)
 
     def free(self) -> None:
-        """Frees the library's plan, which no call may be using."""
+        """Free the library's plan, which must not be in use."""
         self.value = self.owned = None
 
     def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
-        """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
+        """Give an execution on a GPU scratch memory of the caller's allocator; the memory must live until the call returns."""
         if not self.workspace:
             return None
         kind = kind_of(like)

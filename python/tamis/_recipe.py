@@ -22,7 +22,7 @@ _tensors: tuple[type, ...] = ()
 
 
 def form(x: Any) -> Optional[tuple]:
-    """The properties of an array that decide how it is passed, besides its address; None: it has no recipe."""
+    """Return the properties of an array that determine its view, except the address; None: it has no recipe."""
     kind = type(x)
     if kind is _ndarray:
         return x.dtype, x.shape, x.strides
@@ -44,7 +44,7 @@ def _tensor_types() -> tuple[type, ...]:
 
 
 def pointer(x: Any) -> int:
-    """The address of an array that has a form."""
+    """Return the address of an array that has a form."""
     if type(x) is _ndarray:
         try:
             return _address(_byte_of(x))  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -
 
 
 def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
-    """Keeps a recipe of a pattern or plan; where there are too many, all others go."""
+    """Keep a recipe of a pattern or plan; if there are too many, drop all others."""
     if len(recipes) >= MOST:
         recipes.clear()
     recipes[key] = recipe
@@ -101,7 +101,7 @@ def frame_of(matrices: int) -> Any:
 
 @functools.lru_cache(maxsize=None)
 def of_addresses(function: str, arguments: int) -> Any:
-    """A function of the library that takes plain addresses: conversions to pointers of types cost a microsecond."""
+    """Return a function of the library that takes plain addresses: conversions to typed pointers cost a microsecond."""
     return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
 
 

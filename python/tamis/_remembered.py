@@ -18,13 +18,13 @@ from ._recipe import pointer
 from ._sparse import Sparse, like
 
 MOST = 8                   # matrices; the oldest goes first
-MOST_BYTES = 16 << 20      # of index arrays of one matrix: larger ones gain little, and their copies would be felt
-SMALL_BYTES = 16 << 10     # of an array: up to here comparing its bytes as an object of Python costs less than calling C
+MOST_BYTES = 16 << 20      # bytes of one matrix's index arrays: larger ones gain little, and their copies take noticeable memory
+SMALL_BYTES = 16 << 10     # bytes of an array: up to here comparing Python bytes objects is faster than calling C
 _compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 
 
 class Known(NamedTuple):
-    """A pattern, and the matrix that it was found for."""
+    """A pattern, and the matrix for which it was found."""
 
     pattern: Pattern
     S: Any
@@ -63,7 +63,7 @@ class _Entry:
         self.known: Optional[tuple[Pattern, _Copy, _Copy]] = None
 
     def pattern_of(self, S: Any, transposed: bool, offsets: numpy.ndarray, columns: numpy.ndarray) -> Pattern:
-        """The pattern of what the arrays hold now. Where they are wrong, nothing is remembered."""
+        """Return the pattern of the arrays' current contents. Invalid arrays are not remembered."""
         known = self.known
         if known is not None and known[1].equals(offsets) and known[2].equals(columns):
             return known[0]

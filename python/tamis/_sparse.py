@@ -58,7 +58,7 @@ class Sparse:
                 self._views.append(values_view)
             else:
                 self.value_type = str(values.dtype)
-        # the memory of a tensor may be let go by itself (`set_`, `data =`), but not that of its alias
+        # a tensor's memory may be replaced (`set_`, `data =`), but not its alias's
         torch = sys.modules.get("torch")
         self.tensors = [] if torch is None else [(v.array.detach(), v.pointer) for v in self._views if isinstance(v.array, torch.Tensor)]
         self.device = _same_device(self._views, name)
@@ -66,13 +66,13 @@ class Sparse:
         self.like, self.matrix = columns if values is None else values, matrix
 
     def with_values(self, pointer: int | None, kind: int, apart: int = 0) -> c.tamis_sparse:
-        """The library's view with these values; None: as a pattern."""
+        """Return the library's view with these values; None: as a pattern."""
         struct = c.tamis_sparse.from_buffer_copy(self.struct)
         struct.values, struct.value_type, struct.batch_stride = pointer, kind, apart
         return struct
 
     def arrays(self, with_values: bool) -> Any:
-        """Pairs of names and arrays that no output may be in."""
+        """Return pairs of names and arrays, with which an output must not share memory."""
         indices = (("S's indices", view) for view in self._views[:2])
         return (("S's values", self.values), *indices) if with_values else indices
 
@@ -84,7 +84,7 @@ class Sparse:
         return False
 
     def check_memory(self) -> None:
-        """Refuses tensors that have moved."""
+        """Refuse tensors that have moved."""
         if self.moved():
             raise _errors.PatternError("a tensor of this pattern was resized: make a new tamis.Pattern")
 
@@ -130,7 +130,7 @@ def _indices(array: Any, name: str, length: int | None = None) -> View:
 
 
 def _values(values: Any, name: str) -> View | None:
-    """The view of values; None for integers and bools, which no operation reads."""
+    """Return the view of values; None for integers and bools, which operations do not read."""
     try:
         v = settle(view(values, f"{name}'s values"))
     except _errors.ArgumentError:

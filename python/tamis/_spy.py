@@ -22,7 +22,7 @@ Cells = list[list[int]]
 
 
 def _levels(counts: Cells, levels: int) -> Cells:
-    """How dark each cell is: 0 without nonzeros, 1 to `levels` on a logarithmic scale up to the fullest."""
+    """Return the darkness of each cell: 0 without nonzeros, else 1 to `levels` on a logarithmic scale up to the fullest cell."""
     fullest = math.log(max(2, *(max(row) for row in counts)))
     alone = max(max(row) for row in counts) <= 1
 
@@ -32,7 +32,7 @@ def _levels(counts: Cells, levels: int) -> Cells:
 
 
 def _runs(cells: Cells, level: int) -> Iterator[tuple[int, int, int]]:
-    """Row, first column and length of the cells of one level that lie together in a row."""
+    """Yield row, first column and length of each run of adjacent cells of one level in a row."""
     for number, row in enumerate(cells):
         first = 0
         while first < len(row):

@@ -21,7 +21,7 @@ except ImportError:  # the estimators work without it
 
 
 def names_of(X: Any) -> Optional[numpy.ndarray]:
-    """The names of the columns of a data frame; None: X is none, or its names are not all strings."""
+    """Return the column names of a data frame; None: X is not a data frame, or its names are not all strings."""
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "shape"):
         return None
@@ -57,7 +57,7 @@ def check_names(estimator: Any, X: Any) -> None:
 
 
 def seed_of(seed: Any, random_state: Any) -> Any:
-    """The seed of a fit: `random_state` where it is given, which may be a number or a generator that draws one."""
+    """Return the seed of a fit: `random_state` if it is given, a number or a generator that draws one."""
     if random_state is None or isinstance(random_state, Integral):
         return seed if random_state is None else random_state
     if isinstance(random_state, numpy.random.RandomState):

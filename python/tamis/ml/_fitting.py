@@ -65,7 +65,7 @@ class Fitting(Parameters):
         return vars(self).setdefault("_lock", threading.RLock())
 
     def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse], names: Any, remembered: Any) -> Self:
-        """The same on several devices: the first one's model is kept, which is the whole."""
+        """The same on several devices: keeps the first one's model, which is the whole model."""
         whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
             if part is not None and part.struct.rows != s.shape[0]:
@@ -96,13 +96,13 @@ class Fitting(Parameters):
                     raise error
             else:
                 model.describe()
-                if model.about.cols > 0:  # a model of pairs that was stopped is none
+                if model.about.cols > 0:  # a stopped model of pairs is not usable
                     self._publish(model, names)
             if stopped is not None:
                 raise stopped from error
         finally:
-            del stopped, error  # whose tracebacks have this frame: a cycle, in which the model would live on
-        if status:  # the callback stops for nothing else than what is raised in it
+            del stopped, error  # tracebacks refer to this frame: a cycle that would keep the model alive
+        if status:  # the callback stops only because of an exception in it
             raise KeyboardInterrupt
         return self
 
@@ -122,10 +122,10 @@ class Fitting(Parameters):
         return self.fit(X)._transformed(X)
 
     def _start(self, warm: bool = False) -> Model:
-        """Makes the model of a fit. warm: a copy of the one that is there goes on."""
+        """Make the model of a fit. warm: a copy of the existing model continues."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
-        options, learning = self._options(), weakref.ref(self)  # which has the callback: no cycle, in which the model would live on after it
+        options, learning = self._options(), weakref.ref(self)  # it refers to the callback: avoids a cycle that would keep the model alive
 
         def after(_: Any, iteration: Any) -> bool:
             me = learning()
@@ -153,7 +153,7 @@ class Fitting(Parameters):
         return self._made(opened(self._home()).handle, options)
 
     def _check_same(self, model: Model, options: c.tamis_model_options) -> None:
-        """Refuses parameters with which the model cannot go on."""
+        """Refuse parameters with which the model cannot continue."""
         for name in self._names():
             field = {"dtype": "type"}.get(name, name)
             if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
@@ -170,11 +170,11 @@ class Fitting(Parameters):
         return model
 
     def _home(self) -> str:
-        """The device on which the model is."""
+        """Return the model's device."""
         return self.device if self.devices is None else _group.checked(self.devices)[0]
 
     def _publish(self, model: Model, names: Any = None) -> None:
-        """Puts a model that has learnt in the place of the former one. names: of a data frame's columns, for later calls to compare."""
+        """Replace the former model by a fitted one. names: of a data frame's columns, for comparison in later calls."""
         model.describe()
         about = model.about
         if hasattr(self, "regularization"):

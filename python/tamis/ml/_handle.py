@@ -23,7 +23,7 @@ def must(status: int) -> None:
 
 
 def not_fitted(name: str) -> Exception:
-    """The library's error, which is an AttributeError, as `hasattr` wants it, and scikit-learn's too where that is imported."""
+    """Return the library's error, which is an AttributeError, as `hasattr` requires, and scikit-learn's error if that is imported."""
     exceptions = sys.modules.get("sklearn.exceptions")
     other = AttributeError if exceptions is None else exceptions.NotFittedError
     return type("NotFittedError", (_errors.ArgumentError, other), {})(f"this {name} is not fitted: call fit")
@@ -60,7 +60,7 @@ def listed(names: Any) -> Optional[list[str]]:
 
 
 def _numbers(given: Any, name: str, names: Any) -> numpy.ndarray:
-    """The numbers of names."""
+    """Return the numbers of names."""
     if not names:
         raise _errors.ArgumentError(f"{name} has names, but the model has none: expected numbers, or set_names before")
     found = numpy.empty(len(given), "int64")
@@ -73,7 +73,7 @@ def _numbers(given: Any, name: str, names: Any) -> numpy.ndarray:
 
 
 def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
-    """Numbers of rows or columns, from numbers or names."""
+    """Return numbers of rows or columns, from numbers or names."""
     array = numpy.asarray(given)
     if array.ndim == 1 and array.size and (array.dtype.kind == "U" or array.dtype.kind == "O" and all(isinstance(one, str) for one in array)):
         return _numbers(array, name, names)
@@ -111,12 +111,12 @@ class Model(Owned):
         return models().tamis_model_row_names(self.value) if rows else models().tamis_model_column_names(self.value)
 
     def set_names(self, rows: Any, columns: Any) -> None:
-        """None: they stay; none in the list: there are none."""
+        """Set names. None: keep them; an empty list: remove them."""
         given = [None if names is None else dictionary(names if len(names) else None) for names in (rows, columns)]
         must(models().tamis_model_set_names(self.value, *(self.names(not number) if names is None else names.value for number, names in enumerate(given))))
 
     def forget_names(self, shape: tuple[int, int]) -> None:
-        """Those that other data cannot have, since they have more rows or columns."""
+        """Remove names that do not fit other data with more rows or columns."""
         rows, columns = ((() if names and models().tamis_names_count(names) != count else None) for names, count in zip((self.names(True), self.names(False)), shape))
         self.set_names(rows, columns)
 

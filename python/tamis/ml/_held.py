@@ -26,7 +26,7 @@ def _host(array: Any) -> numpy.ndarray:
 
 
 class Entries:
-    """The entries of a matrix in the order in which they are stored, some at a time."""
+    """Blockwise access to the entries of a matrix, in storage order."""
 
     def __init__(self, s: Sparse, name: str):
         if s.device != "cpu":
@@ -36,18 +36,18 @@ class Entries:
         self._columns, self._other, self._values = (_host(v.array) for v in s._views)
 
     def at(self, which: Any) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-        """Rows, columns and values of those with the numbers `which`."""
+        """Return rows, columns and values of the entries with indices `which`."""
         rows = self._other[which] if self._of_coo else numpy.searchsorted(self._other, which, "right") - 1
         return rows.astype("int64"), self._columns[which].astype("int64"), self._values[which].astype("float64")
 
 
 def entries(s: Sparse, name: str) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Rows, columns and values of all."""
+    """Return rows, columns and values of all entries."""
     return Entries(s, name).at(numpy.arange(s.nnz))
 
 
 def made(name: str, shape: tuple[int, int], rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -> Sparse:
-    """A matrix of entries that are sorted by rows."""
+    """Make a matrix from entries sorted by rows."""
     offsets = numpy.zeros(shape[0] + 1, "int64")
     numpy.cumsum(numpy.bincount(rows, minlength=shape[0]), out=offsets[1:])
     s = Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)
@@ -57,7 +57,7 @@ def made(name: str, shape: tuple[int, int], rows: numpy.ndarray, columns: numpy.
 
 
 def summed(rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Sorted by rows and columns; the values of a place that is there twice are summed, so that no part of it is on both sides."""
+    """Sort entries by rows and columns, and sum duplicates, so that no entry is on both sides of a split."""
     order = numpy.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
     first = numpy.ones(len(rows), bool)
@@ -77,7 +77,7 @@ def places(rows: numpy.ndarray, keys: numpy.ndarray) -> numpy.ndarray:
 
 
 def divided(s: Sparse, uses: bool) -> tuple[Sparse, Sparse]:
-    """The held-out part of each row's entries, drawn by a fixed seed, and the rest. uses: zeros say nothing."""
+    """Return the held-out part of each row's entries, drawn with a fixed seed, and the rest. uses: ignore zeros."""
     rows, columns, values = summed(*entries(s, "X"))
     if uses:
         said = values != 0

@@ -1,4 +1,4 @@
-"""Parameters of an estimator, as scikit-learn has them, and the library's options that they become."""
+"""Parameters of an estimator, as in scikit-learn, and their conversion to the library's options."""
 from __future__ import annotations
 
 import ctypes
@@ -18,7 +18,7 @@ WEIGHTS = ("linear", "log", "bm25", "ones", "auto")
 
 
 class Parameters(TransformerMixin, BaseEstimator):
-    """Parameters, and what each method says of itself."""
+    """Parameters, and properties of each method."""
 
     _method = -1
     _counts = False  # X's values must not be negative

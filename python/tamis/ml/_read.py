@@ -18,7 +18,7 @@ def _names(names: Owned) -> Optional[list[str]]:
 
 
 def _matrix(owned: Owned) -> Any:
-    """The matrix as one of SciPy, in memory of its own."""
+    """Return the matrix as a SciPy matrix with its own memory."""
     import scipy.sparse
     if not owned.value:
         return None

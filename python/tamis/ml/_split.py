@@ -89,7 +89,7 @@ class EntrySplit:
 
 
 def _parts(X: Any, held: Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]) -> tuple[Any, Any]:
-    """X without the entries for which `held`, given their rows and places in X's CSR, says true; and these."""
+    """Return X without the entries for which `held`, given their rows and positions in X's CSR, is true; and a matrix of these entries."""
     import scipy.sparse
     csr = scipy.sparse.csr_array(X)
     csr.sort_indices()

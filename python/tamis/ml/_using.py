@@ -63,7 +63,7 @@ class Using(Fitting):
         return self._transformed(X)
 
     def _transformed(self, X: Any) -> numpy.ndarray:
-        """`transform` as an array, also where set_output asks for data frames."""
+        """`transform` as an array, even if set_output requests data frames."""
         return self._transformed_by(self._fitted(), X)
 
     def _transformed_by(self, model: Model, X: Any) -> numpy.ndarray:

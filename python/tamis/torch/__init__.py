@@ -51,7 +51,7 @@ def _check(pattern: Any) -> None:
 
 
 def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
-    """Operands are tensors; those that are optional may be None."""
+    """Check that operands are tensors; optional ones may be None."""
     for name, x in (*operands.items(), *optional.items()):
         if not isinstance(x, Tensor) and (x is not None or name in operands):
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
@@ -105,7 +105,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     _check_tensors({"B": B}, values=values)
     given = values
     B, values = _cast.operands(B, values)
-    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator takes such a pair as it is
+    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator accepts such a pair directly
         values = given
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 

@@ -25,7 +25,7 @@ _forward_mode = getattr(torch.autograd.forward_ad, "_current_level", None)
 _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 _modes, _transforms, _PLAIN = _ops._modes, _ops._transforms, _ops._PLAIN
 POSSIBLE = _ops.REGISTERED and _forward_mode is not None
-# whether a gradient is a batch by is_grads_batched=True, which maps otherwise than torch.vmap
+# detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 _batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
 
@@ -42,7 +42,7 @@ def plain(tensors: tuple) -> bool:
 
 
 def run(call: tuple, values: Optional[Tensor], operands: tuple) -> Tensor:
-    """Computes; autograd records it where it is to. call: the operation, the pattern and the settings."""
+    """Compute; autograd records the call if it must. call: the operation, the pattern and the settings."""
     if torch.is_grad_enabled():
         for x in operands:
             if x.requires_grad:
@@ -53,7 +53,7 @@ def run(call: tuple, values: Optional[Tensor], operands: tuple) -> Tensor:
 
 
 def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tensor], operands: tuple, statistics: Optional[int]) -> Tensor:
-    """The result, by the recipe of an earlier call where there is one. Its key is another one than that of `compute`, and shorter."""
+    """Return the result, by the recipe of an earlier call if there is one. The key differs from that of `compute`, and is shorter."""
     key: Any = [how, operation]
     for x in operands:
         if x.layout is not _strided or x.is_neg():

@@ -14,7 +14,7 @@ from ._pattern import Pattern, _compiling
 
 
 def _list(given: Any, name: str, count: int) -> list:
-    """One for each pattern, or the same for all."""
+    """Return a list with one element for each pattern, or the same for all."""
     if given is None or isinstance(given, Tensor):
         return [given] * count
     made = list(given)
@@ -40,7 +40,7 @@ def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pat
 
 
 def _numbers(into: Any, patterns: list[Pattern]) -> list[int]:
-    """The output of each pattern."""
+    """Return the output of each pattern."""
     numbers = list(into)
     if len(numbers) != len(patterns) or sorted(set(numbers)) != list(range(len(set(numbers)))):
         raise _errors.ArgumentError(f"into = {into!r}: expected the number of its output, 0, 1, ..., for each of {len(patterns)} patterns")
@@ -85,7 +85,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
         for name, given, wanted, what in (("x", rows[i], pattern.cols, "columns"), ("e", edges[i], pattern.nnz, "entries")):
             if isinstance(given, Tensor) and given.shape[:1] != (wanted,):
                 raise _errors.ArgumentError(f"{name}[{i}] has shape {tuple(given.shape)}: expected {wanted} rows, the {what} of pattern {i}")
-    distinct: list[Any] = []  # tensors that are one object are joined once
+    distinct: list[Any] = []  # identical tensors are joined once
     sources = []
     for row, pattern in zip(rows, patterns):
         place = next((i for i, other in enumerate(distinct) if other[0] is row and other[1] == pattern.cols), len(distinct))
@@ -108,7 +108,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
 
 
 def _joined(given: list, name: str) -> Optional[Tensor]:
-    """Tensors below each other."""
+    """Concatenate tensors by rows."""
     if all(x is None for x in given):
         return None
     given = list(_cast.operands(*given))

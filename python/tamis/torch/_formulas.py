@@ -49,17 +49,17 @@ NO_EDGE = (c.TAMIS_EDGE_SCALE, 1.0, 0.01, 1e-10)
 
 
 def _wide(x: Optional[Tensor]) -> Optional[Tensor]:
-    """Widens 16-bit tensors, so that results between operations are not rounded."""
+    """Widen 16-bit tensors, so that intermediate results are not rounded."""
     return x.float() if x is not None and x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _packed(x: Optional[Tensor]) -> Optional[Tensor]:
-    """A change or a gradient, which autograd may have expanded from one number."""
+    """Pack a tangent or a gradient, which autograd may have expanded from one number."""
     return None if x is None else _wide(x.contiguous())
 
 
 def _given(name: str, numbers: tuple) -> tuple[int, tuple, bool]:
-    """The operation, the edge's numbers and `transpose`, from the numbers of the operator after rows, cols and coo."""
+    """Return the operation, the edge's numbers and `transpose`, from the operator's numbers after rows, cols and coo."""
     return OPERATIONS[name], NO_EDGE if name == "spmm" else numbers[:4], {"spmm": numbers[0], "sddmm": False}.get(name, numbers[-1])
 
 

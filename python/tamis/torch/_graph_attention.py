@@ -32,7 +32,7 @@ def _options(q: Tensor, heads: int, scale: float) -> Any:
 
 
 class _Matrices:
-    """The structure of a call's matrices; it keeps what it points to."""
+    """The structure of a call's matrices; keeps the referenced objects alive."""
 
     def __init__(self, *more: Tensor, **given: Optional[Tensor]):
         call = *more, *given.values()
@@ -74,7 +74,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
 
 
 def _places_view(x: Optional[Tensor], name: str, *more: Tensor) -> Any:
-    """A view of either layout."""
+    """Return a view of either layout."""
     return None if x is None else byref(_described(x, name, (x, *more), True))
 
 
@@ -224,7 +224,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
 
 
 def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
-    """Values as a matrix with a row for each entry, of either layout, and back."""
+    """Reshape values to a matrix with a row for each entry, of either layout, and the result back."""
     where = _number("order", order, ORDERS)
     if op == c.TAMIS_SEGMENT_SOFTMAX:
         values, = _cast.operands(values, wide=True)

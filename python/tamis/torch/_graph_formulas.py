@@ -16,7 +16,7 @@ MULTIPLIES = (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
 
 
 def keep(ctx: Any, inputs: tuple, output: Any) -> None:
-    """Keeps the inputs of a gradient: its tensors, and the rest."""
+    """Keep the inputs of a gradient: its tensors, and the rest."""
     ctx.tensors = [x is None or isinstance(x, Tensor) for x in inputs]
     ctx.save_for_backward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
     ctx.numbers = [x for x, is_tensor in zip(inputs, ctx.tensors) if not is_tensor]
@@ -29,7 +29,7 @@ def _added(*parts: Optional[Tensor]) -> Optional[Tensor]:
 
 
 def _asked(change: Optional[Tensor], wanted: bool) -> Optional[Tensor]:
-    """The change of a gradient that was asked for; autograd does not choose strides."""
+    """Return the tangent of a requested gradient, packed, as autograd does not guarantee strides."""
     return change.contiguous() if wanted and change is not None else None
 
 
@@ -41,7 +41,7 @@ def _results(ctx: Any, places: dict[int, Optional[Tensor]]) -> tuple:
 
 
 def _changed(op: int, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor]) -> Tensor:
-    """The change of messages where x and e change by dx and de, element by element."""
+    """Return the tangent of messages from the tangents dx and de, element by element."""
     if op == c.TAMIS_MESSAGE_MUL:
         dx, de = None if dx is None else dx * e, None if de is None else de * x
     elif op == c.TAMIS_MESSAGE_SUB and de is not None:
@@ -72,7 +72,7 @@ def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Option
 
 def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor], argument: Tensor,
              numbers: list) -> Optional[Tensor]:
-    """The change of `message` where x and e change by dx and de."""
+    """Return the tangent of `message` from the tangents dx and de."""
     rows, cols, coo, op, reduce, data, heads = numbers
 
     def call(op: int, x: Optional[Tensor], e: Optional[Tensor], data: int, heads: int) -> Tensor:
@@ -111,7 +111,7 @@ def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor]) -> tuple:
     ddx, dde = _asked(ddx, wanted[0]), _asked(dde, wanted[1])
     op, data, heads = numbers[3], numbers[5], numbers[6]
     by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if ctx.needs_input_grad[0] else None
-    if by_grad is not None and by_grad.shape != grad.shape:  # sums of what edges have a number of
+    if by_grad is not None and by_grad.shape != grad.shape:  # sums to the shape of per-edge numbers
         by_grad = _for_elements(by_grad, data, heads, grad.shape[1] // max(heads, 1))
     by_x = by_e = None
     if op == c.TAMIS_MESSAGE_MUL:
@@ -162,7 +162,7 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
         by_grad = back(ddx, index, columns, y, argument, rows, cols, coo, op, order)
 
         def sums(x: Tensor) -> Tensor:
-            """The sums of rows, for each entry."""
+            """Return the sums of rows, spread to the entries."""
             of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
             found: Tensor = back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
             return found
@@ -180,7 +180,7 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
 
 def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor],
                         b: Optional[Tensor]) -> tuple[Tensor, ...]:
-    """The gradients of q, k, v, e and b, of those that are there, by operators that have derivatives."""
+    """Return the gradients of q, k, v, e and b, as far as they are given, by differentiable operators."""
     rows, cols, coo, heads, scale = numbers
     where, given = (rows, cols, coo), c.TAMIS_ENTRIES_AS_GIVEN
     nnz, width = columns.shape[0], q.shape[1] // max(heads, 1)

@@ -19,7 +19,7 @@ FillValue = Union[float, Tensor, str]
 
 
 class _Graph:
-    """An edge list, what it held, and the patterns of that."""
+    """An edge list, its content, and the patterns made from it."""
 
     __slots__ = ("alive", "state", "content", "patterns")
 
@@ -40,7 +40,7 @@ _graphs: dict[int, _Graph] = {}
 
 
 def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = False) -> Pattern:
-    """The pattern (targets, sources) of edges (2, edges), made once for a tensor; `reverse`: edges go from row 1 to row 0."""
+    """Return the pattern (targets, sources) of edges (2, edges), cached by tensor; `reverse`: edges go from row 1 to row 0."""
     if isinstance(edge_index, Pattern):
         pattern = edge_index.T if reverse else edge_index
         if pattern.shape != (targets, sources):
@@ -84,22 +84,22 @@ def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
 
 
 def edges(pattern: Pattern) -> Tensor:
-    """The edges of a pattern in its order, as PyTorch Geometric writes them: sources and targets (2, edges)."""
+    """Return the edges of a pattern in its order, in PyTorch Geometric's form: sources and targets (2, edges)."""
     rows = pattern.index if pattern.coo else pattern.T.columns
     return torch.stack([pattern.columns.long(), rows.long()])
 
 
 class Looped(NamedTuple):
-    """A graph with an edge from each of its first nodes to itself, after the others."""
+    """A graph with self-loops of its first nodes, after the other edges."""
 
     pattern: Pattern
     bare: Pattern           # without these edges
-    kept: Optional[Tensor]  # the edges of the given graph that are not from a node to itself, by their numbers; None: all
+    kept: Optional[Tensor]  # indices of the given graph's edges without self-loops; None: all
     added: int              # number of added edges
 
 
 def looped(pattern: Pattern, count: int) -> Looped:
-    """The graph without its edges from a node to itself, and with one for each of the first `count` nodes. It is made once for a pattern."""
+    """Return the graph without its self-loops, and with one for each of the first `count` nodes; cached in the pattern."""
 
     def make() -> Looped:
         ends = edges(pattern)
@@ -138,7 +138,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
 
 
 def reduction(name: Any, argument: str = "aggr") -> str:
-    """The name that `message` has for a reduction of PyTorch Geometric."""
+    """Return `message`'s name of a PyTorch Geometric reduction."""
     found = {"add": "sum"}.get(name, name) if isinstance(name, str) else None
     if found not in REDUCES:
         raise _errors.ArgumentError(f"{argument} = {name!r}: expected 'add', 'sum', 'mean', 'max' or 'min'")

@@ -28,14 +28,14 @@ from .._views import dense, fits, packed, seen, torch_view, uneven, vector
 from . import _held, _repeated
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
-MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
+MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """Makes a new lock, since another thread of the parent may have held it."""
+    """Make a new lock, since another thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 
@@ -45,25 +45,25 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @functools.lru_cache(maxsize=1024)
 def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
-    """Settings of operators, for which S is a pattern and its values an operand."""
+    """Return the settings of operators, for which S is a pattern and its values are an operand."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
 def follow_threads() -> None:
-    """Takes over what torch.set_num_threads has said."""
+    """Adopt the number of torch.set_num_threads."""
     count = torch.get_num_threads()
     if count != _device.followed:
         _device.follow(count)
 
 
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
-    """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
+    """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern."""
     follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
-    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor has that memory now
+    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor now uses that memory
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
@@ -108,7 +108,7 @@ def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
 
 
 def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
-    """Room for softmax's numbers of each row; empty where they are not kept."""
+    """Allocate softmax's row statistics; empty if they are not kept."""
     a = operands[0]
     assert a is not None
     if not wanted:
@@ -145,7 +145,7 @@ def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
 
 
 def _like(x: Tensor) -> Tensor:
-    """An empty tensor of x's shape and, in each matrix, of its layout."""
+    """Return an uninitialised tensor of x's shape and, in each matrix, of its layout."""
     if x.dim() >= 2 and x.stride(-1) != 1 and x.stride(-2) == 1:
         return x.new_empty((*x.shape[:-2], x.shape[-1], x.shape[-2])).transpose(-1, -2)
     return x.new_empty(x.shape)
@@ -178,12 +178,12 @@ def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Op
 
 
 def _summed(results: list, operands: tuple) -> list:
-    """The gradient of what members shared is their sum."""
+    """Sum gradients over the members that shared an operand."""
     return [result.sum(0) if result is not None and result.dim() > x.dim() else result for result, x in zip(results, operands)]
 
 
 def _shown(results: list, like: Tensor) -> tuple[Tensor, ...]:
-    """Operators return tensors: an empty one stands for a gradient that is not wanted."""
+    """Replace None by an empty tensor, since operators must return tensors."""
     return tuple(like.new_empty((0,)) if result is None else result for result in results)
 
 
@@ -198,7 +198,7 @@ def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optiona
 
 def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> list:
-    """The gradients of the members of the first leading dimension one after the other. Those of shared operands are summed."""
+    """Compute the gradients member by member of the first leading dimension. Gradients of shared operands are summed."""
     operands = (*matrices, values)
     shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
     results: list[Any] = [None] * len(operands)
@@ -232,7 +232,7 @@ def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], val
 
 def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> list:
-    """Calls the library's backward function: the gradients of the matrices and of the values, None where they are not wanted."""
+    """Call the library's backward function. Returns the gradients of the matrices and of the values, None if not wanted."""
     if matrices[0].dim() == 1:  # SpMM's B is a vector
         db, ds = backward(operation, pattern, how, values, grad.unsqueeze(-1), (matrices[0].unsqueeze(1),), statistics, wanted)
         return [None if db is None else db.squeeze(1), ds]

@@ -121,7 +121,7 @@ class _Layer(nn.Module):
             _reset(child)
 
     def _count(self, x: Tensor) -> int:
-        """How many nodes x has rows of."""
+        """Return the number of x's nodes."""
         if x.dim() < 2:
             raise _errors.ArgumentError(f"x has shape {tuple(x.shape)}: expected (nodes, features), or (..., nodes, features), a batch")
         return x.shape[self.node_dim]
@@ -142,7 +142,7 @@ class _Layer(nn.Module):
         return pattern
 
     def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
-        """The rows of sources and targets."""
+        """Return the rows of sources and targets."""
         if isinstance(x, Tensor):
             return x, x
         if self.flow == "target_to_source":
@@ -165,7 +165,7 @@ class _Layer(nn.Module):
         return out.reshape(pattern.rows, *lead, x.shape[-1]).movedim(0, self.node_dim)
 
     def _weighted(self, pattern: Pattern, x: Tensor, weight: Optional[Tensor]) -> Tensor:
-        """Reduced messages of x, each times a number for its edge: (edges,)."""
+        """Return reduced messages of x, weighted by a number for each edge: (edges,)."""
         if weight is None:
             return self._sums(pattern, "copy_u", x)
         if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _cast.HALF):
@@ -176,14 +176,14 @@ class _Layer(nn.Module):
 
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:
-    """x in the type that products of it and of weights have."""
+    """Return x in the type of its products with weights."""
     if weight is None or weight.dtype == x.dtype or _cast.type_for(x.device.type) is not None:
         return x
     return x.to(torch.promote_types(x.dtype, weight.dtype))
 
 
 def _number_of_each(weight: Optional[Tensor]) -> Optional[Tensor]:
-    """Weights (edges,), of a type that the library has; (edges, 1) means the same."""
+    """Return weights (edges,), of a type that the library supports; (edges, 1) means the same."""
     if weight is None:
         return None
     if weight.dim() == 2 and weight.shape[1] == 1:

@@ -30,7 +30,7 @@ OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TA
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
 EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
-READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # of these gradients read x and e
+READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose gradients read x and e
 
 
 # ------------------------------------------------------------------------------ kernels
@@ -104,7 +104,7 @@ def _width(x: Optional[Tensor], heads: int) -> int:
 
 
 def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
-    """Room for the entries that max and min take; empty for others."""
+    """Allocate the entries that max and min select; empty for other reductions."""
     nnz = columns.shape[0]
     kind = torch.int64 if type(nnz) is int and nnz > 2**31 else torch.int32
     return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
@@ -112,7 +112,7 @@ def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
 
 def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
                  keep: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """The result, and the entries that max and min take if they are to be kept."""
+    """Return the result, and the entries that max and min select if they must be kept."""
     like = x if x is not None else e
     assert like is not None
     width = like.shape[1]
@@ -405,13 +405,13 @@ def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
 
 
 def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
-    """A result without elements, for operands without heads, with their gradients."""
+    """Return a result without elements, for operands without heads, with their gradients."""
     there = [x.sum() for x in given if x is not None]
     return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
 
 
 def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
-    """e as a matrix, and what it has for an edge."""
+    """Return e as a matrix, and the kind of its edge data."""
     if x is None:
         return _matrix(e.unsqueeze(1) if e.dim() == 1 else e, "e", nnz, "edge"), c.TAMIS_E_VECTOR
     if e.shape[:1] == (nnz,):
@@ -462,7 +462,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e)
     out = _message_called(direct, pattern, (number, how, data, heads), rows, edges)
-    return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
+    return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 
 def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
@@ -487,7 +487,7 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
 
 
 def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
-    """edge_op in the type of its operands, whatever autocast says. direct: nothing but autograd follows the call."""
+    """edge_op in the type of its operands, regardless of autocast. direct: the call needs at most autograd."""
     number = _number("op", op, PAIRS)
     _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")

@@ -13,7 +13,7 @@ from .._views import torch_device
 from . import _flex, _kernels
 from ._held import apart, counted
 
-COPIES_MOST = 1 << 28  # places of a pattern's copies
+COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -59,7 +59,7 @@ def _abstract(x: Tensor) -> bool:
 
 
 def _sizes(shape: Any) -> tuple[int, int]:
-    """The numbers of rows and columns."""
+    """Return the numbers of rows and columns."""
     try:
         rows, cols = shape
         if not _compiling():
@@ -111,7 +111,7 @@ class Pattern:
 
     @property
     def _checked(self) -> Any:
-        """The pattern that was checked last."""
+        """The last checked pattern."""
         return self._known if self._known is not None else self._check_again()
 
     def _current(self) -> Any:
@@ -131,7 +131,7 @@ class Pattern:
             self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         if known is not self._known:
             self._copies, self._known = {}, known
-            self.__dict__.pop("_derived", None)  # what `_graphs.remembered` has made of it
+            self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
         return known
 
     def _still(self, known: Any) -> Any:
@@ -142,7 +142,7 @@ class Pattern:
         return current
 
     def _repeated(self, times: int) -> Optional[Pattern]:
-        """So many copies below each other, which this pattern keeps; None where they would take much memory, or while PyTorch traces."""
+        """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
         if _compiling() or _transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
         self._current()
@@ -382,14 +382,14 @@ class Pattern:
 
 
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
-    """The tensors of a mask, and its shape."""
+    """Return the tensors of a mask, and its shape."""
     with apart():
         offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **dict(parts))
     return offsets, columns, shape[0], shape[1]
 
 
 def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
-    """The same for torch.compile and torch.export, which make a mask when they compile: its arguments are numbers of the program."""
+    """The same for torch.compile and torch.export, which make a mask at compile time: its arguments are constants of the program."""
     from torch.utils._python_dispatch import _disable_current_modes
     with _disable_current_modes():
         return _made(rows, cols, device, parts)
@@ -400,7 +400,7 @@ if hasattr(getattr(torch, "compiler", None), "assume_constant_result"):
 
 
 def _of_coo(matrix: Tensor) -> Pattern:
-    """Entries at one place are added; if there are none such, they keep their order, which autograd knows only of sorted entries."""
+    """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
     rows, cols = matrix.shape
     indices = matrix._indices()
     if matrix.is_coalesced():
@@ -416,7 +416,7 @@ def _of_coo(matrix: Tensor) -> Pattern:
 
 
 def _masked(mask: Tensor) -> Pattern:
-    """The places that are True, by rows, each once."""
+    """Return the places that are True, by rows, without duplicates."""
     rows, cols = mask.shape
     if mask.layout is torch.strided:
         places = mask.reshape(-1).nonzero().squeeze(1)
@@ -436,4 +436,4 @@ def _masked(mask: Tensor) -> Pattern:
 
 
 if hasattr(torch.serialization, "add_safe_globals"):
-    torch.serialization.add_safe_globals([Pattern])  # of torch.load, which makes nothing else of a pattern's file than its tensors and sizes
+    torch.serialization.add_safe_globals([Pattern])  # for torch.load, which then only restores a pattern's tensors and sizes

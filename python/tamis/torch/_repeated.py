@@ -54,7 +54,7 @@ class Recipe:
 
     def run(self, grad: Tensor, matrices: tuple[Tensor, ...], values: Optional[Tensor], statistics: Optional[Tensor],
             result: Optional[Tensor]) -> list[Optional[Tensor]]:
-        """Makes the call, and returns the gradients of the matrices and of the values."""
+        """Make the call, and return the gradients of the matrices and of the values."""
         handle, like = self.handle, matrices[0]
         grad = grad.contiguous()
         frame = self.frame(self.template)

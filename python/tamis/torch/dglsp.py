@@ -32,7 +32,7 @@ def _check_operands(A: Any, dimensions: tuple[int, ...], **operands: Any) -> Non
 
 
 def _first(X: Tensor) -> Tensor:
-    """The batch, which comes last, in front: a copy, since a matrix of Tamis has its elements side by side."""
+    """Move the batch dimension from last to first, in a copy, since Tamis needs contiguous rows."""
     return X.permute(2, 0, 1).contiguous()
 
 
@@ -396,7 +396,7 @@ def _scalar(x: Any) -> Any:
 
 
 def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
-    """The entries of A and of B at the places that both have, in A's order."""
+    """Return the entries of A and of B at their common places, in A's order."""
     of_a, of_b = keys(A.pattern), keys(B.pattern)
     for M, name in ((A, "A"), (B, "B")):
         if M.has_duplicate():

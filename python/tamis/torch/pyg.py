@@ -55,20 +55,20 @@ class _Attention(_Layer):
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
     def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
-        """The dimensions of a batch."""
+        """Return the dimensions of a batch."""
         if source.dim() == 2 and (target is None or target.dim() == 2):
             return ()
         return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
 
     def _heads_of(self, x: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
-        """(nodes, heads, channels): each member of a batch has heads of its own, one member after the other."""
+        """Return x as (nodes, heads, channels): each member of a batch has its own heads, member by member."""
         if not lead:
             return x.view(-1, self.heads, self.out_channels)
         x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
         return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
     def _heads_of_both(self, z: Tensor, to: Optional[Tensor], lead: tuple[int, ...]) -> Any:
-        """Those of sources and of targets, which may be the same."""
+        """Return the heads of sources and of targets, which may be the same tensor."""
         heads = self._heads_of(z, lead)
         return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
 
@@ -82,7 +82,7 @@ class _Attention(_Layer):
         return out.reshape(*lead, *out.shape[-2:]) if lead else out
 
     def _of_edges(self, weights: Tensor, lead: tuple[int, ...]) -> Tensor:
-        """Weights of each member, (..., edges, heads)."""
+        """Return weights by member, (..., edges, heads)."""
         return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
 
     def _ended(self, out: Tensor, lead: tuple[int, ...], residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor,
@@ -94,7 +94,7 @@ class _Attention(_Layer):
         return (out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))) if wanted else out
 
     def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
-        """The edges that the weights belong to."""
+        """Return the edges to which the weights belong."""
         found = _graphs.edges(pattern)
         return found.flip(0) if self.flow == "target_to_source" else found
 
@@ -283,7 +283,7 @@ class TransformerConv(_Attention):
         return out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
-        """The sum of each target and, if wanted, the weights before their dropout."""
+        """Return the sum of each target and, if wanted, the weights before dropout."""
         scale = self.out_channels ** -0.5
         if not wanted and self._reduce == "sum" and not (self.dropout and self.training):
             if e is None:
@@ -346,7 +346,7 @@ class SAGEConv(_Layer):
 
 
 class _GIN(_Layer):
-    """The network of a node, and how much of itself it sees."""
+    """The base of GIN layers: the node network, and the weight eps of the node itself."""
 
     def __init__(self, network: Callable[[Tensor], Tensor], eps: float, train_eps: bool, **kwargs: Any):
         super().__init__(**kwargs)
