@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 FOLDERS = "cmake|docs|include|lab|python|scripts|src|tests|tools"
-MADE = {"src/gpu/example", "src/cpu/methods/example", "src/ml/means.c", "src/io/coo.c"}  # what a page tells its reader to make
+MADE = {"src/gpu/example", "src/cpu/methods/example", "src/ml/means.c", "src/io/coo.c"}  # files that a page tells its reader to create
 
 os.chdir(ROOT)
 pages = sys.argv[1:] or ["README.md", "CONTRIBUTING.md", "docs/algorithms.md", "docs/dependencies.md", *sorted(glob.glob("docs/manual/*.md") + glob.glob("lab/*.md") + glob.glob("lab/results/*.md"))]

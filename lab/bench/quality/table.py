@@ -114,7 +114,7 @@ def main():
         name, make = OTHERS.get(kind, (kind, compared))
         of = [line for line in lines if line["record"] == name]
         if kind == "defaults of uses" and not any(line["metric"] == "recall" for line in of):
-            continue  # the page keeps what it has
+            continue  # no results: the page keeps its table
         if of:
             made = "\n".join(make(kind, of))
             begin = f"<!-- {kind}: made by table.py -->\n"
