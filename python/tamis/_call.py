@@ -51,7 +51,7 @@ def check_numbers(**given: Any) -> None:
 @functools.lru_cache(maxsize=256)
 def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False,
              math: str = "exact", keep_softmax: bool = False, as_pattern: bool = False) -> Settings:
-    """Settings from the names that the public functions take."""
+    """Return settings from the arguments of the public functions."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     number = edge_number(edge)
     return Settings(number, scale, slope, epsilon, transpose, choice(MATH, math, "math"), keep_softmax, as_pattern or number == MASK)
@@ -149,7 +149,7 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
 
 
 def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, ends: int) -> int:
-    """How many of a call's leading dimensions are walked one by one: those that one stride of each array does not describe, or that the
+    """Return how many leading dimensions must be walked one by one: those that no single stride of each array describes, or that the
     values lack. ends: the dimensions of one member of `out`."""
     most = max(uneven(v.shape[:-2], v.strides[:-2]) for v in views)
     for array, name, own in ((values, "values", 1), (out, "out", ends)):
@@ -164,7 +164,8 @@ def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, end
 
 def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float,
              beta: float, values: Any, statistics: Any, planned: Any, recipes: Any) -> tuple[Any, Sparse]:
-    """The members of the first `walked` dimensions one after the other, each a call with the rest as its batch. Nothing is copied."""
+    """Compute the members of the first `walked` dimensions one by one; each is a call with the other dimensions as its batch. Nothing is
+    copied."""
     views = [view(x, name) for x, name in zip(operands, names)]
     deep = max(views, key=lambda v: len(v.shape))
     lead = tuple(deep.shape[:-2])
@@ -175,7 +176,7 @@ def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operan
     if out is None and beta == 0:
         out = kind.empty((*lead, s.nnz) if operation == SDDMM else (*lead, rows, views[-1].shape[-1]), views[0].type, operands[0])
     members = mathematics.prod(lead[walked:])
-    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's numbers
+    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's row statistics
     for number, place in enumerate(numpy.ndindex(*lead[:walked])):
         parts = [x[place] if len(v.shape) > 2 else x for x, v in zip(operands, views)]
         compute(operation, pattern, names, tuple(parts), None if out is None else out[place], how, alpha, beta,
@@ -309,7 +310,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         handle = planned(form, how, used)
         memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
         must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
-        del memory  # the library used it until here
+        del memory  # keeps it alive until the library has returned
         if key is not None:
             places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
             keep_recipe(recipes, key, Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape),

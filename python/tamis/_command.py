@@ -66,7 +66,7 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
     except ResultsError as problem:
         error(str(problem))
         return FILE
-    except Error as problem:  # one without a number is of an argument, which the package itself has refused
+    except Error as problem:  # an error without a number comes from the package itself, which refused an argument
         error(str(problem))
         return OF_STATUS.get(problem.status or c.TAMIS_ERROR_ARGUMENT, FAILED)
     except ImportError as problem:

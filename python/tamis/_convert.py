@@ -29,7 +29,7 @@ def _is_sparse(S: Any) -> bool:
 
 
 def _numbers(x: Any, name: str) -> Any:
-    """A dense array of numbers."""
+    """Return a dense array of numbers."""
     try:
         array = numpy.asarray(x)
         if array.dtype.kind in "OUS":
@@ -63,7 +63,7 @@ def matrix(S: Any, name: str = "S") -> Any:
 
 
 def with_type(S: Any, dtype: Any) -> Any:
-    """The same entries in the same order with values of a type: `astype` would sort S in place, and sum what is there twice."""
+    """Return the same entries in the same order with values of a type. `astype` would sort S in place and sum duplicate entries."""
     if S.dtype == dtype:
         return S
     other = copy.copy(S)
@@ -72,7 +72,7 @@ def with_type(S: Any, dtype: Any) -> Any:
 
 
 def _common(types: Sequence[Any]) -> Any:
-    """The one floating-point type of several: the widest of those that are; fp64, as in NumPy, if all are integers or bools."""
+    """Return the common floating-point type: the widest among them; fp64, as in NumPy, if all are integers or bools."""
     known = [dtype for dtype in types if dtype.name in _types.OF_NUMPY_NAME and (dtype.kind == "f" or dtype.name == "bfloat16")]
     if not known:
         return numpy.dtype("float64")
@@ -97,7 +97,7 @@ def _readable(array: Any, dtype: Any) -> Any:
 
 
 def converted(S: Any, operands: dict[str, Any], values: Any, as_pattern: bool, name: str = "S") -> tuple[Any, list, Any]:
-    """S, the operands and the values of a call. as_pattern: S's own values are not read. name: what messages call S."""
+    """Return S, the operands and the values of a call, converted. as_pattern: S's own values are not read. name: S's name in messages."""
     S = matrix(S, name)
     dense = {key: x if _foreign(x) else _numbers(x, key) for key, x in operands.items()}
     given = values if _foreign(values) else _numbers(values, "values")

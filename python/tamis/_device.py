@@ -158,7 +158,7 @@ def _change(number: int, chosen: bool, of_torch: int) -> None:
             tell()
 
     interrupts: list[BaseException] = []
-    _interrupts.apart(change, interrupts.append)  # all of it or nothing
+    _interrupts.apart(change, interrupts.append)  # complete or without effect
     if interrupts:
         raise interrupts[0]
 
@@ -167,7 +167,7 @@ def _change(number: int, chosen: bool, of_torch: int) -> None:
 
 
 def _nvidia_folders() -> list[str]:
-    """The folders with the libraries of pip's nvidia-* packages."""
+    """Return the folders with the libraries of pip's nvidia-* packages."""
     return sorted({folder for path in sys.path for folder in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib"))})
 
 
@@ -182,7 +182,7 @@ def _find_nvidia() -> None:
 
 
 def _nvidia_advice() -> str:
-    """Says what to install if NVRTC is missing; empty if it is there."""
+    """Return advice on what to install if NVRTC is missing; empty if it is found."""
     if "TAMIS_NVRTC" in os.environ:
         return ""
     searched = ", ".join(os.path.join(path or ".", "nvidia") for path in sys.path if path.endswith("-packages")) or "no site-packages"

@@ -34,7 +34,7 @@ class Operations:
         raise NotImplementedError
 
     def softmax(self, values: Optional[Any], a: Any, b: Any, numbers: tuple) -> Any:
-        """The operation sddmm with the edge softmax."""
+        """Compute sddmm with the edge softmax."""
         raise NotImplementedError
 
     def largest(self, y: Any) -> Any:
@@ -42,7 +42,7 @@ class Operations:
         raise NotImplementedError
 
     def ones(self, x: Any, count: Any) -> Any:
-        """A column of ones, of x's type and as many dimensions as operands have."""
+        """Return a column of ones of x's type, with as many dimensions as the operands."""
         raise NotImplementedError
 
     exp: Any
@@ -95,14 +95,15 @@ class Edge:
         return self.f if self.entry == "unread" else self.s + self.f if self.entry == "added" else self.s * self.f
 
     def _softmax_of_columns(self) -> Any:
-        """The operations have none. The largest score of a column only keeps the exponentials small, so that it has no derivative."""
+        """Return the softmax of columns, which the operations lack. The largest score of a column only keeps the exponentials small, so it
+        needs no derivative."""
         y = self.y if self.values is None else self.y + self.values
         e = self.on.exp(y - self.on.largest(y))
         sums = self.on.sums(e, True)
         return e / self.on.spread(self.on.where(sums == 0, 1.0, sums, e), True)
 
     def _centred(self, change: Any) -> Any:
-        """p (change - the row's mean of change, weighted by p): softmax's derivative, which is symmetric."""
+        """Return p (change - the row's mean of change, weighted by p): softmax's derivative, which is symmetric."""
         p = self.value
         return p * (change - self.on.spread(self.on.sums(p * change, self.transpose), self.transpose))
 

@@ -1,4 +1,4 @@
-"""A fit on several devices of this process: a rank of a group for each, with a thread, a model, and rows of about as many entries."""
+"""A fit on several devices of this process. Each is a rank of a group, with its own thread and model, and rows with about equally many entries."""
 from __future__ import annotations
 
 import ctypes

@@ -68,7 +68,7 @@ class Form(NamedTuple):
 
 
 def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
-    """One call of the library. flags: backward, keep, has_values, wanted."""
+    """Make one call of the library. flags: backward, keep, has_values, wanted."""
     numbers = {"operation": form.operation, "rows": form.rows, "cols": form.cols, "edge": form.edge, "transpose": form.transpose,
                "math": form.math, **dict(zip(("backward", "keep", "has_values", "wanted"), flags))}
     reals = {"scale": form.scale, "slope": form.slope, "epsilon": form.epsilon}
@@ -78,7 +78,7 @@ def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
 
 
 class Given(NamedTuple):
-    """Operands, and S's values if there are any. All have the same number of leading dimensions, each equal to the batch's or 1."""
+    """The operands, and S's values if there are any. All have the same number of leading dimensions, each equal to the batch's or 1."""
 
     operands: tuple
     values: Optional[Any]
@@ -109,7 +109,7 @@ def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: 
 
 
 def _forward(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
-    """The result, and with `keep` softmax's numbers of each row."""
+    """Return the result, and with `keep` softmax's row statistics."""
     results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _forward_shapes(offsets, columns, *arrays, form=form, keep=keep))
     return list(_call(form, results, (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
 
@@ -130,7 +130,7 @@ def _operation_jvp(form: Form, keep: bool, primals: tuple, tangents: tuple) -> t
         changes = [change for change, wants in zip(tangents[2:], wanted) if wants]
         change = _tangent_p.bind(offsets, columns, *arrays, *out[1:], *changes, form=form, count=len(arrays), wanted=wanted)
     out = out if keep else out[:1]
-    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # only gradients use softmax's numbers
+    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # only gradients use softmax's row statistics
 
 
 # ------------------------------------------------------------------------------ primitives

@@ -70,7 +70,7 @@ class Torch:
         if not like.is_cuda:
             return None
         torch = sys.modules["torch"]
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes as long as the rest of a small call
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without a stream object, whose creation takes as long as the rest of a small call
         return raw(like.get_device()) if raw is not None else torch.cuda.current_stream(like.device).cuda_stream
 
     @classmethod

@@ -36,7 +36,7 @@ class Host:
 
     @staticmethod
     def kept(given: Any) -> tuple[Any, Any]:
-        """Row offsets and columns of a matrix's true entries."""
+        """Return row offsets and columns of a matrix's true entries."""
         matrix = numpy.asarray(given)
         return numpy.concatenate([[0], numpy.count_nonzero(matrix, axis=1).cumsum()]), numpy.ascontiguousarray(numpy.nonzero(matrix)[1])
 

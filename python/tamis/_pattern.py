@@ -15,13 +15,14 @@ from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
 FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
-D_IS_B = 11            # its place in a form
+D_IS_B = 11            # its index in a form
 EXPECTED_CALLS = 1000  # the expected number of calls of a pattern, which justifies preparation
 MOST_PLANS = 64        # per pattern; the oldest goes first
 
 
 def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
-    """The library's options for a call's form and settings. Behind the fields a form has the type of S's values, and may say that D is B."""
+    """Return the library's options for a call's form and settings. After the fields, a form has the type of S's values and possibly D is
+    B."""
     return options(**dict(zip(FIELDS, form)), d_is_b=len(form) > D_IS_B and form[D_IS_B], edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
                    edge_epsilon=how.edge_epsilon, transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, **more)
 
@@ -173,7 +174,7 @@ class Pattern:
             return handle
         self.sparse.check_memory()
         with self._lock:
-            plans = self._plans  # where set_threads puts others meanwhile, this plan has the earlier number, and later calls do not find it
+            plans = self._plans  # if set_threads changes the number meanwhile, this plan has the earlier one, and later calls do not find it
             handle = plans.get(key)
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
@@ -186,9 +187,8 @@ class Pattern:
         return handle
 
     def _forget_plans(self) -> None:
-        """Makes later calls make new plans. Calls that other threads are in keep their old plans, which are not waited for.
-
-        Calls look for recipes first: new recipes are of new plans, which are there before them."""
+        """Drops all plans, so that later calls make new ones. Running calls of other threads keep their old plans; this does not wait for
+        them. Calls look for recipes first: new recipes are of new plans, which are there before them."""
         self._plans = {}
         self.recipes = {}
 
@@ -233,7 +233,7 @@ def _threads_changed() -> None:
 
 
 def _after_fork() -> None:
-    """Makes new locks, since another thread of the parent may have held a pattern's lock."""
+    """Make new locks, since another thread of the parent may have held a pattern's lock."""
     for pattern in _living:
         pattern._lock = threading.Lock()
 

@@ -21,7 +21,7 @@ from ._sparse import Sparse
 MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
 EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
 EDGES: dict[str, int] = {}
-SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # whole numbers of the caller's
+SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers from the caller
 
 
 def edge_number(edge: str) -> int:
@@ -124,7 +124,7 @@ def _after_fork() -> None:
         if handle.keep[0].device != "cpu":
             handle.value = None
             if handle.owned is not None:
-                handle.owned.free = int  # a function without effect
+                handle.owned.free = int  # does nothing: replaces the function that destroys
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -139,7 +139,7 @@ def _at_exit() -> None:
 
 
 def explained(handle: Handle) -> str:
-    """The library's text about a plan."""
+    """Return the library's explanation of a plan."""
     needed = ctypes.c_size_t()
     must(lib.tamis_plan_explain(handle.value, None, 0, needed))
     buffer = ctypes.create_string_buffer(needed.value)
@@ -148,7 +148,7 @@ def explained(handle: Handle) -> str:
 
 
 def reported(handle: Handle) -> Report:
-    """The library's report about a plan."""
+    """Return the library's report on a plan."""
     r = c.tamis_plan_report()
     must(lib.tamis_plan_describe(handle.value, r))
     return Report(text(r.algorithm), text(r.reason), text(r.parameters), text(r.instruction_set), r.threads, r.check_seconds, r.setup_seconds,

@@ -38,7 +38,7 @@ def _tensor_types() -> tuple[type, ...]:
     global _tensors
     if not _tensors and "torch" in sys.modules:
         torch = sys.modules["torch"]
-        if hasattr(torch, "nn"):  # it is imported completely
+        if hasattr(torch, "nn"):  # PyTorch is completely imported
             _tensors = (torch.Tensor, torch.nn.Parameter)
     return _tensors
 
@@ -88,7 +88,8 @@ def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
 
 @functools.lru_cache(maxsize=None)
 def frame_of(matrices: int) -> Any:
-    """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of views, as fields."""
+    """Return the execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of
+    views, as fields."""
     assert c.tamis_dense._fields_[0][0] == "data"
     fields: list[tuple] = [(name, ctypes.c_void_p if issubclass(kind, ctypes._Pointer) else kind) for name, kind, *_ in c.tamis_execution._fields_]
     rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
@@ -124,7 +125,7 @@ class Recipe:
         self.pointer = _torch_pointer if kind.name == "torch" else pointer
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
-        """Makes the call and returns its array."""
+        """Make the call and return its array."""
         handle, address = self.handle, self.pointer
         like = operands[0]
         if out is None:

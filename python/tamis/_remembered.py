@@ -30,7 +30,7 @@ class Known(NamedTuple):
     S: Any
 
     def matrix(self, values: Any) -> Any:
-        """A matrix with this pattern and these values."""
+        """Return a matrix with this pattern and these values."""
         return like(self.S, values)
 
 
@@ -92,7 +92,7 @@ def remembered(S: Any) -> Optional[Known]:
     if entry is None or entry.alive[0]() is not offsets or entry.alive[1]() is not columns:
         if offsets.flags.c_contiguous and columns.flags.c_contiguous and offsets.dtype.isnative and columns.dtype.isnative and len(S.shape) == 2:
             _entries[key] = _Entry(key, arrays)
-            for old in list(_entries)[:-MOST]:  # one step, between whose parts no other thread adds an entry
+            for old in list(_entries)[:-MOST]:  # atomic: no other thread can add an entry meanwhile
                 _entries.pop(old, None)
         return None
     return Known(entry.pattern_of(S, form == "csc", offsets, columns), S)

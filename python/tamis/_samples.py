@@ -16,7 +16,8 @@ from ._sparse import Sparse, sparse
 
 
 def samples(X: Any, name: str = "X", features: Optional[int] = None, of: str = "the model") -> Sparse:
-    """The view of X with its values. features: how many columns the model has, None before the first fit; of: whose."""
+    """Return the view of X with its values. features: the model's number of columns, None before the first fit; of: the estimator's
+    name."""
     torch = sys.modules.get("torch")
     ours = isinstance(X, tuple) or (torch is not None and isinstance(X, torch.Tensor) and X.layout is not torch.strided)
     s = sparse(X if ours else _converted(X, name), name)

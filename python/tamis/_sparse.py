@@ -19,7 +19,7 @@ from ._streams import settle
 from ._views import View, vector, view
 
 BEYOND = 2**63  # too large for int64
-NO_VALUES = "none"  # no values, or integers, which only a pattern may have
+NO_VALUES = "none"  # no values, or integers, which are allowed only for patterns
 
 
 class Sparse:
@@ -92,7 +92,7 @@ class Sparse:
         """Checks every entry of arrays in host memory; those on a GPU are checked by each plan."""
         if self.device != "cpu":
             return
-        if _device.limited and self.struct.format == c.TAMIS_COO:  # PyTorch says how many threads there are, which this function does not know
+        if _device.limited and self.struct.format == c.TAMIS_COO:  # PyTorch sets the number of threads, which this function does not know
             piece = c.tamis_sparse.from_buffer_copy(self.struct)
             size = ctypes.sizeof(ctypes.c_int64 if self.struct.index_type == c.TAMIS_I64 else ctypes.c_int32)
             for begin in range(0, self.nnz, PIECE):
@@ -153,7 +153,7 @@ def _meet(values: Any, own: Any) -> bool:
 
 
 def like(S: Any, values: Any) -> Any:
-    """A matrix of scipy.sparse or cupyx.scipy.sparse like S with other values, and index arrays of its own."""
+    """Return a matrix of scipy.sparse or cupyx.scipy.sparse like S, with other values and its own index arrays."""
     other = copy.copy(S)
     if S.format != "coo":
         other.indptr, other.indices = S.indptr.copy(), S.indices.copy()
@@ -207,7 +207,7 @@ def _torch(S: Any, name: str) -> Sparse:
 
 
 def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: int | None = None) -> Sparse:
-    """The view of a sparse matrix. Of three arrays `shape` is known, or at least `cols`."""
+    """Return the view of a sparse matrix. For three arrays, `shape` or at least `cols` is given."""
     if isinstance(S, (tuple, list)):
         if len(S) not in (2, 3):
             raise _errors.ArgumentError(f"{name} has {len(S)} parts: expected (offsets, columns) or (offsets, columns, values)")

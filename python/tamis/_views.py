@@ -63,7 +63,7 @@ def _numpy(array: numpy.ndarray, name: str) -> View:
         if kind is None or not dtype.isnative:
             raise refuse_type(name, dtype)
     shape = array.shape
-    try:  # a third of the time, for packed arrays that may be written
+    try:  # takes a third of the time; only for writable packed arrays
         return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         pass
@@ -330,8 +330,8 @@ SMALL = 1 << 18  # elements of a copy that is always made
 
 
 def packed(tensor: Any, name: str, own: int, room: int) -> Any:
-    """A copy that kernels read, of a tensor that does not fit. Members that a batch repeats are copied once.
-    room: the elements that the call reads and writes; of larger tensors more are not copied."""
+    """Copy a tensor that kernels cannot read. Members that a batch repeats are copied once. room: the elements that the call reads and
+    writes; of larger tensors more are not copied."""
     shape, strides = tensor.shape, tensor.stride()
     lead = len(shape) - own
     once = tensor[tuple(slice(0, 1) if place < lead and stride == 0 else slice(None) for place, stride in enumerate(strides))]
@@ -342,7 +342,7 @@ def packed(tensor: Any, name: str, own: int, room: int) -> Any:
 
 
 def uneven(shape: Any, strides: Any) -> int:
-    """How many of these leading dimensions must be walked one by one, so that the members of those that are left are evenly apart."""
+    """Return how many of these leading dimensions must be walked one by one, so that one stride describes the others."""
     apart, steps = 0, 1
     for place in range(len(shape) - 1, -1, -1):
         length, stride = shape[place], strides[place]

@@ -88,10 +88,11 @@ FEW = 8  # number of candidates that are fitted to the end, on all folds
 
 
 def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, float]]:
-    """(iterations, cost) of each round on one fold; `weights` are costs of an iteration, of each candidate. The first round has them all.
+    """Return (iterations, cost) of each round on one fold. weights: the cost of each candidate's iteration. The first round has all
+    candidates.
 
-    Where not even the best candidate can be paid for, a round is left out. With less than some 20 iterations in all folds the first round alone
-    costs more than the share.
+    The caller skips a round whose cost does not suffice for the best candidate. With less than some 20 iterations over all folds, the first round
+    alone costs more than the share.
     """
     few = max(min(2, iterations), iterations // 7)
     first = few * sum(weights)
@@ -189,9 +190,9 @@ GAIN, NEAR = 5e-4, 1.3  # least relative decrease of the error; least factor of 
 
 def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: Callable[[dict[str, Any]], dict[str, Any]],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """The rows, and what is found by steps from the best one: up and down with each number, and with all at once, since the best lambda rises with
-    the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as long, from
-    half the way to the neighbours on the list. A list of one value stays as it is."""
+    """Return the rows and those found by steps from the best one: up and down with each number, and with all at once, since the best lambda
+    rises with the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as
+    long, from half the way to the neighbours on the list. A list of one value stays as it is."""
     rows, start = list(rows), rows[0]["values"]
     steps = {}
     for name in REFINED:

@@ -61,11 +61,11 @@ class Fitting(Parameters):
             return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
 
     def _learning(self) -> Any:
-        """One thread at a time learns; others wait. It is made by the first, in one step."""
+        """Return the lock of learning: one thread at a time learns. The first caller makes it, atomically."""
         return vars(self).setdefault("_lock", threading.RLock())
 
     def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse], names: Any, remembered: Any) -> Self:
-        """The same on several devices: keeps the first one's model, which is the whole model."""
+        """Fit on several devices. Keeps the first device's model, which is the whole model."""
         whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
             if part is not None and part.struct.rows != s.shape[0]:
@@ -81,7 +81,7 @@ class Fitting(Parameters):
         return self._ended(model, status, message, names)
 
     def _learn(self: Self, model: Model, function: Any, names: Any) -> Self:
-        """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
+        """Call a learning function in a new thread: its callback is Python code, in which no signal may be handled."""
         status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
         return self._ended(model, status, message, names)
 
@@ -186,21 +186,21 @@ class Fitting(Parameters):
         self.n_features_in_, self.n_iter_, self.loss_ = about.cols, about.iterations_done, about.loss
         if names is not None:
             if not model.names(False) and len(set(names)) == about.cols and all(names):
-                model.set_names(None, names)  # for the program, and for those who load the file
+                model.set_names(None, names)  # for the program, and for later users of the file
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._model = model
 
     def _fitted(self) -> Model:
-        """The model, which its user holds to the end of a call: another one may take its place meanwhile."""
+        """Return the model. The caller holds it to the end of a call, since another one may replace it meanwhile."""
         model = getattr(self, "_model", None)
         if model is None:
             raise not_fitted(type(self).__name__)
         return model
 
     def _samples(self, model: Model, X: Any, name: str = "X") -> Sparse:
-        """X for a fitted model."""
+        """Return the view of X for a fitted model."""
         if name == "X":
             check_names(self, X)
         return samples(X, name, model.about.cols, type(self).__name__)

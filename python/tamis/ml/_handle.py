@@ -15,7 +15,7 @@ from .._owned import Owned
 
 
 def must(status: int) -> None:
-    """Raises the library's error, in which S is what is X here."""
+    """Raise the library's error, with X in place of S."""
     try:
         _must(status)
     except _errors.Error as error:
@@ -83,7 +83,8 @@ def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
 
 
 def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:
-    """A packed array's memory as an argument, NULL without elements: in a tenth of the time of `ctypes.data_as`, which services would notice."""
+    """Return a packed array's memory as an argument, NULL without elements. It takes a tenth of the time of `ctypes.data_as`, which
+    services would notice."""
     if array is None or array.size == 0:
         return None
     return ctypes.byref(kind.from_buffer(array)) if array.flags.writeable else array.ctypes.data_as(ctypes.POINTER(kind))
@@ -101,13 +102,13 @@ class Model(Owned):
     def __init__(self, remembered: Any = None) -> None:
         super().__init__(models().tamis_model_free)
         self.about = c.tamis_model_description()
-        self.remembered = remembered  # of the rows of the fit, by which `score` knows them
+        self.remembered = remembered  # a sample of the fit's rows, by which `score` recognises them
 
     def describe(self) -> None:
         must(models().tamis_model_describe(self.value, self.about))
 
     def names(self, rows: bool) -> Any:
-        """The library's dictionary, or None."""
+        """Return the library's dictionary, or None."""
         return models().tamis_model_row_names(self.value) if rows else models().tamis_model_column_names(self.value)
 
     def set_names(self, rows: Any, columns: Any) -> None:

@@ -198,7 +198,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
 
 
 def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, dropout_p: float) -> Tensor:
-    """Attention with dropout of the weights."""
+    """Compute attention with dropout of the weights."""
     weights = torch.nn.functional.dropout(sddmm(pattern, q, k, bias, edge="softmax", scale=scale), dropout_p)
     return spmm(pattern, v, weights)
 
@@ -214,7 +214,7 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     _check(pattern)
     _check_tensors({"values": values})
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
-    return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # of (edges, heads) the transpose is not
+    return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # the transpose of (edges, heads) is not
 
 
 @_eager

@@ -28,7 +28,7 @@ def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: fl
 
 
 def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any, lse: bool, one: Any) -> Any:
-    """Attention with a pattern for each member of the first dimension, computed by `one`. Operands are not copied."""
+    """Compute attention by `one`, with a pattern for each member of the first dimension. Operands are not copied."""
     if q.dim() < 3 or len(patterns) != q.shape[0]:
         raise _errors.ArgumentError(f"{len(patterns)} patterns for q of shape {tuple(q.shape)}: expected one for each member of its first dimension")
     for x, name in ((k, "k"), (v, "v")):
@@ -89,7 +89,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
 
 
 class _Sums(torch.autograd.Function):
-    """The logarithms of sums. The derivative by a score is its softmax, which is computed only if a gradient is requested."""
+    """The logarithms of sums. Their derivative with respect to the scores is the softmax, computed only if a gradient is requested."""
 
     generate_vmap_rule = True
 

@@ -79,8 +79,8 @@ _strided = torch.strided
 
 
 def _gradients(call: tuple, known: Any, values: Optional[Tensor], grad: Tensor, operands: list[Tensor], kept: list[Tensor], wanted: list[bool]) -> list:
-    """The gradients of the operands and of the values, None where they are not wanted. known: the checked pattern of the call; kept: softmax's numbers,
-    and the result."""
+    """Return the gradients of the operands and values, None where not wanted. known: the checked pattern of the call; kept: softmax's
+    numbers, and the result."""
     operation, _, how = call
     if operation == SPMM:
         how = k.settings_of(k.SCALE, 1.0, 0.01, 1e-10, how.transpose, False)

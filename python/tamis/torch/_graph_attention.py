@@ -118,7 +118,7 @@ def _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale):
 
 
 def _attend_backward_fake(grad, index, columns, q, k, v, e, b, out, log_sums, rows, cols, coo, heads, scale, wanted):
-    """An empty tensor stands for a gradient that is not wanted."""
+    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
     return tuple(q.new_empty(x.shape if want else (0,)) for x, want in zip((q, k, v, e, b), wanted))
 
 

@@ -20,8 +20,8 @@ def _check(name: str, dims: tuple, *places: int) -> None:
 
 
 def _wide(x: Optional[Tensor], dim: Optional[int], members: int, either: bool = False) -> Optional[Tensor]:
-    """(rows, width) of each member as (rows, members * width); what is not mapped is there for each of them. It has consecutive elements in its rows, or with
-    `either` in its rows or its columns."""
+    """Return (rows, width) of each member as (rows, members * width); unmapped data is repeated for each. The result has consecutive
+    elements in its rows, or with `either` in its rows or its columns."""
     if x is None:
         return None
     x = x.unsqueeze(1).expand(-1, members, -1) if dim is None else x.movedim(dim, 1)
@@ -31,7 +31,7 @@ def _wide(x: Optional[Tensor], dim: Optional[int], members: int, either: bool = 
 
 
 def _apart(x: Tensor, members: int) -> Tensor:
-    """The inverse; dimension 1 becomes the mapped one."""
+    """Invert `_wide`; dimension 1 becomes the mapped one."""
     return x.reshape(x.shape[0], members, x.shape[1] // members)
 
 

@@ -93,7 +93,7 @@ class Looped(NamedTuple):
     """A graph with self-loops of its first nodes, after the other edges."""
 
     pattern: Pattern
-    bare: Pattern           # without these edges
+    bare: Pattern           # self-loops of the given graph are removed
     kept: Optional[Tensor]  # indices of the given graph's edges without self-loops; None: all
     added: int              # number of added edges
 
@@ -128,7 +128,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
         else:
             own = edge_attr.new_full(shape, fill_value)
         return torch.cat([edge_attr, own])
-    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, wherever messages go
+    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, in either direction of messages
     if fill_value == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
         own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")
@@ -146,7 +146,7 @@ def reduction(name: Any, argument: str = "aggr") -> str:
 
 
 def one_each(pattern: Pattern, what: str) -> Pattern:
-    """A pattern between the edges, which are in its order, and their nodes: what="sources" has a row for each edge, with its source; "targets" has a
+    """Return a pattern between edges, in its order, and nodes: what="sources" has a row for each edge, with its source; "targets" has a
     column for each edge, in the row of its target."""
 
     def make() -> Pattern:

@@ -20,7 +20,8 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: Fals
 
 
 def apart() -> Any:
-    """Within it, what is remembered is made: tensors of no inference mode and of no transform of torch.func, in their own types, recorded by nothing."""
+    """Context in which cached objects are made: tensors without inference mode and transforms of torch.func, in their own types, recorded
+    by nothing."""
     return contextlib.nullcontext() if _compiling() else _apart()
 
 

@@ -123,7 +123,8 @@ def _capability(device: torch.device) -> int:
 
 
 def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) -> tuple[Tensor, ...]:
-    """The result of fused where its gradient reads it, which saves a pass over the cells: on tensor cores in bf16, and in fp32 of long rows. Else nothing."""
+    """Return the result of fused if its gradient reads it, which saves a pass over the cells: on tensor cores in bf16, and in fp32 of long
+    rows. Else nothing."""
     if edge != SOFTMAX or values is not None or not a.is_cuda:
         return ()
     if a.dtype == torch.bfloat16:
@@ -171,7 +172,7 @@ def _batch(lead: tuple[int, ...]) -> int:
 
 
 def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Optional[Tensor]:
-    """Room for the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, also of an x that all share."""
+    """Allocate the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, even for a shared x."""
     if not wanted or x is None:
         return None
     return _like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else _like(x)
@@ -219,7 +220,7 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
 
 
 def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], values: Optional[Tensor], grad: Tensor) -> Optional[tuple]:
-    """The matrices and values, copies of those that kernels do not read as they lie; None: there are none such."""
+    """Return the matrices and values, with copies of those that kernels cannot read; None if kernels can read all."""
     given = [(x, name, 2) for x, name in zip(matrices, ("B",) if operation == SPMM else ("A", "B", "D"))]
     given += [] if values is None else [(values, "values", 1)]
     bad = [not fits(x.shape, x.stride(), own) for x, _, own in given]
@@ -281,7 +282,7 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
                  *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)], _vector(ds if nnz else None, "dS", nnz, batch)]
     must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
-    del memory  # the library used it until here
+    del memory  # keeps it alive until the library has returned
     if wanted[-1] and values is not None and (ds is None or nnz == 0):
         results[-1] = torch.zeros_like(values) if ds is None else ds
     elif key is not None:

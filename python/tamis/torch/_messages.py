@@ -40,7 +40,8 @@ _edges_forward, _edges_backward = of_addresses("tamis_edge_vectors", 6), of_addr
 
 
 def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
-    """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
+    """Return the library's graph of a pattern, cached with it; the caller must hold it during a call. places: of values in the order of
+    columns."""
     kept = "graph_of_places" if places else "graph"
     graph = getattr(pattern, kept, None)
     if graph is None:
@@ -209,7 +210,7 @@ def _message_fake(index, columns, x, e, rows, cols, coo, op, reduce, data, heads
 
 
 def _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted):
-    """An empty tensor stands for a gradient that is not wanted."""
+    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
     width = grad.shape[1]
     return (grad.new_empty((cols, width) if wanted[0] else (0,)),
             grad.new_empty((columns.shape[0], _edge_columns(data, heads, width)) if wanted[1] else (0,)))
@@ -285,9 +286,8 @@ def register(operators: dict[str, tuple]) -> None:
 register(_OPERATORS)
 
 
-# ------------------------------------------------------------------------------ calls without the dispatcher
-#
-# It takes half the time of a small call. `plain` says which calls these are.
+# ------------------------------------------------------------------------------ calls without the dispatcher The
+# dispatcher takes half the time of a small call. `plain` tests if a call can do without it.
 
 
 class _MessageRecorded(torch.autograd.Function):
@@ -398,7 +398,7 @@ def _check(pattern: Any, **tensors: Any) -> None:
 
 
 def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
-    """A row for each node or edge: (rows, width) as it is, (rows, heads, width) with the heads side by side."""
+    """Return a matrix with a row for each node or edge: (rows, width) unchanged, (rows, heads, width) with the heads side by side."""
     if x.dim() not in (2, 3) or x.shape[0] != rows:
         raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: expected ({rows}, width) or ({rows}, heads, width), a row for each {what}")
     return x if x.dim() == 2 else x.flatten(1)

@@ -61,7 +61,7 @@ class _Gradient(_Function):
         if forward_mode():
             ctx.save_for_forward(*kept)
             of = output if isinstance(output, Tensor) else output[0]
-            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which keeps this
+            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which refers to this object
         ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
         ctx.count = len(inputs)
         ctx.set_materialize_grads(False)
@@ -136,7 +136,8 @@ def _gradient_of(name: str) -> Any:
 
 
 def _forward(name: str, inputs: tuple) -> Any:
-    """Runs an operator in a function of autograd, which has switched off recording for its own level of torch.func, but not for those below."""
+    """Run an operator in an autograd function, which has switched off recording for its own level of torch.func, but not for those
+    below."""
     if not REGISTERED or not _transforms():
         return _below(name, inputs)
     with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):

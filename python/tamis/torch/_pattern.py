@@ -103,10 +103,10 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
-        self._state: Optional[tuple[int, ...]] = None  # of tensors whose changes PyTorch counts
+        self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._copies: dict[int, Pattern] = {}
-        if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
+        if not _compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
             self._check_again()
 
     @property
@@ -135,7 +135,7 @@ class Pattern:
         return known
 
     def _still(self, known: Any) -> Any:
-        """The checked pattern, for the gradient of a call that had `known`."""
+        """Return the checked pattern, for the gradient of a call that used `known`."""
         current = self._current()
         if current is not known:
             raise RuntimeError("a tensor of the pattern was changed in place after the call that this gradient is of: make a new Pattern for other places")
@@ -248,7 +248,7 @@ class Pattern:
         """
         if not _compiling():
             return Pattern(*_made(rows, cols, device, tuple(parts.items())), False)
-        rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # not symbols: a mask of this size
+        rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # numbers, not symbols: a mask of this size
         return Pattern(*_constant(rows, cols, device, tuple(parts.items())), False)
 
     @staticmethod
@@ -389,7 +389,7 @@ def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Te
 
 
 def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
-    """The same for torch.compile and torch.export, which make a mask at compile time: its arguments are constants of the program."""
+    """Make a mask for torch.compile and torch.export at compile time: its arguments are constants of the program."""
     from torch.utils._python_dispatch import _disable_current_modes
     with _disable_current_modes():
         return _made(rows, cols, device, parts)

@@ -1,4 +1,4 @@
-"""Memory of large results on the CPU.
+"""Memory for large results on the CPU.
 
 The first touch of new memory costs a fault of the system for each page, which takes longer than computing what is written there. With the
 large pages that Linux gives to those who ask for them it takes a third.

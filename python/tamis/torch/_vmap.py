@@ -44,7 +44,7 @@ def _is_there(x: Any, own: int) -> bool:
 
 
 def rule_of(name: str, calls: Any) -> Any:
-    """The rule of an operator. calls: a function that returns the registered operators, which come after their rules."""
+    """Return the vmap rule of an operator. calls: a function that returns the registered operators, which are defined after their rules."""
     own, back = OWN[name], name.endswith("_backward")
     pattern = (1, 2) if back else (0, 1)
     b = COLUMN.get(name, (0,))[-1]

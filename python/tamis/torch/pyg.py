@@ -165,7 +165,7 @@ class GATConv(_Attention):
         return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
-        """(edges, heads), before leaky_relu."""
+        """Return the scores before leaky_relu, (edges, heads)."""
         of = (z * self._each(self.att_src, lead, 1)).sum(-1)
         at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
         add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
@@ -466,8 +466,8 @@ class GCNConv(_Layer):
         return out if self.bias is None else out + self.bias
 
     def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
-        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once.
-        The sums at nodes are in fp32 also of 16-bit numbers, which do not hold the sums of large nodes."""
+        """Return the graph with self-loops, and its edge weights, which are computed once if none are given. The sums at nodes are in fp32
+        also of 16-bit numbers, which do not hold the sums of large nodes."""
         wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
 
         def make() -> tuple[Pattern, Tensor]:
