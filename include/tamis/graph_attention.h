@@ -70,7 +70,7 @@ TAMIS_API tamis_status tamis_graph_attention_workspace_size(const tamis_graph *g
  * results. Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no
  * gradient. workspace (at an address aligned to 16 bytes, overwritten) may be NULL if neither dK nor dV is wanted.
  * Errors and guarantees are as for tamis_graph_attention. One pass over the rows computes the gradients of Q, E and B;
- * one over the columns, which reads no edge vectors, those of K and V.
+ * one over the columns computes those of K and V, without reading edge vectors.
  */
 TAMIS_API tamis_status tamis_graph_attention_backward(
     const tamis_graph *graph, const tamis_graph_attention_options *options,

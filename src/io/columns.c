@@ -325,7 +325,7 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
         int count = 0;
         if (n > 0 && end == text->end && !ended) break; /* it may be cut */
         if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-            tamis_clear_error(); /* it is told when the line is read */
+            tamis_clear_error(); /* reading the line as data reports the error */
             look.ids = look.pairs = false;
             look.others++;
             break;
@@ -381,7 +381,7 @@ static void set_width(const tamis_bounded_text *text, tamis_list_form *form) {
     int count = form->titled;
     if (count == 0 && form->first < text->end &&
         tamis_fields_split(text, &form->fields, form->first, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-        tamis_clear_error(); /* it is told when the line is read */
+        tamis_clear_error(); /* reading the line as data reports the error */
         return;
     }
     columns->most = count < TAMIS_FIELDS_MOST ? count : 0;

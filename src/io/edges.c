@@ -75,7 +75,7 @@ static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
     shape->separator = form.separator == '\t' ? ' ' : form.separator;
     shape->numeric = true;
     if (tamis_fields_split(text, &form, shape->line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK)
-        tamis_clear_error(); /* it is told when the line is read */
+        tamis_clear_error(); /* reading the line as data reports the error */
     if (count > 0 && fields[count - 1].begin >= tamis_fields_end(text, shape->line))
         count--; /* a separator at the end */
     shape->anywhere = columns->known && (!is_in_order(columns, &form, fields, count) ||

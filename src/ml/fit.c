@@ -91,7 +91,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
         ml_take_choice(model, &choice);
     }
     if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, true));
-    /* a method that keeps no row factors computes those of held-out ratings from the data of the fit */
+    /* a method without stored row factors computes the held-out rows' factors from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;
     status = ml_run(model, view, held_out ? &own : NULL);

@@ -16,7 +16,8 @@ typedef struct tamis_partial_rows {
     int64_t rows, entries;
 } tamis_partial_rows;
 
-/* What a rank fetches from others, and what they compute for it. */
+/* The division of a rank's remote work: the rows of B that it fetches from others, and the nonzeros that others compute
+   for it. */
 typedef struct tamis_division {
     int32_t *owners;  /* owner of each ghost row */
     bool *kept;       /* true: the ghost row is fetched; false: its owner computes the nonzeros with it */

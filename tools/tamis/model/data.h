@@ -5,7 +5,7 @@
 
 #include <tamis/ml.h>
 
-/* What to read, and for which model. Zeros: a new model, of the first method. */
+/* Request to read data for a model. All zeros: for a new model of the first method. */
 typedef struct tool_data_request {
     const char *spec;       /* a file, or generate:KIND:... */
     int format;             /* a tamis_file_format */
