@@ -18,13 +18,13 @@ BY_HAND = "<!-- by hand from here on -->\n"
 
 
 def table(members, algorithms):
-    """A table of these members of the algorithms."""
+    """Return a table of these members of each algorithm."""
     lines = [f"| algorithm | {' | '.join(members)} |", "|---" * (len(members) + 1) + "|"]
     for one in algorithms:
         cells = [f"`{one['name']}`" + (" (baseline)" if one["baseline"] else "")]
         for member in members:
             text = ", ".join(one[member]) if member == "operations" else one[member] or "-"
-            cells.append(text.replace("|", "\\|").replace("\n", " "))  # a bar would end the cell
+            cells.append(text.replace("|", "\\|").replace("\n", " "))  # an unescaped bar would end the cell
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every algorithm's best against the naive loop, in one run: bench.sh PROGRAM [FILE...]. Without files, the matrices of
-# the folders in TAMIS_MATRIX_PATH (colon-separated), else those of the demo and generated stand-ins.
+# Compares every algorithm with the naive loop, in one run: bench.sh PROGRAM [FILE...]. Without files it uses the matrices in
+# the folders of TAMIS_MATRIX_PATH (colon-separated), or else the demo's matrices and generated stand-ins.
 set -eu
 program=$1
 shift
@@ -19,7 +19,7 @@ fi
 rm -f "$out"
 "$program" bench "$@" --op "${OP:-sddmm,spmm,fused}" --inner "${INNER:-32,128,512}" --algorithm auto \
     --baseline naive --threads "${THREADS:-1,$(nproc)}" --repeat "${REPEAT:-9}" --json "$out"
-# the ratios to the naive loop and to the floor, as tables
+# tables of the ratios to the naive loop and to the floor
 ! command -v python3 >/dev/null || python3 "$(dirname "$0")/speed-table.py" "$out"
 echo
 echo "one line of JSON a measurement: $out"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Configures and builds one preset into build/<preset>, saying little: build.sh PRESET [cmake options]; TARGET: not all of it
+# Configures and builds a preset in build/<preset>, with little output: build.sh PRESET [cmake options]. TARGET limits
+# what is built.
 set -eu
 preset=$1
 shift

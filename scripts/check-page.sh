@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes what a page on adding something shows, and compiles its C files: check-page.sh PAGE BUILD TO
+# Writes the files that a page on adding something shows, and compiles its C files: check-page.sh PAGE BUILD TO
 set -eu
 cd "$(dirname "$0")/.."
 rm -rf "$3"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What one runs while working: a build that compiles quickly, its quick tests, the format and the changed files' static
-# checks. Under 90 seconds after a change of a line.
+# Checks to run while working: a fast build, its quick tests, the format, and static analysis of changed files. Takes under 90
+# seconds after a change of a line.
 cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The commit of these sources. Of a working tree as git has it, with -dirty behind it where something else was changed than pages,
-# results and evidence, which are written after what they tell of; of a tree that `git archive` packed, the one that it wrote into
-# the next line (.gitattributes); else `unknown`. TAMIS_COMMIT says it for a copy that has neither.
+# Prints the commit of these sources. In a working tree it is git's HEAD, followed by -dirty if files other than pages, results
+# and evidence have changed (these are written after the code that they describe). In a tree from `git archive` it is the commit in
+# `packed` below, which .gitattributes has git insert; else `unknown`. TAMIS_COMMIT sets it for a copy that has neither.
 # shellcheck disable=SC2016
 packed='$Format:%H$'
 cd "$(dirname "$0")/.." || exit

@@ -19,7 +19,7 @@ PLATFORMS = {"x86_64": "linux-64", "aarch64": "linux-aarch64"}
 
 
 def build(version: str, platform: str) -> pathlib.Path:
-    """The package that the recipe gives for a platform."""
+    """Build the recipe's package for a platform and return its path."""
     os.environ["TAMIS_VERSION"] = version
     recipe = rattler_build.Stage0Recipe.from_file(TOP / "python" / "conda" / "recipe.yaml")
     config = rattler_build.RenderConfig(rattler_build.PlatformConfig(target_platform=platform, build_platform="linux-64"))
@@ -29,7 +29,7 @@ def build(version: str, platform: str) -> pathlib.Path:
 
 
 def compare(package: pathlib.Path, wheel: pathlib.Path, platform: str) -> None:
-    """The package has the wheel's files, byte for byte, and depends on what the wheel depends on."""
+    """Check that the package has the wheel's files, byte for byte, and the wheel's dependencies."""
     with zipfile.ZipFile(wheel) as files:
         want = {f"site-packages/{name}": files.read(name) for name in files.namelist() if not name.endswith("/")}
     with tarfile.open(package) as files:

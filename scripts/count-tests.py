@@ -14,7 +14,7 @@ NONE = "no reason given"
 
 
 def expected(path, run):
-    """The least number of cases of the run, and the names of tests that may be skipped as regular expressions."""
+    """Return the run's least number of cases, and regular expressions of the tests that may be skipped."""
     least, skips = None, []
     with open(path) as file:
         for words in (line.split("#")[0].split() for line in file):
@@ -28,7 +28,7 @@ def expected(path, run):
 
 
 def cases_of(test):
-    """(passed, failed, skipped with reasons) of one test of ctest."""
+    """Return (passed, failed, skipped with reasons) of one test of ctest."""
     name, output = test.get("name"), test.findtext("system-out") or ""
     if test.find("skipped") is not None:
         reason = re.search(r"skipped: (.*)", output)
@@ -40,7 +40,7 @@ def cases_of(test):
         elif line.startswith("[  SKIPPED ] ") and not line.endswith("listed below:") and line[13:14].isalpha():
             skips.append((f"{name}.{line[13:]}", reason or NONE))
             reason = ""
-    skips = list(dict(reversed(skips)).items()) # cmocka lists them once more at the end, without reasons
+    skips = list(dict(reversed(skips)).items()) # cmocka repeats the skipped tests at the end, without reasons
     right = len(re.findall(r"^\[       OK \] ", output, re.M))
     wrong = len(set(re.findall(r"^\[  FAILED  \] ([a-z]\w*)", output, re.M)))
     if test.find("failure") is not None:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debian packages of what is committed, into build/deb, built by dpkg-buildpackage; then the program out of them runs.
+# Builds Debian packages of the commit in build/deb by dpkg-buildpackage, then runs the packaged program.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The main job on real input: demo.sh [FILE...]. Without files, three meshes of Debian's libmetis-doc and a
-# generated R-MAT graph, which stands in for a social network. Where `make` has built the library, by that build; else by one in
-# build/demo, which is made in a minute: kernels of fp32 for this processor are optimised, others are not.
+# Runs the main operations on real input: demo.sh [FILE...]. Without files it uses three meshes of Debian's libmetis-doc and a
+# generated R-MAT graph, a stand-in for a social network. It uses the build of `make` if there is one. Otherwise it builds build/demo
+# in a minute, which optimises only the fp32 kernels for this processor.
 set -eu
 build=build/release
 if [ ! -e build/release/tools/tamis/tamis ] && [ "$(uname -m)" = x86_64 ]; then

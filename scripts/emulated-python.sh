@@ -1,6 +1,6 @@
 #!/bin/sh
-# A virtual environment whose Python is that of another processor, unpacked in ROOT (unpack-aarch64.sh), and runs under qemu: emulated-python.sh ROOT FOLDER
-# Its bin/python is a script, so that what it starts by sys.executable is emulated too.
+# Makes a virtual environment in FOLDER for another processor's Python, unpacked in ROOT (unpack-aarch64.sh), which runs under
+# qemu: emulated-python.sh ROOT FOLDER. Its bin/python is a script, so that processes started by sys.executable are emulated too.
 set -eu
 root=$(cd "$1" && pwd)
 mkdir -p "$2/bin"

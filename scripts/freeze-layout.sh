@@ -1,7 +1,8 @@
 #!/bin/sh
-# The list of public structures, fields and enumerators whose sizes, places and values later versions keep (tests/consume/layout-0.2.txt):
-#   freeze-layout.sh          adds what the headers have and the list does not; nothing that the list has may have changed
-#   freeze-layout.sh check    fails where something is missing, as before a release
+# The list of public structures, fields and enumerators whose sizes, offsets and values must not change
+# (tests/consume/layout-0.2.txt):
+#   freeze-layout.sh          adds the headers' new entries to the list; fails if a listed entry has changed
+#   freeze-layout.sh check    fails if an entry is missing, for a release
 set -eu
 cd "$(dirname "$0")/.."
 list=tests/consume/layout-0.2.txt

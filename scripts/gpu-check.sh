@@ -1,16 +1,17 @@
 #!/bin/sh
-# On a machine with a GPU: every algorithm at every width of a list, the cross tests on CUDA and on NVIDIA's OpenCL, the dense
-# companions, gradients, batches, graphs and the models, the kernels under compute-sanitizer, `tamis check` of every algorithm, the memory of
-# PyTorch and CuPy, the benchmarks beside cuSPARSE, the Python package with PyTorch, CuPy and JAX; then docs/evidence/<chip>.json.
-# Needs gcc, CMake and python3, no CUDA toolkit: NVRTC is looked for where toolkits and Python packages put it. Each step has a time
-# limit and the whole fifteen minutes; a step that fails is recorded, and the rest still runs.
-#   DEVICE    cuda:0 unless set (opencl:0 tries the script itself where there is no CUDA)
-#   UNPACKED  a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
-#   OUT       where the evidence goes, docs/evidence unless set
-#   TOTAL     seconds for everything, 900 unless set
-#   ONLY      these steps, separated by commas (units: all from dense to models). The others stay as they are in the evidence that OUT
-#             has, which must be of the same sources, driver and compiler; where it has none, they are missing until they are run
-#   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (folders, colon-separated, whose .npz files are measured too)
+# Tests the library on a machine with a GPU and writes docs/evidence/<chip>.json. It runs every algorithm at every width of a list;
+# the cross tests on CUDA and on NVIDIA's OpenCL; the tests of dense operations, gradients, batches, graphs and models; the kernels
+# under compute-sanitizer; `tamis check` of every algorithm; the memory of PyTorch and CuPy; the benchmarks beside cuSPARSE; and the
+# Python package with PyTorch, CuPy and JAX.
+# It needs gcc, CMake and python3, but no CUDA toolkit: it finds NVRTC where toolkits and Python packages install it. Each step has a
+# time limit, and the whole run fifteen minutes. A failed step is recorded, and the others still run.
+#   DEVICE    cuda:0 by default (opencl:0 tests this script where there is no CUDA)
+#   UNPACKED  a folder with include/ and lib/ of libraries that are not installed (scripts/unpack-dependencies.sh)
+#   OUT       the folder of the evidence, docs/evidence by default
+#   TOTAL     seconds for everything, 900 by default
+#   ONLY      runs only these steps, separated by commas (units: all from dense to models). The other steps are taken from OUT's
+#             evidence, which must have the same sources, driver and compiler; without such evidence they are missing
+#   TAMIS_NVRTC, TAMIS_OPENCL, TAMIS_MATRIX_PATH (colon-separated folders whose .npz files are measured too)
 set -u
 cd "$(dirname "$0")/.."
 device=${DEVICE:-cuda:0}
@@ -26,7 +27,7 @@ export XDG_CACHE_HOME="$top/cache" TAMIS_PROBE=0
 
 left() { echo $((start + total - $(date +%s))); }
 
-# record NAME STATUS PASSED FAILED SKIPPED NOTE: for the evidence, and a line for whoever watches
+# record NAME STATUS PASSED FAILED SKIPPED NOTE: records a step for the evidence, and prints a line
 record() {
     printf 'status=%s\npassed=%s\nfailed=%s\nskipped=%s\nseconds=%s\nnote=%s\n' "$2" "$3" "$4" "$5" \
         $(($(date +%s) - step_start)) "$6" >"$steps/$1"
@@ -34,12 +35,12 @@ record() {
     [ "$2" != failed ] || failures=$((failures + 1))
 }
 
-# wanted NAME: whether the step is to be run
+# wanted NAME: true if the step should run
 wanted() {
     case ,${ONLY:-$1}, in *,"$1",*) ;; *) return 1 ;; esac
 }
 
-# begin NAME LIMIT: sets limit; false when the step is not wanted, or when the time is over, which is a failure
+# begin NAME LIMIT: sets limit. False if the step is not wanted, or if the time is over, which it records as a failure.
 begin() {
     step_start=$(date +%s)
     wanted "$1" || return 1
@@ -75,9 +76,9 @@ fi
 
 # ------------------------------------------------------------------------------------------ the cross tests
 
-# cross NAME LIMIT DEVICE [sweep]: as many processes as there are processors to compile with, each with its own seed. They draw
-# problems until the limit is near; with sweep they share those of every algorithm and type at every width of a list. To be cut
-# off is a failure: not all was seen, or something hangs.
+# cross NAME LIMIT DEVICE [sweep]: runs a process for each processor, since compiling takes the time, each with its own seed. They
+# draw random problems until the limit is near; with sweep they divide the problems of every algorithm and type at every width of a
+# list among them. Reaching the limit is a failure: the test is incomplete, or it hangs.
 cross() {
     begin "$1" "$2" || return
     workers=$(least "${WORKERS:-$([ -n "${4:-}" ] && echo 16 || echo 12)}" "$(nproc)")
@@ -98,7 +99,7 @@ cross() {
         return
     fi
     grep -h '^FAILED' "$top/$1".*.log | head -20
-    # each process says before each problem how far it is; one that does not end by itself hangs in that problem
+    # each process prints its progress before each problem; a process that hangs does so in the last problem printed
     counts=$(for log in "$top/$1".*.log; do grep ' problems: ' "$log" | tail -1; done |
         awk '{ runs += $3; declined += $5; failed += $7 } END { print runs - failed + 0, failed + 0, declined + 0 }')
     cut=$(cat "$top/$1".*.code | grep -c -E '^(124|137)$')
@@ -134,8 +135,8 @@ fi
 
 # ------------------------------------------------------------------------------------------ the Python package
 
-# Its tests on what is on the device: PyTorch's tensors, CuPy's and JAX's arrays, masks and models. What needs no device has run
-# elsewhere. A library that is not installed is a skip, which the note tells; that nothing ran on the device is a failure. They run
+# The package's tests on the device: PyTorch's tensors, CuPy's and JAX's arrays, masks and models. Tests without a device run
+# elsewhere. A library that is not installed is a skip, named in the note; it is a failure if nothing ran on the device. They run
 # beside the unit tests, which leave processors idle.
 start_python() {
     if [ "${device%%:*}" != cuda ]; then
@@ -174,8 +175,8 @@ python=''
 
 # ------------------------------------------------------------------------------------------ unit tests on the device
 
-# start_units NAME LIMIT AREA TEST [ARGUMENT...]: a file of tests that takes a device's name, beside the others; a time limit each, and a
-# seed each of those that draw
+# start_units NAME LIMIT AREA TEST [ARGUMENT...]: starts a file of tests on the device, in parallel with the others; each has a time
+# limit, and each randomised one its own seed
 started=0
 start_units() {
     units_limit=$(least "$2" "$(left)")
@@ -191,7 +192,7 @@ start_units() {
     units_running="$units_running $!"
 }
 
-# units NAME NOTE: those of that name, which have ended
+# units NAME NOTE: records the ended unit tests with that name
 units() {
     step_start=$(($(date +%s) - $(cut -d' ' -f2 "$top/units.$1".*.code | sort -n | tail -1)))
     state=passed
@@ -210,17 +211,18 @@ if begin units 430; then
     start_units dense 60 core test_device_memory
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask
-    # a round a process: two in one took 201 s on an H100
+    # one round for each process: two rounds in one took 201 s on an H100
     start_units gradients 330 core test_gradient 1
     start_units gradients 330 core test_gradient 1
     start_units gradients-whole 330 core test_gradient_whole
     start_units softmax-rows 200 core test_softmax_rows
-    start_units batches 430 core test_batches gpu- # its kernels: 200 s beside the rest on an H100 were not enough
+    start_units batches 430 core test_batches gpu- # 200 s beside the other tests were not enough on an H100
     start_units two-devices 100 core test_two_devices
     start_units sums 200 core test_sums gpu-tensor
     start_units d-is-b 200 core test_d_is_b
     start_units graphs 60 gpu test_entry_order
-    # Of their calls every so manieth. Every 31st of messages in two processes: one alone took more than 330 s on an H200.
+    # Each test runs every n-th of its calls. Messages run every 31st, in two processes, since one took more than 330 s
+    # on an H200.
     start_units graphs 430 core test_message 62 $((start % 31))
     start_units graphs 430 core test_message 62 $((start % 31 + 31))
     start_units graphs 330 core test_graph_attention 3
@@ -244,7 +246,8 @@ fi
 
 # ------------------------------------------------------------------------------------------ compute-sanitizer
 
-# Small executions of each algorithm and operation: a hub, empty rows; types and widths that take other kernels.
+# Runs each algorithm and operation on a small matrix with a hub and empty rows, in types and widths that use different
+# kernels.
 sanitize() {
     begin "$1" 70 || return
     if [ -z "$sanitizer" ] || [ "${device%%:*}" != cuda ]; then
@@ -261,7 +264,7 @@ sanitize() {
         timeout 40 "$3" --tool "$2" --error-exitcode 99 "$4" run "$6" "$1/small.mtx" -d "$5" -a "$7" --type "$8" -k "$9" \
             -e "${10}" --check >"$log" 2>&1
         code=$?
-        # kernels that kernels launch are beyond some tools
+        # some tools do not support dynamic parallelism
         ! grep -q "Dynamic Parallelism is not supported" "$log" || code=4
         case $code in 0) echo ok ;; 4) echo "declined $7 $6 $8 ${10}" ;; *) echo "FAILED $7 $6 $8 ${10}: code $code, $log" ;; esac
     ' pair "$top" "$1" "$sanitizer" "$tamis" "$device" <"$top/algorithms.txt" >"$top/$1.txt" 2>&1
@@ -280,8 +283,8 @@ sanitize racecheck
 
 # ------------------------------------------------------------------------------------------ tamis check
 
-# Every algorithm, edge and type, in a process for each edge and two types: compiling is what takes the time; two larger
-# matrices; and long sums. Cut off is a failure: not all was seen.
+# Checks every algorithm, edge and type, in a process for each edge and two types, since compiling takes most of the time; two
+# larger matrices; and long sums. Reaching the limit is a failure: the check is incomplete.
 if begin check 130; then
     rm -f "$top"/check.*
     for edge in scale mask residual quotient sigmoid exp leaky_relu softmax; do
@@ -299,7 +302,7 @@ if begin check 130; then
             --json "$top/check.larger.jsonl" >"$top/check.larger.log" 2>&1
         echo $? >"$top/check.larger.code"
     ) &
-    # where sums are long: tensor cores cut off what they add
+    # long sums: tensor cores truncate their addends
     (
         timeout -k 5 "$limit" "$tamis" check generate:uniform:rows=600,nnz=60000,name=dense --quick --device "$device" \
             --op sddmm --edge mask --type fp32 --inner 256,2048 --algorithm gpu-tensor,gpu-panels,gpu-nonzeros \
@@ -343,8 +346,8 @@ fi
 
 # ------------------------------------------------------------------------------------------ benchmarks
 
-# What calls cost beside their kernels: with nothing compiled before, as the first program of a machine has it; first plans
-# also without what NVRTC has the driver keep.
+# The overhead of calls beside their kernels. The first run has cold caches, as on a new machine, and no driver cache
+# for NVRTC.
 if begin calls 60; then
     rm -rf "$top/cold"
     XDG_CACHE_HOME="$top/cold" CUDA_CACHE_DISABLE=1 timeout -k 5 "$limit" "$build/tests/gpu/bench_calls" "$device" 1 \
@@ -379,7 +382,7 @@ if begin bench 230; then
     timeout -k 5 $((limit - 3)) "$tamis" bench ${BENCH:-"$@"} --device "$device" $peers --edge mask --inner 32,128 --repeat 10 --seconds 1 \
         --json "$top/bench.jsonl" >"$top/bench.log" 2>&1
     code=$?
-    # attention of 16 heads, with what a mask of blocks has where that is at hand
+    # attention with 16 heads, on a block mask if TAMIS_MATRIX_PATH has one
     attention=generate:window:rows=4096,band=256,name=window4096
     for file in ${files:-}; do
         case $file in */attn4096.npz) attention=$file ;; esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What gpu-check.sh needs of JSON, and the evidence itself.
+"""JSON helpers of gpu-check.sh, and the evidence itself.
   present DEVICES.json DEVICE      fails with the reason unless the device is there
   algorithms PROGRAM               "operation name" of every GPU algorithm, one a line
   checks FILE.jsonl                passed, failed and skipped lines of `tamis check` or `tamis bench`
@@ -19,7 +19,7 @@ import xml.etree.ElementTree
 
 
 def lines_of(path):
-    """The checks or measurements of a file of JSON lines; a line that was cut off is left out."""
+    """Return the checks or measurements of a file of JSON lines; skip an incomplete line."""
     found = []
     if os.path.exists(path):
         with open(path) as file:
@@ -52,7 +52,7 @@ def algorithms(program):
 
 
 def verdict(line):
-    """A check has a result, a measurement has passed, failed or was not compared."""
+    """Return a check's result, or of a measurement: passed, failed or not compared."""
     passed = line.get("passed")
     return line.get("result") or ("skipped" if passed is None else "passed" if passed else "failed")
 
@@ -81,7 +81,7 @@ def packages(*names):
 
 
 def commit():
-    """Of the sources that are here."""
+    """Return the commit of these sources."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "commit.sh")
     return subprocess.run([script], check=True, capture_output=True, text=True).stdout.strip()
 
@@ -94,7 +94,7 @@ FIGURE_KEY = ("matrix", "operation", "edge", "inner", "width", "batch", "type")
 
 
 def figures_of(lines):
-    """One figure for each problem: ours (the one chosen, else the fastest) and the peer's fastest."""
+    """Return a figure for each problem: our time (of the chosen algorithm, else of the fastest) and the peer's best time."""
     cases = {}
     for line in lines:
         key = tuple(line.get(k, 1) for k in FIGURE_KEY)
@@ -130,13 +130,13 @@ def step_of(path):
 
 
 def compiler_of(device_name):
-    """The file that is NVRTC, whose name ends in its version."""
+    """Return the name of NVRTC's file, which ends in the version."""
     path = os.environ.get("TAMIS_NVRTC")
     return os.path.basename(os.path.realpath(path)) if path and device_name.startswith("cuda") else None
 
 
 def add_to(path, repeated):
-    """What was measured before of the same sources on the same chip, with the steps of `repeated` in place of their like."""
+    """Return the earlier evidence for the same sources and chip, with its steps replaced by those in `repeated`."""
     if not os.path.exists(path):
         return repeated
     with open(path) as file:

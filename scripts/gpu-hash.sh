@@ -1,6 +1,6 @@
 #!/bin/sh
-# The sha256 over what runs on a GPU or decides what runs there, by name and content: kernels and the GPU's host sources, the
-# core that plans and executes, what both stand on, the public headers. What a piece of evidence was made with.
+# Prints the SHA-256 of the names and contents of all sources that run on a GPU or decide what runs there: kernels and the GPU's host
+# code, the core that plans and executes, the layers below both, the public headers. It identifies the sources of evidence.
 set -eu
 cd "$(dirname "$0")/.."
 find include/tamis src/base src/backend src/core src/gpu src/select lab/gpu -type f \( -name '*.c' -o -name '*.h' -o -name '*.simt' -o -name '*.cu' \) |

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# What stands on a machine with a GPU, for gpu-check.sh and measure.sh: sourced, from the folder of the project.
-#   UNPACKED     a folder with include/ and lib/ of what is not installed (scripts/unpack-dependencies.sh)
-#   TAMIS_NVRTC  looked for where toolkits and Python packages put it, unless set
+# Finds libraries on a machine with a GPU, for gpu-check.sh and measure.sh. Sourced from the project's folder.
+#   UNPACKED     a folder with include/ and lib/ of libraries that are not installed (scripts/unpack-dependencies.sh)
+#   TAMIS_NVRTC  NVRTC's file; by default it is searched for where toolkits and Python packages install it
 
 first() { for file in "$@"; do [ ! -e "$file" ] || { echo "$file"; return; }; done; }
 least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
@@ -19,7 +19,8 @@ if [ -z "${TAMIS_NVRTC:-}" ]; then
     if [ -n "$TAMIS_NVRTC" ]; then export TAMIS_NVRTC; else unset TAMIS_NVRTC; fi
 fi
 
-# build_here FOLDER LOG LIMIT TARGET...: an optimised build with the laboratory, within LIMIT seconds; what it says goes to LOG
+# build_here FOLDER LOG LIMIT TARGET...: an optimised build with the laboratory, within LIMIT seconds; its output goes
+# to LOG
 build_here() {
     here=$1 log=$2 seconds=$3
     shift 3

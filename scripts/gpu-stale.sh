@@ -1,7 +1,7 @@
 #!/bin/sh
-# Says loudly which evidence of docs/evidence was made with other sources than these, or has failed steps. No failure, since
-# there is no GPU here and `make gpu-check` on a machine that has one makes it anew; but `gpu-stale.sh refuse`, which releases
-# and pages of results go through, fails, and fails where there is none.
+# Warns of evidence in docs/evidence that was made from other sources or has failed steps. This is no failure, since only `make
+# gpu-check` on a machine with a GPU can renew it. `gpu-stale.sh refuse`, for releases and pages of results, fails in these cases and
+# if there is no evidence.
 set -u
 cd "$(dirname "$0")/.."
 if ! ls docs/evidence/*.json >/dev/null 2>&1; then

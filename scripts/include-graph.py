@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks who needs whom: include-graph.py [BUILD]   names each fault; exit code 1 where there is one.
-A file is one with its header: src/io/read.c and src/io/read.h. A file needs what it includes and, where BUILD is the folder of a
-build, who defines the functions and tables that it uses. The rules:
-- no circle: two files that need each other, over others too, are one idea in two places;
-- no arrow up: a file needs nothing of a layer above its own, nothing of a backend beside it; programs need public headers, and SHARED;
-- a header declares what its own file defines; one without a file of its own may declare what a folder's files have for each other;
-- no two types of a header have one name.
-CIRCLES, DECLARATIONS and TYPES are known faults; one that is mended must go from the list."""
+"""Checks the dependencies between files: include-graph.py [BUILD]   names each fault; the exit code is 1 if there is one.
+A source file and its header count as one file: src/io/read.c and src/io/read.h. A file depends on the files it includes and, if BUILD
+is a build folder, on the files that define the functions and tables it uses. The rules:
+- no cycle: files that depend on each other, directly or not, are one idea in several places;
+- no arrow up: a file depends on no layer above its own and on no other backend; programs depend on public headers and on SHARED;
+- a header declares what its own source file defines; a header without one may declare what its folder's files share;
+- no two types in headers have the same name.
+CIRCLES, DECLARATIONS and TYPES list the known faults; remove an entry once it is fixed."""
 import collections
 import glob
 import os
@@ -16,7 +16,7 @@ import sys
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SUFFIXES = (".c", ".h", ".simt", ".cu")
-# what each folder of src may need beside itself
+# the folders that each folder of src may depend on, besides itself
 BELOW = {
     "base": (),
     "sparse": ("base",),
@@ -32,9 +32,9 @@ BELOW = {
     "group": ("base", "sparse", "core"),
     "slabs": ("base", "sparse", "core"),
     "mpi": (),  # only the public headers
-    "ml": ("base", "sparse", "io", "group"),  # and the public headers, by which it calls the core
+    "ml": ("base", "sparse", "io", "group"),  # it calls the core by the public headers
     "xla": ("base",),                # likewise
-    "peers": ("tools",),  # lab/bench/peers: the program knows them by one table
+    "peers": ("tools",),  # lab/bench/peers: the program refers to them by one table
 }
 # the program's rooms: what each may need beside itself
 ROOMS = {"cli": (), "group": ("cli",), "bench": ("cli", "group"), "model": ("cli", "group"), "commands": ("cli", "group", "bench", "model")}
@@ -46,7 +46,7 @@ SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/algorithms")}
 SHARED |= {("cpu", os.path.relpath(path, ROOT)[:-2]) for path in glob.glob(os.path.join(ROOT, "lab/cpu/*/*.c"))}
-# (file, file it should not need), in a circle
+# (file, file it should not depend on), within a cycle
 CIRCLES = set()
 # (header, file that defines what it declares)
 DECLARATIONS = set()
@@ -59,7 +59,7 @@ def node(path):
 
 
 def sources():
-    """The text of each file, without comments."""
+    """Yield each file's path and text, without comments."""
     for top in ("src", "lab", "tools"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in sorted(names):
@@ -70,7 +70,7 @@ def sources():
 
 
 def includes(files):
-    """(file, file it includes), by the folders in which the compiler looks."""
+    """Yield (file, file it includes), found in the compiler's include folders."""
     for path, text in files.items():
         tops = ["tools/tamis"] if layer(path) in ("tools", "peers") else ["src", "."]
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
@@ -83,7 +83,7 @@ def includes(files):
 
 
 def symbols(build, files):
-    """Which file defines each function and table, and which ones each file uses, from the objects of a build."""
+    """Return from a build's objects the file that defines each function and table, and those that each file uses."""
     objects = {}
     for place, _, names in os.walk(build):
         for name in names:
@@ -106,7 +106,7 @@ def symbols(build, files):
 
 
 def declarations(files, defined):
-    """(header, file that defines what it declares): functions and tables at the beginning of a line of a header."""
+    """Yield (header, file that defines what it declares) for functions and tables that another file than the header's defines."""
     for path, text in files.items():
         if path.endswith(".h") and node(path) + ".c" in files:
             for line in re.findall(r"^[a-zA-Z][^;{}]*;", text, re.M):
@@ -116,7 +116,7 @@ def declarations(files, defined):
 
 
 def types(files):
-    """The headers that define each type."""
+    """Return the types that several headers define, with those headers."""
     found = collections.defaultdict(set)
     for path, text in files.items():
         for one in re.findall(r"\b(?:struct|union|enum)\s+((?:tamis|tool)_\w+)\s*\{|^\}\s*((?:tamis|tool)_\w+);", text, re.M):
@@ -125,7 +125,7 @@ def types(files):
 
 
 def circles(pairs):
-    """The arrows within each of Tarjan's strongly connected components of more than one file."""
+    """Return the arrows within each strongly connected component of several files (Tarjan's algorithm)."""
     arrows = collections.defaultdict(list)
     for a, b in sorted(pairs):
         arrows[a].append(b)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for the groups named: build, test, python, aarch64, docs, mpi, deb. Says what it installs and
-# why, uses sudo when not root, and does nothing when all is there.
+# Installs the missing Debian packages of these groups: build, test, python, aarch64, docs, mpi, deb. It prints each package with the
+# reason, uses sudo if not root, and does nothing if all are installed.
 #   scripts/install-dependencies.sh build test
 set -eu
 
@@ -62,7 +62,8 @@ doxygen           the declarations and comments of the headers, as XML
 python3           the manual: reads the headers
 python3-venv      a folder for Sphinx and its theme'
 
-# An entry may be several names with | between them, of which Debian's versions have one each; none: some have none, and tests say what they skip.
+# An entry may list alternatives separated by |; each version of Debian has one of them. "none": some versions have none, and the
+# tests that need it are skipped.
 names() { printf '%s' "$1" | tr '|' ' '; }
 knows() { apt-cache show "$1" >/dev/null 2>&1; }
 
@@ -74,7 +75,7 @@ is_installed() {
     case $1 in *'|none') knows apt && ! knows "${1%|none}" ;; *) return 1 ;; esac
 }
 
-# What to install for these entries: of several names the first that there is. Fails where there is none.
+# Prints the packages to install for these entries: the first available alternative of each. Fails if there is none.
 choose() {
     unknown=0
     for entry in "$@"; do
@@ -118,7 +119,7 @@ if [ "$(id -u)" -ne 0 ]; then
     as_root=sudo
 fi
 export DEBIAN_FRONTEND=noninteractive
-# the lists of packages may be old or absent on a fresh machine
+# on a fresh machine the package lists may be old or absent
 # shellcheck disable=SC2046,SC2086
 { wanted=$(choose $missing) && $as_root apt-get install -y -q --no-install-recommends $wanted >/dev/null 2>&1; } || {
     $as_root apt-get update -q >/dev/null

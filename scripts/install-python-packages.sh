@@ -1,10 +1,10 @@
 #!/bin/sh
-# install-python-packages.sh [docs]: Python packages in build/python, used by tests alone, or in build/docs-python those that make the
-# manual. Of the first some stand in for what only vendors ship: NVIDIA's run-time compiler and headers, so that every kernel is
-# compiled without a GPU, and Intel's OpenCL for processors, a second implementation beside PoCL. SciPy is Debian's too, but not
-# every python3 sees that one. Says what it installs; does nothing when all is there. Without a network it says so and succeeds: the
-# tests that need the packages are then skipped with that reason. Where TAMIS_CI is set that is a failure. On other processors than
-# x86-64 there are no such packages for tests, and nothing to fail.
+# install-python-packages.sh [docs]: installs Python packages for tests in build/python, or those for the manual in
+# build/docs-python. The packages for tests include NVIDIA's run-time compiler and headers, to compile every kernel without a GPU, and
+# Intel's OpenCL for processors, a second implementation besides PoCL. SciPy is included because not every python3 finds Debian's.
+# The script prints what it installs, and does nothing if all is installed. Without a network it says so and succeeds, and tests that
+# need the packages are skipped with that reason; if TAMIS_CI is set, it fails. For processors other than x86-64 there are no packages
+# for tests, which is no failure.
 set -eu
 cd "$(dirname "$0")/.."
 group=${1:-tests}
@@ -54,7 +54,7 @@ if [ ! -x "$folder/bin/pip" ]; then
 fi
 printf 'Installing Python packages into %s:\n' "$folder"
 echo "$packages" | sed -n 's/^\([^ ][^ ]*\)  *\(.*\)/  \1: \2/p'
-# each by itself: one that is not to be had leaves the others
+# one at a time, so that an unavailable package does not prevent the others
 complete=yes
 for package in $list; do
     "$folder/bin/pip" install --quiet --disable-pip-version-check --retries 2 --timeout 20 --only-binary :all: "$package" \

@@ -1,13 +1,13 @@
 #!/bin/sh
-# One format, no product of sizes that overflows, and clang-tidy over the library's host code and the program. Kernels are left to the compilers' own warnings:
-# clang 14 does not know all of gcc's vector built-ins, and what they include is checked through them.
-#   lint.sh           all checks, the static analyser as deep as it goes: half an hour of a core
-#   lint.sh quick     all checks, the analyser as deep as it comes in a tenth of a second a file
-#   lint.sh changed   as quick, of what differs from the last commit alone; the format of all files
+# Checks the format, products of sizes that may overflow, and runs clang-tidy on the library's host code and the program. Kernels
+# are checked by compiler warnings only, since clang 14 lacks some of gcc's vector built-ins.
+#   lint.sh           all checks, with the static analyser at full depth: half an hour of a core
+#   lint.sh quick     all checks, with the analyser limited to a tenth of a second a file
+#   lint.sh changed   as quick, but only for files that differ from the last commit; the format of all files
 set -eu
 cd "$(dirname "$0")/.."
 command -v clang-format >/dev/null && command -v clang-tidy >/dev/null || { echo 'lint: clang-format and clang-tidy are needed' >&2; exit 1; }
-# other versions format otherwise, and find other faults
+# other versions format differently and find other faults
 style=14
 for tool in clang-format clang-tidy; do
     version=$($tool --version | sed -n 's/.*version \([0-9]*\).*/\1/p' | head -1)
@@ -32,7 +32,7 @@ folder=build/release
 depth=
 [ $mode = all ] || depth='--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=3000'
 mkdir -p build
-# a file a process: in one that has seen others the analyser takes a va_list for one that was never begun
+# one file for each process: after other files, the analyser reports a va_list as uninitialised
 without='^src/cpu/(kernels|messages/table)'
 grep -q src/mpi/ $folder/compile_commands.json || without='^src/(cpu/kernels|cpu/messages/table|mpi/)' # no MPI is there
 # shellcheck disable=SC2086

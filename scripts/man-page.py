@@ -16,7 +16,7 @@ def escaped(text):
 
 
 def prose(text):
-    """A paragraph: lines of limited length, each sentence on a line of its own as mdoc wants; no control character begins a line."""
+    """Return a paragraph in lines of limited length. As mdoc requires, each sentence begins a line, but no control character does."""
     lines, line = [], ""
     words = text.split()
     for at, word in enumerate(words):
@@ -32,7 +32,7 @@ def prose(text):
 
 
 def description(text):
-    """Paragraphs; one of lines "name: meaning" is a list."""
+    """Return paragraphs; a paragraph of lines "name: meaning" becomes a list."""
     lines = []
     paragraphs = text.split("\n\n") if text else []
     for at, paragraph in enumerate(paragraphs):
@@ -53,7 +53,7 @@ def capitalised(text):
 
 
 def option_entry(option, methods="", presets=""):
-    """`methods`: those that have it, where not all do; `presets`: the defaults where methods differ."""
+    """`methods`: the methods that have the option, unless all do. `presets`: the defaults, if methods differ."""
     negatable = option["flag"] and option["preset"]
     head = f".It Fl {option['letter']} , Fl " if option["letter"] else ".It Fl "
     head += f"-{option['name']}" + (f" , Fl -no-{option['name']}" if negatable else "")
@@ -71,7 +71,7 @@ def option_entry(option, methods="", presets=""):
 
 
 def methods_of(command):
-    """The methods, and their options: those of the same name and meaning once."""
+    """Return the methods and their options; options with the same name and meaning appear once."""
     lines = [".Pp", "The methods are:", ".Bl -tag -width implicit-als"]
     for method in command["methods"]:
         lines += [f".It Cm {method['name']}", *description(method["description"])]
@@ -100,7 +100,7 @@ def commands(about):
 
 
 def synopsis(about):
-    """"MODEL [ITEM ...]": what may be left out stands in brackets."""
+    """Return a synopsis such as "MODEL [ITEM ...]": optional arguments are in brackets."""
     for command in about["commands"]:
         needed, _, optional = command["operands"].partition("[")
         yield from [".Nm", f".Cm {command['name']}", *([".Ar METHOD"] if command["methods"] else []), ".Op Ar options"]

@@ -24,9 +24,9 @@ import time
 FOLDER = os.path.abspath("build/mutants")
 TREE, BUILD = FOLDER + "/tree", FOLDER + "/tree/build/check"
 JOBS = str(os.cpu_count())
-SHORT = 2  # seconds: a test that takes less runs before the others, since it may notice as well as they
-SLOWER = 10  # so many times what the tests take unchanged: then a loop does not end, however slow the machine
-# what notices a change of a layer soonest: targets to build, tests to run
+SHORT = 2  # seconds: tests below this run first
+SLOWER = 10  # multiple of the unchanged tests' time that counts as an endless loop, however slow the machine
+# for each layer, the tests that detect its mutants soonest: targets to build, tests to run
 FIRST = {
     "src/base": ("tamis_test_io tamis_test_core", "test_io_number|test_dense$|test_threads"),
     "src/sparse": ("tamis_test_sparse", "test_sparse|test_generate"),
@@ -43,7 +43,7 @@ FIRST = {
     "tools/tamis": ("tests/cli/all", "cli|test_tool|test_bounds|test_suites|test_peers|test_model"),
 }
 
-limits = {}  # of a label: seconds of a process, and of all its tests by the clock
+limits = {}  # for each label: limits of processor seconds for a process, and of wall-clock seconds for all its tests
 short = set()  # the short tests
 
 
@@ -56,8 +56,8 @@ def layer_of(path):
 
 
 def copy_tree():
-    """The files of git, of which those that differ from the copy are written anew and so built anew: a run that was cut off
-    leaves a change there, and what was built of it. The others keep their times."""
+    """Copy git's files. Only files that differ are written, and so rebuilt, since an interrupted run leaves a mutant in the copy and its
+    builds; the others keep their times."""
     os.makedirs(TREE, exist_ok=True)
     listed = set(run("git", "ls-files", "-z").stdout.split("\0")) - {""}
     for folder, folders, names in os.walk(TREE):
@@ -75,7 +75,7 @@ def copy_tree():
 
 
 def prepare():
-    """The copy of the tree, built, and universalmutator beside it."""
+    """Copy and build the tree, and install universalmutator."""
     os.makedirs(FOLDER, exist_ok=True)
     if not os.path.exists(FOLDER + "/python/bin/mutate"):
         print("installing universalmutator into build/mutants")
@@ -92,7 +92,7 @@ def prepare():
 
 
 def mutants_of(path, cache={}):
-    """(line number, changed line) of every change that the rules make in the file."""
+    """Return (line number, changed line) of every mutant of the file."""
     if path not in cache:
         place = FOLDER + "/drawn"
         run("rm", "-rf", place)
@@ -109,7 +109,7 @@ def mutants_of(path, cache={}):
                 line = differ[0]
                 if re.match(r"\s*(/?\*|//|#|$)", before[line]) or "tamis_fail" in before[line]:
                     continue
-                # a loop over unit steps ends at `!=` where it ended at `<`
+                # equivalent in a loop with unit steps: `!=` ends it where `<` did
                 if before[line] not in (after[line].replace("!=", "<", 1), after[line].replace("!=", ">", 1)):
                     found.append((line, after[line]))
         cache[path] = found
@@ -117,7 +117,7 @@ def mutants_of(path, cache={}):
 
 
 def code_of(object_file):
-    """What an object does, without its line numbers."""
+    """Return a hash of an object's code and data, without line numbers."""
     text = run("objdump", "-d", "-r", "-s", "-j", ".text", "-j", ".rodata", "-j", ".data", "--no-show-raw-insn", object_file)
     return hashlib.sha256(text.stdout.split("\n", 3)[-1].encode()).hexdigest()
 
@@ -127,9 +127,9 @@ def library_code():
 
 
 def tests(labels, pattern=None, but=None):
-    """The test that fails of those that match the first pattern and not the second, None when all pass. A change may well make
-    a loop that does not end, or threads that wait for each other: each process has a limit of its own time, all of them together
-    one of time that goes by. A test must fail twice, since some wait for others and a busy machine may fail them."""
+    """Run the tests that match `pattern` but not `but`. Return the first that fails, or None if all pass. A mutant may loop forever
+    or deadlock, so each process has a limit of processor time and all together have one of wall-clock time. A test must fail
+    twice, since a busy machine may fail tests that depend on timing."""
     def limit():
         if labels in limits:
             resource.setrlimit(resource.RLIMIT_CPU, (limits[labels][0], limits[labels][0] + 5))
@@ -142,7 +142,7 @@ def tests(labels, pattern=None, but=None):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return "the time limit"
-    if labels not in limits: # the first run is of the unchanged tree
+    if labels not in limits: # the first run tests the unchanged tree
         if process.returncode != 0:
             sys.exit(f"mutants.py: the {labels} tests fail without a change:\n" + output)
         took = re.findall(r"Test +#\d+: (\S+) .* ([0-9.]+) sec$", output, re.M)
@@ -156,7 +156,7 @@ def tests(labels, pattern=None, but=None):
 
 
 def judge(layer, medium, same):
-    """None when the change says nothing, else the test that noticed or "" for a survivor."""
+    """Return None for a mutant that does not compile or changes no code, the test that detects it, or "" for a survivor."""
     if run("ninja", "-C", BUILD, "tamis_shared", "tamis_ml_shared", "tamis_program").returncode != 0 or library_code() == same:
         return None
     targets, pattern = FIRST[layer]
@@ -183,7 +183,7 @@ def main():
     o = options.parse_args()
     listed = (["git", "ls-files"] if o.all else ["git", "diff", "--name-only", "--diff-filter=d", o.since])
     files = [path for path in run(*listed).stdout.split() if re.search(r"\.[ch]$", path) and layer_of(path)]
-    if not o.medium: # kernels of GPUs are text to the library: the medium tier compiles them
+    if not o.medium: # GPU kernels are text in the library; only the medium tier compiles them
         files = [path for path in files if not (path.startswith("src/gpu/") and not path.endswith(".c"))]
     if not files:
         sys.exit("mutants.py: no C file of the library or the program changed since " + o.since)

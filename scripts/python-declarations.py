@@ -15,8 +15,8 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "cached_attention", "reference",
-           "algorithms", "ceilings", "cache", "data", "ml"]  # a header comes after those that it includes
-OF_MODELS = {"data", "ml"}  # their functions are in libtamis_ml
+           "algorithms", "ceilings", "cache", "data", "ml"]  # each header after the headers it includes
+OF_MODELS = {"data", "ml"}  # headers whose functions are in libtamis_ml
 WRITTEN = SOURCE / "python" / "tamis" / "_declarations.py"
 WIDTH = 120
 
@@ -26,19 +26,19 @@ SCALARS = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "float": "c_f
 
 
 class Headers:
-    """What the headers read so far declare."""
+    """The declarations of the headers read so far."""
 
     def __init__(self):
-        self.constants = []   # (name, value) of enumerators
+        self.constants = []   # enumerators: (name, value)
         self.enumerations = set()
-        self.structures = []  # (name, [(field, type)]), of a pointer to functions (name, type)
+        self.structures = []  # structures: (name, [(field, type)]); pointers to functions: (name, type)
         self.opaque = set()
         self.initial = []     # (macro, {field: value})
         self.functions = {"tamis": [], "tamis_ml": []}
         self.known = {}
 
     def type_of(self, text, stars, array=None):
-        """The ctypes expression of a C type: `const tamis_dense *` is POINTER(tamis_dense)."""
+        """Return the ctypes expression of a C type: `const tamis_dense *` gives POINTER(tamis_dense)."""
         words = [word for word in text.split() if word not in ("const", "struct")]
         if len(words) != 1:
             sys.exit(f"python-declarations.py: type '{text}' is not understood")
@@ -66,7 +66,7 @@ class Headers:
         return f"{base} * {array}" if array else base
 
     def declarators(self, declaration):
-        """(name, type) of each of `const void *a, *b` or of `double x[2]`."""
+        """Return (name, type) of each declarator, as in `const void *a, *b` or `double x[2]`."""
         declaration = re.sub(r"\*\s*const\b\s*", "*", declaration)
         function = re.fullmatch(r"(.+?)\(\*(\w+)(?:\[(\d+)\])?\)\((.*)\)", declaration)
         if function:
@@ -83,11 +83,11 @@ class Headers:
 
     @staticmethod
     def length(text):
-        """The factors of `[2][6]` in the order in which ctypes multiplies them."""
+        """Return the dimensions of `[2][6]` as factors, in ctypes' order."""
         return " * ".join(reversed(re.findall(r"\w+", text)))
 
     def arguments(self, text):
-        """The types of a list of parameters."""
+        """Return the types of a parameter list."""
         if text.strip() in ("", "void"):
             return []
         return [self.declarators(re.sub(r"\[\w*\]$", "", piece.strip()))[0][1] for piece in text.split(",")]
@@ -97,7 +97,7 @@ class Headers:
         return f"CFUNCTYPE({', '.join([self.type_of(base, len(stars)), *self.arguments(arguments)])})"
 
     def initializer(self, macro, body):
-        """{field: value} of `{ .alpha = 1.0 }`."""
+        """Record {field: value} of an initializer such as `{ .alpha = 1.0 }`."""
         values = {}
         for field, value in re.findall(r"\.(\w+)\s*=\s*([^,]+)", body):
             names, value = dict(self.constants), value.strip()
@@ -105,14 +105,14 @@ class Headers:
         self.initial.append((macro, values))
 
     def read(self, name, library):
-        """Adds the declarations of one header."""
+        """Add the declarations of a header."""
         text = (SOURCE / "include" / "tamis" / f"{name}.h").read_text(encoding="utf-8")
         text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S).replace("\\\n", " ")
         directives = re.findall(r"^#define\s+(\w+)[ \t]+(\S.*)$", text, re.M)
         text = re.sub(r"^\s*#.*$", "", text, flags=re.M).replace('extern "C" {', "")
         text = re.sub(r"\s+", " ", text)
         position = 0
-        # declarations of types and functions: all that stands at the top of a header
+        # declarations of types and functions, at the top level of a header
         statement = re.compile(r"\s*(?:\}|((?:[^;{]|\{[^}]*\})*;))")
         while position < len(text.rstrip()):
             match = statement.match(text, position)
@@ -122,7 +122,7 @@ class Headers:
             if match.group(1):
                 self.statement(name, match.group(1).strip().rstrip(";").strip(), library)
         for macro, value in directives:
-            number = re.fullmatch(r"\(\(\w+\)\s*(-?\d+)\)|(\d+)", value.strip())  # with a cast or without
+            number = re.fullmatch(r"\(\(\w+\)\s*(-?\d+)\)|(\d+)", value.strip())  # with or without a cast
             if number:
                 self.constants.append((macro, int(number[1] or number[2])))
         for macro, value in directives:
@@ -160,7 +160,7 @@ class Headers:
 
 
 def wrapped(opening, pieces, closing):
-    """`opening piece, piece closing` in lines of at most WIDTH characters, later ones indented under the opening."""
+    """Return `opening piece, piece closing` in lines of at most WIDTH characters; later lines are indented to the opening's end."""
     lines, line = [], opening
     for number, piece in enumerate(pieces):
         piece += closing if number == len(pieces) - 1 else ","
@@ -173,7 +173,7 @@ def wrapped(opening, pieces, closing):
 
 
 def balanced(text):
-    """The arguments between the parenthesis that text begins with and the one that closes it; how far they reach."""
+    """Return the arguments between text's first parenthesis and the matching one, and their length."""
     arguments, depth = [""], 0
     for at, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")
@@ -187,7 +187,7 @@ def balanced(text):
 
 
 def formula(text):
-    """A formula of edge_rows.h as a function of Python."""
+    """Return a formula of edge_rows.h as a Python expression."""
     names = {"x": "v.x", "y": "v.y", "e": "v.e", "f": "v.f", "scale": "v.scale", "slope": "v.slope", "epsilon": "v.epsilon",
              "SELECT": "v.select", "NUMBER": ""}
     unknown = set(re.findall(r"[A-Za-z_]\w*", text)) - set(names) | set(re.findall(r"[^\w\s().,+*/<>=-]", text))
@@ -197,7 +197,7 @@ def formula(text):
 
 
 def edges():
-    """Lines of Python with the formulas of each edge's gradient, which cannot overflow."""
+    """Return lines of Python with the formulas of each edge's gradient; they cannot overflow."""
     text = (SOURCE / "src" / "base" / "edge_rows.h").read_text(encoding="utf-8").replace("\\\n", " ")
     text = re.sub(r"/\*.*?\*/", " ", text[text.index("#define TAMIS_EDGES(ROW)") + 24:], flags=re.S)
     lines = ["", "", "# of each edge: how S's value enters; f, exp's argument in it (v.e) and df/dx; by src/base/edge_rows.h", "EDGE_FORMULAS = {"]
@@ -213,7 +213,7 @@ def edges():
 
 
 def written():
-    """The text of the Python file."""
+    """Return the text of the Python file."""
     headers = Headers()
     for name in HEADERS:
         headers.read(name, "tamis_ml" if name in OF_MODELS else "tamis")

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the wheel of the Python package for glibc 2.17 and newer, installs it into a new environment, and tests it there, from a folder that
-# has no sources: what a user gets. The wheel stays in build/wheels.
-#   python.sh [PACKAGE...]              for this machine's processor. More packages of PyPI to install beside it for the tests, such as torch, which is
-#                                       large, and torch_geometric (without them their tests are skipped); PYTHON names another interpreter
-#   python.sh --aarch64 [PACKAGE...]    for 64-bit ARM, tested under emulation: Debian's Python for ARM, and PyPI's packages for it
+# Builds the wheel of the Python package for glibc 2.17 and newer into build/wheels, installs it into a new environment, and tests it
+# there as a user would use it: from a folder without sources.
+#   python.sh [PACKAGE...]              for this machine's processor. PACKAGEs of PyPI are installed for the tests too, such as torch
+#                                       (large) and torch_geometric; without them, their tests are skipped. PYTHON: the interpreter
+#   python.sh --aarch64 [PACKAGE...]    for 64-bit ARM, tested under emulation with Debian's Python and PyPI's packages for ARM
 set -eu
 cd "$(dirname "$0")/.."
 processor=$(uname -m)
@@ -34,7 +34,7 @@ else
     scripts/emulated-python.sh build/aarch64-root "$folder"
     lab=build/python-lab
     rm -rf "$lab"
-    # pip of this machine installs, as if it ran there: it takes our wheel by its name alone, as it would there
+    # this machine's pip installs for the other platform; it chooses our wheel by its name, as pip there would
     # shellcheck disable=SC2086
     quietly build/wheel-tools/bin/python $pip wheel --no-deps --wheel-dir "$lab" ./lab/python
     platforms=$("$folder/bin/python" -c 'import platform
@@ -43,9 +43,9 @@ for minor in range(17, int(platform.libc_ver()[1].split(".")[1]) + 1): print(f"-
     quietly build/wheel-tools/bin/python $pip install --only-binary=:all: $platforms --platform="manylinux2014_$processor" \
         $("$folder/bin/python" -c 'import sysconfig
 print("--python-version", sysconfig.get_python_version(), "--target", sysconfig.get_path("purelib"))') "$wheel" "$lab"/*.whl "$@"
-    # Left out: how long an import takes, which is the emulator's; what takes it minutes and is the same Python on every processor (mypy, searches
-    # for options, results and reports of the laboratory); and most of what XLA compiles, which takes it a quarter of an hour. One thread: threads
-    # are emulated slowly.
+    # Not tested under emulation: the time of an import; slow tests of Python code that is the same on every processor (mypy, searches for
+    # options, the laboratory's results and reports); and most tests that compile by XLA, which take a quarter of an hour. One thread,
+    # since threads are emulated slowly.
     jax='test_against_scipy or test_declarations_of_xla or test_refused_when_run or test_values_and_gradients and lead0 and (scale or softmax)'
     set -- -k "not test_import_is_quick and (not test_jax.py or $jax)"
     for file in types tune transforms_jax report results; do set -- "$@" "--ignore=test_$file.py"; done
@@ -59,5 +59,5 @@ cp -r tests/python "$work"
 cp lab/python/tests/test_*.py "$work"
 cd "$work"
 unset PYTHONPATH TAMIS_LIBRARY
-export XDG_CACHE_HOME="$work/cache" # what other runs have left decides nothing
+export XDG_CACHE_HOME="$work/cache" # a fresh cache, so that earlier runs have no influence
 TAMIS_SOURCE=${PWD%/build/*} "$folder/bin/python" -m pytest -q -p no:cacheprovider -rsfE "$@" .

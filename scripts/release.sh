@@ -1,15 +1,15 @@
 #!/bin/sh
-# A release, into build/release-VERSION: sources, wheels for x86-64 and 64-bit ARM with their bills of materials, packages of conda and of Debian, the
-# changes, the list of structures that later versions keep, and checksums of all. Of a tree without changes, with results and evidence of these
-# sources, that passes every test.
-#   release.sh          all of it
-#   release.sh check    only what is missing for it
+# Makes a release in build/release-VERSION: sources, wheels for x86-64 and 64-bit ARM with their bills of materials, packages for conda
+# and Debian, the changes, the list of frozen structures, and checksums. The tree must have no uncommitted changes, its results and
+# evidence must be of these sources, and every test must pass.
+#   release.sh          makes the release
+#   release.sh check    only reports what is missing
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(tamis VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 missing=0
 
-# check WHAT COMMAND...: what it says where it fails
+# check WHAT COMMAND...: runs a check, and prints its output if it fails
 check() {
     what=$1
     shift

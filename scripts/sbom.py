@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1]
-# name: CMake's variable of its headers, the header with the version, the names of its numbers there, its licence
+# name: CMake's variable for the include folder, the header with the version, the macros of its numbers, the licence
 LINKED = {
     "zlib": ("TAMIS_ZLIB_INCLUDE", "zlib.h", ("ZLIB_VERSION",), "Zlib"),
     "liblzma": ("TAMIS_LZMA_INCLUDE", "lzma/version.h", ("LZMA_VERSION_MAJOR", "LZMA_VERSION_MINOR", "LZMA_VERSION_PATCH"), "LicenseRef-public-domain"),
@@ -40,10 +40,10 @@ def linked(build):
     cache = cache_of(build)
     found = [(name, version_in(Path(cache[variable]) / header, names), licence)
              for name, (variable, header, names, licence) in LINKED.items() if not cache.get(variable, "NOTFOUND").endswith("NOTFOUND")]
-    if re.search(r"decimal +ON", (build / "src/base/build_information.c").read_text(encoding="utf-8")):  # headers alone, without a version in them
+    if re.search(r"decimal +ON", (build / "src/base/build_information.c").read_text(encoding="utf-8")):  # header-only, without version macros
         found += [(name, run("dpkg-query", "-W", "-f", "${source:Upstream-Version}", f"lib{package}-dev"), licence)
                   for name, package, licence in (("fast_float", "fast-float", "MIT"), ("Dragonbox", "dragonbox", "BSL-1.0"))]
-    compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # the cache has none that a file of a toolchain names
+    compiler, = build.glob("CMakeFiles/*/CMakeCCompiler.cmake")  # CMake's cache lacks variables that a toolchain file sets
     found.append(("libgcc", re.search(r'CMAKE_C_COMPILER_VERSION "([^"]+)"', compiler.read_text(encoding="utf-8"))[1],
                   "GPL-3.0-or-later WITH GCC-exception-3.1"))
     if python := cache.get("TAMIS_ZIG_PYTHON"):
@@ -56,7 +56,7 @@ def licence_of(text):
 
 
 def add_file(wheel, name, text):
-    """Adds a file to the folder dist-info of a wheel, and to its record; the other members stay as they are."""
+    """Add a file to a wheel's dist-info folder and to its RECORD; the other members do not change."""
     made = wheel.with_name(wheel.name + ".part")
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
         record, = (member for member in old.infolist() if member.filename.endswith(".dist-info/RECORD"))

@@ -33,7 +33,7 @@ NAMES = ("1d-fetch", "static-split")
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """Links in bytes and seconds: within a node, and between nodes for each GPU."""
+    """The bandwidths and latencies of links: within a node, and between nodes for each GPU."""
     link: float
     link_start: float
     network: float
@@ -41,7 +41,7 @@ class Machine:
     node: int
 
     def seconds(self, ranks: int, size: float, steps: float) -> float:
-        """To receive so many bytes in so many messages, one after another. More ranks than a node has: all over the network."""
+        """Return the time to receive `size` bytes in `steps` messages, one after another. With more ranks than a node has, all go over the network."""
         if steps == 0:
             return 0
         rate, start = (self.link, self.link_start) if ranks <= self.node else (self.network, self.network_start)
@@ -50,7 +50,7 @@ class Machine:
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-    """An operation: words of a row of A, of B and D, and of the output (0: samples); seconds of a nonzero and of a launch."""
+    """An operation: words per row of A, of B and D, and of the output (0: samples); seconds per nonzero and per launch."""
     a: int
     b: int
     out: int
@@ -60,7 +60,7 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Shards:
-    """What tamis_shard_survey counts for so many ranks."""
+    """The results of tamis_shard_survey for a number of ranks."""
     ranks: int
     rows: int
     cols: int
@@ -91,7 +91,7 @@ def static_seconds(shards: Shards, work: Work, machine: Machine) -> float:
 
 
 def predict(shards: Shards, work: Work, machine: Machine) -> list[float]:
-    """Seconds of each algorithm."""
+    """Predict the seconds of each algorithm."""
     compute = compute_seconds(shards, work)
     if shards.ranks == 1:
         return [compute] * 2
@@ -101,7 +101,7 @@ def predict(shards: Shards, work: Work, machine: Machine) -> list[float]:
 # ---- patterns
 
 class Pattern:
-    """A matrix in the library's memory."""
+    """A sparsity pattern in the library's memory."""
 
     def __init__(self, given: str):
         self.name, self._owned = given, ctypes.c_void_p()
@@ -137,7 +137,7 @@ class Pattern:
 # ---- the kernel
 
 def measured(path: pathlib.Path, operation: str, inner: int) -> tuple[float, int, str]:
-    """Median over the matrices of the least seconds of a nonzero in fp32, how many matrices, and the device."""
+    """Return the median over the matrices of the least seconds per nonzero in fp32, the number of matrices, and the device."""
     best: dict[str, float] = {}
     model = ""
     opened = lzma.open(path, "rt", encoding="utf-8") if path.suffix == ".xz" else open(path, encoding="utf-8")

@@ -7,21 +7,21 @@ import subprocess
 import sys
 
 CALL = re.compile(r"\b(?:\w*allocate\w*|\w*workspace_reserve|[mc]alloc|realloc\w*|keep|take_room)\(")
-INNER = re.compile(r"\w*\([^()]*\)|\[[^][]*\]")  # a call, parentheses or an index without others inside
+INNER = re.compile(r"\w*\([^()]*\)|\[[^][]*\]")  # an innermost call, parenthesis or index
 CAST = re.compile(r"\((?:const )?(?:size_t|u?int(?:8|16|32|64)?_t|int)\)(?=[\w(*])")
 SMALL = re.compile(r"\d{1,2}(?:LL|U)?")
 FACTORS = re.compile(r"[\w.]+(?: \* [\w.]+)+")
 
 
 def plain(text):
-    """Without comments and strings, each in as many lines."""
+    """Remove comments and strings, but keep their line breaks."""
     keep_lines = lambda match: re.sub(r"[^\n]", "", match[0])
     text = re.sub(r'/\*.*?\*/|//[^\n]*', keep_lines, text, flags=re.S)
     return re.sub(r'"(?:[^"\\\n]|\\.)*"', "s", text)
 
 
 def multiplies(text):
-    """Whether an expression multiplies two numbers of which neither is a small constant."""
+    """Return True if an expression multiplies two numbers, neither of them a small constant."""
     text = re.sub(r"sizeof \*+[\w.>\[\]-]+", "SIZE", " ".join(CAST.sub("", text).split()))
     text = re.sub(r"->|\+\+", ".", text)
     if "(double)" in text:
@@ -39,7 +39,7 @@ def multiplies(text):
 
 
 def arguments(text, at):
-    """The text between the parenthesis before `at` and its partner."""
+    """Return the text from `at` to the parenthesis that matches the one before `at`."""
     depth, end = 1, at
     while depth and end < len(text):
         depth += {"(": 1, ")": -1}.get(text[end], 0)

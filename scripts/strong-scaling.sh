@@ -28,7 +28,7 @@ small)
     ;;
 esac
 
-# all at once: a generator uses one core
+# in parallel, since a generator uses one core
 jobs=
 for matrix in "docs $docs" "graph $graph" "mesh $mesh" "dense $dense"; do
     file=$folder/${matrix%% *}-$tier.npz

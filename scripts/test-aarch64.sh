@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds for aarch64 and checks the kernels of NEON and SVE against the oracle under emulation: every algorithm, edge and
-# type over small matrices with empty rows, hubs, odd K; and the dense companions, by their unit test. Compressed files are
-# left out, they need no second look. On one thread: emulation is slow enough. test-aarch64.sh [--all]: compiled quickly
-# but for the dense companions, NEON in one arrangement, SVE at 256 bits at fewer widths; with --all compiled as for users,
-# in every arrangement, SVE at 128, 256 and 512 bits.
+# Builds for aarch64 and checks the NEON and SVE kernels against the oracle under emulation: every algorithm, edge and type on small
+# matrices with empty rows, hubs and odd K; and the dense operations, by their unit test. It runs on one thread, as emulation is slow,
+# and does not test compressed files, which do not depend on the processor.
+# test-aarch64.sh [--all]: by default it compiles with little optimisation, except the dense operations, and tests NEON in one arrangement
+# and SVE at 256 bits with fewer widths. --all compiles as for users, in every arrangement, with SVE at 128, 256 and 512 bits.
 set -eu
 if [ "${1:-}" = --all ]; then
     arrangements=
@@ -14,7 +14,7 @@ else
     arrangements=--quick
     lengths=256
     widths='--inner 3,37'
-    # the compiler vectorises the loops of the dense companions only as it compiles them for users
+    # the compiler vectorises the dense operations only with the optimisation for users
     set -- '-DTAMIS_CPU_INLINE=sve256_dense_f32;sve256_dense_f64;neon_dense_f32;neon_dense_f64' '-DTAMIS_CPU_ISA=sve256;neon' -DCMAKE_C_FLAGS_RELEASE=-Og
 fi
 cd "$(dirname "$0")/.."
@@ -24,11 +24,11 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.
     -DBUILD_TESTING=OFF -DTAMIS_WITH_ZLIB=OFF -DTAMIS_WITH_LZMA=OFF -DTAMIS_WITH_ZSTD=OFF \
     >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
 cmake --build "$folder" --target tamis_program tamis_static >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
-# cmocka is not there for aarch64: a header stands in for it
+# there is no cmocka for aarch64; a header replaces it
 aarch64-linux-gnu-gcc -std=gnu17 -O1 -Itests/aarch64 -Itests -Isrc -Iinclude -I"$folder/include" tests/support/run.c tests/unit/test_dense.c \
     tests/unit/dense_elements.c tests/unit/dense_sums.c tests/support/dense_case.c tests/support/problem.c tests/support/variants.c \
     -o "$folder/test_dense" "$folder/src/libtamis.a" -lm -pthread
-# BITS PROGRAM ARGUMENT...: on a processor whose SVE registers have so many bits
+# emulate BITS PROGRAM ARGUMENT...: runs on a processor whose SVE registers have BITS bits
 emulate() {
     bits=$1
     shift
@@ -61,10 +61,10 @@ check() {
 check neon 128
 for bits in $lengths; do
     check "sve$bits" "$bits" $widths
-    # this one goes through all instruction sets by itself, NEON's too
+    # this test goes through all instruction sets itself, also NEON
     (unset TAMIS_CPU_ISA && TAMIS_TEST_BRIEF=1 emulate "$bits" "$folder/test_dense" test_dense) || result=1
 done
-# no SVE kernels have registers of this length: NEON's run, not those for another
+# no SVE kernels exist for this register length: the NEON kernels must run
 unset TAMIS_CPU_ISA
 if ! run 1024 devices --no-ceilings | grep -q 'instruction set  *neon'; then
     echo 'test-aarch64.sh: SVE of 1024 bits does not take the NEON kernels'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What takes hours: the long tier of the tests and every width on OpenCL, every instruction set under the sanitizers,
-# fuzzing for minutes, the static analyser at its full depth.
+# Runs the tests that take hours: the long tier, every width on OpenCL, every instruction set under the sanitizers, fuzzing for
+# minutes, and the static analyser at full depth.
 cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 export TAMIS_TEST_WHOLE=1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does what docs/manual/new-edge.md says in a copy of the tree, and checks the resulting edge on the CPU, on PoCL and from Python.
+# Follows docs/manual/new-edge.md in a copy of the tree, and checks the new edge on the CPU, on PoCL and from Python.
 set -eu
 cd "$(dirname "$0")/.."
 copy=build/new-edge

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Does what the pages on adding a method, a model and a format say in a copy of the tree, and uses what comes of it: the pages' own
-# blocks are the files and the changes.
+# Follows the pages on adding a method, a model and a format in a copy of the tree, with the files and changes from the pages' own code
+# blocks, and uses the result.
 set -eu
 cd "$(dirname "$0")/.."
 copy=build/new-method

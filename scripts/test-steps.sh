@@ -1,4 +1,4 @@
-# The parts of test.sh, test-long.sh and check.sh: sourced, from the folder of the project.
+# Functions of test.sh, test-long.sh and check.sh, which source this file in the project's folder.
 set -u
 mkdir -p build
 passed=0
@@ -13,14 +13,14 @@ took() {
     last=$now
 }
 
-# how long the step before took, and what comes now
+# prints the seconds of the last step and the title of the next one
 step() {
     took
     printf '\n-- %s (%d min %02d s)\n' "$*" $(((now - begin) / 60)) $(((now - begin) % 60))
 }
 
-# begun beside the steps that follow, taking what they leave of the cores: beside NAME COMMAND...; `besides NAME` waits for
-# it and says what it said
+# beside NAME COMMAND...: starts a command in the background at low priority; `besides NAME` waits for it and prints its
+# output
 besides=
 beside() {
     name=$1
@@ -39,7 +39,7 @@ besides() {
     return $result
 }
 
-# the counts and the whole time: finish [HOW LONG IT SHOULD TAKE]
+# finish [HOW LONG IT SHOULD TAKE]: prints the counts and the total time, and exits
 finish() {
     took
     printf '\n%d passed, %d failed, %d skipped, in %d min %02d s\n' $passed $failed $skipped $(((now - begin) / 60)) \
@@ -49,7 +49,8 @@ finish() {
     exit
 }
 
-# one check that passes or fails as a whole, or returns 77 after it has said why it was skipped; CI has all that it needs
+# check NAME COMMAND...: counts a check as passed or failed. The command returns 77 after printing the reason of a skip, which is a
+# failure in CI.
 check() {
     name=$1
     shift
@@ -64,7 +65,7 @@ check() {
 
 build() { scripts/build.sh "$@" || { failed=$((failed + 1)); finish; }; }
 
-# how far a run of ctest is, every twenty seconds until it ends
+# prints the progress of ctest every twenty seconds until it ends
 watch() {
     log=$1
     process=$2
@@ -76,8 +77,8 @@ watch() {
     done
 }
 
-# the tests of a build folder with the labels given, but not those with the third; one more than there are cores, for some
-# wait for others
+# suite PRESET LABELS [EXCLUDED LABELS]: runs a build's tests, one more at a time than there are cores, since some wait
+# for others
 suite() {
     preset=$1
     labels=$2
@@ -96,7 +97,7 @@ suite() {
     count build/"$preset"/tests.xml "$preset" "$result"
 }
 
-# adds up what count-tests.py says
+# adds the counts of count-tests.py
 count() {
     counted=$(scripts/count-tests.py "$1" "$2" tests/expected.txt) || counted="0 1 0"
     echo "$counted" | sed '$d'
@@ -108,7 +109,7 @@ count() {
     echo "$1: $3 cases passed, $4 failed, $5 skipped"
 }
 
-# NVIDIA's run-time compiler, where scripts/install-python-packages.sh has put it
+# NVIDIA's run-time compiler, as installed by scripts/install-python-packages.sh
 if [ -z "${TAMIS_NVRTC:-}" ]; then
     for file in build/python/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1*; do
         [ ! -e "$file" ] || export TAMIS_NVRTC="$PWD/$file"

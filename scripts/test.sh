@@ -1,13 +1,13 @@
 #!/bin/sh
-# Everything that CI runs, in some twelve minutes on two cores, step by step with the time of each; a build that fails
-# ends it. Ends with the counts of all test runs. What takes longer is in test-long.sh, what one runs while working in
-# check.sh.
+# Runs all that CI runs, in some twelve minutes on two cores, and prints each step with its time and at last the counts of all tests.
+# A failed build ends it. test-long.sh has the longer tests, and check.sh those to run while working.
 cd "$(dirname "$0")/.." || exit
 . scripts/test-steps.sh
 
 step 'format and static checks'
 beside aarch64 scripts/test-aarch64.sh # while one process configures or links alone
-# kernels as users get them for the best instruction set that runs here, the others quickly; all of them so in test-long.sh
+# kernels of the best instruction set that runs here are compiled as for users, the others quickly, unlike in
+# test-long.sh
 inlined='v3;neon;generic'
 pairs=bf16
 ! grep -qsw avx512_bf16 /proc/cpuinfo || pairs=bf16_pairs
@@ -21,7 +21,7 @@ suite release 'quick|medium' host
 step 'AddressSanitizer and UndefinedBehaviorSanitizer: quick tests'
 beside docs scripts/docs.sh
 build asan
-TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # what ran whole just now is brief
+TAMIS_TEST_BRIEF=1 UBSAN_OPTIONS=print_stacktrace=1 suite asan quick release # shortened, as they just ran in full
 
 step 'ThreadSanitizer: tests where threads share something'
 TARGET=tamis_thread_tests build tsan

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Unpacks, without installing, packages of this machine's Debian for 64-bit ARM: the static libraries that the wheel is built with, and the
-# Python that tests it under emulation, with all that these depend on. Neither root nor `dpkg --add-architecture` is needed: apt gets
-# folders of its own. Does nothing when all is there.
+# Unpacks, without installing, Debian packages for 64-bit ARM: the static libraries that the wheel is built with, the Python that tests
+# it under emulation, and their dependencies. It needs neither root nor `dpkg --add-architecture`, since apt uses folders of its own.
+# It does nothing if all is there.
 #   scripts/unpack-aarch64.sh FOLDER
 set -eu
 [ $# -eq 1 ] || { echo 'usage: unpack-aarch64.sh FOLDER' >&2; exit 2; }

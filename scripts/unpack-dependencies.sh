@@ -1,6 +1,6 @@
 #!/bin/sh
-# Unpacks, without installing, what building and testing needs, for a machine where nothing can be installed:
-#   scripts/unpack-dependencies.sh build/prefix       here, then carry the folder there as it is
+# Unpacks, without installing, the libraries for building and testing, for a machine on which nothing can be installed:
+#   scripts/unpack-dependencies.sh build/prefix       here; then copy the folder to that machine
 #   make gpu-check UNPACKED=build/prefix              there
 # It holds include/ and lib/ of zlib, cmocka and the OpenCL loader, for x86-64.
 set -eu
@@ -20,7 +20,7 @@ mkdir -p "$folder/include" "$folder/lib"
 cp -a "$temporary"/tree/usr/include/. "$folder/include/"
 find "$temporary"/tree -path '*/lib/x86_64-linux-gnu/*' \( -name '*.so*' -o -name '*.a' \) -exec cp -a {} "$folder/lib/" \;
 rm -f "$folder"/lib/*.a
-# links into folders of a system become links to their neighbours
+# links into system folders become relative links
 for link in "$folder"/lib/*; do
     target=$(readlink "$link" || true)
     case $target in */*) ln -sf "${target##*/}" "$link" ;; esac

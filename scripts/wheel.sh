@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the wheel of the Python package for glibc 2.17 and newer into build/wheels, with its bill of materials in it.
+# Builds the wheel of the Python package for glibc 2.17 and newer, with its bill of materials, in build/wheels.
 #   wheel.sh            for this machine's processor
 #   wheel.sh aarch64    for 64-bit ARM, with Debian's cross compiler and what unpack-aarch64.sh unpacks into build/aarch64-root
-# PYTHON names another interpreter.
+# PYTHON: the interpreter.
 set -eu
 cd "$(dirname "$0")/.."
 processor=${1:-$(uname -m)}
@@ -20,7 +20,7 @@ if [ "$(cat "$tools/installed" 2>/dev/null || true)" != "$needed" ]; then
     echo "$needed" >"$tools/installed"
 fi
 
-# a folder for each processor, and not that of `pip install .`
+# a build folder for each processor, separate from that of `pip install .`
 set -- "build-dir=build/wheel-$processor" cmake.define.TAMIS_GLIBC=2.17 "cmake.define.TAMIS_ZIG_PYTHON=$tools/bin/python"
 if [ "$processor" != "$(uname -m)" ]; then
     scripts/unpack-aarch64.sh build/aarch64-root >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The wheels for x86-64 and for 64-bit ARM, each tested in an empty environment, the latter under emulation, into build/wheels; then the same
-# as packages of conda, into build/conda.
-#   wheels.sh [PACKAGE...]    more packages of PyPI beside the wheel for x86-64, as for python.sh
+# Builds the wheels for x86-64 and 64-bit ARM in build/wheels and tests each in a new environment, ARM's under emulation; then builds
+# conda packages from them in build/conda.
+#   wheels.sh [PACKAGE...]    PACKAGEs of PyPI for the tests on x86-64, as for python.sh
 set -eu
 cd "$(dirname "$0")/.."
 [ "$(uname -m)" = x86_64 ] || { echo "wheels.sh: this is $(uname -m): it builds across from x86-64 alone; python.sh builds for this machine" >&2; exit 1; }

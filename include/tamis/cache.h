@@ -1,4 +1,4 @@
-/* The cache on disk: compiled GPU kernels, what measured plans chose, and the ceilings of devices. */
+/* The cache on disk: compiled GPU kernels, choices of measured plans, and ceilings of devices. */
 #ifndef TAMIS_CACHE_H
 #define TAMIS_CACHE_H
 
@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* Compiled GPU kernels are kept in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES in total. The choices of
-   measured plans (tamis_options.effort) are kept in $XDG_CACHE_HOME/tamis/plans.txt, the last thousand of them. With
-   TAMIS_CACHE_BYTES=0 neither is kept. Ceilings (tamis/ceilings.h) are small files beside them. */
+/* Compiled GPU kernels are in $XDG_CACHE_HOME/tamis/programs, at most TAMIS_CACHE_BYTES in total. The last thousand
+   choices of measured plans (tamis_options.effort) are in $XDG_CACHE_HOME/tamis/plans.txt. With TAMIS_CACHE_BYTES=0
+   neither is kept. Ceilings (tamis/ceilings.h) are small files beside them. */
 typedef struct tamis_cache_description {
     char path[1024];                    /* "" if no folder is available: see `refused` */
     int64_t entries, bytes, most_bytes; /* of the kernels */

@@ -1,4 +1,5 @@
-/* The machine's ceilings: its measured rates of arithmetic and of moving bytes. Floors and the cost model use them. */
+/* The machine's ceilings: its measured arithmetic throughput and bandwidths, as in a roofline. Floors and the cost
+   model use them. */
 #ifndef TAMIS_CEILINGS_H
 #define TAMIS_CEILINGS_H
 
@@ -9,11 +10,11 @@ extern "C" {
 #endif
 
 /*
- * The machine's ceilings. A probe of about a second measures them once, and they are cached in
- * $XDG_CACHE_HOME/tamis. Files of that cache also serve from a folder that TAMIS_CEILINGS names. Where nothing can be
- * cached, a probe of at most 0.1 s measures what it can, and the rest are built-in defaults: of a GPU, on CUDA and
- * OpenCL, all of them, the same ones for every chip. Index [0] is for one thread, [1] for all of the device's threads
- * together. GB/s are 1e9 bytes per second, GFLOP/s 1e9 floating-point operations per second.
+ * The machine's ceilings. A probe of about a second measures them once, and they are cached in $XDG_CACHE_HOME/tamis.
+ * TAMIS_CEILINGS may name a folder with further files of that cache. Without a cache, a probe of at most 0.1 s measures
+ * some, and the others are built-in defaults; on a GPU (CUDA and OpenCL) all are defaults, the same for every chip.
+ * Index [0] is for one thread, [1] for all of the device's threads together. GB/s are 1e9 bytes per second, GFLOP/s 1e9
+ * floating-point operations per second.
  */
 typedef struct tamis_ceilings {
     bool measured;                                         /* false: built-in defaults */
@@ -22,17 +23,16 @@ typedef struct tamis_ceilings {
     double l1_gbs[2], l2_gbs[2], l3_gbs[2], memory_gbs[2]; /* reads of a buffer that fits into that level */
     double gather_gbs[2][6]; /* random rows of 512 bytes from a table of gather_bytes[i] */
     int64_t gather_bytes[6];
-    double others_processors; /* that other processes used while it was measured; 0: none, or not known */
+    double others_processors; /* processors used by other processes during the probe; 0: none, or not known */
     bool doubtful;            /* no two probes agreed, or others used processors: the rates may be too low */
     uint64_t reserved[6];
 } tamis_ceilings;
 
-/* Returns the ceilings. The first call on a machine may run the probe: until two runs of it agree, four at most.
-   Doubtful ceilings are measured again by a later process, a minute later at the earliest. */
+/* Returns the ceilings. The first call on a machine may run the probe, up to four times until two runs agree. A later
+   process measures doubtful ceilings again, after a minute at the earliest. */
 TAMIS_API tamis_status tamis_device_ceilings(tamis_device *device, tamis_ceilings *ceilings);
 
-/* Measures the ceilings again, and keeps the result instead of the earlier one. With TAMIS_PROBE=0 this is
-   tamis_device_ceilings. */
+/* Measures the ceilings again, and replaces the earlier ones. With TAMIS_PROBE=0 this is tamis_device_ceilings. */
 TAMIS_API tamis_status tamis_device_probe(tamis_device *device, tamis_ceilings *ceilings);
 
 /*
@@ -52,12 +52,12 @@ typedef struct tamis_correction {
 
 #define TAMIS_CORRECTIONS_MOST 128
 
-/* Keeps corrections for this device, its instruction set and its threads, in memory and on disk, instead of earlier
-   ones; count = 0 removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the file cannot be
-   written; the corrections then apply to this process only. */
+/* Replaces the corrections for this device, its instruction set and its threads, in memory and on disk; count = 0
+   removes them. Later plans use them, except with TAMIS_PROBE=0. TAMIS_ERROR_FILE: the file cannot be written; the
+   corrections then apply to this process only. */
 TAMIS_API tamis_status tamis_device_correct(tamis_device *device, const tamis_correction *rows, int64_t count);
 
-/* Copies at most `most` of the device's corrections to rows; *count is how many there are. */
+/* Copies at most `most` of the device's corrections to rows; sets *count to their total number. */
 TAMIS_API tamis_status tamis_device_corrections(tamis_device *device, tamis_correction *rows, int64_t most,
                                                 int64_t *count);
 
@@ -72,9 +72,9 @@ typedef struct tamis_floor {
     uint64_t reserved[6];
 } tamis_floor;
 
-/* Finds the floor of a call on a valid host S. Only those options matter that change what is computed, and d_is_b.
-   adds: beta is not 0, so the old output is read. all_threads: use the ceilings of all threads together (for a GPU
-   always), else those of one thread. ceilings: NULL to find flops and bytes only. */
+/* Finds the floor of a call on a valid host S. It depends only on the options that change what is computed, and on
+   d_is_b. adds: beta is not 0, so the old output is read. all_threads: use the ceilings of all threads together (always
+   for a GPU), else of one thread. ceilings: NULL to find flops and bytes only. */
 TAMIS_API tamis_status tamis_floor_find(const tamis_sparse *S, const tamis_options *options, bool adds,
                                         const tamis_ceilings *ceilings, bool all_threads, tamis_floor *floor);
 

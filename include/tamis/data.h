@@ -25,10 +25,10 @@ TAMIS_API void tamis_names_free(tamis_names *names);
 /* The number of names. */
 TAMIS_API int64_t tamis_names_count(const tamis_names *names);
 
-/* The name of an index, or NULL past the end. It is valid until a name is added. */
+/* Returns the name with an index, or NULL past the end. It is valid until a name is added. */
 TAMIS_API const char *tamis_names_at(const tamis_names *names, int64_t index);
 
-/* The index of a name of `length` bytes, or -1 if there is none. */
+/* Returns the index of a name of `length` bytes, or -1. */
 TAMIS_API int64_t tamis_names_find(const tamis_names *names, const char *name, size_t length);
 
 /* Adds a name, or finds it if it exists. A name is not empty and contains no zero byte. Each name has one index. */
@@ -54,13 +54,13 @@ typedef struct tamis_ratings_options {
     bool (*progress)(void *context, double share); /* as in tamis_read_options; it must not throw or longjmp */
     void *progress_context;
     bool *titles;          /* set to whether the first line was skipped without `header`; NULL: not wanted */
-    bool sum;              /* a repeated pair: the sum of its ratings, as of counts; else the last one */
+    bool sum;              /* a repeated pair: the sum of its ratings, as for counts; else the last one */
     int keep;              /* 1: a repeated pair keeps all its ratings, in the order of the file */
     tamis_type value_type; /* of the result: fp32 or fp64 */
-    const char *columns;   /* "user=NAME,item=NAME", and maybe rating= and time=: titles of the first line, or numbers
-                              from 1; what is not named is not read. NULL: they are found */
-    tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL where
-                                   a line has none. NULL: not wanted */
+    const char *columns;   /* "user=NAME,item=NAME", optionally rating= and time=: titles of the first line, or numbers
+                              from 1; other columns are not read. NULL: detected */
+    tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL if a
+                                   line has no time. NULL: not wanted */
     char
         *found; /* room for TAMIS_FOUND_BYTES, set to one line that says what the columns are and what was skipped:
                    "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
@@ -80,24 +80,25 @@ typedef struct tamis_ratings_options {
     { .missing_value = 1 }
 #endif
 
-/* Reads lines of users, items, ratings and times, and more columns that are left out. Ids are any text without the
-   separator: a tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be
-   quoted in a .csv. Comments begin with # or % before the first line of data; later such a line is one if it has no
-   second field or the mark stands alone between blanks. Columns are those of options.columns; else those with titles
-   such as userId, movie_id, rating and timestamp (RecBole's "user_id:token", too); else user, item, rating and time in
-   that order. Titles that do not tell, and five or more fields without titles, are errors, unless the lines are lists
-   of different lengths, "user item item ...", of integers: their entries have the value missing_value. Where commas do
-   not separate, they may be decimal. A repeated pair keeps its last rating, by times if each line has one (a number or
-   a date YYYY-MM-DD[ HH:MM[:SS]]), or their sum. *ratings is CSR, users x items, fp32 (or value_type), sorted. *users
-   and *items are new dictionaries, or those of the options, which are unchanged after an error. skipped (may be NULL):
-   the number of lines that known_only left out. TAMIS_ERROR_FORMAT names file and line. */
+/* Reads lines of users, items, ratings and times; other columns are ignored. Ids are any text without the separator: a
+   tab, "::", a comma, a semicolon or blanks, whichever separates each of the first lines. Ids may be quoted in a .csv.
+   Comments begin with # or % before the first line of data; a later such line is a comment if it has no second field or
+   blanks surround the mark. options.columns names the columns. Otherwise titles do, such as userId, movie_id, rating
+   and timestamp (RecBole's "user_id:token", too); without titles the order is user, item, rating, time. Titles that do
+   not identify the columns, and five or more fields without titles, are errors, unless the lines are lists of integers
+   of different lengths, "user item item ...": their entries have the value missing_value. Decimal commas are accepted
+   unless commas separate. A repeated pair keeps its last rating, by times if each line has one (a number or a date
+   YYYY-MM-DD[ HH:MM[:SS]]), or the sum of its ratings. *ratings is CSR, users x items, fp32 (or value_type), sorted.
+   *users and *items are new dictionaries, or the options' dictionaries, which are unchanged after an error. The caller
+   must free *ratings and new dictionaries. skipped (may be NULL): the number of lines that known_only left out.
+   TAMIS_ERROR_FORMAT names file and line. */
 TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *options,
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
 
 /* ---------------------------------------------------------------------------------------------- splits */
 
-/* What to hold out. */
+/* How to choose the entries to hold out. */
 typedef enum tamis_split_kind {
     TAMIS_SPLIT_ENTRIES = 0,   /* a share of each row's entries; every row keeps at least one entry */
     TAMIS_SPLIT_LEAVE_ONE = 1, /* one entry of each row that has two or more */
@@ -146,7 +147,7 @@ typedef struct tamis_batches tamis_batches; /* a file that is read repeatedly, s
 TAMIS_API tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **batches);
 TAMIS_API void tamis_batches_close(tamis_batches *batches); /* NULL is allowed */
 
-/* The number of columns, from a header or else from a first pass over the file when it is opened. */
+/* Returns the number of columns, from a header or from a first pass over the file when it is opened. */
 TAMIS_API int64_t tamis_batches_columns(const tamis_batches *batches);
 
 /* Returns the next batch, CSR fp32 with 64-bit offsets, rows numbered from 0, or NULL after the last; the next call

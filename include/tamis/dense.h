@@ -1,6 +1,6 @@
 /*
- * Dense companions: operations on dense matrices that an iterative factorisation needs between two sparse calls, on the
- * device that holds the matrices. This is not a linear algebra library: for larger products use a BLAS.
+ * Operations on dense matrices that an iterative factorisation needs between sparse calls, on the device that holds the
+ * matrices. This is not a linear algebra library: for larger products use a BLAS.
  *
  * Conventions that hold for every function here:
  *   - Matrices are views (tamis_dense), row-major, fp32 or fp64, all of one call of the same type, at the device's
@@ -57,7 +57,7 @@ TAMIS_API tamis_status tamis_dense_fill(tamis_device *device, void *stream, cons
 TAMIS_API tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X,
                                          double beta, const tamis_dense *Y);
 
-/* What tamis_dense_map computes from the elements x, y and z at one place. c and d are parameters. */
+/* Elementwise functions of tamis_dense_map: x, y and z are the elements at one place, c and d parameters. */
 typedef enum tamis_map {
     TAMIS_MAP_MULTIPLY_ADD = 0, /* z = c x y + d */
     TAMIS_MAP_EXP_DIGAMMA = 1,  /* z = exp(psi(c x y + d)), psi the digamma function; 0 at 0, NaN below 0 */
@@ -112,7 +112,7 @@ TAMIS_API tamis_status tamis_dense_row_dots(tamis_device *device, void *stream, 
                                             const tamis_dense *Y, const tamis_dense *dots);
 
 /* *result = sum of X_ij Y_ij, on the host; waits for the stream. X and Y have the same shape and may be the same. Any
-   workspace of their type will do. */
+   workspace of their type suffices. */
 TAMIS_API tamis_status tamis_dense_dot(tamis_device *device, void *stream, tamis_dense_workspace *workspace,
                                        const tamis_dense *X, const tamis_dense *Y, double *result);
 
@@ -132,9 +132,9 @@ TAMIS_API tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, t
  *   a = rr_i / <P_i, q>      R_i = R_i - a q      s = <R_i, R_i>
  *   X_i = X_i + a P_i        P_i = R_i + b P_i    b = s / rr_i                       rr_i = s
  *
- * All matrices are M x K and distinct; AP is only read. Start with R = B - A X, P = R, rr = the row dots of R. A row
- * that is solved (rr_i = 0, or <P_i, q> not above 0, which a positive definite operator has for P_i = 0 alone) stays as
- * it is: a = b = 0. Nothing depends on the scale of B.
+ * All matrices are M x K and distinct; AP is only read. Start with R = B - A X, P = R, rr = the row dots of R. A solved
+ * row (rr_i = 0, or <P_i, q> <= 0, which with a positive definite operator means P_i = 0) is not changed: a = b = 0.
+ * The steps do not depend on the scale of B.
  */
 TAMIS_API tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis_dense *lambda, double shift,
                                            const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,

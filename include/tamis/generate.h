@@ -23,7 +23,7 @@ typedef enum tamis_kind {
 TAMIS_API const char *tamis_kind_name(tamis_kind kind);
 TAMIS_API tamis_status tamis_kind_from_name(const char *name, tamis_kind *kind);
 
-/* What to generate. Initialise with TAMIS_GENERATE_OPTIONS_INIT. */
+/* Options of a generated matrix. Initialise with TAMIS_GENERATE_OPTIONS_INIT. */
 typedef struct tamis_generate_options {
     tamis_kind kind;
     int64_t rows, cols; /* cols 0: the same as rows */

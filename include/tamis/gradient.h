@@ -2,9 +2,9 @@
  * Gradients of the three operations, and an edge by itself.
  *
  * For a loss f, dX is the gradient of a matrix X: dX_ij is the derivative of f with respect to X_ij. A backward call
- * takes the gradient of an operation's output and computes those of its inputs, on the device and without densifying:
- * of A, B and D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be the sampled
- * products, p the edge's value, and dp its gradient:
+ * takes the gradient of an operation's output and computes the gradients of its inputs, on the device and without
+ * densifying: of A, B and D, and of the values of S, with one element per nonzero in S's order. Let x = <A_i, B_j> be
+ * the sampled products, p the edge's value, and dp its gradient:
  *
  *   SDDMM   dp = alpha dP                     SpMM    dS_ij = alpha <dC_i, B_j>,  dB = alpha op(S)^T dC
  *   fused   dp = alpha <dE_i, D_j>,  dD = alpha p^T dE
@@ -24,41 +24,41 @@
 extern "C" {
 #endif
 
-/* What the backward calls of an operation need: the transposed pattern and the plans of their parts. It is immutable,
-   like a plan. */
+/* State of an operation's backward calls: the transposed pattern and the plans of their parts. It is immutable, like a
+   plan. */
 typedef struct tamis_gradient tamis_gradient;
 
 /*
  * Makes a gradient for the operation that a plan with the same S and options computes; neither needs the other. Errors
- * are those of tamis_plan_create. options.parameters is ignored. Of options.algorithm only the names that
- * tamis_gradient_algorithm returns count: that algorithm is used if it supports the problem. The rules of
- * tamis_plan_create for S's arrays and for options.stream apply.
+ * are as for tamis_plan_create. options.parameters is ignored. options.algorithm may be a name that
+ * tamis_gradient_algorithm returns: that algorithm is used if it supports the problem; other names are ignored. The
+ * rules of tamis_plan_create for S's arrays and for options.stream apply.
  */
 TAMIS_API tamis_status tamis_gradient_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                              tamis_gradient **gradient);
 TAMIS_API void tamis_gradient_destroy(tamis_gradient *gradient); /* waits for the device's work; NULL is allowed */
 TAMIS_API void tamis_gradient_destroy_async(tamis_gradient *gradient, void *stream);
 
-/* The bytes of workspace that a backward call needs: for SDDMM and fused in steps, two or three arrays with one element
+/* Returns the bytes of workspace of a backward call: for SDDMM and fused in steps, two or three arrays with one element
    per nonzero and member of the batch. */
 TAMIS_API tamis_status tamis_gradient_workspace_size(const tamis_gradient *gradient, size_t *bytes);
 
 /*
- * How backward calls compute: "steps", the plans of SDDMM and SpMM and a pass between them; or the name of an algorithm
- * that computes all in one piece, without arrays of nnz elements: "gpu-tensor", for the edge softmax without values of
- * S, on CUDA of compute capability 8.0 and up, with row-major operands, K and L up to 64 (in 16 bits up to 128; on
- * 9.0 up to 128 and 256), and sorted columns without duplicates; "cpu-cells", the same on the CPU for any
- * K, L and order of columns. Chosen by predicted time. The text has static lifetime. NULL only if gradient is NULL.
+ * Returns how backward calls compute: "steps", the plans of SDDMM and SpMM and a pass between them; or the name of an
+ * algorithm that computes all in one kernel, without arrays of nnz elements: "gpu-tensor", for the edge softmax without
+ * values of S, on CUDA of compute capability 8.0 and up, with row-major operands, K and L up to 64 (in 16 bits up to
+ * 128; on 9.0 up to 128 and 256), and sorted columns without duplicates; "cpu-cells", the same on the CPU for any K, L
+ * and order of columns. Chosen by predicted time. The text has static lifetime. NULL only if gradient is NULL.
  */
 TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);
 
 /*
  * Backward calls. The inputs are the operands of the forward call and the gradient of its output. Each gradient has the
- * shape, type and layout of the matrix that it belongs to. An output that is NULL is not computed. execution.alpha is
- * that of the forward call. execution.beta scales the old outputs: 0 (the default) overwrites, 1 accumulates. dS is a
+ * shape, type and layout of the matrix that it belongs to. An output that is NULL is not computed. execution.alpha must
+ * be the forward call's. execution.beta scales the old outputs: 0 (the default) overwrites, 1 accumulates. dS is a
  * packed vector of nnz elements in S's order. It is not available if S has no values, or for the edge mask
- * (TAMIS_ERROR_ARGUMENT). In a batch each member has its own outputs, batch_stride apart; the gradient of a matrix that
- * all members share is the sum of theirs. Outputs must not overlap inputs or one another.
+ * (TAMIS_ERROR_ARGUMENT). In a batch each member has its own outputs, batch_stride apart; the gradient of a shared
+ * matrix is the sum over members. Outputs must not overlap inputs or one another.
  *
  * With execution.softmax_rows as the forward call wrote it, the backward call of softmax need not compute the largest
  * score and the sum of each row again, which saves a pass. Both the forward plan and the gradient must then be made

@@ -30,12 +30,12 @@ extern "C" {
 typedef struct tamis_graph_attention_options {
     tamis_type type;      /* of all matrices except log_sums */
     int64_t heads, width; /* 0 or more; heads = 0 means 1 */
-    double scale;         /* of the products, for instance 1 / sqrt(width); 0 gives scores of b alone */
+    double scale;         /* factor of the products, for instance 1 / sqrt(width); with 0 the scores are b */
     uint64_t reserved[6]; /* zero */
 } tamis_graph_attention_options;
 
-/* The matrices of a call, or their gradients. A row of heads * width elements has those of head 0, then of head 1, ...
-   E and B have a row for each entry, in S's order. */
+/* The matrices of a call, or their gradients. A row of heads * width elements has the elements of head 0, then of head
+   1, ... E and B have a row for each entry, in S's order. */
 typedef struct tamis_graph_attention_matrices {
     const tamis_dense *Q;     /* S.rows x (heads * width) */
     const tamis_dense *K, *V; /* S.cols x (heads * width) */
@@ -46,8 +46,8 @@ typedef struct tamis_graph_attention_matrices {
 
 /*
  * out = the attention, S.rows x (heads * width); a row without entries gives 0. log_sums (NULL: not wanted) receives
- * log(sum over t of exp(score_t)) for each row and head, -infinity in rows without entries: S.rows x heads, of type
- * TAMIS_F64 if `type` is that, else TAMIS_F32. The backward call reads it.
+ * log(sum over t of exp(score_t)) for each row and head, -infinity in rows without entries: S.rows x heads, fp64 if
+ * `type` is fp64, else fp32. The backward call reads it.
  *
  * A score of -infinity leaves its entry out, and a row with no other score gives 0. All matrices are
  * row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one element. Outputs must
@@ -59,18 +59,18 @@ TAMIS_API tamis_status tamis_graph_attention(const tamis_graph *graph, const tam
                                              const tamis_graph_attention_matrices *matrices, const tamis_dense *out,
                                              const tamis_dense *log_sums, void *stream);
 
-/* The bytes of workspace that a backward call needs for the gradients of K and V: two fp32 (with TAMIS_F64 fp64)
+/* Returns the bytes of workspace of a backward call for the gradients of K and V: two fp32 (with TAMIS_F64 fp64)
    numbers for each entry and head. */
 TAMIS_API tamis_status tamis_graph_attention_workspace_size(const tamis_graph *graph,
                                                             const tamis_graph_attention_options *options,
                                                             size_t *bytes);
 
 /*
- * Computes the gradients of a loss from dOut, its gradient with respect to out. out and log_sums are what the forward
- * call wrote. Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no
+ * Computes the gradients of a loss from dOut, its gradient with respect to out. out and log_sums are the forward call's
+ * results. Each gradient has the shape of its matrix; NULL: not wanted. A matrix that is NULL in `matrices` has no
  * gradient. workspace (at an address aligned to 16 bytes, overwritten) may be NULL if neither dK nor dV is wanted.
- * Errors and guarantees are those of tamis_graph_attention: one pass over the rows for Q, E and B, and one over the
- * columns for K and V, which reads no edge vectors.
+ * Errors and guarantees are as for tamis_graph_attention. One pass over the rows computes the gradients of Q, E and B;
+ * one over the columns computes those of K and V, without reading edge vectors.
  */
 TAMIS_API tamis_status tamis_graph_attention_backward(
     const tamis_graph *graph, const tamis_graph_attention_options *options,
@@ -79,7 +79,7 @@ TAMIS_API tamis_status tamis_graph_attention_backward(
 
 /* ---------------------------------------------------------------------------------------------- segments */
 
-/* What is computed from a segment. */
+/* The function of a segment. */
 typedef enum tamis_segment_op {
     TAMIS_SEGMENT_SOFTMAX = 0,
     TAMIS_SEGMENT_SUM = 1,
@@ -92,7 +92,7 @@ typedef enum tamis_segment_op {
 typedef enum tamis_entry_order {
     TAMIS_ENTRIES_AS_GIVEN = 0, /* that of S's arrays */
     TAMIS_ENTRIES_BY_ROW = 1,   /* that of the CSR of S */
-    TAMIS_ENTRIES_BY_COLUMN = 2 /* that of the CSR of S's transpose; needs a graph made with options.column_places */
+    TAMIS_ENTRIES_BY_COLUMN = 2 /* of the CSR of S's transpose; needs a graph made with options.column_places */
 } tamis_entry_order;
 
 /* Describes a call. */
@@ -101,22 +101,22 @@ typedef struct tamis_segment_options {
     tamis_entry_order order;
     tamis_type type;                /* of all matrices */
     tamis_index_type argument_type; /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
-    int64_t heads;                  /* numbers per entry, each in a segment of its own; 0 means 1 */
+    int64_t heads;                  /* numbers per entry, each with its own segments; 0 means 1 */
     uint64_t reserved[6];           /* zero */
 } tamis_segment_options;
 
 /*
  * Applies op to the values X, nnz x heads, of each row and head. With SOFTMAX, out has the shape and order of X;
- * otherwise it is S.rows x heads. For MAX and MIN, `argument` (NULL: not wanted) receives the entry that each element
- * of out comes from, numbered in the order of X, -1 in rows without entries: S.rows x heads indices, packed and
+ * otherwise it is S.rows x heads. For MAX and MIN, `argument` (NULL: not wanted) receives the entry from which each
+ * element of out comes, numbered in the order of X, -1 in rows without entries: S.rows x heads indices, packed and
  * row-major. With other operations it must be NULL. Each matrix is row-major (heads last) or column-major (heads first)
  * with any stride. Otherwise this is like tamis_graph_attention.
  */
 TAMIS_API tamis_status tamis_segment(const tamis_graph *graph, const tamis_segment_options *options,
                                      const tamis_dense *X, const tamis_dense *out, void *argument, void *stream);
 
-/* dX from dOut, the gradient by out. SOFTMAX reads Y, the result of the forward call, and MAX and MIN its `argument`;
-   others must be given NULL for both. */
+/* Computes dX from dOut, the gradient with respect to out. SOFTMAX reads Y, the forward call's result, MAX and MIN its
+   `argument`; for other operations both must be NULL. */
 TAMIS_API tamis_status tamis_segment_backward(const tamis_graph *graph, const tamis_segment_options *options,
                                               const tamis_dense *dOut, const tamis_dense *Y, const void *argument,
                                               const tamis_dense *dX, void *stream);

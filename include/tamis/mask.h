@@ -82,28 +82,28 @@ typedef struct tamis_mask {
 #endif
 
 /*
- * The row offsets of a mask: members * rows + 1 of them, in the caller's array on the device. *nnz (may be NULL) is how
- * many columns the mask keeps; to know it the function waits for the stream. It also waits if it has arrays to check:
- * global_list, blocks, lengths and row_lengths, unless they are trusted. Otherwise it only submits work.
- * Errors: TAMIS_ERROR_PATTERN names the first bad entry of an array; TAMIS_ERROR_OVERFLOW, an nnz that offset_type does
- * not hold (with nnz = NULL: that it might not hold). The offsets are then unspecified.
+ * The row offsets of a mask: members * rows + 1 of them, in the caller's array on the device. *nnz (may be NULL) is set
+ * to the number of columns that the mask keeps, for which the function waits for the stream. It also waits if it has
+ * arrays to check: global_list, blocks, lengths and row_lengths, unless they are trusted. Otherwise it only submits
+ * work. Errors: TAMIS_ERROR_PATTERN names the first bad entry of an array; TAMIS_ERROR_OVERFLOW, an nnz that
+ * offset_type does not hold (with nnz = NULL: that it might not hold). The offsets are then unspecified.
  */
 TAMIS_API tamis_status tamis_mask_offsets(tamis_device *device, void *stream, const tamis_mask *mask,
                                           tamis_index_type offset_type, void *offsets, int64_t *nnz);
 
 /*
- * The columns of a mask: nnz of them, in the caller's array on the device. `offsets` are those of tamis_mask_offsets,
- * and the arrays of the mask must be as they were then: they are not checked again. Only submits work.
+ * Writes the nnz columns of a mask to the caller's array on the device. `offsets` must be the result of
+ * tamis_mask_offsets, and the mask's arrays must not have changed since: they are not checked again. Only submits work.
  */
 TAMIS_API tamis_status tamis_mask_columns(tamis_device *device, void *stream, const tamis_mask *mask,
                                           tamis_index_type offset_type, const void *offsets,
                                           tamis_index_type index_type, void *columns);
 
 /*
- * Both, in memory of the device that *matrix owns: a CSR pattern without values, (members * rows) x (members * cols).
- * Waits for the stream once, between the two. Work of other streams must come after that of this one. The caller must
- * free *matrix with tamis_owned_sparse_free, which waits for the device's work, after the plans that use it.
- * TAMIS_ERROR_MEMORY if it does not fit.
+ * Does both, in device memory that *matrix owns: a CSR pattern without values, (members * rows) x (members * cols).
+ * Waits for the stream once, between the two. Other streams must wait for this one before they use the matrix. The
+ * caller must free *matrix with tamis_owned_sparse_free, which waits for the device's work, after the plans that use
+ * it. TAMIS_ERROR_MEMORY if it does not fit.
  */
 TAMIS_API tamis_status tamis_mask_create(tamis_device *device, void *stream, const tamis_mask *mask,
                                          tamis_index_type offset_type, tamis_index_type index_type,

@@ -14,8 +14,8 @@ extern "C" {
 typedef struct tamis_owned_sparse tamis_owned_sparse; /* an owned sparse matrix */
 typedef struct tamis_owned_dense tamis_owned_dense;   /* an owned dense matrix */
 
-/* The view of an owned matrix, valid as long as the matrix. Never NULL for a non-NULL matrix. The arrays are in host
-   memory, those of <tamis/mask.h> on its device. */
+/* Return the view of an owned matrix, valid as long as the matrix. Never NULL for a non-NULL matrix. The arrays are in
+   host memory; a matrix from <tamis/mask.h> has them on its device. */
 TAMIS_API const tamis_sparse *tamis_owned_sparse_view(const tamis_owned_sparse *matrix);
 TAMIS_API const tamis_dense *tamis_owned_dense_view(const tamis_owned_dense *array);
 TAMIS_API void tamis_owned_sparse_free(tamis_owned_sparse *matrix); /* NULL is allowed */
@@ -32,13 +32,13 @@ TAMIS_API tamis_status tamis_fill_uniform(const tamis_dense *dense, uint64_t see
 /* How to treat entries at the same place. */
 typedef enum tamis_duplicates {
     TAMIS_DUPLICATES_KEEP = 0,
-    TAMIS_DUPLICATES_SUM = 1, /* of a pattern: how often each place occurs, where one does more than once */
+    TAMIS_DUPLICATES_SUM = 1, /* sums; for a pattern with duplicates: the number of occurrences of each place */
     TAMIS_DUPLICATES_LAST = 2 /* the last one in the input's order */
 } tamis_duplicates;
 
 /* Which values the result has. */
 typedef enum tamis_values {
-    TAMIS_VALUES_AS_FILED = 0, /* those of the source; none if it is a pattern */
+    TAMIS_VALUES_AS_FILED = 0, /* the source's values; none if it is a pattern */
     TAMIS_VALUES_NONE = 1,     /* no values: a pattern */
     TAMIS_VALUES_ONES = 2      /* ones if the source has none */
 } tamis_values;
@@ -89,7 +89,7 @@ typedef enum tamis_file_format {
     TAMIS_FILE_NPY,      /* dense .npy, C or Fortran order, f2 f4 f8 */
     TAMIS_FILE_NPZ,      /* CSR and COO in .npz, as written by SciPy's save_npz */
     TAMIS_FILE_SVMLIGHT, /* svmlight and libsvm (.svm .svmlight .libsvm): rows, without their labels */
-    TAMIS_FILE_SVMLIGHT_ZERO_BASED /* the same, whose indices begin with 0, also if none is 0: a part of such a file */
+    TAMIS_FILE_SVMLIGHT_ZERO_BASED /* the same with indices from 0, even if none is 0, as in a part of such a file */
 } tamis_file_format;
 
 /* "matrix-market", "harwell-boeing", "metis", "smtx", "edges", "docword", "ldac", "ratings", "npy", "npz",
@@ -97,9 +97,9 @@ typedef enum tamis_file_format {
 TAMIS_API const char *tamis_file_format_name(tamis_file_format format);
 TAMIS_API tamis_status tamis_file_format_from_name(const char *name, tamis_file_format *format);
 
-/* What a reader found in a file that is not part of the matrix. */
+/* Findings of a reader that are not part of the matrix. */
 typedef struct tamis_read_report {
-    int64_t inexact;  /* how many numbers fp64 cannot represent: integers beyond 2^53, and numbers beyond its range */
+    int64_t inexact;  /* numbers that fp64 cannot represent: integers beyond 2^53, and numbers beyond its range */
     int times_column; /* edge lists: the column that holds times (3 or 4), which are not read; 0: none was found */
     bool undirected;  /* edge lists: KONECT's first line says that edges have no direction, but each is stored once */
     bool bipartite;   /* edge lists: KONECT's first line says that the two ids of a line are of different kinds */
@@ -111,7 +111,7 @@ typedef struct tamis_read_report {
     uint64_t reserved[8];
 } tamis_read_report;
 
-/* Room for a line that says what the columns of a list are. */
+/* Size of the buffer for a line that describes the columns of a list. */
 #define TAMIS_FOUND_BYTES 256
 
 /* The form of a matrix that is read. TAMIS_READ_OPTIONS_INIT means CSR, int32, fp32, values as in the file. */
@@ -138,8 +138,8 @@ typedef struct tamis_read_options {
     int value_column; /* edge lists: the column of the weights, 3 or 4; 0: the third, unless it looks like times */
     char *found; /* edge lists and ratings: room for TAMIS_FOUND_BYTES, set to one line that says what the columns are;
                     "" for other files. NULL: not wanted */
-    const char *columns; /* edge lists and ratings: as in tamis_ratings_options, or "from=NAME,to=NAME" of a graph, and
-                            maybe weight= and time=. NULL: they are found */
+    const char *columns; /* edge lists and ratings: as in tamis_ratings_options, or "from=NAME,to=NAME" for a graph,
+                            optionally weight= and time=. NULL: detected */
     uint64_t reserved[1];
 } tamis_read_options;
 
@@ -170,7 +170,7 @@ TAMIS_API tamis_status tamis_read_sparse_memory(const char *name, const void *da
    written as fp32. */
 TAMIS_API tamis_status tamis_write_sparse(const char *path, const tamis_sparse *S);
 
-/* Reads a dense matrix: .npy (1-D becomes one column) or a Matrix Market array. `type` is that of the result. */
+/* Reads a dense matrix: .npy (1-D becomes one column) or a Matrix Market array. type: of the result. */
 TAMIS_API tamis_status tamis_read_dense(const char *path, tamis_type type, tamis_owned_dense **array);
 TAMIS_API tamis_status tamis_read_dense_memory(const char *name, const void *data, size_t bytes, tamis_type type,
                                                tamis_owned_dense **array);

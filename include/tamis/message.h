@@ -7,7 +7,7 @@
  *
  * U, V and out are matrices with a row for each node, E and the result of edge vectors have a row for each entry, in
  * S's order; for COO that is the order of the caller's arrays, which need not be sorted. A row of heads * width
- * elements has the features of head 0, then those of head 1, ... The messages themselves are never stored.
+ * elements has the features of head 0, then of head 1, ... Messages are never stored.
  *
  * On a GPU the arrays of S and all matrices are in its memory.
  */
@@ -22,17 +22,17 @@ extern "C" {
 
 /* ---------------------------------------------------------------------------------------------- graphs */
 
-/* A checked pattern with the order of its rows and that of its columns. One graph serves all messages over its pattern,
-   of any operation, type and width. It is immutable: any number of threads may use it at the same time. */
+/* A checked pattern, ordered by rows and by columns. One graph serves all messages over its pattern, of any operation,
+   type and width. It is immutable: any number of threads may use it at the same time. */
 typedef struct tamis_graph tamis_graph;
 
-/* How a graph is made. Zeros are the defaults. */
+/* Options of a graph. Zeros are the defaults. */
 typedef struct tamis_graph_options {
-    int threads;          /* of a call; 0: those of the device when the call is made */
+    int threads;          /* threads of a call; 0: the device's setting at the time of the call */
     bool trust_input;     /* the pattern is valid: skip the check of its entries */
-    bool forward_only;    /* keep no order of columns: backward calls are then refused */
+    bool forward_only;    /* do not make the order by columns: backward calls are then refused */
     bool column_places;   /* keep 8 more bytes per entry: edge values may be in the order of columns (CPU) */
-    void *stream;         /* in which S's arrays are read; tamis_graph_create waits for it */
+    void *stream;         /* stream that reads S's arrays; tamis_graph_create waits for it */
     uint64_t reserved[5]; /* zero */
 } tamis_graph_options;
 
@@ -55,7 +55,7 @@ typedef enum tamis_message_op {
     TAMIS_MESSAGE_SUB = 2,     /* u - e */
     TAMIS_MESSAGE_MUL = 3,     /* u * e */
     TAMIS_MESSAGE_COPY_E = 4,  /* e */
-    TAMIS_MESSAGE_ADD_RELU = 5 /* u + e where that is not below 0, else 0; NaN stays */
+    TAMIS_MESSAGE_ADD_RELU = 5 /* max(u + e, 0); NaN stays NaN */
 } tamis_message_op;
 
 /*
@@ -70,7 +70,7 @@ typedef enum tamis_reduce {
     TAMIS_REDUCE_MIN = 3
 } tamis_reduce;
 
-/* What E holds for an edge. A number applies to all elements of the vector or head that it belongs to. */
+/* Shape of the edge data E. A number applies to all elements of its vector or head. */
 typedef enum tamis_edge_data {
     TAMIS_E_NONE = 0,   /* nothing; only with COPY_U */
     TAMIS_E_NUMBER = 1, /* E is nnz x 1 */
@@ -92,14 +92,14 @@ typedef struct tamis_message_options {
 /*
  * out = the reduced messages. U is S.cols x (heads * width), or NULL with COPY_E. E is as edge_data says, or NULL with
  * COPY_U. out is S.rows x (heads * width). For MAX and MIN, `argument` (NULL: not wanted) receives the entry, numbered
- * in S's order, that each element of out comes from, -1 in rows without entries: S.rows x (heads * width) indices,
+ * in S's order, from which each element of out comes, -1 in rows without entries: S.rows x (heads * width) indices,
  * packed. With other reductions it must be NULL.
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
- * element. Outputs must not overlap inputs. A call allocates nothing; only on a GPU, it allocates memory for the parts
- * of rows with more than 256 entries, in stream order. The same inputs give the same bits each time on the same device.
- * A GPU sums long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads.
- * After an error in an argument the outputs are unchanged.
+ * element. Outputs must not overlap inputs. A call allocates nothing, except on a GPU, in stream order, for partial
+ * sums of rows with more than 256 entries. The same inputs give the same bits each time on the same device. A GPU sums
+ * long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads. After an
+ * argument error the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,
@@ -109,7 +109,7 @@ TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_
  * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have
  * the shapes of U and E; NULL: not wanted. U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, whose
  * gradient is 0 where u + e <= 0; otherwise they may be NULL. MAX and MIN need the `argument` of the forward call: the
- * gradient goes to the entry that was taken. Errors and guarantees are those of tamis_message_pass.
+ * gradient goes to the selected entry. Errors and guarantees are as for tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,

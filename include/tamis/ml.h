@@ -45,14 +45,14 @@ typedef enum tamis_method {
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
-/* What the rows of data are. */
+/* Kinds of data. */
 typedef enum tamis_method_data {
-    TAMIS_DATA_RATINGS = 0, /* ratings of items by users: any finite values; of repeated entries the last counts */
+    TAMIS_DATA_RATINGS = 0, /* ratings of items by users: any finite values; the last of repeated entries counts */
     TAMIS_DATA_USES = 1,    /* how often users used items, negative for a dislike; absent entries are zero */
     TAMIS_DATA_COUNTS = 2   /* counts of words in documents, not negative */
 } tamis_method_data;
 
-/* An option that not all methods have. */
+/* An option that only some methods have. */
 typedef struct tamis_method_option {
     const char *name; /* a field of tamis_model_options */
     const char *help; /* what it means for the method, one line; NULL: what it means for most methods */
@@ -64,13 +64,13 @@ typedef struct tamis_method_description {
     tamis_method_data data;
     const char *name;
     const char *summary;                /* one line */
-    const tamis_method_option *options; /* those that the method has, ended by a NULL name */
+    const tamis_method_option *options; /* the method's options, terminated by a NULL name */
     bool row_factors;                   /* the model keeps factors of the rows that it was fitted to */
     bool mini_batches;                  /* tamis_model_partial_fit and tamis_model_fit_stream work */
     bool groups;                        /* tamis_model_fit_group works */
-    bool pairs;                         /* the model is of pairs of columns: it has no factors, and scores of all
-                                           columns in place of a row's (width is the number of columns) */
-    bool sampled;                       /* the loss is of samples, so it may rise a little */
+    bool pairs;   /* the model has weights of pairs of columns and no factors; a row's "factors" are its scores of all
+                     columns (width is the number of columns) */
+    bool sampled; /* the loss is estimated from samples, so it may rise a little */
     bool reserved_flags[3];
     uint64_t reserved[8];
 } tamis_method_description;
@@ -80,15 +80,15 @@ TAMIS_API int tamis_method_count(void);
 TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
 
 /* Reads a file of data for a method as `tamis train` does: ratings and lists of uses with any ids, whose names become
-   *row_names and *column_names, and any other format of tamis_read_sparse, where these become NULL. Of repeated entries
-   the last counts for methods of ratings, and their sum for others. columns and times: as in tamis_ratings_options,
-   or NULL. The caller must free all of them. */
+   *row_names and *column_names, or any other format of tamis_read_sparse, for which these become NULL. Repeated
+   entries: the last counts for methods of ratings, their sum for others. columns and times: as in
+   tamis_ratings_options, or NULL. The caller must free all results. */
 TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns,
                                        tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names,
                                        tamis_owned_sparse **times);
 
-/* The same, and sets found, room for TAMIS_FOUND_BYTES, to one line that says what the columns of a list are and what
-   was skipped, as in tamis_ratings_options; to "" for other files. NULL: not wanted. */
+/* The same. Also writes to `found` (TAMIS_FOUND_BYTES bytes; NULL: not wanted) one line that describes the columns of a
+   list and what was skipped, as in tamis_ratings_options; "" for other files. */
 TAMIS_API tamis_status tamis_read_data_found(tamis_method method, const char *path, const char *columns, char *found,
                                              tamis_owned_sparse **data, tamis_names **row_names,
                                              tamis_names **column_names, tamis_owned_sparse **times);
@@ -102,14 +102,13 @@ typedef struct tamis_iteration {
     int iteration, iterations; /* the number of this iteration, from 1, and the total */
     int64_t batch, batches;    /* mini-batches done in this iteration; if equal, the iteration is complete. batches is 0
                                   while the number of a stream's batches is not known */
-    double loss;               /* what the method minimises, after this iteration (see the manual's page of models) */
+    double loss;               /* the objective after this iteration (see the manual's page of models) */
     double metric;             /* on held-out entries: RMSE of ratings, perplexity of counts; for implicit data the
                                   share of held-out entries among the first ten (recall) */
-    double seconds, total_seconds;               /* of this iteration; since the model was made or loaded */
+    double seconds, total_seconds;               /* time of this iteration; since the model was made or loaded */
     double sddmm_share, spmm_share, fused_share; /* of the iteration's time in our sparse operations */
     const char *checkpoint_failure;              /* why the last checkpoint could not be written; NULL: it could */
-    double
-        elbo; /* lda, where options.elbo asks for it: the evidence lower bound per word, as the mini-batches had it */
+    double elbo; /* lda with options.elbo: the evidence lower bound per word, estimated by the mini-batches */
     uint64_t reserved[2];
 } tamis_iteration;
 
@@ -128,32 +127,32 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_AUTO = 4    /* implicit-als: log or bm25, by an inner split of the data */
 } tamis_use_weights;
 
-/* What to fit. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other methods
-   are ignored. */
+/* Options of a model. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other
+   methods are ignored. */
 typedef struct tamis_model_options {
     tamis_method method;
     int64_t factors;  /* features or topics, 1 to 1024; als, implicit-als, ccd, sfa: 0 (default) chooses their
                          number by an inner split of the data; bpr 32; 20 topics */
     tamis_type type;  /* TAMIS_F32 (default) or TAMIS_F64 */
     int iterations;   /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
-    uint64_t seed;    /* of the initial factors and of the order of mini-batches (1) */
+    uint64_t seed;    /* for the initial factors and the order of mini-batches (1) */
     double tolerance; /* stop if the loss decreases by less than this share of itself in an iteration; 0
                          (default): never */
-    bool skip_loss;   /* do not compute the loss (nor stop by it); it costs a pass of SDDMM */
+    bool skip_loss;   /* do not compute the loss (nor stop by it), which costs an SDDMM per iteration */
     double
-        regularization; /* lambda, of ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default) finds
-                           it from the noise of the data, see tamis_model_description; sfa: 0 (default) chooses */
-    bool weighted;      /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda
-                           itself, of an item of sfa times the number of users */
-    bool biases;        /* als, ccd, sfa: a bias for each user and item (true); not of non-negative factors;
-                           bpr: of each item (true) */
-    int cg_steps;       /* conjugate-gradient steps per half iteration, 1 to 1000: als 6, implicit-als 3, sfa 5 */
-    double confidence;  /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
-                           is a known dislike (1) */
-    int inner_rounds;   /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
-    bool nonnegative;   /* ccd: factors clamped at 0 (false) */
-    double row_prior; /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
-                         1 or more (1.1), above 1 with a scale alone */
+        regularization; /* lambda, for ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default)
+                           finds it from the noise of the data, see tamis_model_description; sfa: 0 (default) chooses */
+    bool weighted; /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda itself;
+                      for an item of sfa, times the number of users */
+    bool biases;   /* als, ccd, sfa: a bias for each user and item (true), not with non-negative factors; bpr: for each
+                      item (true) */
+    int cg_steps;  /* conjugate-gradient steps per half iteration, 1 to 1000: als 6, implicit-als 3, sfa 5 */
+    double confidence; /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
+                          is a known dislike (1) */
+    int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
+    bool nonnegative;  /* ccd: factors clamped at 0 (false) */
+    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
+                          1 or more (1.1), above 1 with a scale alone */
     double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors
                             (1); 0 means none (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
@@ -163,12 +162,13 @@ typedef struct tamis_model_options {
     double rate;               /* ADAGRAD's rate: sfa (0.1), bpr (0.05) */
     double column_regularization; /* sfa: lambda of the items; 0 (default): regularization, as given or chosen */
     int threads;                  /* CPU threads; 0: the device's setting */
-    const char *algorithms;    /* of the sparse calls, for comparisons: "naive", or one each for SDDMM, SpMM and fused,
-                                  separated by commas; NULL: each plan's own choice. Not saved */
-    const char *checkpoint;    /* file to which the model is saved during the fit; NULL: none */
-    double checkpoint_seconds; /* minimum time between two checkpoints (30); one is always written at the end and when
-                                  the callback stops the fit. If that one fails, the fit returns the error, and the
-                                  model in memory is as it would be without; if another fails, the fit goes on */
+    const char *algorithms; /* algorithms of the sparse calls, for comparisons: "naive", or one each for SDDMM, SpMM and
+                               fused, separated by commas; NULL: each plan chooses. Not saved */
+    const char *checkpoint; /* file to which the model is saved during the fit; NULL: none */
+    double
+        checkpoint_seconds; /* minimum time between two checkpoints (30); the last one is written at the end, or when
+                               the callback stops the fit. If the last one cannot be written, the fit returns the error,
+                               and the model in memory is unaffected; after other failures the fit continues */
     tamis_iteration_callback callback;
     void *callback_context;
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
@@ -192,23 +192,23 @@ typedef struct tamis_model tamis_model; /* a model on a device */
 TAMIS_API tamis_status tamis_model_create(tamis_device *device, const tamis_model_options *options,
                                           tamis_model **model);
 
-/* Makes a second model with all that a fitted one has, on the same device; the caller must free *copy. A server that
-   learns while it answers changes a copy and puts it in the place of the first model, which it frees when its last user
-   has ended. Other threads may use `model` meanwhile. TAMIS_ERROR_ARGUMENT: it is not fitted, or being fitted. */
+/* Copies a fitted model, on the same device; the caller must free *copy. A server that learns while it answers updates
+   a copy, replaces the first model by it, and frees the first when its last user has ended. Other threads may use
+   `model` meanwhile. TAMIS_ERROR_ARGUMENT: the model is not fitted, or is being fitted. */
 TAMIS_API tamis_status tamis_model_copy(const tamis_model *model, tamis_model **copy);
 
 /* Frees a model; NULL is allowed. */
 TAMIS_API void tamis_model_free(tamis_model *model);
 
-/* Entries that are held out of the fit, on which each iteration's metric is computed; NULL: no metric. For documents
-   (lda, gap), `entries` are the held-out words, and `observed` are the words of the same documents from which their
-   topics are computed. For ratings, `entries` belong to the fitted rows, and `observed` is ignored. For implicit-als,
-   `observed` are entries not to recommend. */
+/* Held-out entries, on which each iteration's metric is computed; NULL: no metric. For documents (lda, gap), `entries`
+   are the held-out words, and `observed` are the words of the same documents from which topics are computed. For
+   ratings, `entries` belong to the fitted rows, and `observed` is ignored. For implicit-als, `observed` are entries not
+   to recommend. */
 typedef struct tamis_held_out {
     const tamis_sparse *entries, *observed;
-    double
-        relevant; /* if `threshold`: held-out entries of at least this value are the relevant ones of recommendations */
-    bool threshold;         /* false: all ratings, all counts above 0 */
+    double relevant;        /* if `threshold`: held-out entries of at least this value are relevant, for the scores of
+                               recommendations */
+    bool threshold;         /* false: all ratings and all counts above 0 are relevant */
     bool reserved_flags[7]; /* false */
     uint64_t reserved[2];
 } tamis_held_out;
@@ -225,40 +225,40 @@ typedef struct tamis_held_out {
 TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out);
 
 /*
- * The same on several devices or processes: als and implicit-als; TAMIS_ERROR_UNSUPPORTED for the other methods. It is
- * collective (see <tamis/group.h>): each rank calls it from a thread of its own, with its end of the group, a model of
- * its own on that end's device, and its rows of S with the columns of the whole matrix. The rows of the whole are those
- * of rank 0, then those of rank 1, and so on; a rank may have none. held_out is of this rank's rows, on all ranks or on
- * none. Ranks must agree on the method and on all options that the result depends on.
+ * Fits a model on several devices or processes: als and implicit-als; TAMIS_ERROR_UNSUPPORTED for the other methods. It
+ * is collective (see <tamis/group.h>): each rank calls it from its own thread, with its end of the group, its own model
+ * on that end's device, and its rows of S with the columns of the whole matrix. The whole S is the concatenation of the
+ * ranks' rows in the order of ranks; a rank may have none. held_out has this rank's rows; it is given on all ranks or
+ * on none. Ranks must agree on the method and on all options that affect the result.
  *
- * During the fit a rank has the factors of its own rows and of some columns, those whose ratings it then has as well.
- * When the call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank's model is the whole model, the same bits on all
- * of them, and that of one device but for rounding. Until then callbacks must not use the model. Each rank's callback
- * is called, with the loss and metric of the whole; if one returns false, all stop. A checkpoint is written by rank 0
- * alone, to its options.checkpoint, and is the whole model: to continue, each rank of a group of any size loads it, or
- * one device does. A checkpoint of a version without this function continues on one device only.
+ * During the fit a rank has the factors of its own rows and of some columns, whose ratings it then also holds. When the
+ * call returns TAMIS_OK or TAMIS_ERROR_CANCELLED, each rank has the whole model, with the same bits; it equals the
+ * model of one device up to rounding. Until then callbacks must not use the model. Each rank's callback is called, with
+ * the loss and metric of the whole data; if one returns false, all ranks stop. Only rank 0 writes checkpoints, to its
+ * options.checkpoint, with the whole model: to continue, one device or each rank of a group of any size loads it. A
+ * checkpoint of a version without this function continues on one device only.
  *
- * Errors of arguments are returned on all ranks, with the number of the rank in front, and change nothing. After
- * another error, which also breaks the group, the models of all ranks are empty, as tamis_model_create makes them: the
- * checkpoint has what was reached.
+ * Argument errors are returned on all ranks, with the rank's number in front of the message, and change nothing. Other
+ * errors break the group and leave empty models on all ranks, as tamis_model_create makes them; the last checkpoint
+ * remains.
  */
 TAMIS_API tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
                                              const tamis_held_out *held_out);
 
-/* Does one more step with a mini-batch of new rows (lda, gap, sfa). TAMIS_ERROR_UNSUPPORTED for methods that need all
+/* Updates the model with a mini-batch of new rows (lda, gap, sfa). TAMIS_ERROR_UNSUPPORTED for methods that need all
    data at once. The first batch determines the number of columns. */
 TAMIS_API tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *batch);
 
-/* Makes a fitted model ready for a fit to other data, a "warm start" (als, implicit-als, ccd, bpr): the next
-   tamis_model_fit takes S of as many rows and columns or more, whose first ones are those of the model, begins with
-   their factors and small random ones for the others, and does options.iterations more. What the model has of the
-   data, lambda of uses among it, is found anew; the mean and the scale stay. item-knn and ease are fitted from the
+/* Prepares a fitted model for a fit to other data, a "warm start" (als, implicit-als, ccd, bpr): the next
+   tamis_model_fit does options.iterations more with an S that has at least the model's rows and columns, in the same
+   order. It starts from the model's factors, and from small random factors for new rows and columns. Statistics of the
+   data, such as lambda of uses, are computed anew; the mean and the scale stay. item-knn and ease are fitted from the
    beginning. TAMIS_ERROR_UNSUPPORTED: lda, gap and sfa, which learn from more rows by tamis_model_partial_fit. */
 TAMIS_API tamis_status tamis_model_renew(tamis_model *model);
 
-/* Puts rows into a fitted model whose columns stay as they are (als, implicit-als, ccd, bpr): row i of S becomes row
-   rows[i] of the model, which is one of its rows, whose factors are replaced, or the next one behind the last; rows =
-   NULL: all behind the last. Their factors are those of tamis_model_transform. To fit such a model further, call
+/* Puts rows into a fitted model, without changing its columns (als, implicit-als, ccd, bpr). Row i of S becomes row
+   rows[i] of the model: it replaces that row's factors, or is appended if rows[i] is the number of rows so far; rows =
+   NULL: all are appended. Their factors are computed as by tamis_model_transform. To fit such a model further, call
    tamis_model_renew first. */
 TAMIS_API tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows);
 
@@ -275,81 +275,80 @@ TAMIS_API tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_so
 
 /* ---------------------------------------------------------------------------------------------- using a model */
 
-/* Computes the factors of the rows of S, which are any rows, not those of the fit: it folds in new users, or finds the
-   topics of documents. S.cols must be the model's columns. W is S.rows x width, host, row-major, of the model's type;
+/* Computes factors of arbitrary rows S, which need not be in the fit: it folds in new users, or infers the topics of
+   documents. S.cols must be the model's columns. W is S.rows x width, host, row-major, of the model's type;
    tamis_model_describe returns the width. */
 TAMIS_API tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W);
 
-/* Makes the factors W of documents (lda, gap) the shares of the topics in each, which add up to 1; a document without
-   any stays as it is. W is as from tamis_model_transform. */
+/* Normalises the factors W of documents (lda, gap) to shares of topics, which add up to 1; a row of zeros stays as it
+   is. W is as from tamis_model_transform. */
 TAMIS_API tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W);
 
 /* Computes the model's predictions at the places of S's entries: nnz doubles in the order of the entries. S's values
-   are ignored. W has the rows' factors from tamis_model_transform; NULL: S's rows are those of the fit. Ratings are
+   are ignored. W has the rows' factors from tamis_model_transform; NULL: S's rows are the rows of the fit. Ratings are
    clamped to the range of the fitted ratings. For lda the prediction is the probability of the word. */
 TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const tamis_sparse *S,
                                            double *predictions);
 
 /* For each of `count` rows (indices into W, or into the fit's rows if W is NULL; rows = NULL: 0 .. count - 1), finds
    the n columns with the largest predictions, best first, without the columns in that row of `seen` (NULL: none).
-   columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are those of
-   tamis_model_predict. Columns are ranked before clamping, so that those beyond the range of ratings keep their order.
-   Of equal ones, the lower column is first; but among columns of which a model of uses knows nothing for the row, whose
-   scores are 0, those that most rows of the fit used. Models of pairs of columns keep no rows: with W = NULL they take
-   the rows' uses from `seen`, whose rows `rows` then are; all of `seen` matters then, values too. */
+   columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are as from
+   tamis_model_predict. Columns are ranked before clamping, so that scores beyond the range of ratings keep their order.
+   Equal scores are in order of columns; but if a model of uses knows nothing of columns for the row (scores of 0), the
+   most used columns of the fit come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of
+   `seen`, which has the rows' uses with their values. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
 
-/* The same among some columns only: columns whose candidates[j] is false are not recommended, as those of `seen`.
-   candidates has the model's columns; NULL: all are. */
+/* The same among candidates: columns with candidates[j] = false are not recommended, like the columns in `seen`.
+   candidates has an element for each of the model's columns; NULL: all columns are candidates. */
 TAMIS_API tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                                    int64_t count, const tamis_sparse *seen, const bool *candidates,
                                                    int n, int64_t *columns, double *scores);
 
-/* Finds for each of `count` columns (of the fit's rows, if `rows`; numbers in `which`, NULL: 0 .. count - 1) the n
-   others whose factors, without biases, have the largest cosine with its own, largest first, and the cosines: count * n
-   entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Of equal ones, the
-   lower number is first. Of models of pairs of columns, those with the largest weights, other than 0, for a row that
-   has this column alone, and the weights. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
+/* For each of `count` columns (of the fit's rows, if `rows`; indices in `which`, NULL: 0 .. count - 1), finds the n
+   others with the largest cosines of factors, without biases, in falling order. Writes their indices and cosines: count
+   * n entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Equal cosines are
+   in order of indices. For models of pairs of columns, finds the columns with the largest nonzero weights for a row
+   that has only this column, and writes the weights. TAMIS_ERROR_UNSUPPORTED: the model stores no row factors. */
 TAMIS_API tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
                                            int64_t *similar, double *cosines);
 
-/* Finds the n columns with the largest weights in each factor, largest first, and the weights (for topics,
-   probabilities; else values): factors * n entries each, missing ones as in recommend. */
+/* Finds the n columns with the largest weights in each factor, in falling order, and the weights (probabilities for
+   topics, else values): factors * n entries each, missing ones as in recommend. */
 TAMIS_API tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights);
 
 /* Prediction quality on held-out entries. NaN where a number has no meaning for the method. */
 typedef struct tamis_score {
     int64_t entries;       /* number of held-out entries used */
-    int64_t rows;          /* number of rows that have any */
-    double rmse, mae;      /* of ratings: root of the mean squared error, mean absolute error */
-    double log_likelihood; /* of counts: mean natural logarithm of a held-out word's probability, which is taken
-                              as at least 1e-12 */
+    int64_t rows;          /* number of rows with held-out entries */
+    double rmse, mae;      /* ratings: root of the mean squared error, mean absolute error */
+    double log_likelihood; /* counts: mean natural logarithm of a held-out word's probability, or of 1e-12 if that is
+                              larger */
     double perplexity;     /* exp(-log_likelihood) */
-    double precision, recall,
-        ndcg;         /* of the first `top` recommendations, mean over rows; held-out entries are the
-                         relevant ones (see tamis_held_out.relevant); entries of `observed` are left out */
-    double coherence; /* of topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1
-                         for words that never occur together; words in no document are left out */
-    double bound_perplexity; /* of lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
+    double precision, recall, ndcg; /* of the first `top` recommendations, mean over rows; held-out entries are relevant
+                                       (see tamis_held_out.relevant); entries of `observed` are left out */
+    double coherence; /* topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1 for
+                         words that never occur together; words in no document are left out */
+    double bound_perplexity; /* lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
                                 observed and held out), topics as distributions; scikit-learn's perplexity() */
     uint64_t reserved[7];
 } tamis_score;
 
 /* Scores a model. held_out is as in tamis_model_fit. fold_in: the rows are new, and their factors are computed from
-   `observed` (as those of documents always are). top: the number of recommendations or words, 10 if 0. */
+   `observed` (for documents always). top: the number of recommendations or words, 10 if 0. */
 TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
                                          tamis_score *score);
 
 /* The metric that a useful model must beat: for ratings the RMSE of the mean with biases of rows and columns alone,
    each damped as if it had ten more entries at the mean; for implicit-als the recall of the ten most popular columns
    that a row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host
-   matrices of the same size, with values of fp32 or fp64 or none, which are ones. */
+   matrices of the same size, with fp32 or fp64 values, or without values, which then are ones. */
 TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                                       double *metric);
 
-/* The name of that baseline: "means and biases", or "the most popular". */
+/* Returns the name of that baseline: "means and biases", or "the most popular". */
 TAMIS_API const char *tamis_baseline_name(tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- looking inside */
@@ -358,14 +357,14 @@ TAMIS_API const char *tamis_baseline_name(tamis_method method);
 typedef struct tamis_model_description {
     tamis_model_options options; /* strings and the callback are NULL */
     int64_t rows, cols, nnz;     /* of the data; rows is 0 if no row factors are kept (lda, sfa, streams) */
-    int64_t width;               /* numbers per row or column: factors, plus one with biases; of models of pairs of
-                                    columns, for a row: the number of columns */
+    int64_t width; /* numbers per row or column: factors, plus one with biases; for models of pairs of columns: the
+                      number of columns, per row */
     int iterations_done;
     double loss, metric;      /* of the last iteration; NaN if there is none */
     double mean, least, most; /* of the fitted values */
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
-    double regularization; /* lambda of the last iteration: the option's, or found from the noise */
-    double choice_seconds; /* what choosing options by an inner split took; not saved. They are in `options` */
+    double regularization; /* lambda of the last iteration: the option, or estimated from the noise */
+    double choice_seconds; /* time of choosing options by an inner split; not saved. The choices are in `options` */
     uint64_t reserved[5];
 } tamis_model_description;
 
@@ -373,20 +372,21 @@ typedef struct tamis_model_description {
 TAMIS_API tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description);
 
 /* Copies the factors, rows x width or cols x width, in the model's type. The caller must free them. With biases the
-   last column is the bias: a rating is mean + scale * (product of the others + both biases), see the description. For
-   lda they are the words' weights; the column sums over words are the topics' masses. */
+   last column is the bias: a rating is mean + scale * (product of the other columns + both biases), see the
+   description. For lda they are the words' weights; the column sums over words are the topics' masses. */
 TAMIS_API tamis_status tamis_model_row_factors(tamis_model *model, tamis_owned_dense **factors);
 TAMIS_API tamis_status tamis_model_column_factors(tamis_model *model, tamis_owned_dense **factors);
 
-/* For a loaded model: sets those fields of `options` that do not change the results: more iterations than the model was
-   made with (fewer than are done: none), another callback, checkpoint file or tolerance. */
+/* For a loaded model: takes the fields of `options` that do not change what is fitted: iterations (if no more than are
+   done, a fit does nothing), tolerance, skip_loss, elbo, threads, algorithms, checkpoint, checkpoint_seconds and the
+   callback. */
 TAMIS_API tamis_status tamis_model_continue_with(tamis_model *model, const tamis_model_options *options);
 
 /* Sets names of rows and columns (users, items, words), which are copied and saved with the model; NULL: none. After
-   tamis_model_renew they are those of the other data. */
+   tamis_model_renew they must name the new data's rows and columns. */
 TAMIS_API tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns);
 
-/* The model's own names, or NULL. */
+/* Return the names that the model owns, or NULL. */
 TAMIS_API const tamis_names *tamis_model_row_names(const tamis_model *model);
 TAMIS_API const tamis_names *tamis_model_column_names(const tamis_model *model);
 

@@ -11,8 +11,8 @@ extern "C" {
 /*
  * The same operations as the simplest loops, in double, single-threaded, on the host. Every algorithm is tested against
  * them. Outputs are always doubles: p has nnz * batch entries; c and e are row-major, packed, rows of op(S) x L
- * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only those options
- * are used that change what is computed, and of the execution only alpha, beta and values. Either may be NULL.
+ * (members of a batch one after another). With beta != 0 the output is read as the old P, C or E. Only the options that
+ * change what is computed are used, and only alpha, beta and values of the execution. Either may be NULL.
  */
 TAMIS_API tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
                                              const tamis_options *options, const tamis_execution *execution, double *p);
@@ -80,14 +80,14 @@ TAMIS_API tamis_status tamis_reference_segment_backward(const tamis_sparse *S, c
                                                         const tamis_dense *dOut, const tamis_dense *X, double *dx);
 
 /*
- * Comparing a result with the oracle's. A tamis_oracle holds what a call should give, for rows spread over the matrix,
- * and for each of them how far an element may be from it, by the rounding of the operands' type, the number of terms
- * and the edge, as docs/manual/numerics.md says. The caller must free it with tamis_oracle_free.
+ * Comparing a result with the oracle's. A tamis_oracle holds the expected results of a call, for rows spread over the
+ * matrix, and an error bound for the elements of each, from the rounding of the operands' type, the number of terms and
+ * the edge, as docs/manual/numerics.md says. The caller must free it with tamis_oracle_free.
  *
- * S is CSR, on the host. A is NULL for SpMM, D for all but fused. Only those options matter that change what is
- * computed; with math = TAMIS_MATH_TF32 rounded inputs are allowed for. options.transpose and a batch are unsupported.
- * budget: about how many multiplications to spend; rows beyond that are skipped, but never the longest. HUGE_VAL: all
- * rows.
+ * S is CSR, on the host. A is NULL for SpMM, D for all but fused. It depends only on the options that change what is
+ * computed; with math = TAMIS_MATH_TF32 the bounds allow for rounded inputs. options.transpose and a batch are
+ * unsupported. budget: approximate number of multiplications; rows beyond it are skipped, except the longest. HUGE_VAL:
+ * all rows.
  */
 typedef struct tamis_oracle tamis_oracle;
 TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
@@ -95,22 +95,23 @@ TAMIS_API tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_de
                                            tamis_oracle **oracle);
 TAMIS_API void tamis_oracle_free(tamis_oracle *oracle); /* NULL is allowed */
 
-/* How many rows of the output (SDDMM: nonzeros) are compared, and which, in increasing order; the other rows of an
-   output are not read. `rows` (optional) lives as long as the oracle. */
+/* Returns how many rows of the output (SDDMM: nonzeros) are compared, and sets *rows to them, in increasing order;
+   other rows of an output are not read. rows may be NULL; *rows lives as long as the oracle. */
 TAMIS_API int64_t tamis_oracle_rows(const tamis_oracle *oracle, const int64_t **rows);
 
-/* What a comparison finds. */
+/* Result of a comparison. */
 typedef struct tamis_comparison {
     bool passed;
     double error, tolerance; /* relative, in the Frobenius norm (absolute where the reference is all zero) */
-    bool stray;              /* the norm is fine, but the element below is out of its own bound */
-    double share;            /* of the output's elements, that were looked at */
+    bool stray;              /* the norm passes, but the element below violates its own bound */
+    double share;            /* of the output's elements that were compared */
     int64_t compared;        /* elements in the norms */
-    int64_t not_finite;      /* the others: NaN or infinite where that is right, and those that are undecided */
-    int64_t row, col;        /* the worst element, of the output (SDDMM: row is the nonzero, col 0) */
+    int64_t not_finite;      /* other elements: correctly NaN or infinite, or undecided */
+    int64_t row, col;        /* the worst element of the output (SDDMM: row is the nonzero, col 0) */
     double expected, found;
-    int64_t undecided; /* of not_finite: a sum on the way may have overflowed, or no finite bound is known */
-    bool cannot_tell;  /* nothing is wrong, but that says little: the tolerance exceeds 0.1, or all is undecided */
+    int64_t undecided; /* part of not_finite: an intermediate sum may have overflowed, or no finite bound is known */
+    bool cannot_tell;  /* no error was found, but the test is weak: the tolerance exceeds 0.1, or all elements are
+                          undecided */
     uint64_t reserved[4];
 } tamis_comparison;
 

@@ -8,7 +8,7 @@
  * S is sparse, M x N; op(S) is S or its transpose. A is M x K, B is N x K (SDDMM, fused) or N x L (SpMM), D is N x L, P
  * has an element for each nonzero of S. With the transpose M and N are exchanged.
  *
- * This header has what a program that uses the three operations needs. The others are:
+ * This header suffices for programs that use the three operations. The others are:
  *   <tamis/gradient.h>    gradients of the three operations; an edge applied to existing samples
  *   <tamis/message.h>     message passing on graphs: reductions of messages, vectors on edges;
  *                         <tamis/graph_attention.h> attention with vectors on edges, operations on segments
@@ -88,8 +88,8 @@ TAMIS_API tamis_status tamis_device_at(int number, const char **name, const char
 /*
  * Device memory (host memory on the CPU), and copies between it and host memory. `offset` is in bytes into the device
  * memory. Copies are ordered by the stream and are complete when the call returns; <tamis/stream.h> has asynchronous
- * ones. On CUDA `memory` is a device pointer, like those of PyTorch and CuPy; on OpenCL it is a cl_mem.
- * tamis_device_free waits for the device's work, which may use the memory.
+ * ones. On CUDA `memory` is a device pointer, as in PyTorch and CuPy; on OpenCL it is a cl_mem. tamis_device_free waits
+ * for the device's work, which may use the memory.
  */
 TAMIS_API tamis_status tamis_device_allocate(tamis_device *device, size_t bytes, void **memory);
 TAMIS_API void tamis_device_free(tamis_device *device, void *memory);
@@ -103,19 +103,18 @@ TAMIS_API tamis_status tamis_device_download(tamis_device *device, void *stream,
 /* exact: fp32 arithmetic is fp32. tf32: GPUs may round fp32 inputs to the eleven bits of TF32. */
 typedef enum tamis_math { TAMIS_MATH_EXACT = 0, TAMIS_MATH_TF32 = 1 } tamis_math;
 
-/* How a plan chooses its algorithm. estimate: by the cost model. measure: it times the best candidates, or takes what
-   an earlier plan measured (see tamis_plan_create). */
+/* How a plan chooses its algorithm. estimate: by the cost model. measure: it times the best candidates, or reuses an
+   earlier plan's measurements (see tamis_plan_create). */
 typedef enum tamis_effort { TAMIS_EFFORT_ESTIMATE = 0, TAMIS_EFFORT_MEASURE = 1 } tamis_effort;
 
-/* Whether the plan of a group (<tamis/group.h>) computes with a rank's own rows of B while the rows of the other ranks
-   arrive.
- */
+/* Overlap of computation and communication in the plan of a group (<tamis/group.h>): computing with a rank's own rows
+   of B while rows of other ranks arrive. */
 typedef enum tamis_overlap { TAMIS_OVERLAP_AUTO = 0, TAMIS_OVERLAP_NEVER = 1, TAMIS_OVERLAP_ALWAYS = 2 } tamis_overlap;
 
-/* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): those that its nonzeros need. replicate
-   ("static-split", as Nisa et al. do): all of them. cover ("joint-cover", as SHIRO does): where fewer bytes move so,
-   the owner of rows of B computes partial rows of the output and sends those instead; where that is not possible,
-   fetch. auto: cover where it is predicted to be faster, else fetch, which never moves more than replicate. */
+/* How the plan of a group (<tamis/group.h>) gets rows of B. fetch ("1d-fetch"): the rows that its nonzeros need.
+   replicate ("static-split", as in Nisa et al.): all rows. cover ("joint-cover", as in SHIRO): if that moves fewer
+   bytes, the owner of rows of B computes partial rows of the output and sends these instead; otherwise as fetch. auto:
+   cover if it is predicted to be faster, else fetch, which never moves more than replicate. */
 typedef enum tamis_exchange {
     TAMIS_EXCHANGE_AUTO = 0,
     TAMIS_EXCHANGE_FETCH = 1,
@@ -124,13 +123,12 @@ typedef enum tamis_exchange {
 } tamis_exchange;
 
 /*
- * The source of the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
+ * Allocator for the memory that a plan or a one-shot call needs in addition to its arguments: PyTorch's or CuPy's pool,
  * an arena. The memory must be of the kind that tamis_device_allocate returns, ordered by the stream, and aligned to at
  * least 64 bytes. The table is copied; `context` must live as long as the plan. Both functions may be called from
  * several threads at the same time, and may call Tamis, for instance tamis_device_allocate_async. They must not throw
- * or longjmp (<tamis/types.h>).
- * (On the CPU, algorithms also keep small data outside workspaces and reordered patterns; this memory is the
- * library's.)
+ * or longjmp (<tamis/types.h>). (On the CPU, algorithms also keep small data outside workspaces and reordered patterns;
+ * this memory is the library's.)
  */
 typedef struct tamis_allocator {
     void *context;
@@ -140,9 +138,9 @@ typedef struct tamis_allocator {
 } tamis_allocator;
 
 /*
- * What to compute, for plans and one-shot calls. Initialise it with TAMIS_OPTIONS_INIT, which sets the defaults, given
- * here in parentheses. Zero in a field means zero, not the default. A one-shot call takes operation, type, output_type,
- * inner, width and layouts from its arguments and ignores these fields.
+ * Options of plans and one-shot calls. Initialise them with TAMIS_OPTIONS_INIT, which sets the defaults, given here in
+ * parentheses. Zero in a field means zero, not the default. A one-shot call takes operation, type, output_type, inner,
+ * width and layouts from its arguments and ignores these fields.
  */
 typedef struct tamis_options {
     tamis_operation operation;
@@ -156,9 +154,9 @@ typedef struct tamis_options {
     double edge_epsilon;    /* quotient (1e-10), positive */
     bool transpose;         /* SpMM and fused with S^T: the plan keeps a transposed pattern; values stay in S's order */
     int64_t batch;          /* number of value sets and dense operands over one pattern, 1 or more (1) */
-    int64_t expected_calls; /* how often the plan will be executed, 1 or more (1); decides how much set-up pays off */
-    bool any_order;         /* the order of sums may depend on the timing of threads. Without it (the default) the
-                               same device, plan and inputs give the same bits */
+    int64_t expected_calls; /* expected number of executions, 1 or more (1), over which set-up is amortised */
+    bool any_order; /* the order of sums may depend on timing. Without it (the default) the same device, plan and inputs
+                       give the same bits */
     bool trust_input;       /* skip the check of S's arrays; wrong indices then cause undefined behaviour */
     tamis_math math;        /* exact by default */
     int threads;            /* CPU threads; 0 (the default): the device's setting, or fewer for little work */
@@ -167,7 +165,7 @@ typedef struct tamis_options {
     tamis_layout a_layout, b_layout, d_layout,
         output_layout; /* of the operands of executions (row-major); column-major operands
                           are staged through the workspace, as explain reports */
-    void *stream; /* in which a plan reads S's arrays and makes its own; one-shot calls use the execution's stream */
+    void *stream; /* stream in which a plan reads S's arrays and makes its own; one-shot calls use the execution's */
     bool no_workspace; /* the plan allocates no workspace: each execution must supply one */
     const tamis_allocator
         *allocator;      /* for all memory that a plan needs on the device; NULL (the default): Tamis's own */
@@ -219,8 +217,8 @@ typedef struct tamis_options {
 typedef struct tamis_execution {
     void *stream;
     double alpha, beta; /* with beta = 0 the output is never read */
-    const void *values; /* S's values for this execution, in S's order; NULL: those of the view that the plan was made
-                           with. If that view has no values, this must be NULL */
+    const void *values; /* S's values for this execution, in S's order; NULL: the values of the view that the plan was
+                           made with. If that view has no values, this must be NULL */
     int64_t values_stride; /* of `values`: elements from one set to the next in a batch; 0: all members share one set */
     void *workspace;       /* scratch memory, aligned to 64 bytes; NULL: the plan's own, which serves one execution at a
                               time. Executions that may overlap (threads, streams, captured graphs) need one each */
@@ -259,10 +257,9 @@ typedef struct tamis_execution {
 /* ---------------------------------------------------------------------------------------------- one call */
 
 /*
- * One call without preprocessing: checks, chooses and computes. The meaning is that of a plan's executions below. NULL
- * options mean the edge scale and all other defaults; a NULL execution means its defaults.
- * P is a packed vector of nnz elements (nnz x 1), in the order of S's entries; members of a batch are P.batch_stride
- * apart.
+ * One call without preprocessing: checks, chooses and computes. The meaning is as for a plan's executions below. NULL
+ * options mean the edge scale and all other defaults; a NULL execution means its defaults. P is a packed vector of nnz
+ * elements (nnz x 1), in the order of S's entries; members of a batch are P.batch_stride apart.
  */
 TAMIS_API tamis_status tamis_sddmm(tamis_device *device, const tamis_sparse *S, const tamis_dense *A,
                                    const tamis_dense *B, const tamis_dense *P, const tamis_options *options,
@@ -288,8 +285,8 @@ typedef struct tamis_plan tamis_plan;
  * With options.effort = TAMIS_EFFORT_MEASURE and no algorithm named, it prepares the few candidates that are predicted
  * to be fastest, times each on random operands of the plan's shapes, keeps the one with the smallest time for
  * expected_calls including its set-up, and frees the others. Meanwhile it needs memory for these operands and for all
- * candidates. The result is kept on disk (see <tamis/cache.h>): the next plan for the same kind of problem on the same
- * chip takes it without measuring.
+ * candidates. The result is cached on disk (see <tamis/cache.h>): the next plan for the same kind of problem on the
+ * same chip uses it without measuring.
  */
 TAMIS_API tamis_status tamis_plan_create(tamis_device *device, const tamis_sparse *S, const tamis_options *options,
                                          tamis_plan **plan);
@@ -301,7 +298,7 @@ TAMIS_API void tamis_plan_destroy(tamis_plan *plan);
    current end of the stream. */
 TAMIS_API void tamis_plan_destroy_async(tamis_plan *plan, void *stream);
 
-/* The bytes of workspace that an execution needs (staging of operands, partial rows); 0 for many plans. */
+/* Returns the bytes of workspace of an execution (staging of operands, partial rows); 0 for many plans. */
 TAMIS_API tamis_status tamis_plan_workspace_size(const tamis_plan *plan, size_t *bytes);
 
 /*
@@ -323,8 +320,8 @@ TAMIS_API tamis_status tamis_plan_fused(const tamis_plan *plan, const tamis_dens
  */
 TAMIS_API tamis_status tamis_plan_explain(const tamis_plan *plan, char *text, size_t bytes, size_t *needed);
 
-/* What decided the choice of the algorithm: the cost model; the caller, by name; times that this plan has measured;
-   times that an earlier plan measured. */
+/* How the algorithm was chosen: by the cost model; by the caller, by name; by times that this plan measured; by times
+   that an earlier plan measured. */
 typedef enum tamis_chosen_by {
     TAMIS_CHOSEN_PREDICTED = 0,
     TAMIS_CHOSEN_NAMED = 1,
@@ -333,7 +330,7 @@ typedef enum tamis_chosen_by {
 } tamis_chosen_by;
 TAMIS_API const char *tamis_chosen_by_name(tamis_chosen_by chosen_by); /* "predicted", "named", ... */
 
-/* What tamis_plan_explain writes, as fields for programs. The strings live as long as the plan. */
+/* The contents of tamis_plan_explain as fields, for programs. The strings live as long as the plan. */
 typedef struct tamis_plan_report {
     const char *algorithm;
     const char *reason;     /* why this one */
@@ -343,14 +340,15 @@ typedef struct tamis_plan_report {
     double check_seconds;     /* checking S's arrays */
     double setup_seconds;     /* everything else that tamis_plan_create did, except measuring */
     double predicted_seconds; /* the cost model's time of one execution; 0 if there is no model */
-    int64_t break_even_calls; /* executions after which the set-up pays off against the best without one */
+    int64_t break_even_calls; /* executions after which the set-up is amortised, compared with the best algorithm
+                                 without set-up */
     size_t workspace_bytes;   /* scratch memory of executions */
-    size_t prepared_bytes;    /* what the algorithm prepared and keeps */
+    size_t prepared_bytes;    /* data that the algorithm prepared */
     int declined;             /* number of algorithms that declined or lost */
     tamis_math math;          /* tf32 if the algorithm rounds its inputs to TF32, as permitted; else exact */
     tamis_chosen_by chosen_by;
     double measured_seconds;  /* of one execution, measured by this plan or an earlier one; 0 if it was not measured */
-    double measuring_seconds; /* what measuring the candidates took; 0 if nothing was measured */
+    double measuring_seconds; /* time of measuring the candidates; 0 if nothing was measured */
     int64_t candidates;       /* number of algorithms predicted to be nearly as fast as the best; 0 if one was named */
     uint64_t reserved[5];
 } tamis_plan_report;

@@ -1,5 +1,5 @@
 /*
- * What all headers of Tamis share: status numbers, element and index types, the views of matrices.
+ * Common types of all headers: status numbers, element and index types, views of matrices.
  *
  * How structures grow. The size of a public structure, input or output, never changes. Each ends in reserved words. A
  * later version gives names to some of them.
@@ -13,8 +13,8 @@
  * Enumeration values never change their meaning, and functions keep their arguments.
  *
  * Callbacks. Tamis calls functions of the caller's for memory, progress, iterations, mini-batches, the work of ranks
- * and transports. Each must return: an exception of C++ must not leave it, nor longjmp. Tamis would lose memory and
- * locks, and what it was working on stays half done. To stop a call, return the value that the callback has for that.
+ * and transports. Each must return: it must not throw a C++ exception or longjmp, since Tamis would leak memory and
+ * locks and leave work unfinished. To stop a call, return the callback's value for that.
  */
 #ifndef TAMIS_TYPES_H
 #define TAMIS_TYPES_H
@@ -53,8 +53,8 @@ typedef enum tamis_status {
     TAMIS_ERROR_INTERNAL = 10  /* a defect in Tamis itself: please report it */
 } tamis_status;
 
-/* The message of this thread's last error, or "" if its last call that returns a status succeeded. Valid until the next
-   such call in this thread. */
+/* Returns the message of this thread's last error, or "" if its last call that returns a status succeeded. Valid until
+   the next such call in this thread. */
 TAMIS_API const char *tamis_last_error(void);
 
 /* A short name of a status: "ok", "argument", "pattern", ... Never NULL; "unknown" for other numbers. */
@@ -65,7 +65,8 @@ TAMIS_API const char *tamis_status_name(tamis_status status);
 /* The library's version, "MAJOR.MINOR.PATCH". Compare with TAMIS_VERSION_STRING of <tamis/version.h>. */
 TAMIS_API const char *tamis_version(void);
 
-/* How the library was built: compiler, relevant flags, instruction sets, OpenMP, compression. One line each. */
+/* Returns a description of the build: compiler, relevant flags, instruction sets, OpenMP, compression. One line
+   each. */
 TAMIS_API const char *tamis_build_information(void);
 
 /* ---------------------------------------------------------------------------------------------- types */

@@ -1,9 +1,10 @@
 #!/bin/sh
-# What the sparse kernels are worth to an application: each model trained with the plans' own choice and with other algorithms in turn,
-# a line of Markdown each: applications.sh PROGRAM [DEVICE [OTHERS]]. OTHERS are the algorithms to compare with (naive on the CPU;
-# on a GPU three with commas between, for SDDMM, SpMM and fused: study-nnz-threads,study-spmm-row,study-fused-back-to-back).
+# Measures how much the sparse kernels speed up applications: applications.sh PROGRAM [DEVICE [OTHERS]] trains each model with the
+# plans' own choice and with other algorithms in turn, and prints a line of Markdown for each. OTHERS are the algorithms to compare
+# with (naive on the CPU; on a GPU three with commas between, for SDDMM, SpMM and fused:
+# study-nnz-threads,study-spmm-row,study-fused-back-to-back).
 #   RATINGS, DOCUMENTS  data; generated unless set, with NONZEROS each (2000k and 1500k)
-#   ITERATIONS (10)     RUNS (3): the least time of so many counts
+#   ITERATIONS (10)     RUNS (3): the fastest run counts
 set -eu
 program=$1
 device=${2:-cpu}

@@ -36,7 +36,7 @@ def arguments():
 
 
 def exact(q, k, v):
-    """The first sequences in fp64, as many as memory allows."""
+    """Compute the first sequences in fp64, as many as fit into memory."""
     count = max(1, min(q.shape[0], (1 << 26) // (k.shape[1] * k.shape[2] * k.shape[3])))
     q, k, v = (x[:count].double() for x in (q, k, v))
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
@@ -44,7 +44,7 @@ def exact(q, k, v):
 
 
 def timed(call, count, device):
-    """Seconds of a call, of `count` one after another."""
+    """Return the seconds of a call, measured over `count` successive calls."""
     if device == "cpu":
         start = time.perf_counter()
         for n in range(count):
@@ -60,7 +60,7 @@ def timed(call, count, device):
 
 
 def paged(x):
-    """The cache as a pool of pages in no order, and the table."""
+    """Return the cache as a pool of shuffled pages, and its page table."""
     sequences, heads, positions, width = x.shape
     table = torch.randperm(sequences * positions // PAGE, device=x.device).view(sequences, -1)
     pool = x.new_empty((table.numel(), heads, PAGE, width))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What column tiles save in memory traffic (Nisa et al., table III), read from the GPU's counters by Nsight Compute:
+"""The memory traffic that column tiles save (Nisa et al., table III), from the GPU's counters, read by Nsight Compute:
   dram-traffic.py PROGRAM MATRIX OUT.jsonl [--name NAME] [--inner K] [--tiles 1,2,3,...] [--device cuda:0]
 MATRIX is a file or generate:KIND:... ; --name is what results call it, and marks a generated one as a stand-in. All tile counts
 are measured in one run of `tamis bench`: the first execution of each contestant is the one that is counted, from empty caches.
@@ -39,7 +39,7 @@ def profiler():
 
 
 def counters(text):
-    """One dictionary of the metrics for each launch, in the order of the launches."""
+    """Return a dictionary of metrics for each launch, in the order of the launches."""
     start = text.find('"ID"')
     if start < 0:
         sys.exit("dram-traffic: ncu printed no table:\n" + text[-2000:])
@@ -74,7 +74,7 @@ def main():
             measured = [json.loads(line) for line in file]
     counted = counters(done.stdout)
     measured = [line for line in measured if line["record"] == "measurement"]
-    # the contestant of --parameters is the first of --variants as well, and enters once
+    # the contestant of --parameters is also the first of --variants; it is measured once
     if len(counted) != len(tiles) or len(measured) != len(tiles):
         sys.exit(f"dram-traffic: {len(tiles)} tile counts, {len(counted)} launches counted, {len(measured)} measured")
     with open(given.out, "a") as out:
@@ -85,7 +85,7 @@ def main():
                       "device": line["device"], "model": line["model"], "algorithm": line["algorithm"],
                       "parameters": line["parameters"], "tiles": count, "tile_columns": width,
                       "median_ms": line["median_ms"], **read,
-                      # the model's: A once for each tile, row, column and value of S once
+                      # the paper's model: A once for each tile; rows, columns and values of S once
                       "model_a_bytes": 4 * count * line["rows"] * given.inner, "model_s_bytes": 12 * line["nnz"],
                       "version": line["version"], "driver": line["driver"], "started": line["started"]}
             out.write(json.dumps(record) + "\n")

@@ -24,7 +24,7 @@ import tamis.torch as tt
 
 
 def mesh(nodes: int, degree: int, device: str) -> torch.Tensor:
-    """Rows and columns: each node's `degree` nearest neighbours on a torus."""
+    """Return rows and columns of a torus: each node has its `degree` nearest neighbours."""
     side = math.isqrt(nodes)
     steps = sorted(((x, y) for x in range(-3, 4) for y in range(-3, 4) if x or y), key=lambda s: (s[0] ** 2 + s[1] ** 2, s))[:degree]
     x, y = torch.meshgrid(torch.arange(side, device=device), torch.arange(side, device=device), indexing="ij")
@@ -46,7 +46,7 @@ def by_pyg(rows, columns, heads, width):
 
 
 def both(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
-    """Seconds of a call and of its gradients."""
+    """Return the seconds of a call and of its gradients."""
     sums = [0.0, 0.0]
     marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)] if device == "cuda" else []
     for _ in range(repeats):

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 folder=${MATRICES:-$work}
 mkdir -p "$folder"
 
-# ratings for als, and pairs alone for implicit-als, at once: a generator uses one core
+# ratings for als and pairs for implicit-als, in parallel, since a generator uses one core
 jobs=
 for model in ${MODELS:=als implicit-als}; do
     file=$folder/$model-${NNZ:=60M}.npz pattern=
@@ -22,7 +22,7 @@ for model in ${MODELS:=als implicit-als}; do
 done
 for job in $jobs; do wait "$job"; done
 
-# the median of "seconds" of all iterations but the first of each fit
+# the median of "seconds" over all iterations except the first of each fit
 median() { grep -h '"iteration":' "$@" | grep -v '"iteration": 1,' | sed -n 's/.*"seconds": \([-0-9.e+]*\).*/\1/p' | sort -g | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }'; }
 loss() { sed -n 's/.*"loss": \([-0-9.e+]*\).*/\1/p' "$1" | tail -n 1; }
 

@@ -20,7 +20,7 @@ ACCURATE = {"fp32": 1e-5, "tf32": 5e-3, "fp16": 1e-2, "bf16": 1e-1}  # relative 
 
 
 def pack(folder: Path, name: str, out: Path) -> None:
-    """A matrix in SciPy's .npz, with values that are the same each time."""
+    """Write a matrix of the kit as SciPy's .npz, with reproducible random values."""
     with open(folder / f"{name}.json", encoding="utf-8") as file:
         about = json.load(file)
     columns = np.load(folder / f"{name}.ci.npy")

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs suites and makes their reports: laboratory.sh PROGRAM [SUITE...]; without names, every suite but `real`.
-#   DEVICE  cpu, cuda:0, opencl:0; the best one unless set
-#   TIER    small or full (full unless set)
-#   OUT     folder, build/results/<device> unless set; holds SUITE.jsonl, SUITE.html and SUITE.log
-#   LIMIT   seconds for one suite (none unless set); what was measured until then is kept
-#   OPTIONS further options of `tamis bench`, which win over the suites' own
-# A suite that fails is named at the end, and the others still run.
+# Runs suites and makes their reports: laboratory.sh PROGRAM [SUITE...]; without names, every suite except `real`.
+#   DEVICE  cpu, cuda:0 or opencl:0; the best one by default
+#   TIER    small or full (default)
+#   OUT     folder for SUITE.jsonl, SUITE.html and SUITE.log, build/results/<device> by default
+#   LIMIT   seconds for one suite (no limit by default); measurements made until then are kept
+#   OPTIONS further options of `tamis bench`, which override the suites' own
+# The other suites still run if one fails; failed suites are named at the end.
 set -eu
 program=$1
 shift
@@ -27,7 +27,7 @@ for suite in "$@"; do
     name=$(basename "$suite" .suite)
     start=$(date +%s)
     rm -f "$out/$name.jsonl"
-    # --json without a table: the report shows it better; what it says of absent peers goes to the log
+    # --json without a table, which the report replaces; messages about absent peers go to the log
     status=0
     # shellcheck disable=SC2086
     ${LIMIT:+timeout --preserve-status -s INT "$LIMIT"} "$program" bench --suite "$suite" --tier "$tier" \

@@ -71,7 +71,7 @@ def timed(name: str, make: Callable[[], tuple[Any, Any]], given: argparse.Namesp
     times = []
     made: Any = None
     for _ in range(given.rounds + 1):
-        made = None  # so that its memory serves the next one
+        made = None  # frees its memory for the next one
         start = clock()
         made = make()
         times.append(1e3 * (clock() - start))

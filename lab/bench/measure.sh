@@ -1,20 +1,19 @@
 #!/bin/sh
-# Measures what the pages tell of, in pieces of less than nine minutes: measure.sh [PIECE...]. A PIECE is a name of the list below, or `gpu`,
-# `gpus`, `cpu` for all of that machine; without one, the list, with the commits that each was measured of.
-#
-# A piece that was measured of this commit is not measured again, and one that was interrupted goes on where it can, so that the same
-# command is called until it says that all is done. What is written, into lab/results/<machine> and docs/evidence, carries the commit:
-# in the records of `tamis bench`, in the evidence, and for all in pieces.txt. `make results-pages` refuses results of other sources.
-#   TIME       seconds: a piece that could end after them is not begun
-#   KIT        a folder with matrices and recorded times (kit.py), ../shared/kit unless set
+# Makes the measurements of the pages, in pieces of at most nine minutes: measure.sh [PIECE...]. A PIECE is a name in the list below, or
+# `gpu`, `gpus` or `cpu` for all pieces of that machine. Without arguments it prints the list, with the commits measured so far.
+# A piece already measured at this commit is skipped, and an interrupted piece resumes where it can: repeat the same command until it
+# reports that all is done. Results go to lab/results/<machine> and docs/evidence with their commit: in the records of `tamis bench`, in
+# the evidence, and for every piece in pieces.txt. `make results-pages` refuses results of other sources.
+#   TIME       seconds; a piece that could end later is not begun
+#   KIT        a folder with matrices and recorded times (kit.py), ../shared/kit by default
 #   JESTER, MSWEB, KOS, AP   real files for the models (models.sh)
 #   RATINGS, DOCUMENTS       the same for applications.sh
-#   DEVICES    of two-devices, cuda:0,cuda:1 unless set
-#   MACHINE    the folder's name, made of the chip's unless set
-#   RESULTS, EVIDENCE        where results go, and what was measured before is: lab/results, docs/evidence
+#   DEVICES    the devices of two-devices, cuda:0,cuda:1 by default
+#   MACHINE    the folder's name, by default made from the chip's
+#   RESULTS, EVIDENCE        the folders of new and earlier results: lab/results, docs/evidence by default
 #   TAMIS_COMMIT             the commit, in a copy without git
 #   PYTHON     with NumPy, SciPy and PyTorch (python3)
-#   UNPACKED, TAMIS_NVRTC    as gpu-setup.sh has them
+#   UNPACKED, TAMIS_NVRTC    see gpu-setup.sh
 set -u
 cd "$(dirname "$0")/../.." || exit
 results=${RESULTS:-lab/results}
@@ -25,7 +24,7 @@ work=$PWD/build/measure
 begun=$(date +%s)
 commit=$(scripts/commit.sh)
 
-# name, machine, minutes, what: minutes are the limit of the piece, after which it is cut off
+# name, machine, minutes, description; a piece is stopped after these minutes
 pieces='
 check-cross     gpu   9 each algorithm at each width, the cross tests on CUDA and OpenCL, tamis check
 check-units     gpu   9 the unit tests and the Python package on the device
@@ -87,14 +86,15 @@ mkdir -p "$work"
 # shellcheck source=scripts/gpu-setup.sh
 . scripts/gpu-setup.sh
 tamis=$work/build/tools/tamis/tamis
-# plans choose by what is kept of the machine, which may have been measured beside other work: here it is measured anew
+# plans choose by the cached measurements of the machine, which may have been disturbed: a new cache makes them measure
+# it again
 export XDG_CACHE_HOME="$work/cache"
 export TAMIS_LIBRARY="$work/build/src/libtamis.so" PYTHONPATH=python:lab/python TAMIS_SOURCE="$PWD" PYTHONDONTWRITEBYTECODE=1
-export TAMIS_PYTHON="$python" # the one with PyTorch, for suites that compare with it
+export TAMIS_PYTHON="$python" # the interpreter with PyTorch, for suites that compare with it
 
 # ------------------------------------------------------------------------------------------ the machine
 
-# the GPUs that the driver has, a name a line
+# prints the names of the driver's GPUs, one a line
 gpus() {
     "$python" -c 'import ctypes, sys
 try:
@@ -108,7 +108,7 @@ if cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0:
         print(name.value.decode())'
 }
 
-# there MACHINE: whether pieces of it can be measured here, and what the machine is called
+# there MACHINE: true if its pieces can be measured here; sets the machine's name
 there() {
     if [ "$1" = cpu ]; then
         called=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1 | sed 's/ Processor$//; s/^AMD //')-$(nproc)-cores
@@ -123,12 +123,12 @@ there() {
 
 # ------------------------------------------------------------------------------------------ the pieces
 
-# what is left of the piece's limit; never less than a second
+# prints the seconds left of the piece's limit, at least 1
 rest() { least_one $((piece_start + limit - $(date +%s))); }
 least_one() { if [ "$1" -lt 1 ]; then echo 1; else echo "$1"; fi; }
 within() { timeout -k 5 "$(rest)" "$@"; }
 
-# check STEPS: what evidence of these sources has of other pieces stays, also where another machine has measured them
+# check STEPS: keeps the other pieces' steps in evidence of these sources, also those measured on another machine
 check() {
     out=$work/evidence-$commit
     if [ ! -d "$out" ]; then
@@ -138,7 +138,8 @@ check() {
     OUT=$out TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$out"/*.json "$evidence"
 }
 
-# bench_each OUT FILE... -- OPTION...: a matrix a run, so that one that was measured is not measured again; OUT is whole when all are
+# bench_each OUT FILE... -- OPTION...: runs `tamis bench` once for each matrix, so that measured ones are skipped; OUT is written when
+# all are measured
 bench_each() {
     out=$1 files=''
     shift
@@ -166,13 +167,13 @@ beside_cusparse() {
     bench_each "$1" $files -- --device cuda:0 --op sddmm,spmm,fused --edge mask --inner "$3" --algorithm auto --peers cusparse \
         --baseline cusparse --repeat 20 --seconds 0.3 || return
     [ "$2" != real ] || return 0
-    # fused as the recorded libraries do it
+    # fused, as the recorded libraries compute it
     # shellcheck disable=SC2086
     bench_each "$1-scale" $files -- --device cuda:0 --op fused --edge scale --inner "$3" --algorithm auto --repeat 20 --seconds 0.2
 }
 
-# methods OUT FILE... -- OPTION...: each of our methods that applies, likewise, in a short median. Before, all processors compile their kernels, and
-# compare their results; a file that is measured takes no part in this.
+# methods OUT FILE... -- OPTION...: measures each of our applicable methods in the same way, with few repetitions. First all processors
+# compile the kernels and compare the results, except for files that are already measured.
 methods() {
     ours=$("$tamis" algorithms --device cuda:0 --json | "$python" -c 'import json, sys
 print("auto", *(one["name"] for one in json.load(sys.stdin) if one["source"].startswith("ours")), sep=",")') || return
@@ -184,14 +185,14 @@ print("auto", *(one["name"] for one in json.load(sys.stdin) if one["source"].sta
         shift
     done
     shift
-    within "$tamis" devices >/dev/null || return # the ceilings, by which plans choose, before the device has more to do
+    within "$tamis" devices >/dev/null || return # measures the ceilings, by which plans choose, while the device is idle
     # shellcheck disable=SC2086
     [ -z "$new" ] || printf '%s\n' $new | within xargs -n 1 -P "$(nproc)" "$tamis" bench --device cuda:0 --algorithm "$ours" --repeat 1 --seconds 0 "$@" || return
     # shellcheck disable=SC2086
     bench_each "$out" $files -- --device cuda:0 --algorithm "$ours" --repeat 3 --seconds 0.02 --no-check "$@"
 }
 
-# the matrices of the kit without those of millions of rows, whose operands take longer to make than a method runs
+# the kit's matrices, except those with millions of rows: generating their operands takes longer than the methods
 methods_matrices() {
     { matrices neutral && matrices kit; } | grep -v -E '/(vas_stokes_1M-like|sx-stackoverflow-like|FullChip-like|dl32768x8192_s[78]0)\.npz$'
 }
@@ -204,7 +205,7 @@ transposes() {
     done
 }
 
-# masks of attention, and decoding: 1, 8 and 64 queries that all see the same keys
+# masks of attention, and decoding: 1, 8 and 64 queries on the same keys
 masks() {
     for n in 4096 16384; do
         printf 'generate:%s,pattern,name=%s\n' "window:rows=$n,band=512" "window_$n" "window:rows=$n,band=512,global=64" "global_$n" \
@@ -213,12 +214,12 @@ masks() {
     printf 'generate:uniform:rows=%s,cols=%s,density=1,pattern,name=%s\n' 1 32768 decode_1x32768 8 8192 decode_8x8192 64 4096 decode_64x4096
 }
 
-# suite NAME DEVICE: a case a run, likewise
+# suite NAME DEVICE: runs each case of a suite separately, in the same way
 suite() {
     text=lab/bench/suites/$1.suite
     kind=${2%%:*} tier=${TIER:-full}
     [ "$kind" = cpu ] || kind=gpu
-    # the cases as lines, then the suite with the n-th of this tier and machine as its only one
+    # cases N: prints the cases as lines (N = 0), or the suite with only the N-th case of this tier and machine
     cases() {
         sed -e ':join' -e '/\\$/{N;s/\\\n/ /;bjoin' -e '}' "$text" |
             awk -v tier="$tier" -v kind="$kind" -v n="$1" '$1 != "case" { if (n) print; next }
@@ -267,7 +268,7 @@ measure() {
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention)
             rm -f "$folder/attention.csv"
-            for part in 0 1 2 3 4 5 6 7; do # flex_attention is compiled in processes that go on beside one another
+            for part in 0 1 2 3 4 5 6 7; do # flex_attention is compiled in parallel processes
                 for type in bf16 fp32; do
                     KIT_PARTS=8 KIT_PART=$part within "$python" "$kit/py/attention_fair.py" compile /dev/null $((piece_start + limit * 4 / 10)) $type &
                 done
@@ -338,13 +339,13 @@ for piece in $wanted; do
     piece_start=$(date +%s)
     folder=$work/$commit/$called/$piece
     mkdir -p "$folder"
-    # gpu-check.sh builds what it tests
+    # check- pieces need no build here: gpu-check.sh makes its own
     if [ "${piece#check-}" = "$piece" ] && ! build_here "$work/build" "$work/build.log" "$(rest)" tamis_program tamis_shared tamis_ml_shared; then
         tail -20 "$work/build.log" >&2
         echo 'measure: it does not build' >&2
         exit 1
     fi
-    log=$work/$piece.log status=0 # build_here has another log
+    log=$work/$piece.log status=0 # after build_here, which sets another log
     measure "$piece" >"$log" 2>&1 || status=$?
     if [ $status -ne 0 ]; then
         tail -5 "$log"

@@ -47,7 +47,7 @@ def named(op: str, kind: int, reduce: str) -> str:
 
 
 def bandwidth(device: str) -> float:
-    """Bytes a second that a copy reads and writes."""
+    """Return the bandwidth of a copy, in bytes read and written a second."""
     x = torch.ones((32 if device == "cpu" else 256) << 20, device=device)
     y = torch.empty_like(x)
     return 2 * x.numel() * 4 / min(seconds(lambda: y.copy_(x), device, 1) for _ in range(5))
@@ -93,7 +93,7 @@ def resident(peak: bool) -> int:
 
 
 def needed(call, device: str) -> float:
-    """The mebibytes that a call needs at its largest, of which what it is given and keeps is no part."""
+    """Return the peak memory of a call in MiB, beside its operands and what it keeps."""
     call()
     gc.collect()
     if device == "cuda":
@@ -111,7 +111,7 @@ def needed(call, device: str) -> float:
 
 
 def give_memory_back() -> None:
-    """Begins anew with an allocator whose freed memory is no longer resident."""
+    """Restart this process with an allocator that returns freed memory to the system."""
     if "MALLOC_MMAP_THRESHOLD_" not in os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "262144"})
 
@@ -124,7 +124,7 @@ def gathered(columns, op, x, e):
 
 
 def on_edges(columns, rows, count, op, x, e):
-    """A vector or numbers for each edge; None for what reduces."""
+    """Return the result for each edge, a vector or numbers; None for a reduction."""
     if op == "edge_add":
         return x[rows] + x[columns]
     if op == "edge_dot":
@@ -181,12 +181,12 @@ def compiled(function):
 
 
 def floors(edges: int, nodes: int, width: int, heads: int, op: str, kind: int, device: str) -> tuple[int, int]:
-    """The elements that the call and its gradients move at least."""
+    """Return the least numbers of elements that the call and its gradients move."""
     ends = edges if device == "cpu" else nodes
     vectors = {0: 0, 1: edges, 2: edges * width, 3: edges * heads}[kind]
     if op == "softmax":
         return 2 * vectors, 3 * vectors
-    if op in ("edge_add", "edge_dot"):  # both ends, of which that of the rows is in order; an edge's result
+    if op in ("edge_add", "edge_dot"):  # both ends (rows in order), and an edge's result
         result = edges * width if op == "edge_add" else vectors
         return nodes * width + ends * width + result, (nodes + ends) * width * (op == "edge_dot") + result + nodes * width
     back = (ends + nodes) * width + vectors  # rows of the result's gradient, dx, de
@@ -211,7 +211,7 @@ def run_record(given, copy: float) -> dict:
 
 
 class Records:
-    """A file of lines, to which they are added; without a file nothing is."""
+    """Records, appended to a file of JSON lines; without a file they are dropped."""
 
     def __init__(self, path):
         self.path, self.known, of = path, set(), None
@@ -252,7 +252,7 @@ class Graph:
 
 
 class Case:
-    """A call with its operands, by each library that has it."""
+    """A call with its operands, for each library that supports it."""
 
     def __init__(self, graph: Graph, call: tuple, width: int, heads: int, device: str, dtype: torch.dtype, others: dict):
         op, kind, reduce = call
@@ -279,7 +279,7 @@ class Case:
                     raise NotImplementedError
                 found = (out.detach(), *torch.autograd.grad(out, self.leaves, self.weights))
                 self.apart = max(self.apart, *(float((a - b).abs().max() / b.abs().max()) for a, b in zip(own, found)))
-            except Exception as error:  # what a library has not, or no memory
+            except Exception as error:  # unsupported by the library, or out of memory
                 if not isinstance(error, NotImplementedError) and "NotImplementedError" not in str(error):
                     print(f"{name}: {self.name}: {type(error).__name__} {str(error)[:80]}")
                 del self.calls[name]
@@ -295,9 +295,9 @@ class Case:
                 "results_mib": round(results / 2**20, 1)}
 
     def time(self, rounds: int, speed: float) -> dict:
-        """Medians of the rounds, and the floors."""
+        """Measure the medians of the rounds, and the floors."""
         for turn in range(rounds):
-            for name, run in random.Random(turn).sample(list(self.calls.items()), len(self.calls)):  # none is always behind the same
+            for name, run in random.Random(turn).sample(list(self.calls.items()), len(self.calls)):  # a new order each round
                 for part, took in zip(self.times[name], step(run, self.leaves, self.weights, self.device, self.repeats[name])):
                     part.append(took)
         size = self.weights.element_size()
@@ -336,7 +336,7 @@ def main() -> None:
     if given.compile:
         others.update({f"{name}, compiled": compiled(other) for name, other in others.items()})
         torch._dynamo.config.recompile_limit = 1000
-        torch._functorch.config.donated_buffer = device == "cpu"  # else a graph is kept for all calls of its gradient
+        torch._functorch.config.donated_buffer = device == "cpu"  # repeated backward calls on a GPU retain the graph
     records, summary = Records(given.json), collections.defaultdict(list)
 
     def cases():

@@ -23,7 +23,7 @@ import tamis
 from tamis.torch import pyg
 
 ATTENTION = {"heads", "edge_dim"}
-LAYERS = {  # name: its class, and whether it has features of edges
+LAYERS = {  # name: class, and True if it takes edge features
     "GATConv": ("GATConv", {}, False), "GATConv-edges": ("GATConv", {}, True), "GATv2Conv": ("GATv2Conv", {}, False),
     "GATv2Conv-edges": ("GATv2Conv", {}, True), "TransformerConv": ("TransformerConv", {}, False), "TransformerConv-edges": ("TransformerConv", {}, True),
     "SAGEConv-mean": ("SAGEConv", {"aggr": "mean"}, False), "SAGEConv-max": ("SAGEConv", {"aggr": "max"}, False), "GINConv": ("GINConv", {}, False),

@@ -66,7 +66,7 @@ def single(function, many):
 
 
 def calls_of(kind, model, peer, X, users, rows):
-    """What is measured: a name, our call, implicit's or None."""
+    """Return the calls to measure: a name, our call, and implicit's or None."""
     items = numpy.unique(X.indices)[:4000]
     some, batch, pairs = X[users[:2000]], users[:2000], kind in ("item-knn", "ease")
     weighed = [row.astype("float32") for row in rows]

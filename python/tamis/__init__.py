@@ -5,8 +5,8 @@
     fused      E = alpha * edge(S, A B^T) D + beta * E
     attention  softmax(scale * Q K^T at the nonzeros of mask) V
 
-S is a sparse matrix of SciPy, CuPy or PyTorch, or (offsets, columns, values); dense arrays are those of NumPy, PyTorch, CuPy, or of
-any library with DLPack or buffers. Nothing is copied: an array that would need a copy is refused with the line that makes one.
+S is a sparse matrix of SciPy, CuPy or PyTorch, or (offsets, columns, values); dense arrays may be NumPy's, PyTorch's, CuPy's, or any
+library's with DLPack or buffers. Nothing is copied: an array that would need a copy is refused with the line that makes one.
 `Pattern` and `plan` prepare a pattern for many calls. `tamis.torch` has the operations with gradients.
 
 Importing this package opens no GPU; the library is opened at the first use of a name. Exceptions are ValueErrors, MemoryErrors or
@@ -49,7 +49,7 @@ def _get(name: str) -> Any:
     if name in _SUBMODULES:
         try:
             return importlib.import_module(f"{__name__}.{name}")
-        except ModuleNotFoundError as error:  # hasattr(tamis, "torch") answers where PyTorch is not there
+        except ModuleNotFoundError as error:  # so that hasattr(tamis, "torch") works without PyTorch
             raise AttributeError(f"tamis.{name} needs {error.name}, which is not installed: pip install {error.name}") from error
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
@@ -57,7 +57,7 @@ def _get(name: str) -> Any:
     return value
 
 
-if not TYPE_CHECKING:  # hidden from checkers of types, which would accept every name
+if not TYPE_CHECKING:  # hidden from type checkers, which would accept every name
     __getattr__ = _get
 
 

@@ -1,4 +1,4 @@
-"""What a checker of types knows of arguments: arrays and sparse matrices of any library, by what they have."""
+"""Types of arguments for type checkers: protocols for arrays and sparse matrices of any library."""
 from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, Union

@@ -27,7 +27,7 @@ MASK = c.TAMIS_EDGE_MASK
 
 
 class Settings(NamedTuple):
-    """The options that belong to an operation and not to its operands. They are part of a plan's key."""
+    """The options of an operation that do not follow from its operands. They are part of a plan's key."""
 
     edge: int = c.TAMIS_EDGE_SCALE
     edge_scale: float = 1.0
@@ -40,7 +40,7 @@ class Settings(NamedTuple):
 
 
 def check_numbers(**given: Any) -> None:
-    """Refuses the first that is no number."""
+    """Refuse the first argument that is not a number."""
     for name, value in given.items():
         try:
             c_double(value)
@@ -51,7 +51,7 @@ def check_numbers(**given: Any) -> None:
 @functools.lru_cache(maxsize=256)
 def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False,
              math: str = "exact", keep_softmax: bool = False, as_pattern: bool = False) -> Settings:
-    """Settings from the names that the public functions take."""
+    """Return settings from the arguments of the public functions."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     number = edge_number(edge)
     return Settings(number, scale, slope, epsilon, transpose, choice(MATH, math, "math"), keep_softmax, as_pattern or number == MASK)
@@ -70,7 +70,7 @@ NONE = Given(None, 0, 0, None)
 
 
 def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation: int, batch: int) -> Given:
-    """The values that a call uses: its own, else S's; None for a pattern."""
+    """Return the values of a call: its own, else S's; None for a pattern."""
     if values is None:
         if as_pattern:
             return NONE
@@ -93,7 +93,7 @@ def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation:
 
 
 def _checked(v: View, name: str, first: View, s: Sparse) -> None:
-    """Checks that the operands of a call have one type, and lie where S lies."""
+    """Check that the operands of a call have one type, and are on S's device."""
     if v.device != s.device:
         raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
     if v.type != first.type:
@@ -102,7 +102,7 @@ def _checked(v: View, name: str, first: View, s: Sparse) -> None:
 
 
 def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views: list[View], s: Sparse, rows: int, cols: int) -> None:
-    """Checks the shapes, for messages in the caller's terms: the library would name a number of a view. op(S) is rows x cols."""
+    """Check the shapes, with messages in the caller's terms; the library would name a field of a view. op(S) is rows x cols."""
     expected = {SDDMM: (rows, cols), SPMM: (cols,), FUSED: (rows, cols, cols)}[operation]
     for name, m, v, wanted in zip(names, matrices, views, expected):
         if m.rows != wanted:
@@ -114,7 +114,7 @@ def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views:
 
 
 def _check_output(out: Any, operands: Any) -> None:
-    """Refuses an output that shares memory with an operand, which would be read after parts of it were written. operands: pairs of names and arrays."""
+    """Refuse an output that shares memory with an operand, which would be overwritten before it is read. operands: pairs of names and arrays."""
     given = None
     for name, x in operands:
         if x is None:
@@ -127,7 +127,7 @@ def _check_output(out: Any, operands: Any) -> None:
 
 
 def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse, beta: float) -> View:
-    """The view of the result: of the caller's array, or of a new one."""
+    """Return the view of the result: of the caller's array, or of a new one."""
     if out is None:
         if beta != 0:
             raise _errors.ArgumentError(f"beta = {beta}: expected out=, the array that it scales")
@@ -149,7 +149,7 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
 
 
 def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, ends: int) -> int:
-    """How many of a call's leading dimensions are walked one by one: those that one stride of each array does not describe, or that the
+    """Return how many leading dimensions must be walked one by one: those that no single stride of each array describes, or that the
     values lack. ends: the dimensions of one member of `out`."""
     most = max(uneven(v.shape[:-2], v.strides[:-2]) for v in views)
     for array, name, own in ((values, "values", 1), (out, "out", ends)):
@@ -164,7 +164,8 @@ def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, end
 
 def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float,
              beta: float, values: Any, statistics: Any, planned: Any, recipes: Any) -> tuple[Any, Sparse]:
-    """The members of the first `walked` dimensions one after the other, each a call with the rest as its batch. Nothing is copied."""
+    """Compute the members of the first `walked` dimensions one by one; each is a call with the other dimensions as its batch. Nothing is
+    copied."""
     views = [view(x, name) for x, name in zip(operands, names)]
     deep = max(views, key=lambda v: len(v.shape))
     lead = tuple(deep.shape[:-2])
@@ -175,7 +176,7 @@ def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operan
     if out is None and beta == 0:
         out = kind.empty((*lead, s.nnz) if operation == SDDMM else (*lead, rows, views[-1].shape[-1]), views[0].type, operands[0])
     members = mathematics.prod(lead[walked:])
-    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's numbers
+    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's row statistics
     for number, place in enumerate(numpy.ndindex(*lead[:walked])):
         parts = [x[place] if len(v.shape) > 2 else x for x, v in zip(operands, views)]
         compute(operation, pattern, names, tuple(parts), None if out is None else out[place], how, alpha, beta,
@@ -212,12 +213,12 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
     if type(S) is not Pattern and planned is None:
         known = remembered(S)
         if known is not None and (statistics is None or not known.pattern.sparse.transposed):
-            if out is not None:  # the pattern has arrays of its own
+            if out is not None:  # the pattern has its own arrays
                 _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
             own = S.data if values is None and not how.as_pattern else values
             try:
                 return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
-            except (_errors.ArgumentError, TypeError):  # the call below names what is wrong as the caller knows it
+            except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
                 pass
     if type(S) is Pattern:
         if S.sparse.tensors:
@@ -309,7 +310,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         handle = planned(form, how, used)
         memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
         must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
-        del memory  # the library used it until here
+        del memory  # keeps it alive until the library has returned
         if key is not None:
             places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
             keep_recipe(recipes, key, Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape),

@@ -1,4 +1,4 @@
-"""What commands that the program starts share: `tamis tune` as `python -m tamis.tune`, and those of tamis_lab."""
+"""Common functions of commands that the program starts, such as `tamis tune` as `python -m tamis.tune`, and tamis_lab's commands."""
 from __future__ import annotations
 
 import argparse
@@ -23,7 +23,7 @@ _name = "tamis"
 
 
 class ResultsError(ValueError):
-    """A file that cannot be read, with the line that is wrong."""
+    """A file that cannot be read, with the bad line."""
 
 
 def parser(name: str, summary: str) -> argparse.ArgumentParser:
@@ -66,7 +66,7 @@ def run(main: Callable[[argparse.Namespace], int], arguments: argparse.ArgumentP
     except ResultsError as problem:
         error(str(problem))
         return FILE
-    except Error as problem:  # one without a number is of an argument, which the package itself has refused
+    except Error as problem:  # an error without a number comes from the package itself, which refused an argument
         error(str(problem))
         return OF_STATUS.get(problem.status or c.TAMIS_ERROR_ARGUMENT, FAILED)
     except ImportError as problem:
@@ -102,7 +102,7 @@ def write(path: str, content: str | bytes) -> None:
     target = pathlib.Path(os.path.realpath(path))
     there = target.is_file()
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # none ends the process while there is a part of a file
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # signals are blocked while the file is incomplete
     try:
         part.write_bytes(data)
         os.replace(part, target)

@@ -19,7 +19,7 @@ READ = ("csr", "csc", "coo")
 
 
 def _foreign(x: Any) -> bool:
-    """Whether an argument stays as it is: None, tensors, arrays on a GPU, patterns, a pattern's arrays."""
+    """Return True if an argument is not converted: None, tensors, arrays on a GPU, patterns, a pattern's arrays."""
     library = type(x).__module__.partition(".")[0]
     return x is None or isinstance(x, (Pattern, tuple)) or library in ("torch", "cupy", "cupyx")
 
@@ -29,7 +29,7 @@ def _is_sparse(S: Any) -> bool:
 
 
 def _numbers(x: Any, name: str) -> Any:
-    """A dense array of numbers."""
+    """Return a dense array of numbers."""
     try:
         array = numpy.asarray(x)
         if array.dtype.kind in "OUS":
@@ -42,7 +42,7 @@ def _numbers(x: Any, name: str) -> Any:
 
 
 def matrix(S: Any, name: str = "S") -> Any:
-    """A sparse matrix in a format that the library reads."""
+    """Return a sparse matrix in a format that the library reads."""
     if _foreign(S):
         return S
     if _is_sparse(S):
@@ -51,7 +51,7 @@ def matrix(S: Any, name: str = "S") -> Any:
     if networkx is not None and isinstance(S, networkx.Graph):
         return networkx.to_scipy_sparse_array(S, format="csr")
     import scipy.sparse
-    if hasattr(S, "sparse") and hasattr(S, "columns"):  # a data frame of pandas, with columns that are sparse
+    if hasattr(S, "sparse") and hasattr(S, "columns"):  # a pandas data frame with sparse columns
         try:
             return scipy.sparse.csr_array(S.sparse.to_coo())
         except AttributeError:
@@ -63,7 +63,7 @@ def matrix(S: Any, name: str = "S") -> Any:
 
 
 def with_type(S: Any, dtype: Any) -> Any:
-    """The same entries in the same order with values of a type: `astype` would sort S in place, and sum what is there twice."""
+    """Return the same entries in the same order with values of a type. `astype` would sort S in place and sum duplicate entries."""
     if S.dtype == dtype:
         return S
     other = copy.copy(S)
@@ -72,7 +72,7 @@ def with_type(S: Any, dtype: Any) -> Any:
 
 
 def _common(types: Sequence[Any]) -> Any:
-    """The one floating-point type of several: the widest of those that are; fp64, as in NumPy, if all are integers or bools."""
+    """Return the common floating-point type: the widest among them; fp64, as in NumPy, if all are integers or bools."""
     known = [dtype for dtype in types if dtype.name in _types.OF_NUMPY_NAME and (dtype.kind == "f" or dtype.name == "bfloat16")]
     if not known:
         return numpy.dtype("float64")
@@ -82,7 +82,7 @@ def _common(types: Sequence[Any]) -> Any:
 
 
 def _readable(array: Any, dtype: Any) -> Any:
-    """An array of a type, packed unless the library reads it as it is."""
+    """Return an array of a type, packed unless the library can read it without a copy."""
     array = array.astype(dtype, copy=False)
     size, steps = array.itemsize, array.strides
     if any(stride < 0 or stride % size for stride in steps) or not array.dtype.isnative:
@@ -97,7 +97,7 @@ def _readable(array: Any, dtype: Any) -> Any:
 
 
 def converted(S: Any, operands: dict[str, Any], values: Any, as_pattern: bool, name: str = "S") -> tuple[Any, list, Any]:
-    """S, the operands and the values of a call. as_pattern: S's own values are not read. name: what messages call S."""
+    """Return S, the operands and the values of a call, converted. as_pattern: S's own values are not read. name: S's name in messages."""
     S = matrix(S, name)
     dense = {key: x if _foreign(x) else _numbers(x, key) for key, x in operands.items()}
     given = values if _foreign(values) else _numbers(values, "values")

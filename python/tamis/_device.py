@@ -62,14 +62,14 @@ class OpenDevice:
 
 
 def described(handle: int) -> c.tamis_device_description:
-    """The library's description of an open device."""
+    """Return the library's description of an open device."""
     description = c.tamis_device_description()
     must(lib.tamis_device_describe(handle, description))
     return description
 
 
 def opened(name: str) -> OpenDevice:
-    """The device with this name, opened if it is not yet."""
+    """Return the device with this name, and open it if necessary."""
     device = _opened.get(name)
     if device is None:
         with _lock:
@@ -110,9 +110,9 @@ def devices() -> list[Device]:
     return found
 
 
-followed = 0  # PyTorch's number of threads that the library has taken over, 0: none yet
-limited = False  # whether that is another number than the library has by itself
-_chosen = False  # whether the caller has set one
+followed = 0  # PyTorch's number of threads that the library has adopted; 0: none yet
+limited = False  # True if that differs from the library's default
+_chosen = False  # True if the caller has set a number
 _usual = 0
 
 
@@ -135,9 +135,9 @@ def set_threads(threads: int) -> None:
 
 
 def follow(threads: int) -> None:
-    """Takes over PyTorch's number of threads, unless the caller has set another one."""
+    """Adopt PyTorch's number of threads, unless the caller has set another one."""
     global followed, _usual
-    if threading.get_ident() != threading.main_thread().ident:  # threads may have numbers of their own, between which plans would come and go
+    if threading.get_ident() != threading.main_thread().ident:  # other threads may have different numbers, and plans would be remade at each change
         return
     now = described(opened("cpu").handle).threads
     _usual = _usual or now
@@ -158,7 +158,7 @@ def _change(number: int, chosen: bool, of_torch: int) -> None:
             tell()
 
     interrupts: list[BaseException] = []
-    _interrupts.apart(change, interrupts.append)  # all of it or nothing
+    _interrupts.apart(change, interrupts.append)  # complete or without effect
     if interrupts:
         raise interrupts[0]
 
@@ -167,12 +167,12 @@ def _change(number: int, chosen: bool, of_torch: int) -> None:
 
 
 def _nvidia_folders() -> list[str]:
-    """The folders with the libraries of pip's nvidia-* packages."""
+    """Return the folders with the libraries of pip's nvidia-* packages."""
     return sorted({folder for path in sys.path for folder in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib"))})
 
 
 def _find_nvidia() -> None:
-    """Points the library to NVRTC of pip's nvidia-cuda-nvrtc, if the user has named none and the package is there."""
+    """Point the library to NVRTC of pip's nvidia-cuda-nvrtc, if the user has not named one and the package is installed."""
     for variable, pattern in (("TAMIS_NVRTC", "libnvrtc.so.*"), ("TAMIS_CUDADEVRT", "libcudadevrt.a")):
         if variable in os.environ:
             continue
@@ -182,7 +182,7 @@ def _find_nvidia() -> None:
 
 
 def _nvidia_advice() -> str:
-    """Says what to install if NVRTC is missing; empty if it is there."""
+    """Return advice on what to install if NVRTC is missing; empty if it is found."""
     if "TAMIS_NVRTC" in os.environ:
         return ""
     searched = ", ".join(os.path.join(path or ".", "nvidia") for path in sys.path if path.endswith("-packages")) or "no site-packages"

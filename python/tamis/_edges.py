@@ -14,7 +14,7 @@ SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 
 
 def total(*terms: Any) -> Any:
-    """The sum of terms, each of which may be None, which is zero; None if all are."""
+    """Return the sum of terms, where None stands for zero; None if all are None."""
     found = [term for term in terms if term is not None]
     return functools.reduce(lambda x, y: x + y, found) if found else None
 
@@ -26,34 +26,34 @@ class Operations:
     cols: Any
 
     def products(self, a: Any, b: Any) -> Any:
-        """The products of a's and b's rows at the places."""
+        """Return the products of a's and b's rows at the places."""
         raise NotImplementedError
 
     def times(self, values: Optional[Any], b: Any, transpose: bool) -> Any:
-        """The sparse matrix with these values, ones if None, times b."""
+        """Return the sparse matrix with these values (None: ones) times b."""
         raise NotImplementedError
 
     def softmax(self, values: Optional[Any], a: Any, b: Any, numbers: tuple) -> Any:
-        """The operation sddmm with the edge softmax."""
+        """Compute sddmm with the edge softmax."""
         raise NotImplementedError
 
     def largest(self, y: Any) -> Any:
-        """The largest y of each place's column, 0 where that is minus infinity; without a derivative."""
+        """Return the largest y in each place's column, or 0 if it is minus infinity; without a derivative."""
         raise NotImplementedError
 
     def ones(self, x: Any, count: Any) -> Any:
-        """A column of ones, of x's type and as many dimensions as operands have."""
+        """Return a column of ones of x's type, with as many dimensions as the operands."""
         raise NotImplementedError
 
     exp: Any
     where: Any  # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
 
     def sums(self, x: Any, transpose: bool) -> Any:
-        """The sum of x over each row, with the transpose over each column, (..., rows, 1)."""
+        """Return the sums of x over rows, with the transpose over columns, (..., rows, 1)."""
         return self.times(x, self.ones(x, self.rows if transpose else self.cols), transpose)
 
     def spread(self, x: Any, transpose: bool) -> Any:
-        """A number of each row, with the transpose of each column, at the places."""
+        """Spread a number per row, with the transpose per column, to the places."""
         one = self.ones(x, self.rows if transpose else self.cols)
         return self.products(one, x) if transpose else self.products(x, one)
 
@@ -95,14 +95,15 @@ class Edge:
         return self.f if self.entry == "unread" else self.s + self.f if self.entry == "added" else self.s * self.f
 
     def _softmax_of_columns(self) -> Any:
-        """The operations have none. The largest score of a column only keeps the exponentials small, so that it has no derivative."""
+        """Return the softmax of columns, which the operations lack. The largest score of a column only keeps the exponentials small, so it
+        needs no derivative."""
         y = self.y if self.values is None else self.y + self.values
         e = self.on.exp(y - self.on.largest(y))
         sums = self.on.sums(e, True)
         return e / self.on.spread(self.on.where(sums == 0, 1.0, sums, e), True)
 
     def _centred(self, change: Any) -> Any:
-        """p (change - the row's mean of change, weighted by p): softmax's derivative, which is symmetric."""
+        """Return p (change - the row's mean of change, weighted by p): softmax's derivative, which is symmetric."""
         p = self.value
         return p * (change - self.on.spread(self.on.sums(p * change, self.transpose), self.transpose))
 
@@ -114,7 +115,7 @@ class Edge:
         return 1.0 if self.entry == "added" else self.f
 
     def gradients(self, grad: Any, by_product: bool, by_value: bool) -> tuple[Any, Any]:
-        """The gradients of the product and of S's value, from that of the edge's value."""
+        """Return the gradients of the product and of S's value, from the gradient of the edge's value."""
         if self.entry == "bias":
             dy = self._centred(grad)
             return self.scale * dy, dy
@@ -122,7 +123,7 @@ class Edge:
         return self._by_product() * grad if by_product else None, self._by_value() * grad if by_value else None
 
     def tangent(self, dx: Any, ds: Any) -> Any:
-        """The change of the value from those of the product and of S's value; None stands for zero."""
+        """Return the tangent of the value from the tangents of the product and of S's value; None stands for zero."""
         ds = None if self.entry == "unread" else ds
         if dx is None and ds is None:
             return None
@@ -132,14 +133,14 @@ class Edge:
 
 
 def _edge_of(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool) -> tuple[Edge, int, int]:
-    """The edge of an operation, and which operands belong to rows and to columns of S."""
+    """Return the edge of an operation, and which operands belong to rows and to columns of S."""
     turned = transpose and operation == FUSED
     first, second = (1, 0) if turned else (0, 1)
     return Edge(on, values, operands[first], operands[second], numbers, turned), first, second
 
 
 def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: tuple, numbers: tuple, transpose: bool, wanted: Any) -> list:
-    """The gradients of the operands and of the values, by operations that have derivatives; None: it is not wanted, or zero."""
+    """Return the gradients of the operands and of the values, by differentiable operations; None: not wanted, or zero."""
     by_value = values is not None and wanted[len(operands)]
     if operation == SPMM:
         pair = (operands[0], grad) if transpose else (grad, operands[0])
@@ -159,7 +160,7 @@ def gradients(on: Operations, operation: int, grad: Any, values: Any, operands: 
 
 
 def tangent(on: Operations, operation: int, values: Any, operands: tuple, numbers: tuple, transpose: bool, dv: Any, d: Any) -> Any:
-    """The change of the result from those of the values and operands, where None stands for zero."""
+    """Return the tangent of the result from the tangents of the values and operands, where None stands for zero."""
     if operation == SPMM:
         return total(None if d[0] is None else on.times(values, d[0], transpose), None if dv is None else on.times(dv, operands[0], transpose))
     edge, first, second = _edge_of(on, operation, values, operands, numbers, transpose)

@@ -10,7 +10,7 @@ from . import _declarations as c
 
 
 class Error(Exception):
-    """The base of what this package raises about data and devices. `status` is the number of the C library, 0 if there is none."""
+    """The base of this package's exceptions about data and devices. `status` is the C library's error number, 0 if there is none."""
 
     status = 0
 
@@ -56,7 +56,7 @@ OF_STATUS = {
 
 
 def renamed(error: Exception, names: dict[str, str]) -> Exception:
-    """The same error about arguments that the caller knows by other names: {"A": "q"}."""
+    """Return the same error with the caller's names of arguments: {"A": "q"}."""
     other = type(error)(re.sub(rf"\b({'|'.join(map(re.escape, names))})(?:\b|(?<=\.))", lambda found: names[found[0]], str(error)))
     if isinstance(error, Error):
         other.status = error.status  # type: ignore[attr-defined]
@@ -64,7 +64,7 @@ def renamed(error: Exception, names: dict[str, str]) -> Exception:
 
 
 def of_status(status: int, message: str) -> Error:
-    """The exception for an error number of the C library. Its message names arguments instead of fields: scale for options.edge_scale."""
+    """Return the exception for an error number of the C library. Its message names arguments instead of fields: scale for options.edge_scale."""
     message = re.sub(r"\b(?:options|execution)\.(?:edge_(?=scale|slope|epsilon))?(?=\w)", "", message)
     error = OF_STATUS.get(status, LibraryError)(message)
     error.status = status
@@ -72,7 +72,7 @@ def of_status(status: int, message: str) -> Error:
 
 
 def fits(name: str, value: Any, kind: Any) -> Any:
-    """The whole number `value`, if a `kind` of ctypes holds it: ctypes itself keeps the low bits of one that is too large."""
+    """Return the integer `value` if it fits the ctypes type `kind`; ctypes itself truncates silently."""
     if isinstance(value, Integral) and kind(int(value)).value != value:
         bits, signed = 8 * ctypes.sizeof(kind), kind(-1).value < 0
         least, most = (f"-2**{bits - 1}", f"2**{bits - 1} - 1") if signed else ("0", f"2**{bits} - 1")
@@ -81,7 +81,7 @@ def fits(name: str, value: Any, kind: Any) -> Any:
 
 
 def filled(kind: Any, defaults: dict[str, Any], given: dict[str, Any], sizes: tuple[str, ...]) -> Any:
-    """A structure of the library with these fields, of which `sizes` are whole numbers from a caller."""
+    """Return a structure of the library with these fields; the fields in `sizes` are integers from a caller and are checked."""
     struct = kind(**{**defaults, **given})
     for name in sizes:
         if name in given and getattr(struct, name) != given[name]:

@@ -1,4 +1,4 @@
-"""A fit on several devices of this process: a rank of a group for each, with a thread, a model, and rows of about as many entries."""
+"""A fit on several devices of this process. Each is a rank of a group, with its own thread and model, and rows with about equally many entries."""
 from __future__ import annotations
 
 import ctypes
@@ -15,7 +15,7 @@ from ._sparse import Sparse
 
 
 def checked(devices: Any) -> list[str]:
-    """The names in `devices`, at least one."""
+    """Return the names in `devices`, at least one."""
     names = [] if isinstance(devices, str) or not hasattr(devices, "__iter__") else list(devices)
     if not names or not all(isinstance(name, str) for name in names):
         raise _errors.ArgumentError(f"devices = {devices!r}: expected a list of one name or more, for instance ['cuda:0', 'cuda:1']")
@@ -23,7 +23,7 @@ def checked(devices: Any) -> list[str]:
 
 
 class Rows:
-    """A matrix in host memory as CSR, of which each rank gets a slice without a copy."""
+    """A matrix in host memory as CSR; each rank gets a slice of rows without a copy."""
 
     def __init__(self, s: Sparse, name: str):
         if s.device != "cpu":
@@ -52,7 +52,7 @@ class Rows:
 
 
 class Ranks:
-    """The ends of a group and what each fits."""
+    """The ends of a group and the data of each rank."""
 
     def __init__(self, devices: list[int], s: Rows, entries: Optional[Rows], observed: Optional[Rows]):
         self._count = len(devices)

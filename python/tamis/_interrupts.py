@@ -12,16 +12,16 @@ from typing import Any, Callable, Optional
 from . import _errors
 
 MAIN = None  # the waiting thread's claim
-WAKE = 0.1  # seconds; the system may give a signal to another thread, and then it wakes nobody here
+WAKE = 0.1  # seconds; the system may deliver a signal to another thread, which does not wake this one
 
 
 def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abandon: Callable[[], None] = lambda: None) -> Any:
-    """The result of work(), which runs in a thread of its own, where no signal is handled.
+    """Return the result of work(), which runs in a new thread, in which Python handles no signals.
 
-    This thread waits until the work has ended. It tells `stop` of what is raised here meanwhile, which is to end the work. If something is raised before
-    the work has begun, then it never begins: `abandon` is called, and the exception goes on.
+    This thread waits until the work has ended. An exception raised here meanwhile, such as KeyboardInterrupt, is passed to `stop`, which should end the
+    work. If it is raised before the work has begun, the work never begins: `abandon` is called, and the exception propagates.
     """
-    claims: list[Any] = []  # the first one has the work; appending is one step, which no signal divides
+    claims: list[Any] = []  # the first claim gets the work; appending is atomic with respect to signals
     results: list[tuple[Any, Optional[BaseException]]] = []
     ended = _thread.allocate_lock()
     ended.acquire()
@@ -57,7 +57,7 @@ def apart(work: Callable[[], Any], stop: Callable[[BaseException], None], abando
             interrupted(error)
             if claims[0] is not MAIN:
                 continue
-            if isinstance(error, RuntimeError) and "new thread" in str(error):  # no thread can be started
+            if isinstance(error, RuntimeError) and "new thread" in str(error):  # the system cannot start a thread: work here
                 return work()
             abandon()
             raise

@@ -2,7 +2,7 @@
 
 `operation` is one call of the library. Its derivative is a primitive that is linear in the changes of operands: forward mode computes it by
 two bilinear operations, sampled products and spmm, and by what JAX makes of an edge, entry by entry; reverse mode transposes it, which is
-one backward call of the library. Second derivatives are those of the bilinear operations, each of which has the other for its own.
+one backward call of the library. Second derivatives are those of the bilinear operations: each is the derivative of the other.
 """
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _library = _register()
 
 
 class Form(NamedTuple):
-    """The settings that are part of the compiled program."""
+    """Settings that are part of the compiled program."""
 
     operation: int
     rows: int
@@ -68,7 +68,7 @@ class Form(NamedTuple):
 
 
 def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
-    """One call of the library. flags: backward, keep, has_values, wanted."""
+    """Make one call of the library. flags: backward, keep, has_values, wanted."""
     numbers = {"operation": form.operation, "rows": form.rows, "cols": form.cols, "edge": form.edge, "transpose": form.transpose,
                "math": form.math, **dict(zip(("backward", "keep", "has_values", "wanted"), flags))}
     reals = {"scale": form.scale, "slope": form.slope, "epsilon": form.epsilon}
@@ -78,7 +78,7 @@ def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
 
 
 class Given(NamedTuple):
-    """Operands, and S's values if there are any. All have the same number of leading dimensions, each of which is the batch's, or 1."""
+    """The operands, and S's values if there are any. All have the same number of leading dimensions, each equal to the batch's or 1."""
 
     operands: tuple
     values: Optional[Any]
@@ -94,7 +94,7 @@ class Given(NamedTuple):
 
 
 def _result(form: Form, columns: Any, given: Given, lead: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the result."""
+    """Return the shape of the result."""
     rows = form.cols if form.transpose else form.rows
     return (*lead, columns.shape[0]) if form.operation == SDDMM else (*lead, rows, given.operands[-1].shape[-1])
 
@@ -109,7 +109,7 @@ def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: 
 
 
 def _forward(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
-    """The result, and with `keep` softmax's numbers of each row."""
+    """Return the result, and with `keep` softmax's row statistics."""
     results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _forward_shapes(offsets, columns, *arrays, form=form, keep=keep))
     return list(_call(form, results, (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
 
@@ -130,21 +130,21 @@ def _operation_jvp(form: Form, keep: bool, primals: tuple, tangents: tuple) -> t
         changes = [change for change, wants in zip(tangents[2:], wanted) if wants]
         change = _tangent_p.bind(offsets, columns, *arrays, *out[1:], *changes, form=form, count=len(arrays), wanted=wanted)
     out = out if keep else out[:1]
-    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # only gradients use softmax's numbers
+    return out, (change, *[jnp.zeros_like(x) for x in out[1:]])  # only gradients use softmax's row statistics
 
 
 # ------------------------------------------------------------------------------ primitives
 
 
 def _shared(found: Any, shape: tuple[int, ...]) -> Any:
-    """Sums gradients over the members of a batch that share an operand."""
+    """Sum gradients over the members of a batch that share an operand."""
     axes = tuple(axis for axis, (ours, theirs) in enumerate(zip(found.shape, shape)) if ours != theirs)
     return found.sum(axes, keepdims=True) if axes else found
 
 
 def _primitive(name: str, plain: Any, shapes: Any, several: bool = False, full: bool = False) -> Primitive:
-    """A primitive of arrays (of which the pattern is not mapped) computed by a function. full: the first array, a gradient, has all of the
-    batch."""
+    """Make a primitive from a function of arrays; the pattern's arrays are not mapped by vmap. full: the first array, a gradient, has all of
+    the batch."""
     made = Primitive(name)
     made.multiple_results = several
     made.def_impl(plain)
@@ -202,7 +202,7 @@ _times_p = _primitive("tamis_times", _times_plain, _times_shape)
 
 
 def _bilinear_jvp(made: Primitive) -> Any:
-    """The change of each of two factors, times the other; there may be one alone."""
+    """Return the sum of each factor's tangent times the other factor; one tangent may be missing."""
 
     def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
         out = made.bind(*primals, **settings)
@@ -242,7 +242,7 @@ for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times
 
 
 class _Operations(_edges.Operations):
-    """The operations on the pattern of one call, of operands with as many dimensions as `like`."""
+    """The operations on the pattern of one call, for operands with as many dimensions as `like`."""
 
     exp = staticmethod(jnp.exp)
 
@@ -277,15 +277,15 @@ class _Operations(_edges.Operations):
 
 
 def _wide(x: Any) -> Any:
-    """Widens 16-bit arrays, so that results between operations are not rounded."""
+    """Widen 16-bit arrays, so that intermediate results are not rounded."""
     return x.astype("float32") if x is not None and x.dtype.itemsize == 2 else x
 
 
-# ------------------------------------------------------------------------------ the change of the result, linear in those of the operands
+# ------------------------------------------------------------------------------ the tangent of the result, linear in the operands' tangents
 
 
 def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
-    """rest: operands and values, softmax's numbers, the changes that are not zero."""
+    """rest: operands and values, softmax's row statistics, and the nonzero tangents."""
     shaped = _tangent_shape(offsets, columns, *rest, form=form, count=count, wanted=wanted)
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     changes = iter([_wide(x) for x in rest[len(rest) - sum(wanted):]])
@@ -320,7 +320,7 @@ def _tangent_transpose(ct: Any, offsets: Any, columns: Any, *rest: Any, form: Fo
 
 
 def _by_jvp(plain: Any) -> Any:
-    """The derivative of a primitive: that of a function of operations that have derivatives. The pattern has none."""
+    """Return the derivative of a primitive, through a function of differentiable operations. The pattern has none."""
 
     def jvp(primals: tuple, tangents: tuple, **settings: Any) -> tuple:
         places = [place for place, change in enumerate(tangents) if _known(change) and jnp.issubdtype(primals[place].dtype, jnp.floating)]
@@ -340,7 +340,7 @@ def _by_jvp(plain: Any) -> Any:
 
 
 def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """The gradients by the library. Each member of a batch has its own, also of a shared operand."""
+    """Compute the gradients by the library. Each member of a batch has its own, even for a shared operand."""
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
     given = Given.of(form, rest[:count])
     own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
@@ -358,7 +358,7 @@ def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form
 
 
 def _gradient_by_operations(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
-    """The gradients by operations that have derivatives."""
+    """Compute the gradients by differentiable operations."""
     operands, values = Given.of(form, [_wide(x) for x in rest[:count]])
     on = _Operations(form, offsets, columns, operands[0])
     found = _edges.gradients(on, form.operation, _wide(gradient), values, operands, on.numbers, form.transpose, wanted)

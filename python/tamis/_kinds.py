@@ -70,7 +70,7 @@ class Torch:
         if not like.is_cuda:
             return None
         torch = sys.modules["torch"]
-        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object, which takes as long as the rest of a small call
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without a stream object, whose creation takes as long as the rest of a small call
         return raw(like.get_device()) if raw is not None else torch.cuda.current_stream(like.device).cuda_stream
 
     @classmethod
@@ -140,7 +140,7 @@ class CuPy:
 
 
 def _table(allocate: Any, release: Any) -> Any:
-    """The library's table of two functions. It lives as long as the process, as the plans that use it may."""
+    """Make the library's allocator table of two functions. It lives as long as the process, as plans that use it may."""
     fields: dict[str, Any] = {name: kind for name, kind, *_ in c.tamis_allocator._fields_}
 
     def allocated(_: Any, size: int, stream: int | None) -> int | None:
@@ -154,7 +154,7 @@ def _table(allocate: Any, release: Any) -> Any:
 
 
 def kind_of(array: Any) -> Any:
-    """The kind of results for this operand."""
+    """Return the kind of results for this operand."""
     if isinstance(array, numpy.ndarray):
         return NumPy
     library = type(array).__module__.partition(".")[0]

@@ -16,7 +16,7 @@ BUILT = HERE.parents[1] / "build" / "release" / "src"  # in a checkout
 
 
 def _places(name: str) -> list[pathlib.Path]:
-    """The places that a library may have: beside the one that TAMIS_LIBRARY names, in the installed package, in the checkout's build."""
+    """Return the paths where a library may be: beside TAMIS_LIBRARY, in the installed package, in the checkout's build."""
     named = os.environ.get("TAMIS_LIBRARY")
     folders = [pathlib.Path(named).parent / part for part in (".", "ml", "xla")] if named else [HERE / "lib", BUILT, BUILT / "ml", BUILT / "xla"]
     return [folder / name for folder in folders]
@@ -57,7 +57,7 @@ def handlers() -> ctypes.CDLL:
 
 
 def must(status: int) -> None:
-    """Raises the exception for a status that is not TAMIS_OK, and an interrupt that came in an allocator."""
+    """Raise the exception for a status other than TAMIS_OK, and an interrupt that occurred in an allocator."""
     if status:
         raise _interrupts.memory.failure(_errors.of_status(status, text(lib.tamis_last_error())))
     if _interrupts.memory.refused is not None:
@@ -65,17 +65,17 @@ def must(status: int) -> None:
 
 
 def text(value: bytes | None) -> str:
-    """A string of the library; NULL becomes an empty one."""
+    """Return a string of the library; NULL becomes an empty string."""
     return (value or b"").decode("utf-8", "replace")
 
 
 def named(function: str, name: str, what: str) -> int:
-    """The number of a name, by the library's own function: named("tamis_edge_from_name", "mask", "edge")."""
+    """Return the number of a name, by the library's function: named("tamis_edge_from_name", "mask", "edge")."""
     number = ctypes.c_int()
     if not isinstance(name, str):
         raise TypeError(f"{what} = {name!r}: expected a string")
     status = getattr(lib, function)(name.encode(), number)
-    if status:  # the function calls its argument "name", the caller calls it otherwise
+    if status:  # the function's message says "name"; replace it by the caller's term
         raise _errors.of_status(status, text(lib.tamis_last_error()).replace("name = ", f"{what} = ", 1))
     return number.value
 

@@ -13,7 +13,7 @@ FEW = 64
 
 
 class Living(Generic[T]):
-    """Objects by keys. What has died is forgotten when there are twice as many as lived the last time."""
+    """Weak references to objects by keys. Dead ones are removed when there are twice as many entries as survived the last time."""
 
     def __init__(self) -> None:
         self._references: dict[Any, weakref.ref[T]] = {}
@@ -21,7 +21,7 @@ class Living(Generic[T]):
         self._numbers = itertools.count()
 
     def add(self, item: T) -> None:
-        """Adds an object that nobody looks for by a key."""
+        """Add an object without a key."""
         self[next(self._numbers)] = item
 
     def __setitem__(self, key: Any, item: T) -> None:
@@ -33,7 +33,7 @@ class Living(Generic[T]):
             self._most = max(FEW, 2 * len(self._references))
 
     def get(self, key: Any) -> Optional[T]:
-        """The object, if it lives."""
+        """Return the object, if it is alive."""
         reference = self._references.get(key)
         return None if reference is None else reference()
 

@@ -36,7 +36,7 @@ class Host:
 
     @staticmethod
     def kept(given: Any) -> tuple[Any, Any]:
-        """Row offsets and columns of a matrix's true entries."""
+        """Return row offsets and columns of a matrix's true entries."""
         matrix = numpy.asarray(given)
         return numpy.concatenate([[0], numpy.count_nonzero(matrix, axis=1).cumsum()]), numpy.ascontiguousarray(numpy.nonzero(matrix)[1])
 
@@ -46,7 +46,7 @@ class Host:
 
 
 def _numbers(arrays: Any, given: Any, name: str) -> Any:
-    """The view of a list of whole numbers on the device."""
+    """Return the view of a list of integers on the device."""
     v = view(arrays.numbers(given), name)
     if v.type not in _types.INDEX or len(v.shape) != 1:
         raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)} and elements of {_types.NAMES[v.type]}: expected a list of whole numbers")
@@ -56,7 +56,7 @@ def _numbers(arrays: Any, given: Any, name: str) -> Any:
 
 
 def _blocks(arrays: Any, given: Any) -> Sparse:
-    """The view of a block mask: a pattern, or a matrix that says which blocks are kept."""
+    """Return the view of a block mask: a pattern, or a matrix that is true for kept blocks."""
     known = getattr(given._current() if hasattr(given, "_current") else given, "sparse", None)  # of a pattern of tamis.torch
     if known is None:
         matrix = given if hasattr(given, "shape") else numpy.asarray(given)
@@ -70,7 +70,7 @@ def _blocks(arrays: Any, given: Any) -> Sparse:
 
 
 def _reach(window: Any) -> tuple[int, int]:
-    """The number of columns that a window has to the left and to the right; -1: no bound."""
+    """Return the number of columns of a window to the left and to the right; -1: no bound."""
     if window is None:
         return -1, -1
     left, right = window if isinstance(window, (tuple, list)) else (window, window)
@@ -81,7 +81,7 @@ def _reach(window: Any) -> tuple[int, int]:
 
 
 def make(arrays: Any, rows: int, cols: int | None, **parts: Any) -> tuple[Any, Any, tuple[int, int]]:
-    """Row offsets, columns and shape of the mask, in arrays of the same kind as `arrays` has. Errors name the arguments of `Pattern.mask`."""
+    """Return row offsets, columns and shape of the mask, in arrays of the same kind as `arrays`. Errors name the arguments of `Pattern.mask`."""
     try:
         return mask(arrays, rows, cols, **parts)
     except _errors.Error as error:
@@ -124,7 +124,7 @@ def mask(arrays: Any, rows: int, cols: int | None, *, causal: bool = False, wind
 
 
 def only_true(mask: Any) -> tuple[Any, Any]:
-    """A sparse matrix of bool without the entries that say False, and which of its entries remain; None: all of them, or it is not of bool."""
+    """Return a sparse bool matrix without its False entries, and the indices of the others; None: all remain, or it is not bool."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(mask, torch.Tensor):
         return _only_true_tensor(torch, mask)

@@ -18,7 +18,7 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     """P = alpha * edge(S, A B^T) + beta * P at the nonzeros of S: sampled products of the rows of A and B.
 
     S: (rows, cols), a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC, COO), a `Pattern`, or (offsets, columns[, values]).
-    A: (rows, K); B: (cols, K): float32, float64, float16 or bfloat16, both of one type, with any strides of which one is 1. Leading
+    A: (rows, K); B: (cols, K): float32, float64, float16 or bfloat16, both of one type, with any strides, one of them 1. Leading
     dimensions, the same in A and B, are a batch over one pattern.
     edge: what becomes of the product x and S's value s: "scale" s x, "mask" x, "residual" s - x, "quotient" s / max(x, epsilon),
     "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
@@ -27,8 +27,8 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     convert: S may have any format (BSR, DIA, LIL, DOK, a dense array, lists, a data frame, a graph of networkx), and S and the operands any real
     type and strides: they are copied into what the library reads. Their type is then the widest floating-point type among them, or float64.
 
-    Returns the samples as a sparse matrix of S's kind, with copies of S's index arrays, and those of a Pattern, of three arrays or of a batch as
-    an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
+    Returns the samples as a sparse matrix of S's kind, with copies of S's index arrays. If S is a Pattern or three arrays, or for a batch, it
+    returns an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
     the library's message.
 
     >>> import numpy as np, scipy.sparse, tamis
@@ -93,11 +93,11 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
               out: Any = None, math: str = "exact", convert: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * Q K^T at the nonzeros of mask, times V.
 
-    mask: (N, M), a sparse matrix as S in `sddmm`, of which only the pattern counts: every entry attends whatever its value, 0 too, and two
-    entries at one place count twice. Of a matrix of bool, entries that say False do not attend. A query without entries gives zeros.
+    mask: (N, M), a sparse matrix as S in `sddmm`. Only its pattern counts: every entry attends whatever its value, even 0, and two entries
+    at one place count twice. Entries of a bool matrix that are False do not attend. A query without entries gives zeros.
     Q: (..., N, d); K: (..., M, d); V: (..., M, e). Leading dimensions, such as (batch, heads), share the mask and run in one call.
-    scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries; -inf keeps a place out, and
-    a query of which all places are kept out gives zeros. convert as in `sddmm`.
+    scale: 1 / sqrt(d) if None. bias: (nnz,) or (..., nnz), added to the scores in the order of mask's entries; -inf excludes a place, and
+    a query without other places gives zeros. convert as in `sddmm`.
     Returns the result (..., N, e); with return_lse also the logarithm of the sum of the exponentials of each row's scores, (..., N).
     Errors as in `sddmm`.
 
@@ -113,7 +113,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
         mask, (Q, K, V), bias = converted(mask, {"Q": Q, "K": K, "V": V}, bias, True, "mask")
     try:
         width = int(Q.shape[-1])
-    except (AttributeError, IndexError, TypeError):  # an operand without a shape lends a buffer, or is refused
+    except (AttributeError, IndexError, TypeError):  # an operand without a shape must provide a buffer, or is refused
         shape = view(Q, "Q").shape
         width = shape[-1] if shape else 1
     if scale is None:

@@ -19,5 +19,5 @@ class Owned:
 
     def __init__(self, destroy: Any, keep: Any = None, value: ctypes.c_void_p | None = None):
         self.value = ctypes.c_void_p() if value is None else value
-        self.keep = keep  # until it is destroyed
+        self.keep = keep  # kept until the object is destroyed
         self.free: Any = functools.partial(destroy, self.value)

@@ -15,13 +15,14 @@ from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 
 FIELDS = ("operation", "type", "output_type", "inner", "width", "a_layout", "b_layout", "d_layout", "output_layout", "batch")
-D_IS_B = 11            # its place in a form
-EXPECTED_CALLS = 1000  # plans may spend time on preparing, since a pattern is made for many calls
+D_IS_B = 11            # its index in a form
+EXPECTED_CALLS = 1000  # the expected number of calls of a pattern, which justifies preparation
 MOST_PLANS = 64        # per pattern; the oldest goes first
 
 
 def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
-    """The library's options for a call's form and settings. Behind the fields a form has the type of S's values, and may say that D is B."""
+    """Return the library's options for a call's form and settings. After the fields, a form has the type of S's values and possibly D is
+    B."""
     return options(**dict(zip(FIELDS, form)), d_is_b=len(form) > D_IS_B and form[D_IS_B], edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
                    edge_epsilon=how.edge_epsilon, transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, **more)
 
@@ -57,7 +58,7 @@ class Pattern:
         if not known:
             s.validate()
         self.sparse = s
-        self.checked = known or s.device == "cpu"  # else each plan checks the entries, and the first graph
+        self.checked = known or s.device == "cpu"  # else each plan, and the first graph, checks the entries
         self._plans: dict[tuple, Handle] = {}
         self.recipes: dict[tuple, Any] = {}
         self.expected_calls = EXPECTED_CALLS
@@ -66,7 +67,7 @@ class Pattern:
 
     @classmethod
     def _of(cls, s: Sparse, known: bool = False) -> Pattern:
-        """A pattern of a view that is made already; `known`: its arrays are right."""
+        """Make a pattern from an existing view; `known`: its arrays are valid."""
         pattern = cls.__new__(cls)
         pattern._start(s, known)
         return pattern
@@ -76,15 +77,15 @@ class Pattern:
         """A mask of attention for arrays in host memory: rows are queries, columns (as many as rows if None) are keys.
 
         A row keeps the union of the parts that are given, or all columns if none is:
-        window: how far from the row's place, w or (left, right), None for no bound; dilation: of that, every so manieth column.
+        window: how far from the row's place, w or (left, right), None for no bound; dilation: only every dilation-th of these columns.
         every: columns whose distance from the place is a multiple of it.
-        global_tokens: the first so many places, or a list of places that rises: every row sees them, and they see every column;
+        global_tokens: the number of first places, or a rising list of places: every row sees them, and they see every column;
         with sinks=True they see no more than others.
         blocks, block: a matrix with an entry for each block of block x block, true where it is kept, or a Pattern of it.
         Of these, causal=True keeps the columns up to the row's place. Row i stands at place i + offset; None: the rows are the last
         of the columns, cols - rows.
         lengths: one for each sequence of a padded batch: the pattern has a block of rows x cols for each of them on its diagonal, and
-        leaves out columns from its length on; row_lengths: the same of rows. from_end=True: the rows are the last of each length.
+        leaves out columns from its length on; row_lengths: the same for rows. from_end=True: the rows are the last of each length.
 
         The arrays are int32 if that holds them. Raises ArgumentError or PatternError (ValueErrors), OutOfMemoryError.
 
@@ -131,7 +132,7 @@ class Pattern:
         return f"<tamis.Pattern {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, {self.device}>"
 
     def __reduce__(self) -> Any:
-        """A copy and what is unpickled have arrays of their own, and make plans anew."""
+        """A copy, or an unpickled pattern, has its own arrays and makes new plans."""
         s = self.sparse
         columns, other = (_copied(v.array) for v in s._views[:2])
         return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, other, columns, None if s.values is None else _copied(s.values.array))
@@ -166,14 +167,14 @@ class Pattern:
         return self.sparse.matrix(values)
 
     def plan_of(self, form: tuple, how: Any, used: Any, gradient: bool = False) -> Handle:
-        """The plan for a call's form, or the library's gradient, made if there is none yet."""
+        """Return the plan for a call's form, or the library's gradient; make it if there is none yet."""
         key = (form, how, gradient)
         handle = self._plans.get(key)
         if handle is not None and handle.value is not None:
             return handle
         self.sparse.check_memory()
         with self._lock:
-            plans = self._plans  # where set_threads puts others meanwhile, this plan has the earlier number, and later calls do not find it
+            plans = self._plans  # if set_threads changes the number meanwhile, this plan has the earlier one, and later calls do not find it
             handle = plans.get(key)
             if handle is None or handle.value is None:
                 struct = self.sparse.with_values(used.pointer, used.type if used.pointer else form[1], used.apart)
@@ -186,9 +187,8 @@ class Pattern:
         return handle
 
     def _forget_plans(self) -> None:
-        """Makes later calls make new plans. Calls that other threads are in keep their old plans, which are not waited for.
-
-        Calls look for recipes first: new recipes are of new plans, which are there before them."""
+        """Drops all plans, so that later calls make new ones. Running calls of other threads keep their old plans; this does not wait for
+        them. Calls look for recipes first: new recipes are of new plans, which are there before them."""
         self._plans = {}
         self.recipes = {}
 
@@ -213,12 +213,12 @@ class Pattern:
 
 
 def _copied(array: Any) -> Any:
-    """An array of its own, of the same library."""
+    """Return a copy of an array, of the same library."""
     return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _restored(shape: tuple[int, int], transposed: bool, coo: bool, other: Any, columns: Any, values: Any) -> Pattern:
-    """The pattern of arrays that were saved, checked anew."""
+    """Return the pattern of saved arrays, checked again."""
     return Pattern._of(Sparse("S", shape, transposed, None if coo else other, other if coo else None, columns, values, lambda result: result))
 
 
@@ -226,14 +226,14 @@ _living: Living[Pattern] = Living()
 
 
 def _threads_changed() -> None:
-    """Drops all plans, which have the number of threads that was set when they were made."""
+    """Drop all plans, which have the number of threads from their creation."""
     for pattern in _living:
         if pattern.device == "cpu":
             pattern._forget_plans()
 
 
 def _after_fork() -> None:
-    """Makes new locks, since another thread of the parent may have held a pattern's lock."""
+    """Make new locks, since another thread of the parent may have held a pattern's lock."""
     for pattern in _living:
         pattern._lock = threading.Lock()
 

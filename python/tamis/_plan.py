@@ -21,11 +21,11 @@ from ._sparse import Sparse
 MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
 EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
 EDGES: dict[str, int] = {}
-SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # whole numbers of the caller's
+SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers from the caller
 
 
 def edge_number(edge: str) -> int:
-    """The number of an edge's name."""
+    """Return the number of an edge's name."""
     number = EDGES.get(edge)
     if number is None:
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
@@ -33,7 +33,7 @@ def edge_number(edge: str) -> int:
 
 
 def choice(table: dict[str, int], value: str, name: str) -> int:
-    """The number of one of a few names."""
+    """Return the number of one of a few names."""
     try:
         return table[value]
     except (KeyError, TypeError):
@@ -41,7 +41,7 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 
 
 def options(**given: Any) -> c.tamis_options:
-    """The library's options: the defaults, and what is given."""
+    """Return the library's options: the defaults, overridden by the arguments."""
     return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 
@@ -101,11 +101,11 @@ class Handle:
         alive.add(self)
 
     def free(self) -> None:
-        """Frees the library's plan, which no call may be using."""
+        """Free the library's plan, which must not be in use."""
         self.value = self.owned = None
 
     def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
-        """Gives an execution on a GPU scratch memory of the caller's allocator, which must stay until the call has returned."""
+        """Give an execution on a GPU scratch memory of the caller's allocator; the memory must live until the call returns."""
         if not self.workspace:
             return None
         kind = kind_of(like)
@@ -124,7 +124,7 @@ def _after_fork() -> None:
         if handle.keep[0].device != "cpu":
             handle.value = None
             if handle.owned is not None:
-                handle.owned.free = int  # a function without effect
+                handle.owned.free = int  # does nothing: replaces the function that destroys
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -139,7 +139,7 @@ def _at_exit() -> None:
 
 
 def explained(handle: Handle) -> str:
-    """The library's text about a plan."""
+    """Return the library's explanation of a plan."""
     needed = ctypes.c_size_t()
     must(lib.tamis_plan_explain(handle.value, None, 0, needed))
     buffer = ctypes.create_string_buffer(needed.value)
@@ -148,7 +148,7 @@ def explained(handle: Handle) -> str:
 
 
 def reported(handle: Handle) -> Report:
-    """The library's report about a plan."""
+    """Return the library's report on a plan."""
     r = c.tamis_plan_report()
     must(lib.tamis_plan_describe(handle.value, r))
     return Report(text(r.algorithm), text(r.reason), text(r.parameters), text(r.instruction_set), r.threads, r.check_seconds, r.setup_seconds,

@@ -47,7 +47,7 @@ class Plan:
                        recipes=self._recipes)[0]
 
     def _checked(self, form: tuple, how: Settings, used: Given) -> Handle:
-        """The plan, if it was made for operands like these."""
+        """Return the plan if it was made for operands like these; else raise."""
         handle = self._open()
         mine = self._form
         if form[9] != mine[9]:
@@ -174,7 +174,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
 
 
 def _element_type(type: Any) -> int:
-    """The number of "float32", of "fp32", or of a dtype of NumPy or PyTorch."""
+    """Return the number of "float32", "fp32", or a dtype of NumPy or PyTorch."""
     name = str(getattr(type, "name", type)).replace("torch.", "")
     number = _types.OF_NUMPY_NAME.get(name)
     if number is not None and number <= _types.BF16:

@@ -22,7 +22,7 @@ _tensors: tuple[type, ...] = ()
 
 
 def form(x: Any) -> Optional[tuple]:
-    """The properties of an array that decide how it is passed, besides its address; None: it has no recipe."""
+    """Return the properties of an array that determine its view, except the address; None: it has no recipe."""
     kind = type(x)
     if kind is _ndarray:
         return x.dtype, x.shape, x.strides
@@ -38,13 +38,13 @@ def _tensor_types() -> tuple[type, ...]:
     global _tensors
     if not _tensors and "torch" in sys.modules:
         torch = sys.modules["torch"]
-        if hasattr(torch, "nn"):  # it is imported completely
+        if hasattr(torch, "nn"):  # PyTorch is completely imported
             _tensors = (torch.Tensor, torch.nn.Parameter)
     return _tensors
 
 
 def pointer(x: Any) -> int:
-    """The address of an array that has a form."""
+    """Return the address of an array that has a form."""
     if type(x) is _ndarray:
         try:
             return _address(_byte_of(x))  # type: ignore[arg-type]
@@ -54,12 +54,12 @@ def pointer(x: Any) -> int:
 
 
 def same_array(x: Any, y: Any) -> bool:
-    """Whether two operands are known to be one array: tensors of PyTorch by their addresses, others if they are one object."""
+    """Return True if two operands are known to be one array: tensors of PyTorch by their addresses, others by identity."""
     return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
 
 
 def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -> Optional[tuple]:
-    """The name of a recipe; None: there is none for such operands."""
+    """Return the key of a recipe; None if there is none for such operands."""
     forms: list[Any] = [operation, how, len(operands) == 3 and same_array(operands[1], operands[2])]
     for x in operands:
         of = form(x)
@@ -80,7 +80,7 @@ def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -
 
 
 def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
-    """Keeps a recipe of a pattern or plan; where there are too many, all others go."""
+    """Keep a recipe of a pattern or plan; if there are too many, drop all others."""
     if len(recipes) >= MOST:
         recipes.clear()
     recipes[key] = recipe
@@ -88,7 +88,8 @@ def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
 
 @functools.lru_cache(maxsize=None)
 def frame_of(matrices: int) -> Any:
-    """The execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of views, as fields."""
+    """Return the execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of
+    views, as fields."""
     assert c.tamis_dense._fields_[0][0] == "data"
     fields: list[tuple] = [(name, ctypes.c_void_p if issubclass(kind, ctypes._Pointer) else kind) for name, kind, *_ in c.tamis_execution._fields_]
     rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
@@ -101,7 +102,7 @@ def frame_of(matrices: int) -> Any:
 
 @functools.lru_cache(maxsize=None)
 def of_addresses(function: str, arguments: int) -> Any:
-    """A function of the library that takes plain addresses: conversions to pointers of types cost a microsecond."""
+    """Return a function of the library that takes plain addresses: conversions to typed pointers cost a microsecond."""
     return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
 
 
@@ -124,7 +125,7 @@ class Recipe:
         self.pointer = _torch_pointer if kind.name == "torch" else pointer
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
-        """Makes the call and returns its array."""
+        """Make the call and return its array."""
         handle, address = self.handle, self.pointer
         like = operands[0]
         if out is None:

@@ -1,8 +1,8 @@
 """Patterns of the last matrices of SciPy that were passed without a `Pattern`: the second call with the same arrays, and later ones, need no check
 and no plan of their own.
 
-What is remembered has copies of the index arrays, and is compared with the caller's arrays, byte by byte, in every call, so that arrays that were
-changed in place are noticed. It is forgotten with the caller's arrays. Plans are those of a single call, so that results are the same bit for bit.
+An entry has copies of the index arrays. Every call compares them with the caller's arrays, byte by byte, so that changes in place are noticed.
+The entry is removed with the caller's arrays. Plans are as for a single call, so that results are the same bit for bit.
 """
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from ._recipe import pointer
 from ._sparse import Sparse, like
 
 MOST = 8                   # matrices; the oldest goes first
-MOST_BYTES = 16 << 20      # of index arrays of one matrix: larger ones gain little, and their copies would be felt
-SMALL_BYTES = 16 << 10     # of an array: up to here comparing its bytes as an object of Python costs less than calling C
+MOST_BYTES = 16 << 20      # bytes of one matrix's index arrays: larger ones gain little, and their copies take noticeable memory
+SMALL_BYTES = 16 << 10     # bytes of an array: up to here comparing Python bytes objects is faster than calling C
 _compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 
 
 class Known(NamedTuple):
-    """A pattern, and the matrix that it was found for."""
+    """A pattern, and the matrix for which it was found."""
 
     pattern: Pattern
     S: Any
 
     def matrix(self, values: Any) -> Any:
-        """A matrix with this pattern and these values."""
+        """Return a matrix with this pattern and these values."""
         return like(self.S, values)
 
 
 class _Copy:
-    """What an index array held."""
+    """A copy of an index array."""
 
     __slots__ = ("size", "bytes", "array", "address")
 
@@ -46,14 +46,14 @@ class _Copy:
         self.bytes = copy.tobytes() if self.size <= SMALL_BYTES else None
 
     def equals(self, array: numpy.ndarray) -> bool:
-        """Whether an array has these bytes."""
+        """Return True if an array has these bytes."""
         if self.bytes is not None:
             return array.nbytes == self.size and array.tobytes() == self.bytes
         return array.nbytes == self.size and not _compare(pointer(array), self.address, self.size)
 
 
 class _Entry:
-    """The arrays of one matrix: seen once, or with a pattern and what they held then, which belong together."""
+    """The arrays of one matrix: seen once, or with a pattern and copies of the arrays that it was made from."""
 
     __slots__ = ("alive", "known")
 
@@ -63,7 +63,7 @@ class _Entry:
         self.known: Optional[tuple[Pattern, _Copy, _Copy]] = None
 
     def pattern_of(self, S: Any, transposed: bool, offsets: numpy.ndarray, columns: numpy.ndarray) -> Pattern:
-        """The pattern of what the arrays hold now. Where they are wrong, nothing is remembered."""
+        """Return the pattern of the arrays' current contents. Invalid arrays are not remembered."""
         known = self.known
         if known is not None and known[1].equals(offsets) and known[2].equals(columns):
             return known[0]
@@ -80,7 +80,7 @@ _entries: dict[tuple, _Entry] = {}
 
 
 def remembered(S: Any) -> Optional[Known]:
-    """What is known of a matrix of SciPy in CSR or CSC; None: nothing, or it has changed."""
+    """Return what is remembered of a SciPy matrix in CSR or CSC; None if it is new or has changed."""
     form = getattr(S, "format", None)
     if form != "csr" and form != "csc":
         return None
@@ -92,7 +92,7 @@ def remembered(S: Any) -> Optional[Known]:
     if entry is None or entry.alive[0]() is not offsets or entry.alive[1]() is not columns:
         if offsets.flags.c_contiguous and columns.flags.c_contiguous and offsets.dtype.isnative and columns.dtype.isnative and len(S.shape) == 2:
             _entries[key] = _Entry(key, arrays)
-            for old in list(_entries)[:-MOST]:  # one step, between whose parts no other thread adds an entry
+            for old in list(_entries)[:-MOST]:  # atomic: no other thread can add an entry meanwhile
                 _entries.pop(old, None)
         return None
     return Known(entry.pattern_of(S, form == "csc", offsets, columns), S)

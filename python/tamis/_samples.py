@@ -16,7 +16,8 @@ from ._sparse import Sparse, sparse
 
 
 def samples(X: Any, name: str = "X", features: Optional[int] = None, of: str = "the model") -> Sparse:
-    """The view of X with its values. features: how many columns the model has, None before the first fit; of: whose."""
+    """Return the view of X with its values. features: the model's number of columns, None before the first fit; of: the estimator's
+    name."""
     torch = sys.modules.get("torch")
     ours = isinstance(X, tuple) or (torch is not None and isinstance(X, torch.Tensor) and X.layout is not torch.strided)
     s = sparse(X if ours else _converted(X, name), name)
@@ -35,12 +36,12 @@ def samples(X: Any, name: str = "X", features: Optional[int] = None, of: str = "
 
 
 def in_order(X: Any) -> Any:
-    """X with its entries in its own order: formats that go over to CSR row by row become COO."""
+    """Return X with its entries in their order: formats that would be converted to CSR row by row become COO."""
     return X.tocoo() if getattr(X, "format", None) in ("csc", "bsr") and hasattr(X, "nnz") else X
 
 
 def _converted(X: Any, name: str) -> Any:
-    """X as a matrix in CSR or COO with floating-point values: itself if it is one."""
+    """Return X as a matrix in CSR or COO with floating-point values; X itself if it is one."""
     if not (isinstance(getattr(X, "format", None), str) and hasattr(X, "nnz")):  # not sparse
         import scipy.sparse
         dense = numpy.asarray(X)

@@ -1,7 +1,7 @@
 """Sparse matrices of other libraries as views: scipy.sparse, cupyx.scipy.sparse, torch sparse tensors, or three arrays.
 
-Nothing is copied on the way in. CSC is the CSR of the transpose: `transposed` says so. A matrix that is made of a result has index arrays of
-its own, as those of SciPy's own operations have: SciPy and PyTorch sort, sum and drop entries in place.
+Nothing is copied on the way in. CSC is the CSR of the transpose: `transposed` says so. A matrix made from a result has its own
+index arrays, as results of SciPy's operations do: SciPy and PyTorch sort, sum and drop entries in place.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._streams import settle
 from ._views import View, vector, view
 
 BEYOND = 2**63  # too large for int64
-NO_VALUES = "none"  # no values, or integers, which only a pattern may have
+NO_VALUES = "none"  # no values, or integers, which are allowed only for patterns
 
 
 class Sparse:
@@ -58,7 +58,7 @@ class Sparse:
                 self._views.append(values_view)
             else:
                 self.value_type = str(values.dtype)
-        # the memory of a tensor may be let go by itself (`set_`, `data =`), but not that of its alias
+        # a tensor's memory may be replaced (`set_`, `data =`), but not its alias's
         torch = sys.modules.get("torch")
         self.tensors = [] if torch is None else [(v.array.detach(), v.pointer) for v in self._views if isinstance(v.array, torch.Tensor)]
         self.device = _same_device(self._views, name)
@@ -66,25 +66,25 @@ class Sparse:
         self.like, self.matrix = columns if values is None else values, matrix
 
     def with_values(self, pointer: int | None, kind: int, apart: int = 0) -> c.tamis_sparse:
-        """The library's view with these values; None: as a pattern."""
+        """Return the library's view with these values; None: as a pattern."""
         struct = c.tamis_sparse.from_buffer_copy(self.struct)
         struct.values, struct.value_type, struct.batch_stride = pointer, kind, apart
         return struct
 
     def arrays(self, with_values: bool) -> Any:
-        """Pairs of names and arrays that no output may be in."""
+        """Return pairs of names and arrays, with which an output must not share memory."""
         indices = (("S's indices", view) for view in self._views[:2])
         return (("S's values", self.values), *indices) if with_values else indices
 
     def moved(self) -> bool:
-        """Whether tensors of PyTorch have new addresses: `resize_` frees their memory, although views still use it."""
+        """Return True if PyTorch tensors have new addresses: `resize_` frees their memory although views still use it."""
         for tensor, pointer in self.tensors:
             if tensor.data_ptr() != pointer:
                 return True
         return False
 
     def check_memory(self) -> None:
-        """Refuses tensors that have moved."""
+        """Refuse tensors that have moved."""
         if self.moved():
             raise _errors.PatternError("a tensor of this pattern was resized: make a new tamis.Pattern")
 
@@ -92,7 +92,7 @@ class Sparse:
         """Checks every entry of arrays in host memory; those on a GPU are checked by each plan."""
         if self.device != "cpu":
             return
-        if _device.limited and self.struct.format == c.TAMIS_COO:  # PyTorch says how many threads there are, which this function does not know
+        if _device.limited and self.struct.format == c.TAMIS_COO:  # PyTorch sets the number of threads, which this function does not know
             piece = c.tamis_sparse.from_buffer_copy(self.struct)
             size = ctypes.sizeof(ctypes.c_int64 if self.struct.index_type == c.TAMIS_I64 else ctypes.c_int32)
             for begin in range(0, self.nnz, PIECE):
@@ -130,7 +130,7 @@ def _indices(array: Any, name: str, length: int | None = None) -> View:
 
 
 def _values(values: Any, name: str) -> View | None:
-    """The view of values; None for integers and bools, which no operation reads."""
+    """Return the view of values; None for integers and bools, which operations do not read."""
     try:
         v = settle(view(values, f"{name}'s values"))
     except _errors.ArgumentError:
@@ -148,12 +148,12 @@ def _same_device(views: list[View], name: str) -> str:
 
 
 def _meet(values: Any, own: Any) -> bool:
-    """Whether these values are the matrix's own, or a part of them, as with `out=S.data`."""
+    """Return True if these values share memory with the matrix's own, as with `out=S.data`."""
     return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
 
 
 def like(S: Any, values: Any) -> Any:
-    """A matrix of scipy.sparse or cupyx.scipy.sparse like S with other values, and index arrays of its own."""
+    """Return a matrix of scipy.sparse or cupyx.scipy.sparse like S, with other values and its own index arrays."""
     other = copy.copy(S)
     if S.format != "coo":
         other.indptr, other.indices = S.indptr.copy(), S.indices.copy()
@@ -207,7 +207,7 @@ def _torch(S: Any, name: str) -> Sparse:
 
 
 def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: int | None = None) -> Sparse:
-    """The view of a sparse matrix. Of three arrays `shape` is known, or at least `cols`."""
+    """Return the view of a sparse matrix. For three arrays, `shape` or at least `cols` is given."""
     if isinstance(S, (tuple, list)):
         if len(S) not in (2, 3):
             raise _errors.ArgumentError(f"{name} has {len(S)} parts: expected (offsets, columns) or (offsets, columns, values)")

@@ -22,7 +22,7 @@ Cells = list[list[int]]
 
 
 def _levels(counts: Cells, levels: int) -> Cells:
-    """How dark each cell is: 0 without nonzeros, 1 to `levels` on a logarithmic scale up to the fullest."""
+    """Return the darkness of each cell: 0 without nonzeros, else 1 to `levels` on a logarithmic scale up to the fullest cell."""
     fullest = math.log(max(2, *(max(row) for row in counts)))
     alone = max(max(row) for row in counts) <= 1
 
@@ -32,7 +32,7 @@ def _levels(counts: Cells, levels: int) -> Cells:
 
 
 def _runs(cells: Cells, level: int) -> Iterator[tuple[int, int, int]]:
-    """Row, first column and length of the cells of one level that lie together in a row."""
+    """Yield row, first column and length of each run of adjacent cells of one level in a row."""
     for number, row in enumerate(cells):
         first = 0
         while first < len(row):
@@ -45,7 +45,7 @@ def _runs(cells: Cells, level: int) -> Iterator[tuple[int, int, int]]:
 
 
 def svg(counts: Cells, caption: str) -> str:
-    """A vector image that follows the reader's light or dark theme."""
+    """Return an SVG image that follows the reader's light or dark theme."""
     scale = SVG_SIDE / max(len(counts), len(counts[0]))
     width, height = len(counts[0]) * scale, len(counts) * scale
     text = html.escape(re.sub("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]", "\ufffd", caption))
@@ -66,7 +66,7 @@ def svg(counts: Cells, caption: str) -> str:
 
 
 def png(counts: Cells) -> bytes:
-    """White paper, a grey frame, cells the darker the fuller, but never so pale as to be lost."""
+    """Return a PNG image: a grey frame on white; fuller cells are darker, and even the palest is visible."""
     times = max(1, LEAST_SIDE // max(len(counts), len(counts[0])))
     shades = [255] + [180 - level * 180 // PNG_LEVELS for level in range(1, PNG_LEVELS + 1)]
     width, height = len(counts[0]) * times + 2 * FRAME, len(counts) * times + 2 * FRAME

@@ -18,13 +18,13 @@ _LEGACY = (None, 0, 1)  # CUDA's default stream, in the library's numbers and in
 
 
 def others(views: Iterable[Optional[View]], stream: Optional[int]) -> list[int]:
-    """The streams that arrays name, without the one that the call computes in."""
+    """Return the streams that arrays name, except the call's own."""
     named = {v.stream for v in views if v is not None and v.stream is not None}
     return sorted(named - ({1} if stream in _LEGACY else {stream}))
 
 
 def wait(device: str, waiting: Optional[int], for_stream: Optional[int]) -> None:
-    """Later work in one stream begins when what another one has been given until now is done."""
+    """Make later work in one stream wait for the work submitted to another so far."""
     handle = opened(device).handle
     event = Owned(functools.partial(lib.tamis_event_destroy, handle))
     must(lib.tamis_event_record(handle, for_stream, byref(event.value)))
@@ -32,7 +32,7 @@ def wait(device: str, waiting: Optional[int], for_stream: Optional[int]) -> None
 
 
 def settle(view: View) -> View:
-    """Waits until what an array's stream has been given is done: for index arrays and factors, which are read once and kept."""
+    """Wait for the work submitted to an array's stream: for index arrays and factors, which are read once and kept."""
     if view.stream is not None:
         must(lib.tamis_stream_synchronize(opened(view.device).handle, view.stream))
     return view

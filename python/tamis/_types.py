@@ -1,4 +1,4 @@
-"""Element types: those of the library, and what NumPy, PyTorch and DLPack call them."""
+"""Element types of the library, and their names in NumPy, PyTorch and DLPack."""
 from __future__ import annotations
 
 from . import _declarations as c

@@ -36,7 +36,7 @@ def _converted(name: str, dtype: str, tensor: bool) -> str:
 
 
 def converting(array: Any, name: str, kind: int) -> str:
-    """The line with which the caller converts an array to an element type of the library."""
+    """Return the line of code with which the caller converts an array to one of the library's element types."""
     return _converted(name, _types.NUMPY_NAMES[kind], _of_torch(array))
 
 
@@ -45,7 +45,7 @@ def _of_torch(array: Any) -> bool:
 
 
 def refuse_view(name: str, view: View) -> _errors.ArgumentError:
-    """Of a view whose elements are indices."""
+    """Return the error for a view whose elements are indices."""
     return refuse_type(name, _types.NAMES[view.type], _of_torch(view.array))
 
 
@@ -63,7 +63,7 @@ def _numpy(array: numpy.ndarray, name: str) -> View:
         if kind is None or not dtype.isnative:
             raise refuse_type(name, dtype)
     shape = array.shape
-    try:  # a third of the time, for packed arrays that may be written
+    try:  # takes a third of the time; only for writable packed arrays
         return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         pass
@@ -97,7 +97,7 @@ _torch_devices: dict[Any, str] = {}
 
 
 def torch_type(dtype: Any) -> int | None:
-    """The number of a torch.dtype, or None."""
+    """Return the number of a torch.dtype, or None."""
     if not _torch_types:
         torch = sys.modules["torch"]
         _torch_types.update({getattr(torch, name): number for name, number in _types.OF_NUMPY_NAME.items()})
@@ -105,7 +105,7 @@ def torch_type(dtype: Any) -> int | None:
 
 
 def torch_device(device: Any) -> str:
-    """The name of a torch.device for Tamis: "cpu", "cuda:0"."""
+    """Return Tamis's name of a torch.device: "cpu", "cuda:0"."""
     name = _torch_devices.get(device)
     if name is None:
         name = _torch_devices[device] = "cpu" if device.type == "cpu" else f"{device.type}:{device.index or 0}"
@@ -113,7 +113,7 @@ def torch_device(device: Any) -> str:
 
 
 def torch_view(tensor: Any, name: str) -> View:
-    """A view of a tensor of PyTorch. Gradients are the caller's matter."""
+    """Return a view of a PyTorch tensor. The caller takes care of gradients."""
     kind = torch_type(tensor.dtype)
     if kind is None:
         raise refuse_type(name, tensor.dtype, tensor=True)
@@ -152,7 +152,7 @@ class _Versioned(ctypes.Structure):
 _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_MANAGED = 1, 2, 3, 13
 _READ_ONLY, _COPIED = 1, 2  # flags
-_IMMUTABLE = ("jax", "jaxlib", "tensorflow")  # libraries of constant arrays; their DLPack does not say so
+_IMMUTABLE = ("jax", "jaxlib", "tensorflow")  # libraries with immutable arrays, which their DLPack does not mark as read-only
 _DEFAULT_STREAM = 1  # DLPack's number of CUDA's legacy default stream
 
 
@@ -169,7 +169,7 @@ def _dlpack(array: Any, name: str) -> View:
     try:
         capsule = array.__dlpack__(**arguments)
         tensor = ctypes.cast(_capsule_pointer(capsule, b"dltensor"), ctypes.POINTER(_DLTensor)).contents
-    except BufferError as error:  # only DLPack 1.0 lends constant arrays
+    except BufferError as error:  # only DLPack 1.0 exports read-only arrays
         try:
             capsule = array.__dlpack__(max_version=(1, 0), **arguments)
             held = ctypes.cast(_capsule_pointer(capsule, b"dltensor_versioned"), ctypes.POINTER(_Versioned)).contents
@@ -187,7 +187,7 @@ def _dlpack(array: Any, name: str) -> View:
 
 
 def _current_stream(array: Any) -> int:
-    """The current stream of the library that an array on a GPU is of; 0, the default one, for other libraries."""
+    """Return the current stream of a GPU array's library; 0, the default stream, for other libraries."""
     library = type(array).__module__.partition(".")[0]
     if library == "cupy":
         return sys.modules["cupy"].cuda.get_current_stream().ptr
@@ -223,7 +223,7 @@ def _cuda_interface(array: Any, name: str) -> View:
 
 
 def view(array: Any, name: str) -> View:
-    """A view of any array; `name` is what messages call it."""
+    """Return a view of any array; `name`: for messages."""
     if isinstance(array, _ndarray):
         return _numpy(array, name)
     torch = sys.modules.get("torch")
@@ -247,7 +247,7 @@ def view(array: Any, name: str) -> View:
 
 
 def _extent(v: View) -> tuple[int, int]:
-    """The address of an array's first byte, and the one behind its last."""
+    """Return the address of an array's first byte, and the address behind its last."""
     low = high = 0
     for length, stride in zip(v.shape, v.strides):
         if length == 0:
@@ -259,7 +259,7 @@ def _extent(v: View) -> tuple[int, int]:
 
 
 def meet(v: View, w: View) -> bool:
-    """Whether two arrays have bytes in common; columns of one matrix that lie side by side have none."""
+    """Return True if two arrays share bytes; ranges of columns of one matrix that lie side by side share none."""
     (first, end), (other, other_end) = _extent(v), _extent(w)
     if end <= other or other_end <= first:
         return False
@@ -275,7 +275,7 @@ def meet(v: View, w: View) -> bool:
 
 
 def _layout(shape: Any, strides: Any) -> tuple[int, int] | None:
-    """The layout of a matrix and the stride of its lines, 0 where it has no two; None: neither rows nor columns lie in one piece each."""
+    """Return the layout of a matrix and the stride of its lines (0 if it has fewer than two); None: neither rows nor columns are contiguous."""
     rows, cols = shape
     down, across = strides
     if across == 1 or cols <= 1 or (rows == 0 and down != 1):  # an empty tensor that is expanded has strides of 0
@@ -290,7 +290,7 @@ def _layout(shape: Any, strides: Any) -> tuple[int, int] | None:
 
 
 def dense(v: View, name: str) -> c.tamis_dense:
-    """The library's view of a matrix, or of a batch of matrices with one stride."""
+    """Return the library's view of a matrix, or of a batch of matrices with one stride."""
     shape, strides = v.shape, v.strides
     if len(shape) == 2:
         apart = 0
@@ -308,7 +308,8 @@ def dense(v: View, name: str) -> c.tamis_dense:
 
 
 def fits(shape: Any, strides: Any, own: int = 2) -> bool:
-    """Whether kernels read an array as it lies. own: the dimensions of a member of the batch, 2 of matrices, 1 of values; leading ones are walked."""
+    """Return True if kernels can read the array without a copy. own: dimensions of a member of the batch, 2 for matrices, 1 for values; leading
+    dimensions are walked."""
     if 0 in shape:
         return True
     if own == 1:
@@ -317,7 +318,7 @@ def fits(shape: Any, strides: Any, own: int = 2) -> bool:
 
 
 def seen(shape: Any, strides: Any) -> int:
-    """How many elements an array looks at: those that are repeated, as in an expanded one, count once."""
+    """Return the number of distinct elements of an array; elements repeated by expansion count once."""
     count = 1
     for length, stride in zip(shape, strides):
         if stride != 0 or length == 0:
@@ -329,8 +330,8 @@ SMALL = 1 << 18  # elements of a copy that is always made
 
 
 def packed(tensor: Any, name: str, own: int, room: int) -> Any:
-    """A copy that kernels read, of a tensor that does not fit. Members that a batch repeats are copied once.
-    room: the elements that the call reads and writes; of larger tensors more are not copied."""
+    """Copy a tensor that kernels cannot read. Members that a batch repeats are copied once. room: the elements that the call reads and
+    writes; of larger tensors more are not copied."""
     shape, strides = tensor.shape, tensor.stride()
     lead = len(shape) - own
     once = tensor[tuple(slice(0, 1) if place < lead and stride == 0 else slice(None) for place, stride in enumerate(strides))]
@@ -341,7 +342,7 @@ def packed(tensor: Any, name: str, own: int, room: int) -> Any:
 
 
 def uneven(shape: Any, strides: Any) -> int:
-    """How many of these leading dimensions must be walked one by one, so that the members of those that are left are evenly apart."""
+    """Return how many of these leading dimensions must be walked one by one, so that one stride describes the others."""
     apart, steps = 0, 1
     for place in range(len(shape) - 1, -1, -1):
         length, stride = shape[place], strides[place]
@@ -356,7 +357,7 @@ def uneven(shape: Any, strides: Any) -> int:
 
 
 def _batch_stride(v: View, name: str) -> int:
-    """The stride of all leading dimensions together: 0 for one matrix shared by all members."""
+    """Return the common stride of all leading dimensions: 0 for one matrix shared by all members."""
     lead, steps = v.shape[:-2], v.strides[:-2]
     if uneven(lead, steps):
         raise _not_contiguous(v, name)
@@ -370,13 +371,13 @@ def _not_contiguous(v: View, name: str) -> _errors.ArgumentError:
 
 
 def _copying(v: View, name: str) -> str:
-    """The line with which the caller makes a packed copy."""
+    """Return the line of code with which the caller makes a packed copy."""
     library = type(v.array).__module__.partition(".")[0]
     return f"{name}.contiguous()" if library == "torch" else f"{'cupy' if library == 'cupy' else 'numpy'}.ascontiguousarray({name})"
 
 
 def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int:
-    """Checks a packed vector, or one for each member of a batch (batch, length); returns the stride between them."""
+    """Check a packed vector, or one for each member of a batch (batch, length); return the stride between them."""
     if len(v.shape) == 1:
         (count,), (step,), apart = v.shape, v.strides, 0
     else:

@@ -53,7 +53,7 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
 
 
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:
-    """What is fitted and what is held out."""
+    """Split the data; returns the part to fit to and the held-out part."""
     if split in ("last", "date") and data.times is None:
         raise ResultsError(f"--split {split}: the data have no time for each entry; a file of ratings has them in the fourth column, or in --columns ...,time=NAME")
     if split == "last":

@@ -42,7 +42,7 @@ def _index(x: Any, name: str) -> Any:
 
 
 def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tuple) -> Any:
-    """Checks sizes and types, gives all operands the same number of dimensions, and calls."""
+    """Check sizes and types, give all operands the same number of dimensions, and make the call."""
     names = NAMES[form.operation]
     operands = tuple(jnp.asarray(x) for x in operands)
     dtype = operands[0].dtype
@@ -88,7 +88,7 @@ def _pattern(offsets: Any, columns: Any) -> tuple[Any, Any, int]:
 
 
 def _number(size: Any, name: str) -> int:
-    """A size that is part of the compiled program."""
+    """Return a size that is part of the compiled program."""
     try:
         return operator.index(size)
     except Exception:  # noqa: BLE001  what jax.export says of a symbol depends on its version

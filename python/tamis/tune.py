@@ -67,7 +67,7 @@ def split(X: Any, counts: bool, folds: int, fold: int, seed: int) -> tuple[Any, 
 
 
 def error(model: Any, fitted: Any, held: Any, known: Any) -> float:
-    """Smaller is better: RMSE of ratings, perplexity of words, 1 - recall of the first ten of uses."""
+    """Return the error (smaller is better): RMSE of ratings, perplexity of words, 1 - recall of the first ten for uses."""
     if known is not None:
         return float(numpy.exp(-model.score(held, observed=known)))
     if not model._uses:
@@ -84,14 +84,15 @@ def candidates(space: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 SHARE = 0.075  # the share of a full grid's cost that the rounds may take; cost is iterations times factors over all fits
-FEW = 8  # candidates that are all fitted to the end, on all folds
+FEW = 8  # number of candidates that are fitted to the end, on all folds
 
 
 def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, float]]:
-    """(iterations, cost) of each round on one fold; `weights` are costs of an iteration, of each candidate. The first round has them all.
+    """Return (iterations, cost) of each round on one fold. weights: the cost of each candidate's iteration. The first round has all
+    candidates.
 
-    Where not even the best candidate can be paid for, a round is left out. With less than some 20 iterations in all folds the first round alone
-    costs more than the share.
+    The caller skips a round whose cost does not suffice for the best candidate. With less than some 20 iterations over all folds, the first round
+    alone costs more than the share.
     """
     few = max(min(2, iterations), iterations // 7)
     first = few * sum(weights)
@@ -100,7 +101,7 @@ def rungs(weights: list[float], iterations: int, folds: int) -> list[tuple[int, 
 
 
 def affordable(weights: list[float], steps: int, cost: float) -> list[int]:
-    """Which candidates can be fitted for that cost: in their order those that still fit in."""
+    """Return the candidates that can be fitted for that cost: in order, those that still fit the budget."""
     taken: list[int] = []
     for number, weight in enumerate(weights):
         if steps * weight <= cost:
@@ -119,7 +120,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
     """
     X = X.tocsr()
     fixed, devices = dict(fixed or {}), list(devices)
-    steady = "iterations" not in method._names()  # its fits have no iterations: each is whole
+    steady = "iterations" not in method._names()  # its fits have no iterations: each is complete
     iterations = fixed.pop("iterations", 1 if steady else method().iterations)
     iterations = 1 if steady else iterations
     key = hashlib.sha256(repr((method.__name__, X.shape, space, fixed, iterations, folds, seed, grid)).encode())
@@ -145,7 +146,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         return [max(1.0, weight(values)) for values in alive]
 
     def measured(values: dict[str, Any], steps: int, folds: int) -> dict[str, Any]:
-        """A row of results; what is not there yet is fitted."""
+        """Return a row of results; fit what is missing."""
         found = []
         for fold in range(folds):
             name = (values, steps, fold)
@@ -165,7 +166,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         for steps, cost in plan:
             kept = [alive[number] for number in affordable(weights(), steps, cost + spare)]
             if not kept:
-                continue  # the round before decides
+                continue  # the previous round decides
             alive = kept
             spare = max(0.0, spare + cost - steps * sum(weights()))
             names = [(values, steps, fold) for values in alive for fold in range(used)]
@@ -184,14 +185,14 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
 
 
 REFINED = ("regularization", "column_regularization", "confidence")
-GAIN, NEAR = 5e-4, 1.3  # what an error must fall by, as a share; steps by less than this factor are not made
+GAIN, NEAR = 5e-4, 1.3  # least relative decrease of the error; least factor of a step
 
 
 def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: Callable[[dict[str, Any]], dict[str, Any]],
              report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """The rows, and what is found by steps from the best one: up and down with each number, and with all at once, since the best lambda rises with
-    the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as long, from
-    half the way to the neighbours on the list. A list of one value stays as it is."""
+    """Return the rows and those found by steps from the best one: up and down with each number, and with all at once, since the best lambda
+    rises with the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as
+    long, from half the way to the neighbours on the list. A list of one value stays as it is."""
     rows, start = list(rows), rows[0]["values"]
     steps = {}
     for name in REFINED:
@@ -227,7 +228,7 @@ def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: 
 
 
 class _State:
-    """Results by their names, in a file of JSON lines where there is one; the first line says of which search."""
+    """Results by name, optionally kept in a file of JSON lines, whose first line identifies the search."""
 
     def __init__(self, path: Optional[str], key: str):
         self.path, self.found = path, {}
@@ -238,7 +239,7 @@ class _State:
             return
         lines = pathlib.Path(path).read_text().splitlines(keepends=True)
         try:
-            whole = [json.loads(line) for line in lines if line.endswith("\n")]  # a killed search leaves part of a line
+            whole = [json.loads(line) for line in lines if line.endswith("\n")]  # a killed search leaves an incomplete line
             of = whole[0]["tamis_tune"]
             self.found = {json.dumps(one["name"]): one for one in whole[1:]}
         except (ValueError, KeyError, TypeError, IndexError):
@@ -279,7 +280,7 @@ def _numbers(text: str) -> tuple[str, list[Any]]:
 
 
 def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
-    """The data of a file for a method, by its name. Pairs without ratings are uses, of which a model of ratings learns nothing."""
+    """Read a file of data for a method, by the method's name. Refuses pairs without ratings for a model of ratings, which would learn nothing."""
     method = METHODS[name]
     data = ml.read(path, method, columns=columns)
     if not method._uses and not method._counts and data.X.nnz >= 2 and (data.X.data == 1).all():

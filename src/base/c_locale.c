@@ -6,7 +6,7 @@ locale_t tamis_c_locale(void) {
     static _Atomic(locale_t) cached;
     locale_t locale = cached;
     if (!locale) {
-        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a constant object of the C library: nothing to free */
+        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a static object of the C library, never freed */
         cached = locale;
     }
     return locale;

@@ -1,13 +1,13 @@
-/* Numbers in our files have a point, whatever the locale of the caller's program says. */
+/* Numbers in our files have a decimal point, whatever the caller's locale. */
 #ifndef TAMIS_BASE_C_LOCALE_H
 #define TAMIS_BASE_C_LOCALE_H
 
 #include <locale.h>
 
-/* The C locale; 0 if the system has no room for it. Nobody frees it. */
+/* Returns the C locale, never to be freed; 0 if the system has no memory for it. */
 locale_t tamis_c_locale(void);
 
-/* Puts the C locale into force for this thread. Returns the one before, for tamis_c_locale_leave. */
+/* Switches this thread to the C locale. Returns the previous locale, for tamis_c_locale_leave. */
 locale_t tamis_c_locale_enter(void);
 void tamis_c_locale_leave(locale_t before);
 

@@ -1,4 +1,5 @@
-/* The cache's folder: the user's own, no link, and writable by nobody else, since code is loaded from it. */
+/* The cache's folder. It must belong to the user, not be a link, and be writable by nobody else, since code is loaded
+   from it. */
 #define _GNU_SOURCE
 #include "base/cache_folder.h"
 
@@ -12,7 +13,8 @@
 
 enum { FOLDER = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
 
-/* Takes a descriptor, and gives it back if the file is the user's, of that type, and has none of these bits. */
+/* Returns the descriptor if the file belongs to the user, has that type and none of the mode bits `without`; else
+   closes it. */
 static int if_own(int descriptor, mode_t type, mode_t without) {
     struct stat file;
     if (descriptor < 0) return -1;
@@ -24,7 +26,7 @@ static int if_own(int descriptor, mode_t type, mode_t without) {
     return -1;
 }
 
-/* Opens a folder of the user's own in another one, which is closed; makes it if it is absent. */
+/* Opens the user's folder `name` in the folder `above`, which it closes; makes it if it is absent. */
 static int enter(int above, const char *name, mode_t without) {
     if (above < 0) return -1;
     const bool there = mkdirat(above, name, 0700) == 0 || errno == EEXIST;
@@ -33,7 +35,7 @@ static int enter(int above, const char *name, mode_t without) {
     return folder;
 }
 
-/* Puts $XDG_CACHE_HOME or ~/.cache, without slashes at its end. */
+/* Sets `base` to $XDG_CACHE_HOME or ~/.cache, without trailing slashes. */
 static bool find_base(char base[PATH_MAX]) {
     const char *const xdg = secure_getenv("XDG_CACHE_HOME"), *const home = secure_getenv("HOME");
     int length = -1;
@@ -45,7 +47,7 @@ static bool find_base(char base[PATH_MAX]) {
     return length > 0 && length < PATH_MAX;
 }
 
-/* Opens the user's own folder above the cache. It is made in none but one of the user's own. */
+/* Opens the user's folder above the cache. Makes it only in a folder of the user. */
 static int open_base(void) {
     char base[PATH_MAX];
     if (!find_base(base)) return -1;

@@ -9,10 +9,10 @@
 enum { PATH_BYTES = 1024, LINE_BYTES = PATH_BYTES / 2 };
 static const double NO_LIMIT = 0x1p60; /* version 1 writes a number near 2^63 */
 
-/* Reads what a folder says of its group; 0 for no limit. `unified`: version 2. */
+/* Reads the limit of a group's folder; 0: none. unified: version 2. */
 typedef double limit_of(const char *folder, bool unified);
 
-/* Returns how many of two numbers the file begins with. "max" is none. */
+/* Reads up to two numbers at the beginning of a file, and returns how many there are. "max" is not a number. */
 static int read_numbers(const char *folder, const char *name, double numbers[2]) {
     char path[PATH_BYTES + 64];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -23,8 +23,7 @@ static int read_numbers(const char *folder, const char *name, double numbers[2])
     return read < 0 ? 0 : read;
 }
 
-/* Microseconds in each period: version 2 has both numbers in one file, "200000 100000"; version 1 has a file for each.
- */
+/* Quota and period in microseconds: version 2 has both in one file, "200000 100000"; version 1 has a file for each. */
 static double processors_of(const char *folder, bool unified) {
     double numbers[2] = {0, 0}, period[2] = {0, 0};
     if (!unified && read_numbers(folder, "cpu.cfs_period_us", period) < 1) return 0;
@@ -41,8 +40,8 @@ static double bytes_of(const char *folder, bool unified) {
 
 static double less(double a, double b) { return a > 0 && (b == 0 || a < b) ? a : b; }
 
-/* Returns the least limit of a group and of those around it. In a container the path may be that of the host, which
-   does not exist inside; the folders above it may exist all the same. */
+/* Returns the smallest limit of a group and its ancestors. In a container the path may be the host's and not exist, but
+   folders above it may. */
 static double least_around(const char *root, char *group, bool unified, limit_of *limit) {
     double least = 0;
     for (bool more = true; more;) {
@@ -56,7 +55,7 @@ static double least_around(const char *root, char *group, bool unified, limit_of
     return least;
 }
 
-/* Whether a list such as "cpuacct,cpu" has this controller. */
+/* Returns true if a list such as "cpuacct,cpu" contains the controller. */
 static bool has(const char *list, const char *controller) {
     const size_t length = strlen(controller);
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)

@@ -13,7 +13,7 @@
 #ifndef TAMIS_BASE_EDGE_ROWS_H
 #define TAMIS_BASE_EDGE_ROWS_H
 
-/* How s enters the edge's value p. Without values of S, s is 1, except for a bias, which is then absent. */
+/* How s enters the edge's value p. Without values of S, s is 1; a bias is then 0. */
 enum {
     TAMIS_S_UNREAD,     /* p = f */
     TAMIS_S_MULTIPLIES, /* p = s * f */
@@ -54,7 +54,7 @@ enum { TAMIS_F_IS_X, TAMIS_F_LINEAR, TAMIS_F_CURVED };
         NONE, SELECT(y < 0, slope * y, y),                                                                             \
         NONE, SELECT(y < 0, slope * y, y), SELECT(y < 0, slope * scale, scale))                                        \
     ROW(SOFTMAX, 7, "softmax", TAMIS_S_BIAS, TAMIS_F_CURVED,                                                           \
-        NONE, y, /* the score; softmax normalises its row afterwards, and has gradients of its own */                  \
+        NONE, y, /* the score; softmax normalises rows afterwards, and has its own gradients */                  \
         NONE, y, scale)
 /* clang-format on */
 
@@ -65,7 +65,7 @@ enum { TAMIS_F_IS_X, TAMIS_F_LINEAR, TAMIS_F_CURVED };
      : (entry) == TAMIS_S_DIVIDED    ? (s) / (f)                                                                       \
                                      : (s) + (f))
 
-/* Whether s is a factor of p in the gradient, which is then s * f, with the derivatives s * df/dx and f. */
+/* True if p in the gradient is s * f, with the derivatives s * df/dx and f. */
 #define TAMIS_EDGE_S_IS_FACTOR(entry) ((entry) == TAMIS_S_MULTIPLIES || (entry) == TAMIS_S_DIVIDED)
 
 #endif

@@ -1,4 +1,4 @@
-/* What the rows of edge_rows.h say of an edge, for the host. */
+/* Properties of edges on the host, from the table in edge_rows.h. */
 #ifndef TAMIS_BASE_EDGES_H
 #define TAMIS_BASE_EDGES_H
 
@@ -10,7 +10,7 @@
 enum { TAMIS_EDGE_COUNT = TAMIS_EDGES(ROW) };
 #undef ROW
 
-/* How S's value enters the edge's: TAMIS_S_.... */
+/* Returns how S's value enters the edge's value: TAMIS_S_.... */
 static inline int tamis_edge_entry(tamis_edge edge) {
     switch (edge) {
 #define ROW(NAME, number, name, entry, ...)                                                                            \
@@ -21,7 +21,7 @@ static inline int tamis_edge_entry(tamis_edge edge) {
     return TAMIS_S_MULTIPLIES;
 }
 
-/* How f depends on x: TAMIS_F_.... */
+/* Returns how f depends on x: TAMIS_F_.... */
 static inline int tamis_edge_shape(tamis_edge edge) {
     switch (edge) {
 #define ROW(NAME, number, name, entry, shape, ...)                                                                     \

@@ -1,4 +1,4 @@
-/* How a thread rounds and treats denormal numbers. Threads of the pool take this mode over from their caller. */
+/* A thread's rounding mode and treatment of denormal numbers. Threads of the pool adopt their caller's mode. */
 #ifndef TAMIS_BASE_FLOAT_MODE_H
 #define TAMIS_BASE_FLOAT_MODE_H
 
@@ -7,7 +7,7 @@
 typedef unsigned tamis_float_mode;
 static inline tamis_float_mode tamis_float_mode_now(void) { return _mm_getcsr(); }
 static inline void tamis_float_mode_write(tamis_float_mode mode) { _mm_setcsr(mode); }
-enum { TAMIS_FLOAT_FLAGS = 0x3f }; /* they record what has happened and are no part of the mode */
+enum { TAMIS_FLOAT_FLAGS = 0x3f }; /* status flags are not part of the mode */
 #elif defined(__aarch64__)
 typedef unsigned long tamis_float_mode;
 static inline tamis_float_mode tamis_float_mode_now(void) {
@@ -28,7 +28,7 @@ static inline tamis_float_mode tamis_float_mode_get(void) {
     return tamis_float_mode_now() & ~(tamis_float_mode)TAMIS_FLOAT_FLAGS;
 }
 
-/* Reads first, since writing takes longer and modes hardly ever change. */
+/* Reads the mode first, since writing is slower and modes rarely differ. */
 static inline void tamis_float_mode_set(tamis_float_mode mode) {
     if (tamis_float_mode_get() != mode) tamis_float_mode_write(mode);
 }

@@ -1,5 +1,5 @@
-/* Scalar conversions of fp16 and bf16, which are 16-bit words, to nearest even. Kernels have vector forms of their own.
- */
+/* Scalar conversions of fp16 and bf16, stored as 16-bit words; rounding to nearest even. Kernels have their own vector
+   versions. */
 #ifndef TAMIS_BASE_HALF_H
 #define TAMIS_BASE_HALF_H
 
@@ -22,7 +22,7 @@ static inline float tamis_bf16_load(uint16_t bits) { return tamis_float_of_bits(
 
 static inline uint16_t tamis_bf16_store(float value) {
     const uint32_t bits = tamis_bits_of_float(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u); /* NaN stays NaN, made quiet */
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u); /* NaN becomes a quiet NaN */
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 

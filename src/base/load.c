@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-/* Times are doubtful from so many processors of others on, or from this share of the threads. */
+/* Timings are unreliable if other processes use this many processors, or this share of our threads. */
 static const double BUSY = 0.15, SHARE = 0.02;
 static const double LEAST_SECONDS = 0.1; /* shorter times are lost in the kernel's clock ticks */
 

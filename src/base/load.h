@@ -1,4 +1,4 @@
-/* The load of the processors by others while something is measured. */
+/* The load of the processors by other processes during a measurement. */
 #ifndef TAMIS_BASE_LOAD_H
 #define TAMIS_BASE_LOAD_H
 
@@ -12,18 +12,18 @@ typedef struct tamis_load_point {
 } tamis_load_point;
 
 typedef struct tamis_load {
-    double others, stolen; /* processors that other processes and other machines on the same host use; NaN: not known */
-    bool disturbed;        /* others use too much for times to be trusted */
+    double others, stolen; /* processors used by other processes, and by other virtual machines; NaN: not known */
+    bool disturbed;        /* others use too much for times to be reliable */
 } tamis_load;
 
 TAMIS_PRIVATE_API tamis_load_point tamis_load_begin(void);
 
-/* Returns the load from that moment to now; nothing is known below a tenth of a second. Load that fits beside `threads`
-   threads does not disturb. 0 threads: a GPU computes, which processors do not slow. TAMIS_LOAD in the environment
-   replaces `others`. */
+/* Returns the load since `begin`; not known for less than a tenth of a second. Load that fits beside `threads` threads
+   does not disturb. threads = 0: a GPU computes, which load does not slow down. TAMIS_LOAD in the environment replaces
+   `others`. */
 TAMIS_PRIVATE_API tamis_load tamis_load_since(const tamis_load_point *begin, int threads);
 
-/* Adds processor time of a process that we started, so that it does not count as another's. */
+/* Adds processor time of a process that we started, so that it does not count as others' load. */
 TAMIS_PRIVATE_API void tamis_load_add_own(double seconds);
 
 #endif

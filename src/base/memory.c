@@ -1,6 +1,6 @@
 /*
- * Counts the blocks that live, and can make the n-th allocation fail. The 64 bytes before each block hold the address
- * to free, so that large zeroed blocks come from calloc, untouched, and are aligned all the same.
+ * Counts live blocks, and can make the n-th allocation fail. The 64 bytes before each block hold the address to free,
+ * so that large zeroed blocks can come from calloc, untouched, and still be aligned.
  */
 #include "base/memory.h"
 
@@ -20,7 +20,7 @@ static atomic_llong live, count_total, bytes_total, fail_at;
 bool tamis_memory_fails_now(void) {
     atomic_fetch_add(&count_total, 1);
     if (atomic_load(&fail_at) == 0) return false;
-    /* counts down to 1 and stays there: this one and all after it fail */
+    /* counts down to 1 and stays there: then this and all later allocations fail */
     long long left = atomic_load(&fail_at);
     while (left > 1 && !atomic_compare_exchange_weak(&fail_at, &left, left - 1)) {}
     return left == 1;

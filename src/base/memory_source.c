@@ -1,4 +1,4 @@
-/* Keeps a list of the blocks that the caller's allocator gave. */
+/* Keeps a list of the blocks from the caller's allocator. */
 #include "base/memory_source.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ struct tamis_memory_source {
     block *blocks;
 };
 
-/* Executions of several threads may need memory. One lock for all sources: a child of fork() finds it open. */
+/* Executions in several threads may allocate. One lock for all sources, which is open in a child of fork(). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 TAMIS_FORK_LOCK(lock)
 
@@ -31,7 +31,8 @@ static _Thread_local tamis_memory_source *in_force;
 tamis_status tamis_memory_source_create(const tamis_options *options, bool handles, tamis_memory_source **source) {
     const tamis_allocator *const table = options ? options->allocator : NULL;
     *source = NULL;
-    if (!table || !table->allocate || !table->release) return TAMIS_OK; /* half a table is refused with the options */
+    if (!table || !table->allocate || !table->release)
+        return TAMIS_OK; /* incomplete tables are refused with the options */
     TRY(tamis_allocate_zeroed(1, sizeof **source, "an allocator", (void **)source));
     (*source)->table = *table;
     (*source)->stream = options->stream;
@@ -68,7 +69,8 @@ static block *take(tamis_memory_source *source, const void *memory) {
     return found;
 }
 
-/* The caller's functions may call Tamis themselves. Meanwhile no source is in force, and the message is kept. */
+/* State during calls of the caller's functions, which may call Tamis themselves: no source is in force, and the message
+   is kept. */
 typedef struct outside {
     tamis_memory_source *before;
     tamis_message message;

@@ -1,5 +1,5 @@
-/* Short citations of the papers that algorithms come from: authors, and the beginning of the title. docs/algorithms.md
-   has them in full; the report groups methods by the authors (lab/python). */
+/* Short citations of the algorithms' papers: authors, and the beginning of the title. docs/algorithms.md has full
+   citations; the report groups methods by authors (lab/python). */
 #ifndef TAMIS_BASE_PAPERS_H
 #define TAMIS_BASE_PAPERS_H
 

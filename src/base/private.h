@@ -1,5 +1,5 @@
-/* Marks what libtamis_ml and the program take from the layers below the core. These functions are exported and listed
-   in tamis.map, but are in no public header. */
+/* Marks functions below the core that libtamis_ml and the program use. They are exported and listed in tamis.map, but
+   are not in a public header. */
 #ifndef TAMIS_BASE_PRIVATE_H
 #define TAMIS_BASE_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* The number of threads that the user asks for, else that the system gives this process. */
+/* The number of threads that the user requests, else that the system grants this process. */
 #include "base/processors.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static int asked(const char *name) {
 static int affinity(void) {
     cpu_set_t one;
     if (sched_getaffinity(0, sizeof one, &one) == 0) return CPU_COUNT(&one);
-    int count = 0; /* more processors than cpu_set_t has room for */
+    int count = 0; /* grows for more processors than cpu_set_t holds */
     cpu_set_t *const many = CPU_ALLOC(1 << 16);
     if (many && sched_getaffinity(0, CPU_ALLOC_SIZE(1 << 16), many) == 0)
         count = CPU_COUNT_S(CPU_ALLOC_SIZE(1 << 16), many);
@@ -29,7 +29,7 @@ static int affinity(void) {
 
 static struct { int threads, limit, quota; /* 0: not said */ } given;
 
-/* Runs once, since other threads may change the environment later. */
+/* Reads the environment once, since other threads may change it later. */
 static void read_given(void) {
     given.threads = asked("OMP_NUM_THREADS");
     given.limit = asked("OMP_THREAD_LIMIT");

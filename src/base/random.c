@@ -4,7 +4,7 @@
 
 enum { ROUNDS = 10 };
 
-/* One of the rounds of a block. */
+/* One round of Philox. */
 static inline __attribute__((always_inline)) void turn(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d,
                                                        uint64_t seed, uint32_t round) {
     const uint64_t left = (uint64_t)0xd2511f53u * *a, right = (uint64_t)0xcd9e8d57u * *c;
@@ -21,9 +21,9 @@ void tamis_random_block(uint64_t seed, uint64_t stream, uint64_t block, uint64_t
     draws[1] = (uint64_t)c | (uint64_t)d << 32;
 }
 
-/* Many draws are made from several blocks side by side, in loops that compilers turn into vector code. */
+/* Many draws are computed from several blocks side by side, in loops that compilers vectorise. */
 enum {
-    MANY = 32, /* blocks side by side: below that compilers unroll the loops instead of turning them into vector code */
+    MANY = 32, /* blocks side by side: with fewer, compilers unroll the loops instead of vectorising them */
     FEW = 4    /* for what is left over */
 };
 
@@ -71,7 +71,8 @@ double tamis_random_uniform(tamis_random *random) { return uniform_of(tamis_rand
 
 int64_t tamis_random_below(tamis_random *random, int64_t bound) {
     const uint64_t n = (uint64_t)bound,
-                   unfair = (0 - n) % n; /* 2^64 mod n: draws below it would favour small results */
+                   unfair =
+                       (0 - n) % n; /* 2^64 mod n: draws below it are rejected, as they would favour small results */
     for (;;) {
         const uint64_t bits = tamis_random_next(random);
         if (bits >= unfair) return (int64_t)(bits % n);

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/* Returns an error that names the first word that is not zero. `name` is that of the structure, such as "options". */
+/* Returns an error that names the first nonzero word. name: the structure's name, such as "options". */
 static inline tamis_status tamis_reserved_check(const char *name, const uint64_t *reserved, size_t bytes) {
     for (size_t i = 0; i < bytes / sizeof *reserved; i++)
         if (reserved[i])

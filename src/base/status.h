@@ -1,4 +1,4 @@
-/* The message of the calling thread's last error, and the early return that all functions of the library use. */
+/* The message of the calling thread's last error, and the library's macros for early returns. */
 #ifndef TAMIS_BASE_STATUS_H
 #define TAMIS_BASE_STATUS_H
 
@@ -12,12 +12,12 @@ TAMIS_PRIVATE_API tamis_status tamis_fail(tamis_status status, const char *forma
     __attribute__((format(printf, 2, 3)));
 
 #ifdef __clang_analyzer__
-/* The analyser does not look into other files: this tells it that the same status comes back. */
+/* Tells the static analyser, which does not see other files, that tamis_fail returns its status. */
 void tamis_fail_seen(const char *format, ...);
 #define tamis_fail(status, ...) (tamis_fail_seen(__VA_ARGS__), (status))
 #endif
 
-/* Keeps the thread's message while something is done that may set another one. */
+/* Saves the thread's message during calls that may set another one. */
 typedef struct tamis_message {
     char text[TAMIS_MESSAGE_MOST];
 } tamis_message;

@@ -1,6 +1,6 @@
-/* The table of names is never freed, since a handler may read it at any moment, on any thread. A file is in it only
-   while it surely exists: from after it was made until before it is moved or removed. In these two moments all signals
-   wait, so that the handler of a program, on the same thread, finds each file. */
+/* The table of names is never freed, since a signal handler may read it at any moment, on any thread. A file is in it
+   only while it certainly exists: from after its creation until before it is moved or removed. During these two steps
+   all signals are blocked, so that a handler on the same thread finds each file. */
 #define _GNU_SOURCE
 #include "base/temporaries.h"
 

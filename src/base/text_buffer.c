@@ -12,7 +12,8 @@ void tamis_text_add(tamis_text_buffer *text, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const size_t room = text->used < text->bytes ? text->bytes - text->used : 0;
-    const locale_t before = tamis_c_locale_enter(); /* programs read these texts, whatever their locale */
+    const locale_t before =
+        tamis_c_locale_enter(); /* programs parse these texts, so they must not depend on the locale */
     const int n = vsnprintf(room ? text->to + text->used : NULL, room, format, arguments);
     tamis_c_locale_leave(before);
     va_end(arguments);

@@ -1,4 +1,4 @@
-/* Text that is written into a buffer and cut at its end, and copies of text. */
+/* Text written to a buffer and truncated at its end, and copies of text. */
 #ifndef TAMIS_BASE_TEXT_BUFFER_H
 #define TAMIS_BASE_TEXT_BUFFER_H
 
@@ -7,7 +7,7 @@
 
 typedef struct tamis_text_buffer {
     char *to;
-    size_t bytes, used; /* used counts what would have been written */
+    size_t bytes, used; /* used: length of the untruncated text */
 } tamis_text_buffer;
 
 void tamis_text_add(tamis_text_buffer *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

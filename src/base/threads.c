@@ -1,15 +1,15 @@
 /*
- * A pool of threads. A region is one call of tamis_threads_run: shares, which the caller and idle threads of the pool
- * take.
+ * A thread pool. A region is one call of tamis_threads_run: its shares are taken by the caller and by idle threads of
+ * the pool.
  *
- * Each thread of the pool has a mailbox. A caller puts its region into the mailboxes of idle threads, takes shares
- * itself until none is left, takes the region out of the mailboxes that nobody opened, and waits only for the threads
- * that are in it. So no caller waits for a thread that has not begun, or for one that it does not have: callers at the
- * same time, and regions within regions, share the threads that there are.
+ * Each thread of the pool has a mailbox. A caller posts its region to the mailboxes of idle threads, takes shares
+ * itself until none is left, withdraws the region from unopened mailboxes, and waits only for the threads that are in
+ * it. So no caller waits for a thread that has not begun, or that it did not get: simultaneous callers, and nested
+ * regions, share the existing threads.
  *
- * A thread that has nothing to do looks at its mailbox for some microseconds, so that regions that follow each other
- * find it awake, and then sleeps, so that other libraries' threads have the processors. The pool is made when it is
- * first needed and ended when the library is unloaded; a child of fork() begins without one.
+ * An idle thread polls its mailbox for some microseconds, so that consecutive regions find it awake, and then sleeps,
+ * so that other libraries' threads can use the processors. The pool is made when it is first needed and ended when the
+ * library is unloaded; a child of fork() begins without one.
  */
 #include "base/threads.h"
 
@@ -25,11 +25,11 @@
 enum {
     SHARES_MOST = 1024,    /* shares of a region; a call with more is several regions */
     THREADS_MOST = 1023,   /* threads of the pool */
-    STACK_BYTES = 2 << 20, /* of a thread; other libraries' thread-local data use it, too */
-    LOOKS = 600,           /* a thread looks so often at its mailbox, some 0.2 ms, before it sleeps */
-    CALLER_LOOKS = 20000,  /* a caller looks some 10 ms, since shares that others have begun end soon */
-    LOOKS_AT_ONCE = 200,   /* so many looks with a short pause; later ones offer the processor to other threads */
-    PATIENCE = 200         /* when a thread could not be created, so many regions pass until the next attempt */
+    STACK_BYTES = 2 << 20, /* stack of a thread; other libraries' thread-local data are in it, too */
+    LOOKS = 600,           /* polls of its mailbox, about 0.2 ms, before a thread sleeps */
+    CALLER_LOOKS = 20000,  /* polls of a caller, about 10 ms: shares that others have begun end soon */
+    LOOKS_AT_ONCE = 200,   /* polls with a short pause; later ones yield the processor */
+    PATIENCE = 200         /* regions until the next attempt after a thread could not be created */
 };
 static const unsigned CALLER_SLEEPS = 1U << 31;
 
@@ -67,11 +67,11 @@ static inline void pause_a_moment(void) {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb" ::: "memory"); /* yield is too short to be of use */
+    __asm__ volatile("isb" ::: "memory"); /* the yield instruction is too short */
 #endif
 }
 
-/* Waits a moment after look number `look` has seen nothing. */
+/* Pauses after poll number `look` found nothing. */
 static void look_again(int look) {
     if (look < LOOKS_AT_ONCE)
         pause_a_moment();
@@ -85,8 +85,8 @@ static void wait_for(sem_t *semaphore) {
 
 /* ------------------------------------------------------------------------------------------ shares */
 
-/* Each thread begins with a share of its own, the same in every region, so that its caches have what it needs. It goes
-   on with the share before, since the threads that come last have the highest numbers. */
+/* Each thread begins with its own share, the same in every region, so that data are in its caches. It continues with
+   the previous share, since the threads that start last have the highest numbers. */
 static void take_shares(region *r, int own) {
     for (int i = 0; i < r->count; i++) {
         const int share = own >= i ? own - i : own - i + r->count;
@@ -115,7 +115,8 @@ static void leave(region *r) {
     if (before == CALLER_SLEEPS + 1) sem_post(&r->left);
 }
 
-/* Systems may wake a thread on the processor of the thread that woke it, where the two would take turns. */
+/* Moves a thread to another processor: systems may wake a thread on its waker's processor, where the two would
+   alternate. */
 static void move_away(int processor) {
     cpu_set_t all, others;
     if (sched_getaffinity(0, sizeof all, &all) != 0) return;
@@ -151,7 +152,7 @@ static bool start(worker *w) {
     atomic_store(&w->mailbox, NULL);
     atomic_store(&w->asleep, false);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's own threads handle signals */
     const bool started = pthread_create(&w->thread, &attributes, serve, w) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
@@ -159,7 +160,8 @@ static bool start(worker *w) {
     return started;
 }
 
-/* Threads come one by one as they are needed, up to what the caller or the default could use at once. */
+/* Creates a thread if the pool has fewer than `limit`. Threads are added one by one as needed, up to the number that
+   the caller or the default can use at once. */
 static bool grow(int limit) {
     bool grown = false;
     if (atomic_load(&pool.patience) > 0 && atomic_fetch_sub(&pool.patience, 1) > 1) return false;
@@ -189,7 +191,7 @@ static bool post(worker *w, region *r, bool *woken) {
     return true;
 }
 
-/* Posts the region to idle threads. Returns a number above those of all of them. */
+/* Posts the region to idle threads. Returns a bound: all of them have smaller numbers. */
 static int call(region *r, bool *woken) {
     const int wanted = r->count - 1;
     int posted = 0, next = 0, limit = 0;
@@ -222,7 +224,8 @@ static void wait_until_left(region *r) {
         look_again(look);
     }
     sem_init(&r->left, 0, 0);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable); /* the region is on this stack */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE,
+                           &cancellable); /* the region is on this stack, so the thread must not be cancelled */
     if (atomic_fetch_or_explicit(&r->inside, CALLER_SLEEPS, memory_order_acq_rel) > 0) wait_for(&r->left);
     pthread_setcancelstate(cancellable, NULL);
     sem_destroy(&r->left);
@@ -234,7 +237,7 @@ static void run(int first, int count, int shares, tamis_thread_body *body, void 
     r.processor = sched_getcpu();
     r.mode = tamis_float_mode_get();
     const int end = call(&r, &woken);
-    if (woken) sched_yield(); /* a thread that the system woke on this processor can move away */
+    if (woken) sched_yield(); /* lets a thread that was woken on this processor move away */
     take_shares(&r, 0);
     if (end == 0) return;
     take_back(&r, end);
@@ -253,8 +256,9 @@ void tamis_threads_run(int shares, tamis_thread_body *body, void *context) {
 
 /* ------------------------------------------------------------------------------------------ its life */
 
-/* A child has none of the parent's threads, and no open region, since the thread that forks is in no body. Holders of
-   other locks may grow the pool, so this handler is registered first, and fork() calls it last. */
+/* Number of forks; see the handlers. A child has none of the parent's threads, and no open region, since the forking
+   thread is not in a body. Holders of other locks may grow the pool, so this handler is registered first, and fork()
+   calls it last. */
 static unsigned forks;
 
 static void before_fork(void) { pthread_mutex_lock(&pool.growing); }
@@ -272,8 +276,8 @@ __attribute__((constructor(200))) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* At the end of the process a thread may still be in a region of a program's thread that goes on; it is detached. When
-   the library is unloaded no call is going on. */
+/* Ends the pool. At the end of the process a thread may still be in a region of another thread of the program; it is
+   detached. When the library is unloaded, no call is running. */
 __attribute__((destructor)) static void end_pool(void) {
     pthread_mutex_lock(&pool.growing);
     pool.ended = true;

@@ -1,4 +1,4 @@
-/* Runs work in threads, which come from a pool of the library's own. */
+/* Runs work in threads of the library's pool. */
 #ifndef TAMIS_BASE_THREADS_H
 #define TAMIS_BASE_THREADS_H
 

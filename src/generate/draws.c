@@ -1,4 +1,4 @@
-/* How the entries of an R-MAT and of a circuit are drawn. */
+/* Random entries of R-MAT matrices and of circuits. */
 #include "generate/draws.h"
 
 #include "base/memory.h"
@@ -7,11 +7,11 @@
 
 /* ------------------------------------------------------------------------------------------- rmat */
 
-/* Shares of 2^32 of the quarters, a = 0.57 and b = c = 0.19; share_one is a / (a + b), for the levels on which only one
-   side is halved. */
+/* Cumulative probabilities of the quadrants, scaled by 2^32: a = 0.57, b = c = 0.19; share_one is a / (a + b), for
+   levels on which only one side is halved. */
 static const uint32_t share_a = 2448131359u, share_ab = 3264175145u, share_abc = 4080218931u, share_one = 3221225472u;
 
-/* Makes a random order of 0 .. count - 1. */
+/* Makes a random permutation of 0 .. count - 1. */
 static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t **names) {
     void *memory;
     TRY(tamis_allocate(count, sizeof(int64_t), "names of nodes", &memory));
@@ -26,8 +26,8 @@ static tamis_status shuffle(uint64_t seed, int purpose, int64_t count, int64_t *
     return TAMIS_OK;
 }
 
-/* Each level, from that of the longer side down, chooses a quarter of the square at hand. It never chooses a half that
-   lies beyond the edge of the matrix. */
+/* Each level chooses a quadrant of the current square, from the level of the longer side down. It never chooses a half
+   beyond the edge of the matrix. */
 static tamis_coordinates draw_rmat(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t row = 0, column = 0;
@@ -60,8 +60,8 @@ tamis_status tamis_plan_rmat(tamis_edge_plan *plan) {
 
 /* ------------------------------------------------------------------------------------------- scatter */
 
-/* Three of five entries lie near the diagonal: their distance is as likely as one over its square, as in the wiring of
-   a circuit. The others lie anywhere. */
+/* Three of five entries lie near the diagonal, with the probability of a distance proportional to one over its square,
+   as in the wiring of a circuit. The others are uniform. */
 static tamis_coordinates draw_scatter(const tamis_edge_plan *plan, const uint64_t *bits) {
     const tamis_recipe *const recipe = plan->recipe;
     const int64_t row = tamis_scale_bits(bits[0], recipe->rows);

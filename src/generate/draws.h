@@ -1,4 +1,4 @@
-/* How the entries of the kinds that are drawn entry by entry are drawn. */
+/* Random entries, for the kinds that are drawn entry by entry. */
 #ifndef TAMIS_GENERATE_DRAWS_H
 #define TAMIS_GENERATE_DRAWS_H
 

@@ -1,8 +1,8 @@
 /*
  * Kinds whose entries are drawn one by one: R-MAT and diagonal plus scatter. Entry e has its own random numbers, so the
- * number of threads makes no difference. Rounds of draws are merged until there are enough different entries, and
- * surplus entries are removed at random. If the matrix is so full, or so skewed, that draws no longer find free places,
- * the rest is chosen at random among the free places.
+ * result does not depend on the number of threads. Rounds of draws are merged until there are enough distinct entries,
+ * and surplus entries are removed at random. If the matrix is so full or skewed that draws rarely find free places, the
+ * rest is sampled from the free places.
  */
 #include "generate/edges.h"
 
@@ -22,7 +22,7 @@ typedef struct drawing {
     const tamis_edge_plan *plan;
     tamis_index_type type;
     void *row_indices, *columns;
-    int64_t place, count; /* the place of the first new entry, and their number */
+    int64_t place, count; /* position of the first new entry, and the number of new entries */
     int64_t first;        /* the number of its draw */
 } drawing;
 
@@ -52,8 +52,7 @@ static tamis_sparse shape_of(const tamis_recipe *recipe, tamis_format format, in
                           .offset_type = TAMIS_I64};
 }
 
-/* Makes a COO of the entries of `kept` (a CSR), or of the diagonal if it is NULL, and of `count` draws from `first` on.
- */
+/* Makes a COO from the entries of `kept` (a CSR; NULL: the diagonal) and `count` draws from `first` on. */
 static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_sparse *kept, int64_t first, int64_t count,
                             tamis_owned_sparse **entries) {
     const tamis_recipe *const recipe = plan->recipe;
@@ -80,7 +79,7 @@ static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_spars
     return TAMIS_OK;
 }
 
-/* Makes a CSR with rising columns of entries in any order, some repeated, and frees those. */
+/* Makes a sorted CSR without duplicates from a COO in any order, and frees the COO. */
 static tamis_status merge(const tamis_recipe *recipe, tamis_owned_sparse *entries, tamis_owned_sparse **merged) {
     tamis_status status = TAMIS_OK;
     tamis_owned_sparse *grouped = NULL, *sorted = NULL;
@@ -126,7 +125,7 @@ static tamis_status draw_rounds(const tamis_edge_plan *plan, tamis_owned_sparse 
 
 /* ------------------------------------------------------------------------------------------- the exact count */
 
-/* Takes `wanted` of the next `open` candidates; every subset is equally likely. */
+/* State of selection sampling: takes `wanted` of the next `open` candidates; every subset is equally likely. */
 typedef struct lottery {
     tamis_random random;
     int64_t open, wanted;
@@ -139,7 +138,7 @@ static bool is_taken(lottery *l) {
     return taken;
 }
 
-/* Removes surplus entries in place, but none of the plan's diagonal. */
+/* Removes surplus entries in place, except on the plan's diagonal. */
 static void remove_some(const tamis_edge_plan *plan, tamis_owned_sparse *matrix) {
     const tamis_recipe *const recipe = plan->recipe;
     int64_t *const offsets = matrix->offsets;
@@ -160,7 +159,7 @@ static void remove_some(const tamis_edge_plan *plan, tamis_owned_sparse *matrix)
     matrix->view.nnz = to;
 }
 
-/* Adds the missing entries, at free places. */
+/* Adds the missing entries at random free places. */
 static tamis_status add_some(const tamis_recipe *recipe, tamis_owned_sparse **matrix) {
     const tamis_owned_sparse *const old = *matrix;
     const int64_t *const from = old->offsets;
@@ -190,7 +189,7 @@ static tamis_status add_some(const tamis_recipe *recipe, tamis_owned_sparse **ma
     return TAMIS_OK;
 }
 
-/* Converts the 64-bit offsets to the requested type, and shrinks arrays that are too long. */
+/* Converts the 64-bit offsets to the requested type, and shrinks the arrays. */
 static tamis_status finish(const tamis_recipe *recipe, int64_t room, tamis_owned_sparse *matrix) {
     if (recipe->offset_type == TAMIS_I32) {
         void *offsets;

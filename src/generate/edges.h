@@ -13,11 +13,11 @@ typedef struct tamis_coordinates {
 typedef struct tamis_edge_plan tamis_edge_plan;
 struct tamis_edge_plan {
     const tamis_recipe *recipe;
-    int64_t diagonal; /* (0, 0) .. (diagonal - 1, diagonal - 1) are always there */
+    int64_t diagonal; /* (0, 0) .. (diagonal - 1, diagonal - 1) are always present */
     int draws;        /* random numbers per entry, up to TAMIS_MOST_DRAWS */
     tamis_coordinates (*draw)(const tamis_edge_plan *plan, const uint64_t *bits);
-    int levels;                        /* rmat: how often the longer side is halved */
-    int64_t *row_names, *column_names; /* rmat: the shuffled numbers; one array in a square matrix */
+    int levels;                        /* rmat: number of halvings of the longer side */
+    int64_t *row_names, *column_names; /* rmat: random permutations; the same array in a square matrix */
 };
 
 /* Makes a pattern with sorted columns and no duplicates. Its value type is not set. `fill_plan` completes a plan that

@@ -1,7 +1,7 @@
 /*
  * Finite elements. The nodes of a 3-D grid are numbered line by line and plane by plane. Each has `block` unknowns, and
  * a dense block couples it to each of its nearest nodes. In that numbering a neighbour is a fixed distance away, so the
- * pattern is a symmetric set of block diagonals. Only some nodes take the last one, so that nnz meets the target.
+ * pattern is a symmetric set of block diagonals. Only some nodes have the last diagonal, so that nnz meets the target.
  */
 #include "generate/fem.h"
 
@@ -34,10 +34,10 @@ static int64_t cube_root(int64_t n) {
     return root;
 }
 
-/* Returns the number of pairs of nodes at that distance in the numbering, counted both ways. */
+/* Returns the number of ordered pairs of nodes at that distance in the numbering. */
 static int64_t pairs_at(int64_t nodes, int64_t reach) { return reach == 0 ? nodes : 2 * (nodes - reach); }
 
-/* Lists the neighbours in the cube of that radius whose reach is not negative, nearest first. */
+/* Lists the neighbours in a cube of that radius with nonnegative reach, nearest first. */
 static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, int64_t *count) {
     const int64_t side = cube_root(nodes), edge = 2 * radius + 1;
     void *memory;
@@ -56,7 +56,7 @@ static tamis_status list_cube(int64_t nodes, int64_t radius, neighbour **list, i
     return TAMIS_OK;
 }
 
-/* Takes reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the number of
+/* Adds reaches, nearest first, until `wanted` pairs of nodes are connected or the list ends. Returns the number of
    pairs. */
 static int64_t take_reaches(tamis_row_plan *plan, const neighbour *list, int64_t count, int64_t wanted,
                             unsigned char *taken) {
@@ -116,12 +116,12 @@ static tamis_status plan_fem(tamis_row_plan *plan) {
     return TAMIS_OK;
 }
 
-/* Whether the pair of nodes (first, first + partial) is connected. There are partial_total equal stretches of nodes,
-   and a random node of each is connected. */
+/* Returns true if the pair of nodes (first, first + partial) is connected. Stratified sampling: the nodes are cut into
+   partial_total equal intervals, and one random node of each is connected. */
 static bool is_connected(const tamis_row_plan *plan, int64_t first) {
     const int64_t all = plan->nodes - plan->partial, total = plan->partial_total;
     const int64_t stretch = tamis_scale(first, total, all);
-    /* the stretch is the nodes whose first * total / all, rounded down, is its number */
+    /* interval s has the nodes with floor(first * total / all) = s */
     const int64_t begin = tamis_scale_up(stretch, all, total), end = tamis_scale_up(stretch + 1, all, total);
     const uint64_t bits = tamis_random_at(plan->recipe->seed, tamis_stream(TAMIS_STREAM_NODES, 0), (uint64_t)stretch);
     return first == begin + tamis_scale_bits(bits, end - begin);

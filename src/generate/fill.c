@@ -20,7 +20,7 @@ enum {
     RUN = 256,      /* values drawn at once */
     TILE_ROWS = 16, /* column-major: rows drawn before their columns are written */
     TILE_COLUMNS = 64,
-    SHARE = 1 << 15 /* elements that are worth a thread */
+    SHARE = 1 << 15 /* elements that justify a thread */
 };
 
 typedef struct filling {
@@ -30,7 +30,7 @@ typedef struct filling {
     double low, width, top; /* top: the largest value of the type below high */
 } filling;
 
-/* 32 bits as a double: compilers have vector code for signed integers only. */
+/* Converts 32 bits to a double. Compilers vectorise this only for signed integers. */
 TAMIS_INLINE double double_of_word(uint32_t word) { return (double)(int32_t)(word ^ 0x80000000u) + 2147483648.0; }
 
 static void make_values(const filling *f, uint64_t first, int64_t count, double *values) {
@@ -41,7 +41,7 @@ static void make_values(const filling *f, uint64_t first, int64_t count, double 
         const double uniform = (high_word * 0x1p21 + (double)(int32_t)((uint32_t)bits[i] >> 11)) * 0x1p-53;
         const double scaled = f->width * uniform;
         const double value = f->low + scaled;
-        values[i] = value < f->top ? value : f->top; /* rounding may have reached high */
+        values[i] = value < f->top ? value : f->top; /* rounding may have given high */
     }
 }
 

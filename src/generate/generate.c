@@ -19,7 +19,7 @@
 typedef struct kind_row {
     const char *name;
     int64_t block; /* the default; 1: the kind has no blocks */
-    /* one of the two: how rows are made, or how entries are drawn */
+    /* exactly one is set: the kind is made row by row, or entry by entry */
     const tamis_row_kind *rows;
     tamis_status (*draws)(tamis_edge_plan *plan);
 } kind_row;

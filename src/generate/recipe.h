@@ -1,15 +1,15 @@
-/* What all generators share: the recipe of a matrix, its random streams, and exact scaling. */
+/* The recipe of a matrix, its random streams, and exact scaling, for all generators. */
 #ifndef TAMIS_GENERATE_RECIPE_H
 #define TAMIS_GENERATE_RECIPE_H
 
 #include "sparse/matrix.h"
 
-/* The purposes of random streams. A stream has its purpose in the upper bits and a number, such as a row, below. */
+/* Purposes of random streams. A stream's id has its purpose in the top byte and a number, such as a row, below. */
 enum {
     TAMIS_STREAM_VALUES = 1,
     TAMIS_STREAM_COLUMNS, /* a row's columns */
     TAMIS_STREAM_BLOCKS,  /* the blocks of a row of blocks */
-    TAMIS_STREAM_NODES,   /* the nodes of a diagonal of which a mesh takes only some */
+    TAMIS_STREAM_NODES,   /* the nodes on the partially filled diagonal of a mesh */
     TAMIS_STREAM_EDGES,
     TAMIS_STREAM_ROW_NAMES,
     TAMIS_STREAM_COLUMN_NAMES,

@@ -1,6 +1,6 @@
 /*
- * Kinds that are made row by row. Each row has random numbers of its own, so the number of threads makes no difference.
- * A first pass counts the entries and a second one makes them, both in parallel.
+ * Kinds that are made row by row. Each row has its own random numbers, so the result does not depend on the number of
+ * threads. A first pass counts the entries and a second one makes them, both in parallel.
  */
 #include "generate/rows.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@ typedef struct making {
     const tamis_row_kind *kind;
     int threads;
     tamis_row_room *rooms; /* one per thread */
-    int64_t *counts;       /* the number of entries of each thread's rows, later the place of the first */
+    int64_t *counts;       /* by thread: number of entries in its rows, later the position of the first */
     tamis_owned_sparse *matrix;
 } making;
 
@@ -77,7 +77,7 @@ static void free_rooms(making *m) {
     tamis_release(m->counts);
 }
 
-/* Turns counts into places, and returns the number of all entries. */
+/* Exclusive prefix sum of the counts; returns the total. */
 static int64_t place_threads(making *m) {
     int64_t nnz = 0;
     for (int t = 0; t < m->threads; t++) {
@@ -95,7 +95,7 @@ tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *k
     const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
     if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
     void *offsets = NULL, *columns = NULL;
-    /* first, since the others take time for each row */
+    /* allocated first, since the passes take time for each row */
     TRY_GOTO(failed, tamis_allocate(recipe->rows + 1, tamis_index_size(recipe->offset_type), "row offsets", &offsets));
     TRY_GOTO(failed, m.kind->plan(&m.plan));
     TRY_GOTO(failed, make_rooms(&m));

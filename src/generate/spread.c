@@ -1,4 +1,4 @@
-/* Uniform, banded and block patterns: each row gets a share of the target, at random among the places open to it. */
+/* Uniform, banded and block patterns: each row gets a share of the target, at random permitted places. */
 #include "generate/spread.h"
 
 #include "base/status.h"
@@ -36,8 +36,8 @@ static wide triangle(int64_t n) { return n > 0 ? (wide)n * ((wide)n + 1) / 2 : 0
 
 static int64_t not_negative(int64_t x) { return x > 0 ? x : 0; }
 
-/* Returns the number of places within the band in the rows before `row`: row r has columns from max(0, r - band) to
-   min(cols, r + band + 1). */
+/* Returns the number of places within the band in the rows before `row`: row r has the columns max(0, r - band) ..
+   min(cols, r + band + 1) - 1. */
 static wide band_places(int64_t row, int64_t cols, int64_t band) {
     if (row - band > cols) row = cols + band; /* the band does not reach rows further down */
     const wide ends = triangle(row + band) - triangle(band) -
@@ -51,7 +51,7 @@ static int64_t band_share(const tamis_row_plan *plan, int64_t row) {
     const wide all = band_places(recipe->rows, recipe->cols, plan->band);
     const wide before = band_places(row, recipe->cols, plan->band), nnz = (wide)recipe->nnz;
     if (all == 0) return 0;
-    if (all >> 63) /* the product might overflow: in so large a matrix, a share by rows is as good */
+    if (all >> 63) /* the product might overflow: in such a large matrix a share by rows is as good */
         return tamis_scale(recipe->nnz, row, recipe->rows);
     return (int64_t)(nnz * before / all);
 }
@@ -92,8 +92,7 @@ const tamis_row_kind tamis_row_kind_banded = {plan_banded, row_banded};
 
 /* ------------------------------------------------------------------------------------------- blocks */
 
-/* Plans the number of blocks that comes nearest to the target. The matrix may cut blocks at its right and lower edge.
- */
+/* Plans the number of blocks that is nearest to the target. Blocks may be cut at the right and lower edge. */
 static tamis_status plan_block(tamis_row_plan *plan) {
     const tamis_recipe *const recipe = plan->recipe;
     plan->groups = rounded_up(recipe->rows, recipe->block);

@@ -1,6 +1,6 @@
 /*
- * Random subsets: numbers are drawn until enough are different. Insertion keeps small subsets sorted; larger ones are
- * marked in a bitmap. If the subset has more than half of the numbers, its complement is drawn instead.
+ * Random subsets by rejection: draws numbers until enough are distinct. Insertion keeps small subsets sorted; larger
+ * ones are marked in a bitmap. If the subset has more than half of the numbers, its complement is drawn instead.
  */
 #include "generate/subset.h"
 
@@ -14,7 +14,7 @@
 enum {
     FEW = 32,      /* numbers kept sorted by insertion */
     DRAWS = 64,    /* random numbers drawn at once */
-    SCAN_WORDS = 8 /* words of the bitmap that take as long to scan as one number takes to sort */
+    SCAN_WORDS = 8 /* words of the bitmap that can be scanned in the time of sorting one number */
 };
 
 typedef struct draws {
@@ -93,7 +93,7 @@ static void sort_numbers(int64_t *numbers, int64_t *spare, int64_t count, int64_
     if (from != numbers) memcpy(numbers, from, (size_t)count * sizeof *numbers);
 }
 
-/* Writes the numbers whose bits, after the exclusive or with `flip`, are set, and clears the bitmap. */
+/* Writes the numbers whose bits are set after XOR with `flip`, and clears the bitmap. */
 static void scan_marks(uint64_t *marks, int64_t bound, uint64_t flip, int64_t *chosen) {
     for (int64_t word = 0; word * 64 < bound; word++) {
         uint64_t bits = marks[word] ^ flip;

@@ -1,11 +1,11 @@
 /*
- * Sliding-window attention masks. A row has the columns of a window around its own place, and the global columns; a
- * global row has all columns. In a matrix that is not square, places follow the diagonal.
+ * Sliding-window attention masks. A row has the columns of a window around its own position, and the global columns; a
+ * global row has all columns. In a matrix that is not square, positions follow the diagonal.
  */
 #include "generate/window.h"
 
 typedef struct window {
-    int64_t begin, end; /* the window's columns that are not global */
+    int64_t begin, end; /* range of the window's non-global columns */
 } window;
 
 static window window_of(const tamis_recipe *recipe, int64_t width, int64_t row) {
@@ -27,7 +27,7 @@ static int64_t count_row(const tamis_recipe *recipe, int64_t width, int64_t row)
     return global_columns(recipe) + (w.end - w.begin);
 }
 
-/* Returns the number of entries of all rows, but at most `most`. */
+/* Returns the number of entries of all rows, limited to `most`. */
 static int64_t count_all(const tamis_recipe *recipe, int64_t width, int64_t most) {
     int64_t count = 0;
     for (int64_t row = 0; row < recipe->rows; row++) {
@@ -38,9 +38,9 @@ static int64_t count_all(const tamis_recipe *recipe, int64_t width, int64_t most
     return count;
 }
 
-/* Returns the width whose number of entries comes nearest to the target. */
+/* Returns the width whose number of entries is nearest to the target, by bisection. */
 static int64_t width_for(const tamis_recipe *recipe) {
-    int64_t low = 0, high = 2 * recipe->cols; /* so wide that every row is full */
+    int64_t low = 0, high = 2 * recipe->cols; /* wide enough that every row is full */
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (count_all(recipe, middle, INT64_MAX) >= recipe->nnz)

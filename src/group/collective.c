@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------------------------------ sums */
 
-/* Numbers that fit a record. */
+/* Sums numbers that fit one record. */
 static tamis_status sum_few(tamis_group *group, double *numbers, int64_t count) {
     const size_t bytes = (size_t)count * sizeof *numbers;
     TRY(tamis_group_share(group, TAMIS_OK, numbers, bytes));
@@ -27,12 +27,11 @@ static tamis_status sum_few(tamis_group *group, double *numbers, int64_t count) 
     return TAMIS_OK;
 }
 
-/* Each rank adds up its share of the numbers, and tells all the others: two exchanges of as many numbers. */
+/* Reduce-scatter, then all-gather: each rank sums its share of the numbers and sends it to all others. */
 typedef struct sum {
     tamis_group *group;
-    double *numbers, *room; /* of room: a share from each rank, then this rank's sums once for each */
-    int64_t count, *shares,
-        *mine; /* ranks + 1: where shares begin; where this rank's begins in `room`; both in bytes */
+    double *numbers, *room;        /* room: a share from each rank, then a copy of this rank's sums for each */
+    int64_t count, *shares, *mine; /* ranks + 1, in bytes: begin of each share; begin of this rank's share in `room` */
 } sum;
 
 static tamis_status make_room(sum *s) {

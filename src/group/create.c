@@ -1,6 +1,6 @@
 /*
- * Making a plan of a group. The steps 1 to 3 are those of the exchange (exchange/lists.h); then each rank makes its
- * local plans and its buffers, and all share whether they have succeeded, and what that costs.
+ * Creates a plan of a group. Steps 1 to 3 make the exchange (exchange/lists.h). Then each rank makes its local plans
+ * and its buffers, and all ranks share success and cost.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------------------------------ pieces */
 
-/* Makes the plan of op(S) = S^T, which reads A from X, and gives back the rows that it computes. */
+/* Makes the local plan of op(S) = S^T, which reads A from X and gives its partial rows back. */
 static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
     if (!plan->exchange.in_place) o->a_layout = TAMIS_ROW_MAJOR;
     if (plan->exchange.gives) {
@@ -27,7 +27,7 @@ static tamis_status make_transposed(tamis_group_plan *plan, tamis_options *o) {
                             &plan->pieces[TAMIS_PIECE_FIRST]);
 }
 
-/* What this rank computes for others reads the caller's B, and the values that come. */
+/* Makes the piece that this rank computes for others; it reads the caller's B and the values received. */
 static tamis_status make_given(tamis_group_plan *plan, tamis_options o) {
     tamis_cover *const c = &plan->cover;
     tamis_piece *const piece = &plan->pieces[TAMIS_PIECE_GIVEN];
@@ -42,7 +42,7 @@ static tamis_status make_given(tamis_group_plan *plan, tamis_options o) {
     return tamis_plan_create(plan->exchange.group->device, &piece->S, &o, &piece->plan);
 }
 
-/* The kept entries have their numbers in S, also where they are divided again. */
+/* Maps the kept entries, also when split again, to their indices in S. */
 static void number_kept(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     int64_t *const lists[] = {(int64_t *)(uintptr_t)is->own_entries, (int64_t *)(uintptr_t)is->ghost_entries};
@@ -56,7 +56,7 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(e);
     tamis_piece *const first = &plan->pieces[TAMIS_PIECE_FIRST], *const ghost = &plan->pieces[TAMIS_PIECE_GHOST];
     tamis_options o = plan->options, of_x = plan->options;
-    o.trust_input = of_x.trust_input = true; /* the shard has been made of checked arrays */
+    o.trust_input = of_x.trust_input = true; /* the shard was made from checked arrays */
     of_x.b_layout = of_x.d_layout = TAMIS_ROW_MAJOR;
     if (o.transpose) return make_transposed(plan, &o);
     if (plan->cover.used) TRY(make_given(plan, o));
@@ -76,7 +76,7 @@ static tamis_status make_pieces(tamis_group_plan *plan) {
     return tamis_piece_plan_part(e, &of_x, &is->ghost, is->ghost_entries, ghost);
 }
 
-/* Cuts the rows where there is an interior, and has only the own rows copied that the rows around it need. */
+/* Cuts the rows if there is an interior; then only the own rows that the rows around it need are copied to X. */
 static tamis_status cut_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     tamis_interior interior;
@@ -90,12 +90,12 @@ static tamis_status cut_rows(tamis_group_plan *plan) {
     return TAMIS_OK;
 }
 
-/* Sets what the ranks exchange: rows of B and D; with the transpose rows of A, and sums of the output. */
+/* Sets up the exchange: of rows of B and D; with the transpose, of rows of A and of sums of the output. */
 static tamis_status set_rows(tamis_group_plan *plan) {
     tamis_row_exchange *const e = &plan->exchange;
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(e);
-    const bool once = o->operation == TAMIS_OP_FUSED && o->d_is_b; /* rows of D are those of B */
+    const bool once = o->operation == TAMIS_OP_FUSED && o->d_is_b; /* D is B: rows are fetched once */
     if (o->transpose)
         tamis_row_exchange_set_widths(e, o->inner, o->width + (tamis_is_softmax(o) ? 2 : 0));
     else
@@ -118,7 +118,7 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
     plan->values_skip = m->S->offset_base;
     plan->report.cols = m->S->cols;
     TRY(set_rows(plan));
-    /* where the output is rounded to 16 bits it is rounded once, with the partial rows */
+    /* a 16-bit output is rounded once, after adding the partial rows */
     const int64_t own_sums = plan->options.output_type == tamis_sum_type(plan->options.type) ? 0 : m->S->rows;
     if (plan->cover.used) TRY(tamis_cover_make_buffers(&plan->cover, &plan->options, own_sums));
     TRY(make_pieces(plan));
@@ -129,11 +129,11 @@ static tamis_status make_local(tamis_group_plan *plan, const tamis_group_making 
 
 /* ------------------------------------------------------------------------------------------ the report */
 
-/* What ranks tell each other in the end. */
+/* Record that ranks exchange at the end. */
 typedef struct ending {
-    int64_t ghosts, sums; /* rows that it receives: of B, and partial ones of a joint cover */
+    int64_t ghosts, sums; /* rows received: ghost rows of B, and partial rows of a joint cover */
     tamis_group_price price;
-    bool known; /* the price is */
+    bool known; /* the price is known */
 } ending;
 
 static ending ending_of(const tamis_group_plan *plan) {

@@ -1,18 +1,19 @@
 /*
- * An execution of a group's plan. It describes which operands the ranks exchange and what each local plan gets; the
- * steps are those of tamis_call_run (exchange/call.c).
+ * An execution of a group's plan. It describes which operands the ranks exchange and what each local plan gets;
+ * tamis_call_run (exchange/call.c) does the steps.
  *
- * B and D go with the columns of S: their ghost rows are fetched. Where the plan overlaps, the first piece computes the
- * entries with own columns in the caller's memory while the rows are on their way, and the second adds the rest; or the
- * first computes an interior of rows that need no others, and the second and third the rows around it.
+ * B and D are distributed like the columns of S: their ghost rows are fetched. A plan may overlap computation and
+ * communication. Then the first piece computes the entries with own columns from the caller's memory while ghost rows
+ * arrive, and the second adds the rest. Or the first computes an interior of rows that need no ghost rows, and the
+ * second and third compute the rows around it.
  *
- * With a joint cover others compute what they can of this rank's rows, and it computes for others, from B alone, or
- * from A's rows too, which come before.
+ * With a joint cover, ranks compute parts of each other's rows: from B alone, or from rows of A too, which are sent
+ * first.
  *
- * With the transpose a rank has columns of S^T: the rows of S that it has. B and D go with the rows of S; A and the
- * output with its columns. So the ranks fetch ghost rows of A, each computes what its columns of S^T add to any row of
- * the output, and the sums of others' rows go back to their owners. Each rank finishes the part of a softmax's row that
- * it has; the owner merges the parts.
+ * With the transpose, S^T is distributed by columns, which are the ranks' rows of S. B and D are distributed like the
+ * rows of S, A and the output like its columns. So the ranks fetch ghost rows of A, each computes its columns'
+ * contributions to all rows of the output, and the sums for others' rows go back to the owners. For a softmax each rank
+ * completes its part of a row, and the owner merges the parts.
  */
 #include "group/exchange/call.h"
 #include "group/plan.h"
@@ -24,19 +25,19 @@ typedef struct run {
     tamis_operation operation;
     tamis_views given;                                          /* the caller's operands */
     tamis_operand_list operands;                                /* what is expected of them */
-    tamis_dense samples[TAMIS_PIECES], rows_of_a[TAMIS_PIECES]; /* samples: or rows of the output */
-    tamis_dense values, own_sums;    /* of a joint cover: S's values; what this rank computes of its own rows */
+    tamis_dense samples[TAMIS_PIECES], rows_of_a[TAMIS_PIECES]; /* samples: of SDDMM, else rows of the output */
+    tamis_dense values, own_sums;    /* for a joint cover: S's values; this rank's sums of its own rows */
     tamis_views views[TAMIS_PIECES]; /* the pieces' */
     tamis_execution executions[TAMIS_PIECES];
     tamis_call call;
-    tamis_fetch *came; /* of the call: S's values, for a joint cover */
+    tamis_fetch *came; /* the call's fetch of S's values, for a joint cover */
 } run;
 
 static tamis_status compute(const run *r, int piece) {
     return tamis_plan_run(r->plan->pieces[piece].plan, r->operation, &r->views[piece], &r->executions[piece]);
 }
 
-/* Brings the values that have come to where the plan of others' rows reads them. */
+/* Copies the received values to the memory that the plan of others' rows reads. */
 static tamis_status unpack_values(run *r) {
     tamis_cover *const c = &r->plan->cover;
     const tamis_device *const device = r->plan->exchange.group->device;
@@ -62,7 +63,7 @@ static tamis_status unpack_values(run *r) {
     return TAMIS_OK;
 }
 
-/* Computes for others while the rows of B are on their way, and with own columns where the plan overlaps. */
+/* Computes for others, and with own columns if the plan overlaps, while rows of B arrive. */
 static tamis_status compute_given(void *context) {
     run *const r = context;
     if (r->came) TRY(unpack_values(r));
@@ -85,7 +86,8 @@ static tamis_status compute_around(void *context) {
     return r->plan->ranges[TAMIS_BEHIND].S.rows > 0 ? compute(r, TAMIS_BEHIND) : TAMIS_OK;
 }
 
-/* The second piece gets no more than the first, but for rows of X and what `divide` makes. */
+/* Checks the first piece's operands; the second gets the same, apart from rows of X and the views that `divide`
+   makes. */
 static tamis_status check_first(run *r) {
     TRY(tamis_plan_check_run(r->plan->pieces[TAMIS_PIECE_FIRST].plan, r->operation, &r->views[TAMIS_PIECE_FIRST],
                              &r->executions[TAMIS_PIECE_FIRST]));
@@ -95,7 +97,7 @@ static tamis_status check_first(run *r) {
 
 /* ------------------------------------------------------------------------------------------ S */
 
-/* The piece that reads B and D from X; NULL: all read the caller's. */
+/* Returns the piece that reads B and D from X; NULL if all read the caller's. */
 static tamis_views *reader_of_x(run *r) {
     if (r->plan->overlaps) return &r->views[TAMIS_PIECE_GHOST];
     return r->plan->exchange.in_place ? NULL : &r->views[TAMIS_PIECE_FIRST];
@@ -112,7 +114,7 @@ static void share_b_and_d(run *r) {
     f->second_is_first = o->d_is_b;
 }
 
-/* Narrows a matrix with a row for each of S's to some of them. */
+/* Restricts a matrix with a row for each row of S to a range of rows. */
 static void narrow(const tamis_dense **view, int64_t *skip, int64_t first, int64_t rows, tamis_dense *narrowed) {
     if (!*view) return;
     *narrowed = **view;
@@ -121,7 +123,7 @@ static void narrow(const tamis_dense **view, int64_t *skip, int64_t first, int64
     *view = narrowed;
 }
 
-/* Each range of rows writes rows, or samples, of its own. */
+/* Gives each range of rows its own rows, or samples, of the output. */
 static tamis_status divide_rows(run *r) {
     const tamis_group_plan *const plan = r->plan;
     const bool sddmm = r->operation == TAMIS_OP_SDDMM;
@@ -129,7 +131,7 @@ static tamis_status divide_rows(run *r) {
     for (int i = 0; i < TAMIS_ROW_RANGES; i++) {
         const tamis_row_range *const range = &plan->ranges[i];
         tamis_views *const x = &r->views[i];
-        r->executions[i].workspace = NULL; /* the caller's is for one plan */
+        r->executions[i].workspace = NULL; /* the caller's workspace is for one plan */
         if (r->executions[i].values) x->skip_values += range->first_entry;
         narrow(&x->A, &x->skip_a, range->first_row, range->S.rows, &r->rows_of_a[i]);
         narrow(&x->out, &x->skip_out, sddmm ? range->first_entry : range->first_row,
@@ -138,11 +140,11 @@ static tamis_status divide_rows(run *r) {
     return TAMIS_OK;
 }
 
-/* The second piece adds to what the first has written; of SDDMM each writes the samples of its own entries. */
+/* Makes the second piece add to the first's output; with SDDMM each writes the samples of its own entries. */
 static void divide(run *r) {
     const bool sddmm = r->operation == TAMIS_OP_SDDMM;
     for (int i = 0; i < TAMIS_PIECE_GIVEN; i++) {
-        r->executions[i].workspace = NULL; /* the caller's is for one plan */
+        r->executions[i].workspace = NULL; /* the caller's workspace is for one plan */
         if (i == TAMIS_PIECE_GHOST && !sddmm) r->executions[i].beta = 1;
         if (!sddmm) continue;
         r->samples[i] = *r->given.out;
@@ -151,8 +153,8 @@ static void divide(run *r) {
     }
 }
 
-/* Rows of A and S's values come before, partial rows go back. Where they are rounded together with the own sums, these
-   are written in front of them. */
+/* Sets up the exchanges of a joint cover: rows of A and S's values come first, partial rows go back. If own sums are
+   rounded together with the partial rows, they are written in front of them. */
 static void share_cover(run *r) {
     tamis_cover *const c = &r->plan->cover;
     tamis_views *const given = &r->views[TAMIS_PIECE_GIVEN];
@@ -170,7 +172,8 @@ static void share_cover(run *r) {
     g->count = 1;
 }
 
-/* Values of a GPU change only from one execution that brings some to another. */
+/* Sets the factors of a joint cover's exchange and piece, and fetches S's values if they have changed: on a GPU only
+   executions that pass values change them. */
 static void set_cover(run *r) {
     const tamis_cover *const c = &r->plan->cover;
     const tamis_row_exchange *const x = &c->rows;
@@ -215,7 +218,7 @@ static tamis_status check(void *context) {
     const tamis_group_plan *const plan = r->plan;
     const bool fused = r->operation == TAMIS_OP_FUSED;
     if (plan->options.d_is_b && fused && !plan->exchange.in_place) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
-    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* of which each piece writes its own */
+    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* each piece writes its own entries */
         TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch, true));
         TRY(tamis_operand_check_packed(&r->operands.out));
     }

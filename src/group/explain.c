@@ -1,4 +1,4 @@
-/* What a group's plan says of itself, as fields and as text. */
+/* Describes a group's plan, as fields and as text. */
 #include "base/text_buffer.h"
 #include "group/plan.h"
 
@@ -56,7 +56,7 @@ static void write_exchange(tamis_text_buffer *w, const tamis_group_plan *plan) {
     tamis_text_add(w, "buffers      %zu bytes\n", r->buffer_bytes);
 }
 
-/* Writes what an algorithm receives on this rank, and how long it takes on the slowest. */
+/* Writes an algorithm's received data on this rank, and its time on the slowest rank. */
 static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme) {
     if (scheme->words < 0) {
         tamis_text_add(w, "%-12s %s\n", scheme->name, scheme->state);
@@ -71,7 +71,7 @@ static void write_scheme(tamis_text_buffer *w, const tamis_group_scheme *scheme)
     tamis_text_add(w, "\n");
 }
 
-/* Writes why rows come as they do. */
+/* Writes why this way of exchanging rows was chosen. */
 static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     const double all = (double)(r->cols - r->own_rows);
@@ -91,7 +91,7 @@ static void write_choice(tamis_text_buffer *w, const tamis_group_plan *plan) {
     tamis_text_add(w, "\n");
 }
 
-/* Writes the prices of the plan's own algorithm and of others, and whether one device would do. */
+/* Writes the estimates for the plan's algorithm and for others, and if one device would suffice. */
 static void write_prices(tamis_text_buffer *w, const tamis_group_plan *plan) {
     const tamis_group_report *const r = &plan->report;
     for (int i = 0; i < TAMIS_GROUP_SCHEMES; i++) write_scheme(w, &plan->schemes[i]);

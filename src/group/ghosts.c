@@ -1,5 +1,5 @@
-/* Ghost columns: a table of all columns collects them, in order; or a hash table with linear probing, which a radix
-   sort orders. */
+/* Collects ghost columns by a table of all columns, which yields them in order, or by a hash table with linear probing
+   and a radix sort. */
 #include "group/ghosts.h"
 
 #include "base/memory.h"
@@ -46,7 +46,7 @@ static tamis_status insert(tamis_ghosts *g, int64_t column) {
     return g->count > (int64_t)1 << (g->bits - 1) ? grow(g, g->bits + 1) : TAMIS_OK;
 }
 
-/* Sorts nonnegative numbers up to `most`; the result is in *sorted, the other array is spare. */
+/* Radix sort of nonnegative numbers up to `most`. The result is in *sorted; the other array is scratch. */
 static void sort(int64_t **sorted, int64_t *spare, int64_t count, int64_t most) {
     int64_t *from = *sorted, *to = spare;
     for (int shift = 0; shift < 63 && most >> shift > 0; shift += DIGIT_BITS) {

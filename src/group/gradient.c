@@ -1,8 +1,8 @@
 /*
- * Gradients on a group. S's rows are distributed, so those of A and of S's values are each rank's own; of B and D,
- * whose rows belong to columns of S, each rank has parts of sums, which go back to the owners of the rows. With the
- * transpose A and B change places: ranks fetch rows of A and of the output's gradient, and parts of the sums of dA go
- * back. The steps of a call are those of tamis_call_run (exchange/call.c).
+ * Gradients on a group. S is distributed by rows, so each rank computes the gradients of its own rows of A and of its
+ * values of S. The rows of B and D belong to columns of S, so each rank computes partial sums of their gradients, which
+ * go back to the owners of the rows. With the transpose A and B change places: ranks fetch rows of A and of the
+ * output's gradient, and partial sums of dA go back. tamis_call_run (exchange/call.c) does the steps of a call.
  */
 #include "core/gradient.h"
 #include "core/gradient_back.h"
@@ -18,13 +18,13 @@ struct tamis_group_gradient {
     tamis_options options; /* defaults filled in; the caller's layouts. Its pointers to strings are not kept */
     tamis_piece pattern;
     tamis_gradient *gradient;
-    int64_t values_skip; /* elements of an execution's values before the first: S was a slice of rows */
+    int64_t values_skip; /* offset of the first element in an execution's values, if S was a slice of rows */
 };
 
 /* ------------------------------------------------------------------------------------------ making */
 
-/* Makes the local gradient. It reads B and D from X, of S^T A and the output's; and gives back the sums of the same
-   rows. */
+/* Makes the local gradient. It reads B and D from X (with S^T: A and the output's gradient), and gives back sums of the
+   same rows. */
 static tamis_status make_local(tamis_group_gradient *g, const tamis_group_making *m) {
     tamis_row_exchange *const e = &g->exchange;
     TRY(tamis_row_exchange_take_requests(e, m));
@@ -33,12 +33,12 @@ static tamis_status make_local(tamis_group_gradient *g, const tamis_group_making
     const int64_t both = o.inner + o.width;
     tamis_row_exchange_set_widths(e, both, o.transpose ? o.inner : both);
     g->values_skip = m->S->offset_base;
-    /* outputs have the layouts of inputs, and those that go back are row-major */
+    /* outputs have the inputs' layouts; sums that go back are row-major */
     e->in_place = is->ghost_rows == 0 && is->send_rows == 0;
     e->copied[0][1] = is->own_rows;
     e->gives = !e->in_place && !(o.transpose && o.operation == TAMIS_OP_SPMM);
     e->own_sums = e->gives ? is->own_rows : 0;
-    o.trust_input = true; /* the shard has been made of checked arrays */
+    o.trust_input = true; /* the shard was made from checked arrays */
     if (!e->in_place && o.transpose) o.a_layout = o.output_layout = TAMIS_ROW_MAJOR;
     if (!e->in_place && !o.transpose) o.b_layout = o.d_layout = TAMIS_ROW_MAJOR;
     TRY(tamis_piece_put(e, &o, &is->local, NULL, &g->pattern));
@@ -81,11 +81,11 @@ typedef struct run {
     tamis_operation operation;
     tamis_back_views given, views; /* the caller's operands; the local gradient's */
     tamis_call call;
-    int64_t first; /* elements before the first output in a row of sums: none */
+    int64_t first; /* offset of the first output in a row of sums: 0 */
 } run;
 
-/* Lists what is fetched, B and D, and the gradients whose sums go back, of the same; with the transpose A and the
-   gradient of the output are fetched, and the sums of dA go back. */
+/* Lists the matrices to fetch, B and D, and the gradients whose sums go back, dB and dD. With the transpose A and the
+   output's gradient are fetched, and sums of dA go back. */
 static void share_rows(run *r) {
     const tamis_options *const o = &r->gradient->options;
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;

@@ -1,4 +1,4 @@
-/* Opening and closing ends of groups. */
+/* Opens and closes ends of groups. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ tamis_status tamis_transport_fail(tamis_status status, const char *message) {
     return tamis_fail(status, "%s", message ? message : "");
 }
 
-/* Reads the caller's table, also of a later version if nothing is in the rest. */
+/* Copies the caller's table; a table of a later version must have no further entries set. */
 static tamis_status read_transport(const tamis_transport *given, tamis_transport *transport) {
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "transport = NULL: expected a table of functions");
     const size_t least = offsetof(tamis_transport, device_begin);
@@ -70,7 +70,7 @@ static tamis_status make(tamis_device *device, const tamis_transport *transport,
     return TAMIS_OK;
 }
 
-/* What ranks tell each other of themselves. */
+/* Record with which ranks introduce themselves. */
 typedef struct identity {
     int rank, ranks;
     int32_t devices;  /* the transport moves device memory */
@@ -85,7 +85,7 @@ static identity identity_of(const tamis_group *group) {
     return mine;
 }
 
-/* Checks that all ranks are well, and that each is where it says. */
+/* Collective check that all ranks succeeded, and that their numbers are consistent. */
 static tamis_status meet(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
     const identity mine = identity_of(group);

@@ -1,4 +1,4 @@
-/* How long it takes to move bytes between the ranks of a group. */
+/* Cost model of moving bytes between the ranks of a group. */
 #include "group/link.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
    moves at 55 GB/s, and rows that pass through it move twice. */
 static const double COPY_SECONDS = 30e-6, LINK_BYTES = 390e9, STAGED_BYTES = 27e9;
 
-/* Threads of one CPU meet in about so many seconds. They copy from each other's memory, which reads and writes it. */
+/* Seconds of a barrier of threads on one CPU. Threads copy from each other's memory: each byte is read and written. */
 static const double MEET_SECONDS = 10e-6;
 
 double tamis_group_seconds(const tamis_group *group, double bytes, int64_t steps) {

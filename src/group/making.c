@@ -1,4 +1,4 @@
-/* The ranks compare their arguments, and learn how many rows of B each has. */
+/* The ranks compare their arguments, and exchange their numbers of rows of B. */
 #include "group/making.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { EQUAL_FACTS = 15, EDGE_FACTS = 3 };
 
-/* What ranks tell each other of their arguments: numbers that must be equal, then numbers of their own. */
+/* Record of a rank's arguments: numbers that must be equal on all ranks, then numbers of its own. */
 typedef struct facts {
     int64_t equal[EQUAL_FACTS];
     double edge[EDGE_FACTS];
@@ -35,7 +35,7 @@ static facts facts_of(const tamis_group_making *m) {
                    .nnz = m->S->nnz};
 }
 
-/* Ranks of one process share the device's. */
+/* Divides the device's threads among ranks of one process that share it. */
 static void share_threads(tamis_group_making *m) {
     tamis_options *const o = &m->options;
     const int sharing = m->group->sharing;
@@ -45,7 +45,7 @@ static void share_threads(tamis_group_making *m) {
     o->threads = o->threads > sharing ? o->threads / sharing : 1;
 }
 
-/* What the ranks exchange of a row of B, its sums and the pairs of a softmax have bytes that fit 64 bits. */
+/* Checks that the bytes of an exchanged row (B, sums and the pairs of a softmax) fit 64 bits. */
 static tamis_status check_row(const tamis_options *o) {
     int64_t elements;
     if (__builtin_add_overflow(o->inner, o->width, &elements) || __builtin_add_overflow(elements, 2, &elements) ||
@@ -88,7 +88,7 @@ static tamis_status compare(const facts *first, const facts *other, int rank) {
     return TAMIS_OK;
 }
 
-/* Adds up what all ranks have. They all compute the same, and so find the same errors. */
+/* Sums the ranks' sizes. All ranks compute the same, and so find the same errors. */
 static tamis_status add_up(tamis_group_making *m) {
     const tamis_group *const group = m->group;
     facts first;
@@ -117,7 +117,7 @@ tamis_status tamis_group_agree(tamis_group_making *m) {
     return add_up(m);
 }
 
-/* Allocates what is made. All ranks return the first error among them. */
+/* Allocates the object. All ranks return the first error of any. */
 static tamis_status begin(const tamis_group_making *m, void **result, size_t bytes, void **made) {
     static const char *const names[] = {"plan", "gradient", "rows"};
     const facts none = {.rows = 0};

@@ -1,4 +1,4 @@
-/* Making a plan, a gradient or rows of a group: what the ranks pass, compare and learn. */
+/* Creation of a plan, a gradient or rows of a group: arguments, their comparison, and common data. */
 #ifndef TAMIS_GROUP_MAKING_H
 #define TAMIS_GROUP_MAKING_H
 
@@ -13,19 +13,19 @@ typedef struct tamis_group_making {
     int64_t own_rows;
     const tamis_options *given;
 
-    /* what tamis_group_agree finds */
+    /* set by tamis_group_agree */
     tamis_options options;       /* defaults filled in */
-    int divided;                 /* among so many ranks the device's threads have been: one alone has them all */
-    int64_t *column_starts;      /* ranks + 1: where the rows of B of each rank begin */
-    int64_t rows, nnz, nnz_most; /* of the whole S; of the rank that has the most */
+    int divided;                 /* number of ranks that share the device's threads */
+    int64_t *column_starts;      /* ranks + 1: begin of each rank's rows of B */
+    int64_t rows, nnz, nnz_most; /* of the whole S; nnz_most: largest of all ranks */
 
-    /* the lists of exchange/lists.c */
-    int64_t *needed, *asked; /* rows that this rank needs of each other one, and is asked for by each */
+    /* lists made by exchange/lists.c */
+    int64_t *needed, *asked; /* by rank: rows that this rank needs from it, and rows that it asks for */
     int64_t *asked_rows;     /* their numbers */
 } tamis_group_making;
 
-/* Allocates so many bytes and makes a plan, a gradient or rows in them, or destroys them again. Where this rank cannot
-   even begin, all ranks return that error. */
+/* Allocates `bytes` bytes and constructs a plan, a gradient or rows in them with `make`; after an error calls
+   `destroy`. If a rank cannot even begin, all ranks return its error. */
 tamis_status tamis_group_make(tamis_group_making *m, size_t bytes, tamis_status (*make)(void *, tamis_group_making *),
                               void (*destroy)(void *), void **result);
 

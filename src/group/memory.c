@@ -1,4 +1,4 @@
-/* Memory where a rank's device computes. */
+/* Memory of a rank's device; on the CPU host memory. */
 #include "group/memory.h"
 
 tamis_status tamis_group_allocate(const tamis_group *group, int64_t bytes, const char *what, void **memory) {

@@ -1,7 +1,7 @@
 /*
- * Rows by METIS, which is opened at run time: parts with about equal nonzeros between which few rows of B go. Its graph
- * has an edge where S or its transpose has an entry. Its integers have 32 or 64 bits, as it was built: it does not say
- * so, but shows it in the options that it fills.
+ * Partitions rows by METIS, which is opened at run time: parts with about equal nonzeros and a small communication
+ * volume. The graph has an edge where S or its transpose has an entry. METIS's integers have 32 or 64 bits, depending
+ * on its build; this is detected from the options that it fills.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "sparse/structure.h"
 #include <tamis/structure.h>
 
-/* As in metis.h of version 5. */
+/* Constants of metis.h, version 5. */
 enum { OPTIONS = 40, OPTION_OBJECTIVE = 1, OPTION_SEED = 8, OBJECTIVE_VOLUME = 1, WELL = 1, MEMORY_SHORT = -3 };
 
 typedef struct metis {
@@ -34,7 +34,8 @@ static bool find(void *library, const char *name, void *function) {
     return symbol != NULL;
 }
 
-/* What it writes into options of 8 bytes each tells how wide they are. */
+/* Detects METIS's integer width: METIS_SetDefaultOptions fills the last of 8-byte options only if integers have 64
+   bits. */
 static tamis_index_type width_of(const metis *m) {
     int64_t options[OPTIONS];
     memset(options, 0x55, sizeof options);
@@ -70,7 +71,8 @@ static void release_graph(graph *g) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
 }
 
-/* Counts the columns of a row that are not marked with it yet; writes them where `neighbours` is not NULL. */
+/* Counts the columns of a row that are not yet marked with the row, and marks them; writes them to `neighbours` unless
+   it is NULL. */
 static int64_t add_row(const tamis_sparse *S, int64_t row, int64_t *marks, void *neighbours, tamis_index_type integer,
                        int64_t at) {
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
@@ -116,7 +118,7 @@ static tamis_status make_graph(const tamis_sparse *S, const tamis_sparse *T, con
     TRY_GOTO(done, tamis_allocate(S->rows, size, "a graph's weights", &g->weights));
     TRY_GOTO(done, tamis_allocate(S->rows, size, "the parts of rows", &g->part));
     (void)walk(S, T, marks, g, m->integer, true);
-    for (int64_t i = 0; i < S->rows; i++) /* at least 1: METIS wants no parts of nothing */
+    for (int64_t i = 0; i < S->rows; i++) /* at least 1: METIS requires parts with positive weight */
         tamis_index_store(g->weights, m->integer, i,
                           1 + tamis_index_load(S->offsets, S->offset_type, i + 1) -
                               tamis_index_load(S->offsets, S->offset_type, i));

@@ -1,7 +1,7 @@
 /*
- * NCCL as a transport. The transport below gathers, moves the host's memory, and says who is there and who is well:
- * NCCL itself waits without a limit for a rank that does not come. So the ranks meet before each exchange, when all of
- * them are about to submit it, and after it, when all have. If one has not, all end what is in their streams.
+ * NCCL as a transport. The transport below gathers records, moves host memory and detects failures, since NCCL itself
+ * waits for ever for a missing rank. So the ranks synchronise before each exchange, when all are about to submit it,
+ * and after it, when all have. If one has failed, all abort the work in their streams.
  */
 #include "group/nccl.h"
 
@@ -17,7 +17,7 @@ typedef struct nccl {
     void (*close)(void *context);
     tamis_device *device;
     const tamis_messenger *messenger;
-    void *place; /* its communicator, from the first exchange on */
+    void *place; /* NCCL's communicator, from the first exchange on */
 } nccl;
 
 /* ------------------------------------------------------------------------------------------ of the one below */
@@ -49,7 +49,7 @@ static void drop(nccl *n, bool abort) {
     n->place = NULL;
 }
 
-/* Shares how all ranks fare. A rank that has failed aborts the transport below, and keeps its message. */
+/* Shares the ranks' statuses. A rank that has failed aborts the transport below, and keeps its message. */
 static tamis_status meet(nccl *n, tamis_status mine) {
     const tamis_transport *const t = &n->below;
     void *records = NULL;
@@ -67,7 +67,7 @@ static tamis_status meet(nccl *n, tamis_status mine) {
     return status;
 }
 
-/* Rank 0 invites, and all join. */
+/* Creates the communicator: rank 0 distributes the id, and all ranks join. */
 static tamis_status join(nccl *n) {
     const tamis_transport *const t = &n->below;
     char meeting[TAMIS_MEETING_BYTES] = {0};
@@ -105,7 +105,7 @@ static tamis_status device_begin(void *context, tamis_device *device, void *stre
     return status;
 }
 
-/* What was sent is free in the order of the stream: here the hosts only meet. */
+/* Stream order already protects the sent buffers, so the hosts only synchronise here. */
 static tamis_status device_end(void *context) {
     nccl *const n = context;
     const tamis_status status = meet(n, TAMIS_OK);

@@ -1,4 +1,4 @@
-/* Parts of a shard's pattern where the device reads them. */
+/* Parts of a shard's pattern in memory that the device reads. */
 #include "group/pieces.h"
 
 #include <string.h>
@@ -6,10 +6,10 @@
 #include "base/memory.h"
 #include "group/memory.h"
 
-/* Sets of values that S has: one for each member of a batch, or one. */
+/* Returns the number of S's sets of values: one for each member of a batch, or one. */
 static int64_t sets_of(const tamis_row_exchange *e) { return tamis_row_lists(e)->local.batch_stride ? e->batch : 1; }
 
-/* Collects the values of a part, one set after another. `entries` has the numbers of its entries in each set. */
+/* Gathers the values of a part, set by set. entries: indices of its entries within a set. */
 static tamis_status collect_values(const tamis_row_exchange *e, const int64_t *entries, int64_t nnz, void **values) {
     const tamis_sparse *const whole = &tamis_row_lists(e)->local;
     const int64_t sets = sets_of(e);
@@ -24,7 +24,7 @@ static tamis_status collect_values(const tamis_row_exchange *e, const int64_t *e
     return TAMIS_OK;
 }
 
-/* Puts the values on the device, where the operation reads them. */
+/* Copies the values to the device, if the operation reads them. */
 static tamis_status put_values(const tamis_row_exchange *e, const tamis_options *o, const int64_t *entries,
                                tamis_piece *piece) {
     const tamis_group *const group = e->group;

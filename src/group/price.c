@@ -1,21 +1,21 @@
-/* What exchanges and pieces cost: seconds by the link's and the device's rates. */
+/* Cost model of exchanges and pieces: seconds from the link's and the device's rates. */
 #include "group/price.h"
 
 #include <tamis/ceilings.h>
 
 #include "group/link.h"
 
-/* A kernel takes so much more where there are two of it; of tiles of a dense pattern, whose last ones leave multi-
-   processors idle (two H200: SpMM of 20 %, K = 128 and 512). */
+/* Overhead of splitting a kernel in two: its launch, or for tiles of a dense pattern the multiprocessors that are idle
+   in the last wave (two H200: SpMM of 20 %, K = 128 and 512). */
 static const double KERNEL_SECONDS = 5e-6, TILES_SECONDS = 45e-6;
 
-/* A pattern is computed by tiles from this share and this K on. */
+/* The least density and inner size for which a pattern is computed by tiles. */
 static const double TILES_DENSITY = 0.05;
 enum { TILES_INNER = 64 };
 
-/* Two pieces by columns hide so much of an exchange, which has a stream of higher priority (two H200, 21 cases: 0.1 to
-   0.85, median 0.67): it is taken for HIDDEN_MOST where it is asked whether they pay, which chooses best, and for
-   HIDDEN in predictions, which then are nearest to what was measured. */
+/* The share of an exchange that two pieces by columns hide; its stream has a higher priority (two H200, 21 cases: 0.1
+   to 0.85, median 0.67). HIDDEN_MOST decides whether overlapping pays, which gives the best choices; HIDDEN serves
+   predictions, which then are closest to measurements. */
 static const double HIDDEN_MOST = 0.75, HIDDEN = 0.5;
 
 double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, int64_t sums) {
@@ -24,8 +24,8 @@ double tamis_group_seconds_of_rows(const tamis_row_exchange *e, int64_t rows, in
            tamis_group_seconds(e->group, (double)sums * back_bytes, sums > 0 && back_bytes > 0);
 }
 
-/* Counts the bytes that two pieces move and one plan does not. SDDMM: entries' numbers, samples out and in again. SpMM
-   and fused: the output once more in and out; fused also A once more. */
+/* Returns the extra bytes that two pieces move. SDDMM: the entries' numbers, and samples written and read again. SpMM
+   and fused: the output read and written again; fused also A read again. */
 static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_sparse *const S = &tamis_row_lists(&plan->exchange)->local;
@@ -36,14 +36,14 @@ static double bytes_of_a_second_piece(const tamis_group_plan *plan) {
     return batch * rows * (2 * (double)o->width * out + (double)o->inner * size);
 }
 
-/* The bytes per second of the device's memory; 0: not known. */
+/* Returns the device's memory bandwidth in bytes per second; 0: not known. */
 static double memory_rate(const tamis_group_plan *plan) {
     tamis_ceilings ceilings;
     if (tamis_device_ceilings(plan->exchange.group->device, &ceilings) != TAMIS_OK) return 0;
     return 1e9 * ceilings.memory_gbs[1];
 }
 
-/* What a copy of the own rows of B and D reads and writes. */
+/* Returns the bytes that a copy of the own rows of B and D reads and writes. */
 static double bytes_of_own_rows(const tamis_group_plan *plan) {
     return 2 * (double)tamis_row_lists(&plan->exchange)->own_rows * (double)plan->exchange.row_bytes;
 }
@@ -57,7 +57,7 @@ static double kernel_seconds(const tamis_group_plan *plan) {
     return tiles ? TILES_SECONDS : KERNEL_SECONDS;
 }
 
-/* Compares what two pieces hide, and the copy of the own rows that they do not need, to what they cost. */
+/* Compares the savings of two pieces (hidden communication, no copy of own rows) with their cost. */
 static bool worth_it(const tamis_group_plan *plan) {
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);
     const double hidden = HIDDEN_MOST * tamis_group_seconds_of_rows(&plan->exchange, is->ghost_rows, 0);
@@ -65,8 +65,8 @@ static bool worth_it(const tamis_group_plan *plan) {
     return rate > 0 && hidden > kernel_seconds(plan) + more / rate;
 }
 
-/* A plan of S^T does not overlap: what it exchanges comes after the computation. Softmax needs a whole row at once, and
-   a sum of 16 bits would be rounded twice. */
+/* A plan of S^T does not overlap: its exchange follows the computation. Softmax needs whole rows, and a 16-bit sum
+   would be rounded twice. */
 bool tamis_group_overlaps(const tamis_group_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_shard_description *const is = tamis_row_lists(&plan->exchange);

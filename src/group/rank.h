@@ -12,13 +12,13 @@ struct tamis_group {
     tamis_transport transport;
     void (*close)(void *context); /* closes the transport; NULL: the caller does */
     int sharing;                  /* ranks that share the device's threads */
-    bool direct;                  /* the transport moves the memory of these devices; else that of the host */
-    char *records;                /* what tamis_group_share gathers */
+    bool direct;                  /* the transport moves these devices' memory; else only host memory */
+    char *records;                /* records gathered by tamis_group_share */
     bool broken;                  /* a call of the transport has failed */
     tamis_message reason;
 };
 
-/* Whether the rank's device computes on memory of its own. */
+/* Returns true if the rank's device has memory of its own. */
 static inline bool tamis_group_on_device(const tamis_group *group) {
     return group->device->backend->location == TAMIS_DEVICE;
 }

@@ -1,4 +1,4 @@
-/* The ranks of a local group as threads: they start together or not at all, and one failure is told. */
+/* Runs the ranks of a local group as threads: all start or none, and one failure is reported. */
 #include <tamis/group.h>
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 
-/* Where threads wait until all of them are there. */
+/* A gate at which threads wait until all have started. */
 typedef struct gate {
     pthread_mutex_t lock;
     pthread_cond_t opened;
@@ -35,7 +35,7 @@ static void *run(void *memory) {
     return NULL;
 }
 
-/* Opens the gate for all threads, or for none where some could not be started. */
+/* Opens the gate. all: every thread was started and may run; else none does any work. */
 static void open_gate(gate *at, bool all) {
     pthread_mutex_lock(&at->lock);
     at->state = all ? OPEN : CANCELLED;
@@ -43,7 +43,7 @@ static void open_gate(gate *at, bool all) {
     pthread_mutex_unlock(&at->lock);
 }
 
-/* Prefers a rank that names a cause to one that has only heard of it. */
+/* Returns the first failure, preferring ranks that failed by themselves to ranks that failed because of others. */
 static tamis_status first_failure(const runner *runners, int ranks) {
     static const char heard[] = "the group has failed";
     for (int pass = 0; pass < 2; pass++) {

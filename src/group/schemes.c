@@ -1,6 +1,6 @@
 /*
- * Algorithms that distribute the operations, priced for one plan: what a rank receives, in words and messages, the
- * seconds that takes, and the efficiency that follows.
+ * Estimates of distributed algorithms for one plan: the words and messages that a rank receives, the time, and the
+ * parallel efficiency.
  *
  *   1d-fetch      the rows of B that are needed
  *   static-split  all rows of B (Nisa et al.: Sampled Dense Matrix Multiplication)
@@ -13,7 +13,7 @@
 
 #include "group/price.h"
 
-/* Predicts the slowest rank's computation from the local plans: the whole, in proportion to the nonzeros. */
+/* Predicts the slowest rank's computation from the local plans: the total, in proportion to its nonzeros. */
 static double compute_seconds(const tamis_group_report *r) {
     return r->alone_seconds * r->imbalance / (double)r->ranks;
 }
@@ -25,7 +25,7 @@ static double efficiency_of(const tamis_group_report *r, double exchange) {
 
 static int64_t word_bytes(const tamis_group_plan *plan) { return (int64_t)tamis_type_size(plan->options.type); }
 
-/* Prices `rows` of B (or D) and `sums` of partial rows that come back. */
+/* Estimates the exchange of `rows` rows of B (or D) and `sums` partial rows sent back. */
 static void price_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums, int64_t messages, bool used,
                        tamis_group_scheme *scheme) {
     const tamis_group_report *const r = &plan->report;
@@ -38,7 +38,7 @@ static void price_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums,
         scheme->efficiency = r->alone_seconds / ((double)r->ranks * r->together_seconds);
 }
 
-/* Prices the rows of B and the partial rows of a joint cover. Without `counted` there is a bound of the bytes. */
+/* Estimates the rows of B and the partial rows of a joint cover; unless `counted`, from a bound of the bytes. */
 static void price_cover(const tamis_group_plan *plan, tamis_group_scheme *scheme) {
     const tamis_group_report *const r = &plan->report;
     const tamis_cover *const c = &plan->cover;

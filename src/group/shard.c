@@ -1,4 +1,4 @@
-/* Making a shard: who owns each column, S's columns in local numbers, and the lists of an exchange. */
+/* Makes a shard: owners of columns, S's columns renumbered locally, and the lists of an exchange. */
 #include "group/shard.h"
 
 #include "base/memory.h"
@@ -178,7 +178,7 @@ tamis_status tamis_shard_set_requests(tamis_shard *shard, const int64_t *counts,
     if (!shard) return tamis_fail(TAMIS_ERROR_ARGUMENT, "shard = NULL: make one with tamis_shard_create");
     tamis_shard_description *const is = &shard->is;
     TRY(check_requests(is, counts, rows, &total));
-    /* an empty list is a list too: NULL says that none was set */
+    /* allocated even if empty, as NULL means that no list was set */
     TRY(tamis_allocate(total > 0 ? total : 1, sizeof(int64_t), "the list of rows to send", &sends));
     TRY_GOTO(failed, tamis_allocate(is->ranks + 1, sizeof(int64_t), "the ranks of rows to send", &starts));
     tamis_release(shard->sends);

@@ -1,4 +1,4 @@
-/* A shard, as the group uses it. */
+/* Internals of a shard. */
 #ifndef TAMIS_GROUP_SHARD_H
 #define TAMIS_GROUP_SHARD_H
 
@@ -11,10 +11,10 @@ struct tamis_shard {
     void *parts[TAMIS_SPLIT_ARRAYS]; /* with options.split */
 };
 
-/* The description, without a copy. */
+/* Returns the description, without a copy. */
 static inline const tamis_shard_description *tamis_shard_is(const tamis_shard *shard) { return &shard->is; }
 
-/* The ghost row that is a column of `local`; negative: it is an own row. */
+/* Returns the ghost row of a column of `local`; negative: it is an own row. */
 static inline int64_t tamis_ghost_of(const tamis_shard_description *is, int64_t column) {
     if (column < is->ghosts_before) return column;
     return column < is->ghosts_before + is->own_rows ? -1 : column - is->own_rows;
@@ -23,7 +23,7 @@ static inline int64_t tamis_ghost_of(const tamis_shard_description *is, int64_t 
 /* Checks starts[0 .. ranks]: from 0 to `end`, never decreasing. */
 tamis_status tamis_starts_check(const char *name, const int64_t *starts, int ranks, const char *end_name, int64_t end);
 
-/* Makes the own and the ghost part of the shard, as options.split does. */
+/* Makes the own and the ghost part of the shard, as for options.split. */
 tamis_status tamis_shard_split(tamis_shard *shard);
 
 #endif

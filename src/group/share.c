@@ -1,4 +1,4 @@
-/* What every call on a group rests on: the calls of its transport, whose errors break the group. */
+/* Calls of a group's transport; their errors break the group. */
 #include "group/share.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static tamis_status fail_broken(const tamis_group *group) {
     return tamis_fail(TAMIS_ERROR_DEVICE, "the group has failed: %.400s", group->reason.text);
 }
 
-/* Takes a status of the transport, which has set the message or left it empty. An error breaks the group. */
+/* Handles a status of the transport, which may have set a message. An error breaks the group. */
 static tamis_status note(tamis_group *group, tamis_status status) {
     const tamis_transport *const t = &group->transport;
     if (status == TAMIS_OK) return TAMIS_OK;
@@ -35,7 +35,7 @@ tamis_status tamis_group_abort(tamis_group *group, tamis_status status) {
 
 /* ------------------------------------------------------------------------------------------ sharing */
 
-/* The message of the first rank that failed becomes that of all. */
+/* Distributes the message of the first rank that failed to all. */
 static tamis_status fail_all(tamis_group *group, int rank, tamis_status status) {
     const tamis_transport *const t = &group->transport;
     char text[TAMIS_TRANSPORT_RECORD] = "";
@@ -55,7 +55,7 @@ tamis_status tamis_group_share(tamis_group *group, tamis_status mine, const void
     if (group->broken) return fail_broken(group);
     memcpy(whole, &status, sizeof status);
     if (bytes > 0) memcpy(whole + sizeof status, record, bytes);
-    /* a failing transport keeps this rank's own error, which says more */
+    /* if the transport fails, too, this rank's own error is kept, as it is more specific */
     tamis_message kept;
     tamis_message_keep(&kept);
     tamis_clear_error();
@@ -87,7 +87,7 @@ tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer
     return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
 }
 
-/* Ends the exchange also where the group has failed since: it waits until nobody reads this rank's memory. */
+/* Ends the exchange even if the group has failed since: waits until nobody reads this rank's memory. */
 tamis_status tamis_group_exchange_end(tamis_group *group) {
     const tamis_transport *const t = &group->transport;
     const bool broken = group->broken;

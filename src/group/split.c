@@ -1,5 +1,4 @@
-/* Splitting a shard into its own and its ghost part, each with a CSR of its own and its entries' numbers in the whole.
- */
+/* Splits a shard into own and ghost part, each a CSR with its entries' indices in the whole. */
 #include "group/split.h"
 
 #include "base/memory.h"
@@ -15,7 +14,7 @@ static tamis_status allocate_part(const tamis_shard_description *is, int64_t nnz
     return tamis_allocate(nnz, sizeof(int64_t), "the entries of a part", &arrays[ENTRIES]);
 }
 
-/* The number of a column in its part: from the first own, or the first ghost row. */
+/* Returns the index of a column in its part, from the first own or the first ghost row. */
 static int64_t number_of(const tamis_shard_description *is, int64_t column, bool *own) {
     const int64_t from = column - is->ghosts_before;
     *own = from >= 0 && from < is->own_rows;

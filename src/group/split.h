@@ -6,7 +6,7 @@
 
 enum { TAMIS_SPLIT_ARRAYS = 6 };
 
-/* Makes is->own and is->ghost of is->local, in arrays that the caller releases, after an error too. */
+/* Makes is->own and is->ghost from is->local. The caller releases `arrays`, also after an error. */
 tamis_status tamis_split_columns(tamis_shard_description *is, void **arrays);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a distribution of a whole matrix over so many ranks costs. */
+/* Estimates the communication of distributing a whole matrix over a number of ranks. */
 #include "base/memory.h"
 #include "base/status.h"
 #include "group/shard.h"
@@ -9,9 +9,9 @@ typedef struct survey {
     const tamis_sparse *S;
     int ranks;
     const int64_t *first_rows, *column_starts;
-    int *seen;      /* for each column, the last rank that needed it, + 1 */
+    int *seen;      /* by column: 1 + the last rank that needed it */
     int64_t *sends; /* rows that each rank sends */
-    int *asked;     /* for each rank, the last rank that needs a row of it, + 1 */
+    int *asked;     /* by rank: 1 + the last rank that needs one of its rows */
     tamis_shard_volume volume;
 } survey;
 
@@ -51,7 +51,7 @@ static void visit(survey *s, int rank) {
     if (sources > v->sources_most) v->sources_most = sources;
 }
 
-/* Shares out rows with equal nonzeros. */
+/* Distributes rows with equal nonzeros. */
 static tamis_status share_rows(const tamis_sparse *S, int ranks, void **memory) {
     TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the rows by rank", memory));
     int64_t *const rows = *memory;
@@ -61,7 +61,7 @@ static tamis_status share_rows(const tamis_sparse *S, int ranks, void **memory) 
     return TAMIS_OK;
 }
 
-/* Shares out equal numbers of columns. */
+/* Distributes columns in equal numbers. */
 static tamis_status share_columns(const tamis_sparse *S, int ranks, void **memory) {
     TRY(tamis_allocate(ranks + 1, sizeof(int64_t), "the columns by rank", memory));
     int64_t *const columns = *memory;
@@ -69,7 +69,7 @@ static tamis_status share_columns(const tamis_sparse *S, int ranks, void **memor
     return TAMIS_OK;
 }
 
-/* Makes the starts that the caller left out. */
+/* Makes the starts that the caller did not give. */
 static tamis_status take_starts(survey *s, void **rows, void **columns) {
     const bool square = s->S->rows == s->S->cols;
     if (!s->first_rows) {

@@ -1,9 +1,9 @@
 /*
- * Ranks that are threads of one process wait for each other at a barrier, which counts rounds. A rank that enters round
- * n + 1 has left round n, so two places for records are enough. The first round of an exchange needs no place: what is
- * sent stays in the sender's memory until a second round says that all have copied theirs. In an exchange of device
- * memory the two rounds say that all have recorded an event in their streams: that what they send is ready, and that
- * they have copied theirs. The streams then wait for these events, the hosts do not.
+ * Ranks that are threads of one process synchronise at a barrier, which counts rounds. A rank that enters round n + 1
+ * has left round n, so two buffers of records suffice. An exchange needs no buffer: the sent data stay in the sender's
+ * memory until, in a second round, all have copied them. In an exchange of device memory the two rounds ensure that all
+ * have recorded events in their streams: that the sent data are ready, and that the copies are done. The streams wait
+ * for these events, the hosts do not.
  */
 #include "group/threads.h"
 
@@ -20,30 +20,30 @@
 
 enum { TEXT = 512, SPINS = 100 };
 
-static const size_t OF_DEVICES = (size_t)-1; /* in place of the size of records: an exchange of device memory */
+static const size_t OF_DEVICES = (size_t)-1; /* instead of the size of records: an exchange of device memory */
 
 struct barrier;
 
 typedef struct member {
     struct barrier *barrier;
     int rank;
-    bool counted;   /* in `copying`, for an exchange of device memory */
-    int64_t rounds; /* this rank has entered so many */
+    bool counted;   /* counted in `copying`, during an exchange of device memory */
+    int64_t rounds; /* rounds that this rank has entered */
     const tamis_transfer *transfer;
-    tamis_device *device; /* of the exchange of device memory under way, with its stream; the events last */
+    tamis_device *device; /* of the current exchange of device memory, with its stream; events are reused */
     void *stream, *ready, *copied;
 } member;
 
 typedef struct barrier {
-    pthread_mutex_t lock; /* for all that follows */
+    pthread_mutex_t lock; /* guards the fields below */
     pthread_cond_t arrival;
-    int ranks, open, arrived; /* open: members that have not closed; arrived: in the round under way */
-    int copying;              /* members that read the others' memory */
-    int64_t rounds;           /* so many are over */
+    int ranks, open, arrived; /* open: members that have not closed; arrived: members in the current round */
+    int copying;              /* members that are reading others' memory */
+    int64_t rounds;           /* completed rounds */
     double time_limit;
     bool failed;
     char reason[TEXT];
-    size_t bytes; /* of the records of the round under way */
+    size_t bytes; /* size of a record in the current round */
     char *records[2];
     member members[];
 } barrier;
@@ -94,7 +94,7 @@ static void enter(member *m) {
     pthread_cond_broadcast(&b->arrival);
 }
 
-/* Spins for a moment: ranks come at nearly the same time, and waking a thread takes longer than that. */
+/* Spins briefly: ranks arrive at nearly the same time, and waking a thread takes longer. */
 static void spin(const member *m) {
     barrier *const b = m->barrier;
     pthread_mutex_unlock(&b->lock);
@@ -153,7 +153,7 @@ static tamis_status exchange_begin(void *context, const tamis_transfer *transfer
     return status;
 }
 
-/* Copies what the other rank sends to this one. False: they expect different numbers of bytes. */
+/* Copies the other rank's data for this one. Returns false if they expect different numbers of bytes. */
 static bool copy_from(const member *m, const member *other) {
     const tamis_transfer *const to = m->transfer, *const from = other->transfer;
     const int64_t first = from->send_starts[m->rank], bytes = from->send_starts[m->rank + 1] - first;
@@ -163,7 +163,7 @@ static bool copy_from(const member *m, const member *other) {
     return true;
 }
 
-/* Waits until no rank reads another one's memory, also where the barrier has failed. The caller holds the lock. */
+/* Waits until no rank reads another's memory, even if the barrier has failed. The caller holds the lock. */
 static void wait_for_readers(barrier *b) {
     while (b->copying > 0) pthread_cond_wait(&b->arrival, &b->lock);
 }
@@ -211,7 +211,7 @@ static tamis_status meet_on_devices(member *m) {
     return meet(m);
 }
 
-/* Copies what the other rank sends to this one, behind the event that says that it is ready. */
+/* Copies the other rank's data for this one, after the event that they are ready. */
 static tamis_status copy_from_device(const member *m, const member *other) {
     const tamis_transfer *const to = m->transfer, *const from = other->transfer;
     const int64_t first = from->send_starts[m->rank], bytes = from->send_starts[m->rank + 1] - first;
@@ -230,7 +230,7 @@ static tamis_status copy_from_devices(member *m) {
     return tamis_event_record(m->device, m->stream, &m->copied);
 }
 
-/* Puts later work of this rank's stream behind the copies that others make of its memory. */
+/* Makes later work in this rank's stream wait for the others' copies of its memory. */
 static tamis_status wait_for_copies(member *m) {
     const barrier *const b = m->barrier;
     for (int r = 0; r < b->ranks; r++)
@@ -239,7 +239,7 @@ static tamis_status wait_for_copies(member *m) {
     return TAMIS_OK;
 }
 
-/* This rank reads others' memory and waits for their events, or does so no more. The caller holds the lock. */
+/* Counts this rank as a reader of others' memory and events, or no longer. The caller holds the lock. */
 static void count(member *m, bool copies) {
     barrier *const b = m->barrier;
     if (m->counted == copies) return;
@@ -248,7 +248,7 @@ static void count(member *m, bool copies) {
     if (b->failed) pthread_cond_broadcast(&b->arrival);
 }
 
-/* After an error: waits until this rank's device and the others have ended their copies. Keeps the message. */
+/* After an error: waits until this rank's device and the other ranks have finished their copies. Keeps the message. */
 static void fail_on_device(member *m) {
     barrier *const b = m->barrier;
     tamis_message kept;
@@ -274,8 +274,9 @@ static tamis_status device_begin(void *context, tamis_device *device, void *stre
     TRY_GOTO(failed, tamis_event_record(device, stream, &m->ready));
     pthread_mutex_lock(&b->lock);
     status = meet_on_devices(m);
-    if (status == TAMIS_OK && b->failed) status = give_up(m); /* who failed since then has not waited for this rank */
-    if (status == TAMIS_OK) count(m, true);                   /* until device_end */
+    if (status == TAMIS_OK && b->failed)
+        status = give_up(m);                /* a rank that has failed since then has not waited for this one */
+    if (status == TAMIS_OK) count(m, true); /* until device_end */
     pthread_mutex_unlock(&b->lock);
     TRY_GOTO(failed, status);
     TRY_GOTO(failed, copy_from_devices(m));
@@ -311,8 +312,8 @@ static void release(barrier *b) {
     tamis_release(b);
 }
 
-/* Others may not have had their streams wait for this rank's events yet, though the exchange is over for this one. A
-   rank that has died within an exchange stays a reader, so there is a limit. The caller holds the lock. */
+/* Waits until the others' streams wait for this rank's events, which may be after the exchange is over for this one.
+   There is a time limit, since a rank that died within an exchange stays a reader. The caller holds the lock. */
 static void wait_for_last_readers(barrier *b) {
     const struct timespec deadline = deadline_of(b->time_limit);
     while (b->copying > 0 && pthread_cond_timedwait(&b->arrival, &b->lock, &deadline) != ETIMEDOUT) continue;

@@ -1,4 +1,4 @@
-/* The transport between threads of one process: each rank copies what it receives out of the others' memory. */
+/* The transport between threads of one process: each rank copies its data out of the others' memory. */
 #ifndef TAMIS_GROUP_THREADS_H
 #define TAMIS_GROUP_THREADS_H
 

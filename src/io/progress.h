@@ -1,4 +1,4 @@
-/* The caller's progress callback, with the part of the whole that the present step stands for. */
+/* The caller's progress callback, with the current step's share of the whole. */
 #ifndef TAMIS_IO_PROGRESS_H
 #define TAMIS_IO_PROGRESS_H
 

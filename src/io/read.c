@@ -56,8 +56,8 @@ static tamis_status take_options(const tamis_read_options *given, tamis_read_opt
     return TAMIS_OK;
 }
 
-/* Whether the reader can take windows: it reads lines, and the data begin in the first half of this window, so that
- * what comes before them is in it as a whole. */
+/* Returns true if the file can be read in windows: its format has lines, and the data begin in the first half of this
+   window, so that it holds the whole header. */
 static bool can_take_windows(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     const char *const data = tamis_skip_comments(text, text->begin, "%#");
@@ -71,7 +71,7 @@ static const tamis_file_row *find_row(const tamis_input *input, const tamis_read
     return options->columns && !list ? tamis_file_row_of(TAMIS_FILE_RATINGS) : row;
 }
 
-/* Checks before more is read that the beginning tells enough. */
+/* Checks that the beginning suffices, before more is read. */
 static tamis_status check_beginning(const tamis_input *input, const tamis_file_row *row) {
     const tamis_bounded_text *const text = &input->text;
     if (!row)
@@ -90,7 +90,7 @@ static tamis_status read_text(tamis_input *input, const tamis_read_options *opti
     if (!row->read)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: a dense matrix, which tamis_read_dense reads", text->name);
     if (options->columns || row->sniff(text))
-        TRY(tamis_input_fill(input)); /* else the reader will find the fault in the beginning */
+        TRY(tamis_input_fill(input)); /* else the reader reports the fault in the beginning */
     if (!input->ended && !can_take_windows(input, row)) TRY(tamis_input_rest(input));
     progress.low = input->ended ? LOADED : 0;
     progress.high = PARSED;

@@ -1,4 +1,4 @@
-/* The last step that every reader of sparse matrices shares. */
+/* The common last step of readers of sparse matrices. */
 #include "io/reading.h"
 
 tamis_status tamis_check_sizes(const tamis_reading *reading, int64_t rows, int64_t cols, int64_t nnz) {

@@ -17,7 +17,7 @@ static bool ends_in(const char *path, const char *ending) {
     return length > size && strcasecmp(path + length - size, ending) == 0;
 }
 
-/* What says how a file is written. */
+/* Returns the name whose ending selects the file's format. */
 static const char *form_of(const char *path) { return tamis_is_standard(path) ? tamis_standard_form() : path; }
 
 static const struct sparse_row {

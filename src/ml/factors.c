@@ -1,4 +1,4 @@
-/* What a model keeps, matrices and names; describing and freeing it. */
+/* A model's matrices and names; describing and freeing a model. */
 #include "ml/factors.h"
 
 #include <math.h>

@@ -1,20 +1,22 @@
-/* The matrices that a model keeps. */
+/* A model's matrices. */
 #ifndef TAMIS_ML_FACTORS_H
 #define TAMIS_ML_FACTORS_H
 
 #include "ml/model.h"
 
-/* Makes row and column factors of the sizes given that are not there yet (from a checkpoint they are), and the
-   workspace. *fresh: they were made now, and are zeros. */
+/* Makes row and column factors of these sizes unless they exist (from a checkpoint), and the workspace. *fresh: they
+   were made now, and are zeros. */
 tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bool *fresh);
 /* Does the same for a state, whose size follows from the model's rows and columns. */
 tamis_status ml_model_state(tamis_model *model, int number, bool *fresh);
-/* Sets the rows and columns of a state of a model of so many rows and columns. Returns false where it has none. */
+/* Sets size[] to the rows and columns of state `number` of a model with `rows` rows and `cols` columns. Returns false
+   if the method has no such state. */
 bool ml_state_size(const ml_method *method, const tamis_model_options *options, int64_t rows, int64_t cols, int number,
                    int64_t size[2]);
-/* Reads a state as doubles, for tamis_release. *numbers is NULL where an optional one is missing. */
+/* Reads a state as doubles; the caller frees *numbers with tamis_release. *numbers is NULL if an optional state is
+   missing. */
 tamis_status ml_state_read(const tamis_model *model, int number, double **numbers);
-/* Makes model->workspace where it is not there yet: a model that was loaded has none. */
+/* Makes model->workspace unless it exists; a loaded model has none. */
 tamis_status ml_model_workspace(tamis_model *model);
 
 #endif

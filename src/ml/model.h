@@ -30,11 +30,12 @@
 #include "base/status.h"
 #include "ml/methods/method.h"
 
-/* New rows take so many steps of conjugate gradients from zero: as many as the system has unknowns end it but for
-   rounding. */
+/* Returns the steps of conjugate gradients from zero for new rows. In exact arithmetic as many as unknowns suffice; a
+   few more make up for rounding. */
 static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
 
-/* Checks how often a step is repeated that a new row needs too: a model from anybody must come to an end. */
+/* Checks a number of rounds that new rows also take. It is bounded, so that an untrusted model file cannot make a call
+   run for ever. */
 static inline tamis_status ml_check_rounds(const char *name, int rounds) {
     enum { MOST = 1000 };
     if (rounds >= 1 && rounds <= MOST) return TAMIS_OK;
@@ -42,31 +43,32 @@ static inline tamis_status ml_check_rounds(const char *name, int rounds) {
 }
 
 /*
- * A weighted lambda is lambda * (n + ML_PRIOR_RATINGS) for a row of n ratings: rows of few ratings need more than
- * lambda n, and lambda alone is too little for rows of many. With it one lambda is near the best of ratings that are
- * dense (Jester), a twentieth of them, and generated ones of 20 to 100 a row (lab/results/quality.md).
+ * A weighted lambda is lambda (n + ML_PRIOR_RATINGS) for a row with n ratings: rows with few ratings need more than
+ * lambda n, and for rows with many, lambda alone is too little. With this weight one lambda is near the optimum for
+ * dense ratings (Jester), for a twentieth of them, and for generated data with 20 to 100 ratings per row
+ * (lab/results/quality.md).
  */
 enum { ML_PRIOR_RATINGS = 40 };
 
-/* The share of the noise that lambda is where there is too little to choose one by (choose.h). */
+/* Default of lambda as a share of the noise, for data too small for a choice (choose.h). */
 static const double ML_SHARE = 0.9;
 
-/* What a fit chooses by an inner split (choose.h): the share of the noise that lambda is, or of the method's own
-   lambda, and options. */
+/* Hyperparameters that a fit chooses by an inner split (choose.h). share: lambda relative to the noise, or to the
+   method's own lambda. */
 typedef struct ml_choice {
     double share;
     double regularization, column_regularization;
     int64_t factors;
     tamis_use_weights weights;
-    double seconds; /* what choosing took; 0: nothing was to be chosen, or there was too little to choose by */
+    double seconds; /* time of the search; 0: there was nothing to choose, or too little data */
 } ml_choice;
 
-/* Time in sparse calls, by events in the stream that are read when an iteration is over. */
+/* Time in sparse calls, from events in the stream, which are read at the end of an iteration. */
 typedef struct ml_times {
     void **events; /* two a call */
     int8_t *operation;
     int calls, capacity;
-    double seconds[3]; /* of events that were read, by tamis_operation */
+    double seconds[3]; /* from events already read, by tamis_operation */
 } ml_times;
 
 struct tamis_model {
@@ -77,48 +79,48 @@ struct tamis_model {
     int64_t rows, cols, nnz;     /* of the data; cols = 0: never fitted */
     int64_t width;               /* of the factors */
     double mean, least, most;    /* of the data's values */
-    double scale;                /* ratings are fitted as (r - mean) / scale; 1 where the model is of an old file */
-    double prior_ratings;        /* a weighted lambda counts so many ratings more than a row has; 0 of an old file */
-    double lambda;               /* where options.regularization is 0: of the last iteration, see noise.h; else 0 */
-    double share;                /* of the noise that lambda is, see noise.h */
-    ml_choice asked;             /* as the options had it, from which a fit chooses, see choose.h */
+    double scale;                /* ratings are fitted as (r - mean) / scale; 1 from an old file */
+    double prior_ratings;        /* a weighted lambda is multiplied by a row's ratings plus this; 0 from an old file */
+    double lambda;               /* if options.regularization is 0: the last iteration's, see noise.h; else 0 */
+    double share;                /* lambda relative to the noise, see noise.h */
+    ml_choice asked;             /* the choice that the options asked for, before choose.h fills in the rest */
     double choice_seconds;       /* see ml_choice; not saved */
-    bool renewed;                /* the fit is of other data than that before it, see renew.h */
+    bool renewed;                /* this fit has other data than the one before, see renew.h */
     uint64_t data_sum;           /* fingerprint of the data, 0: none (streams) */
     int iterations_done;
-    int64_t batches_done;   /* of the iteration that is under way */
+    int64_t batches_done;   /* in the current iteration */
     int64_t steps;          /* mini-batches in all */
-    double parts[ML_PARTS]; /* sums of an iteration under way (loss and its weight first), saved with the model */
+    double parts[ML_PARTS]; /* sums of the current iteration (loss and its weight first), saved with the model */
     double loss, metric, total_seconds;
 
     tamis_dense row_factors, column_factors; /* on the device, packed; data NULL: none */
     tamis_dense states[ML_STATES];           /* the same */
-    struct ml_kept *kept;                    /* until the factors change, see kept.h */
-    tamis_dense_workspace *workspace;        /* for tamis/dense.h, of `width` + 2 columns or more */
+    struct ml_kept *kept;                    /* cache, valid until the factors change, see kept.h */
+    tamis_dense_workspace *workspace;        /* for tamis/dense.h, for at least `width` + 2 columns */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
     void *work;           /* the method's, from begin() to ml_end() */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */
     ml_times times;
-    tamis_iteration report; /* of the iteration under way */
+    tamis_iteration report; /* of the current iteration */
     double iteration_start;
     char algorithms[3][48]; /* by tamis_operation; "": the plan's choice */
-    double last_save;       /* of a checkpoint, by the clock */
-    char save_failure[512]; /* of the last checkpoint; "": none */
+    double last_save;       /* time of the last checkpoint */
+    char save_failure[512]; /* error of the last checkpoint; "": none */
     bool stopped;           /* the callback said so */
-    bool converged;         /* the loss falls by less than the tolerance */
+    bool converged;         /* the loss has fallen by less than the tolerance */
 };
 
-/* Whether the factors end in a bias. */
+/* Returns true if the factors end in a bias. */
 static inline bool ml_biased(const tamis_model *model) { return model->width > model->options.factors; }
 
-/* Returns the lambda that ratings are fitted with: the option, or the one found by their noise. */
+/* Returns the lambda of the fit: the option, or the estimate from the noise. */
 static inline double ml_lambda(const tamis_model *model) {
     return model->options.regularization > 0 ? model->options.regularization : model->lambda;
 }
 static inline bool ml_finds_lambda(const tamis_model *model) { return model->options.regularization == 0; }
 
-/* Returns what is subtracted from ratings before they are divided by the scale: nothing for non-negative factors. */
+/* Returns the number subtracted from ratings before division by the scale: 0 for non-negative factors. */
 static inline double ml_centre(const tamis_model *model) {
     return ml_is_nonnegative(model->method, &model->options) ? 0 : model->mean;
 }
@@ -132,7 +134,7 @@ static inline tamis_sparse ml_with_values(const tamis_sparse *S, const void *val
 
 static inline bool ml_begun(const tamis_model *model) { return model->iterations_done > 0 || model->batches_done > 0; }
 
-/* Whether what a fit learns of the data before its first iteration is to be learnt. */
+/* Returns true if the fit must first compute statistics of the data: it has done no iteration, or the data are new. */
 static inline bool ml_learns_data(const tamis_model *model) { return model->iterations_done == 0 || model->renewed; }
 
 /* Frees model->work. */

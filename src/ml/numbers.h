@@ -33,7 +33,7 @@ static inline double ml_value(const tamis_sparse *S, int64_t t) { return ml_numb
 static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
     return tamis_index_load(S->columns, S->index_type, t);
 }
-/* Where row i of a CSR matrix begins. */
+/* Returns the offset of row i of a CSR matrix. */
 static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
@@ -45,7 +45,7 @@ static inline void ml_column_sums(const tamis_dense *X, double *sums) {
         for (int64_t j = 0; j < X->cols; j++) sums[j] += ml_element(X, i, j);
 }
 
-/* The first rows of a packed matrix: what a mini-batch needs of scratch for the largest one. */
+/* Returns a view of the first rows of a packed matrix, for mini-batches smaller than the scratch. */
 static inline tamis_dense ml_first_rows(const tamis_dense *X, int64_t rows) {
     tamis_dense view = *X;
     view.rows = rows;

@@ -1,6 +1,6 @@
 /*
- * Cutting S into slabs that fit the device's memory. First what is simplest and moves least: B and D stay there, and
- * each slab is one piece. Where they take too much room, or a row does, B comes in tiles.
+ * Cuts S into slabs that fit the device's memory. The first attempt is the simplest and moves the fewest bytes: B and D
+ * stay on the device, and each slab is one piece. If they or a row are too large, B is moved in tiles.
  */
 #include "slabs/cut.h"
 
@@ -8,18 +8,16 @@
 #include "slabs/lists.h"
 #include "slabs/tiles.h"
 
-/* An execution has so many slabs or more if they are large enough to be worth it: what is not overlapped, the first
-   transfer and the last, is then a small part of it. */
+/* The fewest slabs of an execution, if slabs have at least SLAB_LEAST bytes: then the first and the last transfer,
+   which nothing overlaps, are a small part of it. */
 enum { SLABS_WANTED = 16, SLAB_LEAST = 4 << 20 };
 
-/* What every slab's buffers hold: they are as large as the largest number of rows and that of nonzeros, which may be
-   two slabs'. */
+/* Capacity of a slab's buffers: the largest numbers of rows and of nonzeros, perhaps of different slabs. */
 typedef struct limits {
     int64_t rows, nnz;
 } limits;
 
-/* Finds rows and nonzeros for so many bytes, in proportion to those of S; a row with the most nonzeros must fit. False:
-   it does not. */
+/* Divides `most` bytes into rows and nonzeros in S's proportion. Returns false if the longest row does not fit. */
 static bool limits_of(const tamis_slab_plan *plan, int64_t most, limits *l) {
     const tamis_sparse *const S = &plan->S;
     const int64_t offset = sizeof(int32_t), entry = plan->bytes.whole_entry;
@@ -52,7 +50,7 @@ static int64_t end_of_run(const tamis_slab_plan *plan, int64_t first, const limi
     return fits;
 }
 
-/* Bytes of B and D where they stay; -1: too many. */
+/* Returns the bytes of all of B and D; -1 on overflow. */
 static int64_t bytes_of_b(const tamis_slab_plan *plan) {
     int64_t bytes;
     return __builtin_mul_overflow(plan->S.cols, plan->bytes.b_row, &bytes) ? -1 : bytes;
@@ -60,18 +58,19 @@ static int64_t bytes_of_b(const tamis_slab_plan *plan) {
 
 static int64_t less(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Returns the bytes that one allocation may have, which with OpenCL is often a quarter of the memory. */
+/* Returns the limit of one allocation, which with OpenCL is often a quarter of the memory. */
 static int64_t allocation_most(const tamis_slab_plan *plan) {
     const tamis_device *const device = plan->device;
     return device->backend->allocation_most ? device->backend->allocation_most(device->handle) : INT64_MAX;
 }
 
-/* Bytes of one set's share of the memory; less if that makes more slabs. */
+/* Returns the bytes of one set; less than its share of the memory if that gives more slabs. */
 static int64_t share_of(const tamis_slab_plan *plan, int64_t room) {
     const double all = (double)plan->S.rows * (double)(plan->bytes.row + plan->bytes.piece_row) +
                        (double)plan->S.nnz * (double)plan->bytes.whole_entry;
     const double wanted = all / SLABS_WANTED < SLAB_LEAST ? SLAB_LEAST : all / SLABS_WANTED;
-    const int64_t most = less(room / TAMIS_SLAB_SETS, allocation_most(plan)); /* which no buffer of the set exceeds */
+    const int64_t most =
+        less(room / TAMIS_SLAB_SETS, allocation_most(plan)); /* so that no buffer of the set exceeds it */
     return wanted < (double)most ? (int64_t)wanted : most;
 }
 
@@ -106,13 +105,13 @@ tamis_status tamis_slab_cut(tamis_slab_plan *plan) {
     if (stays && (limits_of(plan, share_of(plan, budget - of_b), &l) ||
                   limits_of(plan, less((budget - of_b) / TAMIS_SLAB_SETS, one), &l)))
         return cut_rows(plan, &l);
-    /* pieces of one slab add up on the device: 16 bits would be rounded once more by each */
+    /* the pieces of a slab are summed on the device; in 16 bits each would round again */
     if (!softmax && o->operation != TAMIS_OP_SDDMM && tamis_type_size(o->output_type) == 2) {
         plan->out_type = TAMIS_F32;
         TRY(tamis_slab_count_bytes(plan));
     }
-    /* Large slabs bring B's rows seldom; tiles need to be only so large that a call is worth it. But a slab of softmax
-       has one tile, with more rows of B than it has itself. */
+    /* With large slabs rows of B are moved less often; tiles only need to be large enough for an efficient call. But a
+       slab of softmax has one tile, with more rows of B than rows of S. */
     const int64_t tile = less(softmax ? budget / 8 * 3 : budget / 8, one);
     return tamis_slab_cut_tiles(plan, less(budget / TAMIS_SLAB_SETS - tile, one), tile);
 }

@@ -5,15 +5,16 @@
  *   stream 0  upload p, compute p, download p                          upload p + 2, ...
  *   stream 1      upload p + 1,         compute p + 1, download p + 1
  *
- * The host waits only for the upload of piece p - 2, whose pinned buffers it fills anew, and for the download of the
- * output that is in the way. Computations come one after another, by events: those of one slab add up.
+ * The host waits only for the upload of piece p - 2, whose pinned buffers it refills, and for the download of the
+ * output that occupies a buffer it needs. Events serialise computations, since the pieces of a slab accumulate into one
+ * output.
  */
 #include "base/clock.h"
 #include "base/status.h"
 #include "slabs/staging.h"
 #include "sparse/check.h"
 
-/* An output that the device has, or is about to have, in a set's pinned buffer. */
+/* An output on its way to a set's pinned buffer. */
 typedef struct tamis_slab_due {
     bool is;
     int64_t piece;
@@ -24,9 +25,9 @@ typedef struct run {
     tamis_execution execution;
     const tamis_dense *A, *B, *D, *out;
     int64_t member;
-    bool in_order; /* one thing after another, each timed */
+    bool in_order; /* steps one after another, each timed */
     due due[TAMIS_SLAB_SETS];
-    void *computed; /* the event of the last computation; NULL before it */
+    void *computed; /* event of the last computation; NULL: none yet */
 } run;
 
 static bool sddmm(const run *r) { return r->plan->options.operation == TAMIS_OP_SDDMM; }
@@ -51,7 +52,7 @@ static tamis_status finish(const run *r, void *stream) {
     return r->plan->device->backend->finish(r->plan->device->handle, stream);
 }
 
-/* In order: adds what has been done since *since. */
+/* If in_order: waits, and adds the time since *since to *seconds. */
 static tamis_status take_time(const run *r, void *stream, double *since, double *seconds) {
     if (!r->in_order) return TAMIS_OK;
     TRY(finish(r, stream));
@@ -69,7 +70,7 @@ static tamis_status put(const run *r, const tamis_slab_set *set, const tamis_sla
                                                    (tamis_place){buffer->device, 0}, buffer->host, (size_t)bytes);
 }
 
-/* Copies one of B and D where it stays: parts go through the two sets' pinned buffers. */
+/* Copies B or D to the device, where it stays; its parts go through the two sets' pinned buffers. */
 static tamis_status bring_whole(const run *r, const tamis_dense *X, int kind, int64_t row_bytes) {
     tamis_slab_plan *const plan = r->plan;
     const tamis_backend *const backend = plan->device->backend;
@@ -90,7 +91,7 @@ static tamis_status bring_whole(const run *r, const tamis_dense *X, int kind, in
     return TAMIS_OK;
 }
 
-/* Copies B and D where they stay; both streams then have them. */
+/* Copies B and D if they stay on the device, and makes both streams wait for them. */
 static tamis_status bring_b(const run *r) {
     tamis_slab_plan *const plan = r->plan;
     double since = tamis_clock_seconds();
@@ -155,7 +156,7 @@ static void move_output(const run *r, const tamis_slab_piece *piece, void *pinne
     tamis_slab_move_entries(r->plan, piece, (size_t)size, samples, pinned, out);
 }
 
-/* Gives the caller the output that this set still has. */
+/* Copies this set's pending output to the caller. */
 static tamis_status drain(run *r, int number) {
     const tamis_slab_set *const set = &r->plan->sets[number];
     if (!r->due[number].is) return TAMIS_OK;
@@ -239,7 +240,7 @@ static tamis_status run_piece(run *r, int64_t number) {
     tamis_slab_set *const of_out = &plan->sets[out_number];
     const tamis_slab_buffer *const out = &of_out->buffers[TAMIS_SLAB_OUT];
 
-    if (set->used) TRY(await(r, set->uploaded)); /* A's buffer too is free: its slab began before that piece */
+    if (set->used) TRY(await(r, set->uploaded)); /* this also frees A's buffer, whose slab began before that piece */
     double since = tamis_clock_seconds();
     TRY(stage_piece(r, piece, set));
     if (first && plan->bytes.a > 0)
@@ -307,7 +308,7 @@ static tamis_status check_operands(const tamis_slab_plan *plan, const run *r) {
     return tamis_operands_check(plan->host, &plan->options, &x);
 }
 
-/* Waits for both streams, after an error too: the device may still read what is the caller's. */
+/* Waits for both streams, also after an error, since the device may still read the caller's memory. */
 static tamis_status finish_all(run *r, tamis_status status) {
     tamis_message kept;
     tamis_message_keep(&kept);
@@ -335,7 +336,7 @@ static tamis_status execute(tamis_slab_plan *plan, tamis_operation operation, ru
     const double start = tamis_clock_seconds();
     tamis_slab_report *const report = &plan->report;
     report->staging_seconds = report->transfer_seconds = report->compute_seconds = 0;
-    const bool empty = r->out->rows == 0 || r->out->cols == 0; /* then members have nothing to do */
+    const bool empty = r->out->rows == 0 || r->out->cols == 0; /* nothing to compute */
     for (int64_t m = 0; !empty && m < plan->options.batch && status == TAMIS_OK; m++) {
         r->member = m;
         status = run_member(r);

@@ -1,4 +1,4 @@
-/* What a plan out of core says of itself, as fields and as text. */
+/* Describes an out-of-core plan, as fields and as text. */
 #include "base/status.h"
 #include "base/text_buffer.h"
 #include "slabs/slabs.h"

@@ -1,4 +1,4 @@
-/* The lists of slabs and pieces, and the bytes of what is in them. */
+/* The lists of slabs and pieces, and the sizes of their contents. */
 #include "slabs/lists.h"
 
 #include "base/memory.h"
@@ -26,7 +26,8 @@ tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece 
     return TAMIS_OK;
 }
 
-/* Asks what the call of a piece takes beside its operands, whatever its pattern; a named algorithm may take more. */
+/* Returns an estimate of the memory of a piece's call beside its operands, for any pattern; a named algorithm may take
+   more. */
 static tamis_call_bytes call_bytes(const tamis_slab_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_problem problem = {.operation = o->operation,
@@ -50,8 +51,8 @@ tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan) {
     const bool spmm = o->operation == TAMIS_OP_SPMM, sddmm = o->operation == TAMIS_OP_SDDMM;
     const int64_t b_cols = spmm ? o->width : o->inner;
     const int64_t d_cols = o->operation == TAMIS_OP_FUSED && !o->d_is_b ? o->width : 0;
-    const int64_t row_most = INT64_MAX / 64; /* a few of them can be counted without a look */
-    b->a = spmm ? 0 : o->inner * size;       /* options are within TAMIS_SIZE_MOST */
+    const int64_t row_most = INT64_MAX / 64; /* a few of them can be added without overflow checks */
+    b->a = spmm ? 0 : o->inner * size;       /* no overflow: options are within TAMIS_SIZE_MOST */
     b->out = sddmm ? 0 : o->width * out_size;
     b->b = b_cols * size;
     b->d = d_cols * size;

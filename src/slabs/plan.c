@@ -1,4 +1,4 @@
-/* Making a plan out of core: checks, slabs, and two sets of buffers of the largest piece's size. */
+/* Makes an out-of-core plan: checks, slabs, and two sets of buffers of the largest piece's size. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include "slabs/cut.h"
 #include "sparse/check.h"
 
-/* Where B stays it is copied in parts of at most so many bytes. */
+/* A B that stays on the device is copied in parts of at most PART_BYTES. */
 enum { PART_BYTES = 16 << 20 };
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -17,7 +17,8 @@ enum { PART_BYTES = 16 << 20 };
 static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *options) {
     tamis_options *const o = &plan->options;
     TRY(tamis_options_read(options, plan->device, o));
-    if (options->threads == 0) o->threads = plan->host->description.threads; /* they copy, whatever computes */
+    if (options->threads == 0)
+        o->threads = plan->host->description.threads; /* threads copy, whichever device computes */
     if (o->transpose)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true: plans out of core do not multiply by the transpose; convert S");
@@ -68,7 +69,7 @@ static int64_t index_bytes(const tamis_slab_plan *plan) {
     return plan->report.keeps_b ? (int64_t)tamis_index_size(plan->S.index_type) : (int64_t)sizeof(int32_t);
 }
 
-/* Finds the largest of each buffer, and counts what moves in all. */
+/* Finds the largest size of each buffer, and counts the total bytes moved. */
 static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFERS]) {
     const tamis_slab_bytes *const b = &plan->bytes;
     tamis_slab_report *const r = &plan->report;
@@ -97,7 +98,7 @@ static void measure_pieces(tamis_slab_plan *plan, int64_t most[TAMIS_SLAB_BUFFER
 
 /* ------------------------------------------------------------------------------------------ buffers */
 
-/* Allocates at least one byte, so that empty arrays are somewhere. */
+/* Allocates at least one byte, so that pointers to empty arrays are not NULL. */
 static tamis_status allocate(tamis_slab_plan *plan, int64_t bytes, const char *what, void **memory) {
     const tamis_backend *const backend = plan->device->backend;
     TRY(backend->allocate(plan->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1, what, memory));
@@ -117,7 +118,7 @@ static tamis_status make_buffer(tamis_slab_plan *plan, int64_t bytes, int64_t pi
     return backend->host_allocate(plan->device->handle, (size_t)pinned, &buffer->host);
 }
 
-/* Bytes of pinned memory for a part of B where it stays: a row or more. */
+/* Returns the bytes of pinned memory for a part of B, at least one row. */
 static int64_t part_bytes(const tamis_slab_plan *plan, int64_t row_bytes) {
     const int64_t all = plan->S.cols * row_bytes;
     if (!tamis_slab_on_device(plan) || all <= PART_BYTES) return all;
@@ -153,8 +154,8 @@ static tamis_status make_with_source(tamis_slab_plan *plan) {
     return status;
 }
 
-/* Cuts again with more memory until all fits, so that the message has a number that is enough: the first thing that
-   does not fit is not the last. */
+/* After a failure, cuts again with more memory until everything fits, so that the message states a sufficient size: the
+   first part that does not fit may not be the last. */
 static tamis_status cut(tamis_slab_plan *plan) {
     tamis_slab_report *const report = &plan->report;
     const int64_t given = report->device_memory;

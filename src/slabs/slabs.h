@@ -1,4 +1,4 @@
-/* A plan out of core: slabs of rows, their pieces, and two sets of buffers that pieces take in turn. */
+/* An out-of-core plan: slabs of rows, their pieces, and two sets of buffers that pieces use alternately. */
 #ifndef TAMIS_SLABS_SLABS_H
 #define TAMIS_SLABS_SLABS_H
 
@@ -7,21 +7,21 @@
 #include "core/execute.h"
 #include "core/options.h"
 
-/* Rows of S. Entries count from the first of the view. */
+/* A range of rows of S. Entries are counted from the view's first. */
 typedef struct tamis_slab {
     int64_t first_row, rows, first_entry, nnz;
     int64_t first_piece, pieces;
 } tamis_slab;
 
-/* What one call computes: a slab's nonzeros with columns of one tile. Where B stays, a slab is one piece. */
+/* The work of one call: a slab's nonzeros with columns in one tile. If B stays on the device, a slab is one piece. */
 typedef struct tamis_slab_piece {
     int64_t slab, nnz;
-    int64_t first_entry; /* in columns and entries of tamis_slab_tiles */
+    int64_t first_entry; /* index into columns and entries of tamis_slab_tiles */
     int64_t first_b, b_rows;
     int64_t first_offset;
 } tamis_slab_piece;
 
-/* The pieces' patterns, where B comes in tiles: CSRs whose columns number the piece's rows of B. */
+/* The pieces' patterns if B is moved in tiles: CSRs whose columns index the piece's rows of B. */
 typedef struct tamis_slab_tiles {
     int64_t *rows_of_b; /* of each piece, ascending */
     int64_t count, room;
@@ -29,20 +29,20 @@ typedef struct tamis_slab_tiles {
     int64_t *entries; /* entry t of a piece is entry entries[t] of its slab; NULL: each slab is one piece */
 } tamis_slab_tiles;
 
-/* Bytes of what moves. */
+/* Bytes per element of what is moved. */
 typedef struct tamis_slab_bytes {
     int64_t row;         /* of a row of A and of the output in a slab */
-    int64_t piece_row;   /* of a row in a piece: its offset, and what calls need beside */
-    int64_t entry;       /* of a nonzero: column, value, sample, and what calls need beside */
+    int64_t piece_row;   /* of a row in a piece: its offset, and the call's scratch */
+    int64_t entry;       /* of a nonzero: column, value, sample, and the call's scratch */
     int64_t b_row;       /* of a row of B and D */
     int64_t a, out;      /* the parts of `row` */
     int64_t b, d;        /* the parts of b_row */
     int64_t value;       /* of a nonzero's value; 0: none is read */
     int64_t sample;      /* SDDMM's output */
-    int64_t whole_entry; /* `entry` where B stays: columns are as wide as S's */
+    int64_t whole_entry; /* `entry` if B stays: columns have S's type */
 } tamis_slab_bytes;
 
-/* What a set holds. A and the output belong to a slab (samples to a piece), the rest to a piece. */
+/* Buffers of a set. A and the output belong to a slab (samples to a piece), the others to a piece. */
 enum {
     TAMIS_SLAB_A,
     TAMIS_SLAB_OUT,
@@ -69,26 +69,26 @@ typedef struct tamis_slab_set {
     tamis_slab_buffer buffers[TAMIS_SLAB_BUFFERS];
     void *stream;
     void *uploaded, *computed; /* of the last piece in this set */
-    void *freed;               /* of the last slab: its part of the set is done with */
+    void *freed;               /* of the last slab: its buffers of the set are free again */
     void *downloaded;          /* of the last output */
     bool used, slab_used;
 } tamis_slab_set;
 
 struct tamis_slab_plan {
-    tamis_device *device, *host; /* where it computes; the CPU, which checks and copies */
+    tamis_device *device, *host; /* the device that computes; the CPU, which checks and copies */
     tamis_options options;       /* defaults filled in; its pointers to strings are not kept */
     tamis_allocator allocator;   /* the caller's, if options.allocator is set */
     tamis_memory_source *source;
     char *algorithm, *parameters; /* copies, or NULL */
     tamis_sparse S;               /* the caller's view */
     tamis_slab_bytes bytes;
-    tamis_type out_type; /* of the output on the device: fp32 where tiles of 16-bit outputs add up */
+    tamis_type out_type; /* of the output on the device: fp32 if tiles of 16-bit outputs are summed */
 
     tamis_slab *slabs;
     tamis_slab_piece *pieces;
     int64_t slab_room, piece_room;
     tamis_slab_tiles tiles;
-    int64_t memory_needed; /* what did not fit needs so much; 0: all has fitted so far */
+    int64_t memory_needed; /* device memory needed, after something did not fit; 0: all has fitted so far */
     void *whole[2];        /* B and D, where they stay */
     tamis_slab_set sets[TAMIS_SLAB_SETS];
     tamis_slab_report report;
@@ -102,7 +102,7 @@ static inline void tamis_slab_raise(int64_t *most, int64_t value) {
     if (value > *most) *most = value;
 }
 
-/* The entry of S's arrays with which row i begins, counted from the first of the view. */
+/* Returns the first entry of row i, counted from the view's first. */
 static inline int64_t tamis_slab_entry(const tamis_sparse *S, int64_t i) {
     const int64_t at =
         S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[i] : ((const int64_t *)S->offsets)[i];

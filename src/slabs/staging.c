@@ -1,4 +1,4 @@
-/* Copying between the caller's arrays and packed ones in host memory, which the device copies by itself. */
+/* Copies between the caller's arrays and packed, pinned host memory, which the device copies asynchronously. */
 #include "slabs/staging.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sparse/check.h"
 #include "sparse/structure.h"
 
-enum { SMALL = 1 << 16 /* bytes that are not worth a second thread */ };
+enum { SMALL = 1 << 16 /* fewer bytes do not justify a second thread */ };
 
 static void run(const tamis_slab_plan *plan, int64_t bytes, tamis_thread_body *body, void *context) {
     tamis_threads_run(bytes < SMALL ? 1 : plan->options.threads, body, context);
@@ -44,7 +44,7 @@ typedef struct scatter {
     bool out;
 } scatter;
 
-/* A constant size is a load and a store. */
+/* With a constant size, an element is a load and a store. */
 static inline void move_some(const scatter *s, int64_t begin, int64_t end, size_t size) {
     for (int64_t t = begin; t < end; t++) {
         char *const here = s->packed + (size_t)t * size, *const there = s->array + (size_t)s->entries[t] * size;
@@ -134,7 +134,7 @@ typedef struct outputs {
     bool out;
 } outputs;
 
-/* Converts an element of a 16-bit output, of which the device has sums. */
+/* Converts an element between a 16-bit output and the device's fp32 sums. */
 static void convert(tamis_type type, void *narrow, void *wide, bool out) {
     uint16_t bits;
     float value;

@@ -1,7 +1,7 @@
 /*
- * Slabs whose rows of B come in tiles. A tile is a range of columns, and has those that the slab's nonzeros need: a
- * mesh's slab needs few, a random graph's almost all. First where slabs and tiles end, and which rows of B each tile
- * has; then the pieces' patterns.
+ * Slabs whose rows of B come in tiles. A tile is a range of columns, restricted to the columns that the slab's nonzeros
+ * need: few for a mesh, almost all for a random graph. The first step finds the ends of slabs and tiles and each tile's
+ * rows of B; the second makes the pieces' patterns.
  */
 #include "slabs/tiles.h"
 
@@ -13,18 +13,18 @@
 typedef struct cutting {
     tamis_slab_plan *plan;
     int64_t slab_most, piece_most; /* bytes */
-    int64_t rows, nnz, b_rows;     /* what the buffers of a piece hold; 0: not decided yet */
-    int64_t nnz_least, b_least;    /* what they must hold: the longest row or column, the row with the most columns */
+    int64_t rows, nnz, b_rows;     /* capacity of a piece's buffers; 0: not decided yet */
+    int64_t nnz_least, b_least;    /* their minimum: the longest row or column; the row with the most columns */
     int64_t *counts;               /* by column: the slab's nonzeros there */
-    int64_t low, high;             /* columns that the slab has; high < low: none */
-    int32_t *numbers, *tiles;      /* by column: its number in its tile, and the tile's in its slab */
+    int64_t low, high;             /* range of the slab's columns; high < low: empty */
+    int32_t *numbers, *tiles;      /* by column: its index in its tile, and its tile in the slab */
 } cutting;
 
 static int64_t column_of(const tamis_sparse *S, int64_t entry) {
     return tamis_index_load(S->columns, S->index_type, S->offset_base + entry);
 }
 
-/* Bytes of a piece's rows: their offsets, one more than rows, and what its call needs. */
+/* Returns the bytes of a piece's rows: rows + 1 offsets, and the scratch of the call. */
 static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
     int64_t bytes;
     return __builtin_mul_overflow(rows + 1, c->plan->bytes.piece_row, &bytes) ? INT64_MAX : bytes;
@@ -32,10 +32,11 @@ static int64_t piece_row_bytes(const cutting *c, int64_t rows) {
 
 /* ------------------------------------------------------------------------------------------ slabs */
 
-/* A piece has 1/8 of 15/16 of the memory, that of softmax three times as much; its rows have half of it. */
+/* A piece gets 1/8 of 15/16 of the memory, for softmax three times as much; its rows get half of that. */
 enum { TIMES_SOFTMAX = 3, TIMES_PIECE = 9, TIMES_ROWS = 18 };
 
-/* Reports what takes so many bytes of a share; the memory must be so many times as large. */
+/* Reports that a row or column `number` (named by `what`) takes `bytes` bytes, which its share of the memory does not
+   hold. The memory must be at least `times` times as large as `bytes`. */
 static tamis_status too_small(const cutting *c, const char *what, int64_t number, int64_t bytes, int times) {
     int64_t needed;
     const bool of_softmax = times == TIMES_SOFTMAX;
@@ -48,7 +49,8 @@ static tamis_status too_small(const cutting *c, const char *what, int64_t number
                       (long long)bytes, of_softmax ? " with its rows of B and D, which softmax needs at once" : "");
 }
 
-/* Counts the bytes of a piece with so many rows, nonzeros and rows of B; INT64_MAX: too many for 32 bits. */
+/* Returns the bytes of a piece with these numbers of rows, nonzeros and rows of B; INT64_MAX if they exceed 32-bit
+   indices. */
 static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     const tamis_slab_bytes *const b = &c->plan->bytes;
     int64_t entries, of_b, bytes;
@@ -59,13 +61,13 @@ static int64_t piece_bytes(const cutting *c, int64_t rows, int64_t nnz, int64_t 
     return bytes;
 }
 
-/* Whether a piece fits: the bytes, or once the sizes of buffers are decided, each of them. */
+/* Returns true if a piece fits: by its bytes, or by each buffer once their sizes are decided. */
 static bool fits(const cutting *c, int64_t rows, int64_t nnz, int64_t b_rows) {
     if (c->rows == 0) return piece_bytes(c, rows, nnz, b_rows) <= c->piece_most;
     return rows <= c->rows && nnz <= c->nnz && b_rows <= c->b_rows;
 }
 
-/* Counts the columns of a row; the number of those that are new to the slab. */
+/* Adds (step 1) or removes (-1) a row's nonzeros in the counts. Returns the number of columns that become used. */
 static int64_t count_row(cutting *c, int64_t row, int step) {
     const tamis_sparse *const S = &c->plan->S;
     const int64_t end = tamis_slab_entry(S, row + 1);
@@ -80,7 +82,7 @@ static int64_t count_row(cutting *c, int64_t row, int step) {
     return new_ones;
 }
 
-/* Takes rows from `first` on while they fit, and counts their columns. */
+/* Adds rows from `first` on to the slab while they fit, and counts their columns. */
 static tamis_status take_rows(cutting *c, int64_t first, tamis_slab *slab) {
     const tamis_sparse *const S = &c->plan->S;
     const bool softmax = tamis_is_softmax(&c->plan->options);
@@ -126,7 +128,7 @@ static tamis_status add_row_of_b(tamis_slab_tiles *tiles, int64_t column) {
     return TAMIS_OK;
 }
 
-/* Ends the piece under way, and begins the next one. */
+/* Ends the current piece, and begins the next one. */
 static tamis_status end_piece(cutting *c, tamis_slab *slab, tamis_slab_piece *piece) {
     TRY(tamis_slab_add_piece(c->plan, piece));
     slab->pieces++;
@@ -152,7 +154,7 @@ static tamis_status cut_columns(cutting *c, tamis_slab *slab, tamis_slab_piece *
         piece->nnz += nnz;
         piece->b_rows++;
     }
-    return end_piece(c, slab, piece); /* of a slab without nonzeros too: its output is beta times the old one */
+    return end_piece(c, slab, piece); /* even for a slab without nonzeros, whose output is beta times the old one */
 }
 
 static tamis_status cut_all(cutting *c) {
@@ -170,8 +172,8 @@ static tamis_status cut_all(cutting *c) {
 }
 
 /*
- * The buffers of a set are as large as the largest piece's rows, nonzeros and rows of B, which may be three pieces'. So
- * all is cut twice: first by bytes alone, which shows how many nonzeros a row of B has; then by sizes in this
+ * A set's buffers have the largest rows, nonzeros and rows of B of all pieces, perhaps of three different pieces. So S
+ * is cut twice: first by bytes, which gives the mean number of nonzeros per row of B; then with buffer sizes in this
  * proportion.
  */
 static void decide(cutting *c) {
@@ -184,7 +186,7 @@ static void decide(cutting *c) {
     tamis_slab_raise(&c->nnz, c->nnz_least);
     if (b->b_row > 0 && c->nnz * b->entry + c->b_least * b->b_row > room)
         c->nnz = (room - c->b_least * b->b_row) / b->entry;
-    if (c->nnz > INT32_MAX) c->nnz = INT32_MAX; /* as offsets within a piece count */
+    if (c->nnz > INT32_MAX) c->nnz = INT32_MAX; /* limit of the 32-bit offsets within a piece */
     c->b_rows = b->b_row > 0 ? (room - c->nnz * b->entry) / b->b_row : INT32_MAX;
     if (c->b_rows > INT32_MAX) c->b_rows = INT32_MAX;
     plan->report.slabs = plan->report.pieces = plan->report.rows_most = plan->report.nnz_most = plan->tiles.count = 0;
@@ -204,7 +206,7 @@ static tamis_status make_room(tamis_slab_plan *plan) {
     return tamis_allocate(plan->S.nnz, sizeof(int64_t), "the entries of pieces", (void **)&tiles->entries);
 }
 
-/* Notes each column's tile, and its number there. */
+/* Sets each column's tile, and its index there. */
 static void number_columns(cutting *c, const tamis_slab *slab) {
     for (int64_t i = 0; i < slab->pieces; i++) {
         const tamis_slab_piece *const piece = &c->plan->pieces[slab->first_piece + i];
@@ -216,7 +218,7 @@ static void number_columns(cutting *c, const tamis_slab *slab) {
     }
 }
 
-/* Fills the pieces' CSRs and their entries' numbers; fill[i]: entries of piece i so far. */
+/* Fills the pieces' CSRs and their entries' indices. fill[i]: entries of piece i so far. */
 static void fill_slab(const cutting *c, const tamis_slab *slab, int32_t *fill) {
     const tamis_sparse *const S = &c->plan->S;
     const tamis_slab_tiles *const tiles = &c->plan->tiles;

@@ -1,4 +1,4 @@
-/* Checks of views that read no array. */
+/* Checks of views, without reading arrays. */
 #include "sparse/check.h"
 
 #include "base/reserved.h"
@@ -9,7 +9,7 @@ typedef struct range {
     int64_t value, most;
 } range;
 
-/* The caller may have put any integer into an enumeration. */
+/* Checks enumerations, which may hold any integer. */
 static tamis_status check_choices(const char *name, const range *choices, int count) {
     for (int i = 0; i < count; i++)
         if (choices[i].value < 0 || choices[i].value > choices[i].most)
@@ -118,8 +118,8 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
     return TAMIS_OK;
 }
 
-/* Checks all fields, and that the address space can hold so many of them, batch_stride after each other. This is the
-   one check of products of sizes: later ones of the same numbers do not overflow. */
+/* Checks all fields, and that the address space can hold `batch` matrices at distances of batch_stride. This is the
+   only check of products of sizes: later products of the same numbers do not overflow. */
 static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location, int64_t batch) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
@@ -147,7 +147,7 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
                           (long long)stride, row_major ? "cols" : "rows", (long long)length);
     const bool empty = lines == 0 || length == 0;
     const int64_t most = (int64_t)(PTRDIFF_MAX / (ptrdiff_t)tamis_type_size(dense->type));
-    int64_t elements; /* up to the last one: no gap needs to follow the last line */
+    int64_t elements; /* up to the last element: the last line needs no gap behind it */
     if (__builtin_mul_overflow(empty ? 0 : lines - 1, stride, &elements) ||
         __builtin_add_overflow(elements, empty ? 0 : length, &elements) || elements > most)
         return tamis_fail(TAMIS_ERROR_OVERFLOW,

@@ -1,16 +1,16 @@
-/* Checks of views that read no array, so that every call can afford them. Messages name the argument, field and value.
- */
+/* Checks of views that do not read arrays, so that every call can afford them. Messages name the argument, field and
+   value. */
 #ifndef TAMIS_SPARSE_CHECK_H
 #define TAMIS_SPARSE_CHECK_H
 
 #include "base/private.h"
 #include "sparse/index.h"
 
-/* Checks that a size that a caller states is 0 .. TAMIS_SIZE_MOST (base/sizes.h). The message calls it name.field, or
-   field if name is empty. */
+/* Checks that a caller's size is 0 .. TAMIS_SIZE_MOST (base/sizes.h). The message calls it name.field, or field if name
+   is empty. */
 tamis_status tamis_size_check(const char *name, const char *field, int64_t size);
 
-/* Checks that the address space can hold a batch of arrays of so many elements, `stride` elements after each other. */
+/* Checks that the address space can hold `batch` arrays of `elements` elements, at distances of `stride` elements. */
 tamis_status tamis_batch_check(const char *name, int64_t batch, int64_t stride, int64_t elements, size_t size);
 
 /* Checks that indices of the type can hold 0 .. size - 1, and offsets of the type `nnz`. The message names the number
@@ -18,7 +18,7 @@ tamis_status tamis_batch_check(const char *name, int64_t batch, int64_t stride, 
 tamis_status tamis_index_check(const char *name, const char *field, int64_t size, tamis_index_type type);
 tamis_status tamis_offset_check(const char *name, const char *field, int64_t nnz, tamis_index_type type);
 
-/* Checks that S, which is the argument of that name, has the format. */
+/* Checks that the argument S has the format. */
 tamis_status tamis_format_check(const tamis_sparse *S, tamis_format format);
 
 /*
@@ -39,7 +39,7 @@ TAMIS_PRIVATE_API tamis_status tamis_sparse_check_host(const tamis_sparse *S, co
 TAMIS_PRIVATE_API tamis_status tamis_dense_check(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
                                                  tamis_type type);
 
-/* Checks the same for data at `location`, and for so many such matrices, batch_stride after each other. */
+/* Checks the same for data at `location`, for `batch` matrices at distances of batch_stride. */
 tamis_status tamis_dense_check_at(const tamis_dense *dense, const char *name, int64_t rows, int64_t cols,
                                   tamis_type type, tamis_location location, int64_t batch);
 
@@ -52,7 +52,7 @@ TAMIS_INLINE int64_t tamis_dense_stride(const tamis_dense *dense) {
     return dense->layout == TAMIS_ROW_MAJOR ? dense->cols : dense->rows;
 }
 
-/* Whether two views of the same type have the same elements in memory. */
+/* Returns true if two views of the same type have the same elements in memory. */
 TAMIS_INLINE bool tamis_dense_same(const tamis_dense *x, const tamis_dense *y) {
     return x->data == y->data && x->rows == y->rows && x->cols == y->cols && x->layout == y->layout &&
            x->batch_stride == y->batch_stride && tamis_dense_stride(x) == tamis_dense_stride(y);

@@ -1,4 +1,4 @@
-/* Structure classes. The rules are tried from the top; the first that holds names the class. */
+/* Structure classes. The first rule that holds, from the top, gives the class. */
 #include <tamis/structure.h>
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * Copies a matrix into another format and other types, in steps: types, grouping by row or column, sorting, merging,
- * format. A step that has nothing to do is skipped. Between steps the matrix at hand is the caller's or one of ours.
+ * format. Steps without work are skipped. Between steps the current matrix is the caller's or ours.
  */
 #include <string.h>
 
@@ -14,12 +14,12 @@
 #include "sparse/slice.h"
 #include "sparse/structure.h"
 
-/* The matrix at hand. `owned` is the last step's result, NULL while the matrix is the caller's. */
+/* The current matrix. `owned` is the last step's result; NULL: the matrix is the caller's. */
 typedef struct stage {
     tamis_sparse view;
     tamis_owned_sparse *owned;
-    void *listed; /* int64: row i of a CSR on the way from COO to COO is row listed[i]; NULL: the same */
-    int64_t rows; /* with `listed`: all of them */
+    void *listed; /* int64: row i of a CSR between two COOs is row listed[i]; NULL: row i */
+    int64_t rows; /* with `listed`: the total number of rows */
 } stage;
 
 static void take(stage *at, tamis_owned_sparse *made) {
@@ -28,7 +28,7 @@ static void take(stage *at, tamis_owned_sparse *made) {
     at->view = made->view;
 }
 
-/* What was made becomes the view if it was made without an error. */
+/* Makes `made` the view, or frees it after an error. */
 static tamis_status take_or_free(stage *at, tamis_owned_sparse *made, tamis_status status) {
     if (status == TAMIS_OK)
         take(at, made);
@@ -88,7 +88,7 @@ static void copy_values_thread(void *context, int thread, int threads) {
         for (int64_t i = begin; i < end; i++) tamis_element_store(c->to, (tamis_type)c->to_type, i, 1);
         return;
     }
-    if (c->to_type == c->from_type) { /* a copy keeps the bits of every NaN */
+    if (c->to_type == c->from_type) { /* copying keeps the bits of NaNs */
         memcpy((char *)c->to + (size_t)begin * size, (const char *)c->from + (size_t)begin * size,
                (size_t)(end - begin) * size);
         return;
@@ -134,8 +134,8 @@ static tamis_status copy_matrix(stage *at, const tamis_sparse *wanted, bool with
 
 /* ------------------------------------------------------------------------------------------- steps */
 
-/* Converts to the requested types. Grouping will replace the offsets of a CSR that is to be transposed, and an absent
-   array has any type; neither needs a copy. */
+/* Converts to the requested types. No copy is needed for the offsets of a CSR that will be transposed, since grouping
+   replaces them, or for absent arrays. */
 static tamis_status set_types(stage *at, const tamis_convert_options *options, bool with_values) {
     tamis_sparse *const view = &at->view;
     const bool offsets_stay = view->format == TAMIS_CSR && !options->transpose;
@@ -168,7 +168,7 @@ static tamis_status group(stage *at, bool by_column, tamis_index_type offset_typ
     return take_or_free(at, made, status);
 }
 
-/* Groups a COO that becomes one again: rows without entries are left out meanwhile. */
+/* Groups a COO by rows on the way to another COO, without empty rows. */
 static tamis_status group_listed(stage *at) {
     tamis_sparse shape = at->view;
     tamis_owned_sparse *made;
@@ -192,7 +192,7 @@ static tamis_status sort(stage *at) {
     return take_or_free(at, made, status);
 }
 
-/* counts: a pattern gets ones, whose sums are how often each entry is there. */
+/* counts: gives a pattern ones, whose sums are the multiplicities of entries. */
 static tamis_status merge_duplicates(stage *at, bool last, bool counts) {
     if (!at->owned || counts) TRY(copy_matrix(at, &at->view, at->view.values != NULL || counts));
     TRY(tamis_merge_duplicates(at->owned, last));
@@ -200,7 +200,7 @@ static tamis_status merge_duplicates(stage *at, bool last, bool counts) {
     return TAMIS_OK;
 }
 
-/* Turns a CSR of ours into COO: row indices replace the offsets. */
+/* Converts our CSR to COO: row indices replace the offsets. */
 static tamis_status ungroup(stage *at) {
     void *row_indices;
     TRY(tamis_allocate(at->view.nnz, tamis_index_size(at->view.index_type), "row indices", &row_indices));
@@ -223,7 +223,7 @@ static tamis_status ungroup(stage *at) {
     return TAMIS_OK;
 }
 
-/* Transposes a COO: rows and columns change places, and nothing moves. */
+/* Transposes a COO by swapping rows and columns, without moving data. */
 static void swap_sides(stage *at) {
     tamis_sparse *const view = &at->view;
     const tamis_sparse old = *view;

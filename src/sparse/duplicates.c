@@ -5,8 +5,8 @@
 #include "sparse/element.h"
 #include "sparse/order.h"
 
-/* Moves each run of equal columns in begin .. end to `to`, as one entry: their sum, or the last of them. Returns the
-   place after the last entry written. */
+/* Merges each run of equal columns in begin .. end into one entry, their sum or the last of them, written from `to` on.
+   Returns the position after the last entry written. */
 TAMIS_INLINE int64_t merge_row(const tamis_owned_sparse *matrix, tamis_index_type type, int64_t begin, int64_t end,
                                int64_t to, bool last) {
     const tamis_type value_type = matrix->view.value_type;

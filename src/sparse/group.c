@@ -1,10 +1,10 @@
 /*
- * Counting sort of entries by row or column. Each thread counts an equal share of the entries and gets its own places
- * within each group, in order, so the result is the same for any number of threads.
+ * Counting sort of entries by row or column. Each thread counts an equal share of the entries and gets its own
+ * positions within each group, in order, so the result is the same for any number of threads.
  *
- * Where the result is larger than caches, an entry's place is a cache miss. Then the entries are sorted into buckets
- * first, which are ranges of groups: they are written one after the other, each bucket to where it belongs. Next to an
- * entry's number stands its group within the bucket. Then each bucket, which L2 holds, is sorted by these.
+ * If the result is larger than the caches, writing an entry is a cache miss. Then a first pass distributes the entries
+ * to buckets, which are ranges of groups, with sequential writes to each. It stores each entry's index together with
+ * its group within the bucket. A second pass sorts each bucket, which fits L2, by these.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 #include "sparse/structure.h"
 
 enum {
-    CHUNK = 1024,            /* entries whose places are found before any of them moves */
+    CHUNK = 1024,            /* entries whose positions are computed before any moves */
     SHARE = 1 << 15,         /* entries that justify a thread */
-    ENTRIES_PER_COUNTER = 2, /* with fewer, threads would spend their time on counters */
+    ENTRIES_PER_COUNTER = 2, /* with fewer entries per counter, threads mostly handle counters */
     BUCKET = 1 << 13,        /* entries of a bucket */
     BUCKETS_FROM = 1 << 18,  /* entries that justify buckets */
-    BUCKETS_MOST = 512,      /* each is written at places of its own */
-    NUMBER_BITS = 40,        /* of an entry's number; its group within the bucket stands above */
+    BUCKETS_MOST = 512,      /* limits the number of write streams */
+    NUMBER_BITS = 40,        /* bits of an entry's index; its group within the bucket is in the bits above */
     GROUP_BITS = 22
 };
 
@@ -33,9 +33,9 @@ typedef struct grouping {
     bool by_column;
     const void *keys;
     int64_t groups;
-    int64_t *next; /* for each share and each group: its count, later the place of its next entry */
+    int64_t *next; /* by share and group: its count, later the position of its next entry */
     tamis_reordered to;
-    int shift; /* what `next` counts are buckets of 1 << shift groups; 0: groups */
+    int shift; /* `next` is by buckets of 1 << shift groups; 0: by groups */
 } grouping;
 
 static int64_t counters_of(const grouping *g) { return (g->groups + (1LL << g->shift) - 1) >> g->shift; }
@@ -58,7 +58,7 @@ static void count_thread(void *context, int thread, int threads) {
         count_keys(g->keys, TAMIS_I64, g->shift, begin, end, counts);
 }
 
-/* Turns counts into places, group by group, and within a group share by share. The places of the groups go to
+/* Exclusive prefix sum of the counts, by group, and within a group by share. Writes the groups' positions to
    `offsets`. */
 static void place_shares(const grouping *g, int shares, tamis_index_type offset_type, void *offsets) {
     const int64_t groups = counters_of(g);
@@ -127,7 +127,7 @@ static void scatter_values(const grouping *g, int64_t begin, int count, const in
     }
 }
 
-/* Finds the rows of the entries begin .. begin + count of a CSR. *row is at first the row of the first, then that of
+/* Expands the rows of the entries begin .. begin + count - 1 of a CSR. *row: in: the row of the first entry; out: of
    the last. */
 static void expand_chunk(const tamis_sparse *S, int64_t begin, int count, int64_t *row, int64_t *rows) {
     int64_t row_end = tamis_index_load(S->offsets, S->offset_type, *row + 1);
@@ -174,11 +174,11 @@ static void move_thread(void *context, int thread, int threads) {
 
 typedef struct sorting {
     const grouping *g;
-    const int64_t *begins;  /* of each bucket, and the end of the last */
-    int64_t count, largest; /* buckets; entries of the largest */
+    const int64_t *begins;  /* begin of each bucket, and the end of the last */
+    int64_t count, largest; /* number of buckets; entries of the largest */
     tamis_index_type offset_type;
     void *offsets;
-    char *room; /* of each thread: the numbers and columns of a bucket, and the places of its groups */
+    char *room; /* scratch by thread: a bucket's indices and columns, and the positions of its groups */
     size_t room_of_one;
     _Atomic int64_t next;
 } sorting;
@@ -221,7 +221,7 @@ static void sort_thread(void *context, int thread, int threads) {
     }
 }
 
-/* The groups of a bucket as a shift; 0: no buckets. */
+/* Returns the base-2 logarithm of a bucket's number of groups; 0: no buckets. */
 static int bucket_shift(const grouping *g) {
     const int64_t nnz = g->S->nnz, wanted = nnz / BUCKET < BUCKETS_MOST ? nnz / BUCKET : BUCKETS_MOST;
     int shift = 0;
@@ -231,7 +231,7 @@ static int bucket_shift(const grouping *g) {
     return shift <= GROUP_BITS ? shift : 0;
 }
 
-/* Groups by buckets. *done stays false where one bucket has much of all entries. */
+/* Groups by buckets. *done stays false if one bucket has a large part of all entries. */
 static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type offset_type, void *offsets,
                                      bool *done) {
     tamis_status status = TAMIS_OK;
@@ -247,7 +247,7 @@ static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type 
     s.begins = begins;
     for (int64_t b = 0; b < buckets; b++)
         if (s.begins[b + 1] - s.begins[b] > s.largest) s.largest = s.begins[b + 1] - s.begins[b];
-    const int64_t sorters = g->S->nnz / s.largest; /* what they need is not more than the entries take */
+    const int64_t sorters = g->S->nnz / s.largest; /* limits the scratch to the entries' size */
     if (sorters < 2) goto cleanup;
     s.room_of_one = (size_t)(2 * s.largest + (1LL << g->shift)) * sizeof(int64_t);
     const int used = threads < sorters ? threads : (int)sorters;
@@ -266,7 +266,7 @@ cleanup:
 
 /* ------------------------------------------------------------------------------------------- few entries */
 
-/* The keys are sorted as the columns of a single row. */
+/* Sorts the keys as the columns of a single row. */
 tamis_status tamis_group_listed(const tamis_sparse *S, bool by_column, tamis_index_type offset_type, int64_t *listed,
                                 int64_t *count, void *offsets, const tamis_reordered *to) {
     tamis_status status = TAMIS_OK;
@@ -301,7 +301,7 @@ cleanup:
     return status;
 }
 
-/* Groups by a list, whose offsets it spreads over all groups. */
+/* Groups by a list of nonempty groups, then expands its offsets to all groups. */
 static tamis_status group_by_list(const grouping *g, tamis_index_type offset_type, void *offsets) {
     tamis_status status = TAMIS_OK;
     void *listed = NULL, *starts = NULL;

@@ -24,13 +24,14 @@ TAMIS_INLINE void tamis_index_store(void *array, tamis_index_type type, int64_t 
 /* Returns the largest value of the type. */
 TAMIS_INLINE int64_t tamis_index_limit(tamis_index_type type) { return type == TAMIS_I32 ? INT32_MAX : INT64_MAX; }
 
-/* Whether indices 0 .. size - 1 fit the type. The size itself may be one more than the largest value. */
+/* Returns true if indices 0 .. size - 1 fit the type. The size itself may be one more than the largest value. */
 TAMIS_INLINE bool tamis_index_spans(tamis_index_type type, int64_t size) { return size - 1 <= tamis_index_limit(type); }
 
-/* Whether an offset of `nnz` fits the type. */
+/* Returns true if an offset of `nnz` fits the type. */
 TAMIS_INLINE bool tamis_index_holds(tamis_index_type type, int64_t nnz) { return nnz <= tamis_index_limit(type); }
 
-/* Returns the first i of low .. high - 1 whose entry is at least `least`, or high. The entries must rise. */
+/* Lower bound by binary search: returns the first i in low .. high - 1 with array[i] >= least, or high. The entries
+   must be sorted. */
 TAMIS_INLINE int64_t tamis_index_first(const void *array, tamis_index_type type, int64_t low, int64_t high,
                                        int64_t least) {
     while (low < high) {

@@ -1,4 +1,4 @@
-/* Samples the reuse of columns. A small hash set holds the columns of a window. */
+/* Estimates the reuse of columns from a sample. A small hash set holds the columns of a window. */
 #include "sparse/locality.h"
 
 #include "sparse/index.h"
@@ -7,7 +7,8 @@ enum { SLOTS = 8192 };
 
 /* Counts the distinct values among at most TAMIS_LOCALITY_MOST columns. */
 static int64_t fresh_count(const void *columns, tamis_index_type type, int64_t count) {
-    int16_t kept[SLOTS] = {0}; /* where its column stands first, from 1 on: small, for stacks of 64 KiB; 0: none */
+    int16_t kept[SLOTS] = {
+        0}; /* 1 + position of the column's first occurrence; small, for stacks of 64 KiB; 0: empty */
     int64_t fresh = 0;
     for (int64_t t = 0; t < count; t++) {
         const int64_t column = tamis_index_load(columns, type, t);

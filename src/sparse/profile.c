@@ -1,5 +1,5 @@
-/* The row profile: the numbers that follow from the offsets, an estimate of the others from a sample of rows, and the
-   public function. */
+/* The row profile: exact statistics of the offsets, estimates of the others from a sample of rows, and the public
+   function. */
 #include <math.h>
 
 #include "base/memory.h"
@@ -14,7 +14,7 @@ enum {
     MOST_THREADS = 256,
     SMALL = 1 << 15, /* fewer rows do not justify a second thread */
     SAMPLED_ROWS = 1024,
-    SAMPLED_COLUMNS = 64 /* read in a row of the sample */
+    SAMPLED_COLUMNS = 64 /* columns read in a sampled row */
 };
 
 typedef struct lengths {
@@ -39,7 +39,7 @@ TAMIS_INLINE void add_length(const void *offsets, tamis_index_type type, int64_t
 
 TAMIS_INLINE lengths measure(const void *offsets, tamis_index_type type, int64_t begin, int64_t end, double mean) {
     lengths all = {.max = 0, .min = INT64_MAX};
-    double squares[4] = {0}; /* independent sums, which the processor adds at once */
+    double squares[4] = {0}; /* independent sums, which the processor computes in parallel */
     int64_t row = begin;
     for (; row + 4 <= end; row += 4)
         for (int lane = 0; lane < 4; lane++) add_length(offsets, type, row + lane, mean, &all, &squares[lane]);
@@ -56,7 +56,7 @@ static void lengths_thread(void *context, int thread, int threads) {
                                                           : measure(job->S->offsets, TAMIS_I64, begin, end, job->mean);
 }
 
-/* Estimates bandwidth and mean_span from a sample of rows: from the first, the last and some columns between. */
+/* Estimates bandwidth and mean_span from a sample of rows, using the first, the last and some columns between. */
 static void estimate_columns(const tamis_sparse *S, tamis_profile *profile) {
     const int64_t samples = S->rows < SAMPLED_ROWS ? S->rows : SAMPLED_ROWS;
     int64_t seen = 0;
@@ -123,7 +123,7 @@ void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profi
 void tamis_profile_add_empty(tamis_profile *profile, int64_t rows) {
     if (rows == 0) return;
     const double kept = (double)profile->rows, all = kept + (double)rows, mean = profile->mean * kept / all;
-    /* the mean of squares about zero, of which the squared mean is taken away again */
+    /* E[x^2], from which the variance is E[x^2] - mean^2 */
     const double squares = profile->mean * profile->mean * (1 + profile->variation * profile->variation) * kept / all;
     if (profile->nnz > 0) profile->variation = sqrt(squares - mean * mean) / mean;
     profile->rows += rows;
@@ -133,7 +133,7 @@ void tamis_profile_add_empty(tamis_profile *profile, int64_t rows) {
     profile->density *= kept / all;
 }
 
-/* Computes the offsets of a COO's rows. Returns whether its entries are ordered by row. */
+/* Computes the offsets of a COO's rows. Returns true if its entries are ordered by row. */
 static bool offsets_from_entries(const tamis_sparse *S, int64_t *offsets) {
     bool ordered = true;
     int64_t before = 0;
@@ -201,7 +201,7 @@ cleanup:
     return status;
 }
 
-/* The same by the rows that have entries. */
+/* The same for a COO by its nonempty rows. */
 static tamis_status profile_listed(const tamis_sparse *S, tamis_profile *profile) {
     tamis_status status = TAMIS_OK;
     void *listed = NULL, *offsets = NULL, *columns = NULL;

@@ -1,7 +1,7 @@
 /*
  * The part of a row profile that reads the columns. It compares each column with its predecessor over a whole block of
  * rows, as if the block were one row, without a branch per nonzero; then it subtracts the pairs that straddle two rows.
- * Of sorted rows it needs only the first and last column.
+ * For sorted rows it needs only the first and last column.
  */
 #include "base/threads.h"
 #include "sparse/index.h"
@@ -23,7 +23,7 @@ typedef struct columns_job {
     findings parts[MOST_THREADS];
 } columns_job;
 
-/* Counts the pairs (z - 1, z), begin < z < end, that fall and those that are equal. */
+/* Counts the pairs (z - 1, z), begin < z < end, with falling and with equal columns. */
 TAMIS_INLINE void count_pairs(const void *columns, tamis_index_type type, int64_t begin, int64_t end, int64_t *descents,
                               int64_t *equals) {
     for (int64_t block = begin + 1; block < end; block += BLOCK_NONZEROS) { /* 32 bits hold its counts */
@@ -73,7 +73,7 @@ TAMIS_INLINE void profile_block(const tamis_sparse *S, tamis_index_type offset_t
                                 int64_t first, int64_t last, int64_t begin, int64_t end, findings *found) {
     int64_t descents = 0, equals = 0;
     count_pairs(S->columns, index_type, begin, end, &descents, &equals);
-    findings sorted = *found; /* valid only if no row falls, which the end of the loop shows */
+    findings sorted = *found; /* valid only if all rows are sorted, which is known after the loop */
     int64_t row_begin = begin;
     for (int64_t row = first; row < last; row++) {
         const int64_t row_end = tamis_index_load(S->offsets, offset_type, row + 1);

@@ -1,6 +1,6 @@
 /*
- * Sorts the columns of each row, stably. Rows in order are copied. Others become pairs of column and place, which are
- * sorted by insertion, in longer rows by merging, and in the longest by radix.
+ * Sorts the columns of each row, stably. Sorted rows are copied. Others become pairs of column and position, which are
+ * sorted by insertion sort, for longer rows by merge sort, and for the longest by radix sort.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 enum {
     INSERTION = 24,    /* pairs sorted by insertion */
-    RADIX_FROM = 1024, /* with so many pairs, radix passes are faster */
+    RADIX_FROM = 1024, /* the fewest pairs for which radix passes are faster */
     RADIX_BITS = 8,
     SHARE = 1 << 15 /* nonzeros that justify a thread */
 };
@@ -26,8 +26,8 @@ typedef struct pair {
 typedef struct sorting {
     const tamis_sparse *S;
     tamis_reordered to;
-    int64_t *longest; /* the length of each thread's longest row that is not in order; 0: none */
-    pair **room;      /* each thread's memory for two such rows */
+    int64_t *longest; /* by thread: length of its longest unsorted row; 0: none */
+    pair **room;      /* by thread: scratch for two such rows */
     bool in_place;    /* `to` are the arrays of S */
 } sorting;
 
@@ -48,7 +48,7 @@ static void merge(const pair *left, const pair *left_end, const pair *right, con
     memcpy(to + (left_end - left), right, (size_t)(right_end - right) * sizeof(pair));
 }
 
-/* Sorts runs by insertion, and merges them back and forth. Returns the result's address. */
+/* Bottom-up merge sort: sorts runs by insertion, and merges them back and forth. Returns the result's address. */
 static pair *merge_sort(pair *pairs, pair *spare, int64_t count) {
     for (int64_t begin = 0; begin < count; begin += INSERTION)
         insertion_sort(pairs + begin, count - begin < INSERTION ? count - begin : INSERTION);
@@ -65,7 +65,7 @@ static pair *merge_sort(pair *pairs, pair *spare, int64_t count) {
     return pairs;
 }
 
-/* Makes a pass for each byte in which the columns differ. */
+/* LSD radix sort, with a pass for each byte in which the columns differ. */
 static pair *radix_sort(pair *pairs, pair *spare, int64_t count) {
     uint64_t differing = 0;
     for (int64_t i = 1; i < count; i++) differing |= pairs[i].column ^ pairs[0].column;
@@ -105,7 +105,7 @@ static void copy_entries(const sorting *s, int64_t begin, int64_t end) {
         for (int64_t z = begin; z < end; z++) s->to.permutation[z] = z;
 }
 
-/* `from` has the values from `begin` on, in the old order. */
+/* Permutes values. `from` has the values from `begin` on, in the old order. */
 static void gather_values(const sorting *s, const void *from, int64_t begin, int64_t count, const pair *pairs) {
     void *const to = s->to.values;
     switch (tamis_type_size(s->S->value_type)) {
@@ -123,7 +123,7 @@ static void gather_values(const sorting *s, const void *from, int64_t begin, int
     }
 }
 
-/* `free` is memory that sorting no longer needs. */
+/* Moves a row's values in place, with the scratch `free`, which sorting no longer needs. */
 static void move_values(const sorting *s, int64_t begin, int64_t count, const pair *sorted, pair *free) {
     const size_t size = tamis_type_size(s->S->value_type);
     if (!s->S->values) {

@@ -1,7 +1,7 @@
 /*
- * Work on the structure of a sparse matrix, for the layers above: the public functions with a number of threads and
- * without the checks of the view. Views are host views that have passed tamis_sparse_check. threads <= 0 means the
- * default.
+ * Functions on the structure of a sparse matrix, for the layers above: variants of the public functions with a number
+ * of threads and without checks of the view. Views are host views that have passed tamis_sparse_check. threads <= 0
+ * means the default.
  */
 #ifndef TAMIS_SPARSE_STRUCTURE_H
 #define TAMIS_SPARSE_STRUCTURE_H
@@ -12,14 +12,14 @@
 tamis_status tamis_validate_threads(const tamis_sparse *S, int threads);
 
 /*
- * Computes the cheap part of a profile of a valid CSR, in O(rows). Everything that follows from the offsets is exact.
- * bandwidth and mean_span are estimates from at most 1024 rows. sorted is false and duplicates -1, which means unknown.
+ * Computes the cheap part of a profile of a valid CSR, in O(rows). Statistics of the offsets are exact. bandwidth and
+ * mean_span are estimates from at most 1024 rows. sorted is false and duplicates -1: unknown.
  */
 void tamis_profile_rows(const tamis_sparse *S, int threads, tamis_profile *profile);
 /* The same without bandwidth and mean_span, which are 0. */
 void tamis_profile_lengths(const tamis_sparse *S, int threads, tamis_profile *profile);
 
-/* Adds rows without entries to a profile whose S had none of them; bandwidth and mean_span stay. */
+/* Adds empty rows, which S did not include, to a profile; bandwidth and mean_span stay. */
 void tamis_profile_add_empty(tamis_profile *profile, int64_t rows);
 
 /* Computes the rest of a profile of a valid CSR, exactly, in one pass over the columns: bandwidth, mean_span, sorted

@@ -1,4 +1,4 @@
-/* Takes some rows of a matrix as a matrix. */
+/* Extracts some rows of a matrix as a matrix. */
 #include "sparse/submatrix.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void take_row(const tamis_sparse *S, int64_t row, unsigned char *taken, t
     part->nnz += row_length(S, row);
 }
 
-/* Steps through the rows by the golden ratio: any beginning of the sequence is spread evenly. */
+/* Visits rows in steps of the golden ratio (a low-discrepancy sequence): every prefix is spread evenly. */
 static tamis_status choose_rows(const tamis_sparse *S, double cost, double budget, bool longest,
                                 tamis_submatrix *part) {
     unsigned char *taken = NULL;

@@ -7,17 +7,17 @@
 
 typedef struct tamis_submatrix {
     int64_t rows, cols, nnz;
-    int64_t *row;   /* each row's number in S, rising */
-    int64_t *entry; /* each nonzero's number in S */
+    int64_t *row;   /* each row's index in S, ascending */
+    int64_t *entry; /* each nonzero's index in S */
     int64_t *offsets, *columns;
     void *values; /* S's value type; NULL if S has none */
     tamis_sparse view;
 } tamis_submatrix;
 
 /* Takes rows of a valid host S with offsets from 0, spread evenly over it, until a `cost` per nonzero has used up
-   `budget`; all rows if they fit. It skips rows too long for the rest while shorter ones fit. With `longest` it takes
-   the first of the longest rows beside what the budget pays for: algorithms cut that row, and it would be skipped. The
-   caller frees the part, also after an error. */
+   `budget`; all rows if they fit. It skips rows too long for the remaining budget while shorter ones fit. With
+   `longest` it also takes the first of the longest rows, beyond the budget: it would be skipped otherwise, although
+   algorithms treat it specially by splitting it. The caller frees the part, also after an error. */
 TAMIS_PRIVATE_API tamis_status tamis_submatrix_take(const tamis_sparse *S, double cost, double budget, bool longest,
                                                     tamis_submatrix *part);
 

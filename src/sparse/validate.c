@@ -1,6 +1,6 @@
 /*
- * The full check of a sparse matrix's arrays. A branch-free reduction, which compilers turn into vector code, judges a
- * block of entries; only a block that fails is searched for the bad entry.
+ * The full check of a sparse matrix's arrays. A branch-free reduction, which compilers vectorise, checks a block of
+ * entries; only a block that fails is searched for the bad entry.
  */
 #include "base/status.h"
 #include "base/threads.h"
@@ -9,8 +9,7 @@
 
 enum { BLOCK = 2048, SMALL = 1 << 15 /* fewer entries do not justify a second thread */ };
 
-/* Whether all x are in 0 .. last. The sign bit of a negative x is set, and so is that of last - x for an x beyond last.
- */
+/* Returns true if all x are in 0 .. last: x < 0 sets the sign bit of x, and x > last sets the sign bit of last - x. */
 TAMIS_INLINE bool block_within(const void *array, tamis_index_type type, int64_t begin, int64_t count, int64_t last) {
     if (type == TAMIS_I32) {
         const int32_t *const x = (const int32_t *)array + begin;
@@ -26,7 +25,8 @@ TAMIS_INLINE bool block_within(const void *array, tamis_index_type type, int64_t
     return !(bad >> 63);
 }
 
-/* Whether, besides, no entry is below its predecessor. Their difference cannot wrap if both are in 0 .. last. */
+/* Returns true if, besides, the entries do not fall: x[i] < x[i - 1] sets the sign bit of their difference, which
+   cannot wrap if both are in 0 .. last. */
 TAMIS_INLINE bool block_rises(const void *array, tamis_index_type type, int64_t begin, int64_t count, int64_t last) {
     if (type == TAMIS_I32) {
         const int32_t *const x = (const int32_t *)array + begin;
@@ -65,7 +65,7 @@ enum { MOST_THREADS = 256 };
 typedef struct search {
     const void *array;
     tamis_index_type type;
-    bool rises; /* else the entries are only to be within 0 .. last */
+    bool rises; /* entries must also rise; else only be within 0 .. last */
     int64_t begin, end, last;
     int64_t found[MOST_THREADS]; /* one per thread */
 } search;

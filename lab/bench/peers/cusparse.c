@@ -58,7 +58,7 @@ static const char *load(void *library) {
     return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
-/* A number of the compute type: fp64 for fp64, else fp32. */
+/* A scalar of the compute type: fp64 for fp64, else fp32. */
 typedef union scalar {
     float single;
     double full;

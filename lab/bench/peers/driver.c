@@ -21,7 +21,7 @@
 #include "cli/python.h"
 
 enum { DRIVERS = 4, MOST_STARTS = 3, MOST_ANSWER = 1 << 20, LAST_LINE = 160 };
-static const double TIMEOUT = 120; /* seconds for an answer; loading PyTorch takes some */
+static const double TIMEOUT = 120; /* seconds to wait for an answer; loading PyTorch takes several */
 static const double PATIENCE = 1;  /* seconds to wait after Ctrl-C, and for a process that has closed its end */
 
 struct tool_driver {
@@ -70,7 +70,7 @@ static int end(tool_driver *driver, double seconds) {
     return status;
 }
 
-/* Processes end with the program, but not with a fork of it. */
+/* The processes end with the program, but not with a fork of it. */
 static pid_t owner = 0;
 
 static void end_all(void) {
@@ -110,7 +110,7 @@ static bool give_up(tool_driver *driver, const char *reason, tool_text *answer) 
 
 /* ------------------------------------------------------------------------------------------ starting */
 
-/* Makes a file in memory. Its descriptor, like the others, is above those that the process gets. */
+/* Moves a descriptor above the numbers that the child process uses. */
 static int above(int descriptor) {
     const int moved = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 10);
     if (descriptor >= 0) close(descriptor);
@@ -119,7 +119,8 @@ static int above(int descriptor) {
 
 static char *word(const void *text) { return (char *)(uintptr_t)text; } /* which nobody writes to */
 
-/* The process has a group of its own: the terminal's Ctrl-C does not reach it, and what it starts ends with it. */
+/* Starts the process in its own process group: the terminal's Ctrl-C does not reach it, and its children end with
+   it. */
 static int spawn(tool_driver *driver, int far_end) {
     const char *const python = tool_python_interpreter();
     if (!python) return EPERM;

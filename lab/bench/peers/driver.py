@@ -17,7 +17,7 @@ A closed socket ends it, and so does the end of the program.
 """
 import sys
 
-sys.path = [folder for folder in sys.path if folder]  # no module is taken from the folder that the program runs in
+sys.path = [folder for folder in sys.path if folder]  # modules are not imported from the working directory
 
 import ctypes  # noqa: E402
 import gc  # noqa: E402
@@ -26,20 +26,20 @@ import os  # noqa: E402
 import signal  # noqa: E402
 import time  # noqa: E402
 
-signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # the program handles Ctrl-C
 try:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: when the program is killed
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: ends this process if the program is killed
 except (AttributeError, OSError):
-    pass  # it reads the end of its input after what it is doing
+    pass  # without it, this process ends at the end of its input, after the current command
 os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # PyTorch: operands on huge pages, as the program's are
 
 FILE = 3
 TRIALS = 3
-QUIET = 0.015  # seconds after which threads that wait for more work have gone to sleep
+QUIET = 0.015  # seconds after which idle threads of a pool have stopped spinning
 
 
 class Declined(Exception):
-    """Why a problem is not served."""
+    """The reason why a peer does not compute a problem."""
 
 
 def words_of(text):
@@ -47,7 +47,7 @@ def words_of(text):
 
 
 class Arrays:
-    """Arrays of the file, copied; those at the same place are the same."""
+    """Copies of the arrays in the file; each is copied once, however often it is named."""
 
     def __init__(self, words, load):
         self.words = words
@@ -67,7 +67,7 @@ class Arrays:
 
 
 class Problem:
-    """What every peer knows of one; a peer adds ways(): pairs of a name and a function that computes the result."""
+    """The base of all peers: a problem. A peer adds ways(): pairs of a name and a function that computes the result."""
 
     threads = 1
 
@@ -82,7 +82,7 @@ class Problem:
         self.function = None
 
     def fits(self, nnz, arrays, size):
-        """Gathered rows are many times as large as what they are gathered from."""
+        """Raise Declined if the gathered rows, one for each nonzero, exceed a quarter of the free memory."""
         wanted = nnz * max(self.inner, self.width) * arrays * size
         if wanted > self.memory / 4:
             raise Declined(f"its gathered rows of {wanted / 2**30:.3g} GiB do not fit a quarter of the free memory")
@@ -101,7 +101,7 @@ class Problem:
             time.sleep(QUIET)
 
     def choose(self):
-        """The fastest of the ways; those that fail are left out, and when all do, so is the problem."""
+        """Choose the fastest way and return its name. Ways that fail are skipped; raise Declined if all fail."""
         best, reason = None, "it has no way to compute this"
         for name, function in self.ways():
             self.function = function
@@ -111,7 +111,7 @@ class Problem:
                     least = min(self.measure(TRIALS))
             except Declined:
                 raise
-            except Exception as error:  # a type or a device that this way does not serve
+            except Exception as error:  # such as an unsupported type or device
                 reason = one_line(error)
                 continue
             if best is None or least < best[0]:
@@ -127,7 +127,7 @@ class Problem:
 
 
 class Scipy(Problem):
-    """SpMM is SciPy's; it has no SDDMM, which is NumPy's over some gathered rows at a time."""
+    """SpMM by SciPy. SciPy has no SDDMM; NumPy computes it in blocks of gathered rows."""
 
     def __init__(self, words):
         super().__init__(words)
@@ -157,7 +157,7 @@ class Scipy(Problem):
         return self.numpy.take(dense, which, axis=0, out=room[:len(which)], mode="clip")
 
     def sample(self, room):
-        """Into the values of S; `room` is for the gathered rows of A and of B."""
+        """Compute the samples into the values of S. `room` holds the gathered rows of A and B."""
         samples, some = self.S.data, len(room[0])
         for begin in range(0, len(samples), some):
             part = slice(begin, begin + some)
@@ -223,7 +223,7 @@ class Torch(Problem):
         self.setup = time.perf_counter() - start
 
     def arrange(self):
-        """S, and room for the result."""
+        """Create S and the memory of the result."""
         if self.operation == "fused" and self.type in ("fp16", "bf16"):
             raise Declined("what it stores between SDDMM and SpMM would be rounded to 16 bits")
         if self.offsets.dtype != self.columns.dtype:
@@ -277,8 +277,8 @@ class Torch(Problem):
 
 
 class Scatter(Torch):
-    """PyTorch without sparse matrices: rows are gathered for each nonzero, and what they give is added to the rows of
-    the result. Sums of 16-bit numbers are kept in fp32."""
+    """PyTorch without sparse matrices: gathers the rows of each nonzero and adds their products to the rows of the result.
+    16-bit numbers are summed in fp32."""
 
     def arrange(self):
         self.short = self.type in ("fp16", "bf16")
@@ -316,7 +316,7 @@ class Scatter(Torch):
 
 
 class Attention(Torch):
-    """PyTorch's attention with a dense mask: every product is computed, those outside the mask are thrown away."""
+    """PyTorch's attention with a dense mask: computes every product, also those that the mask discards."""
 
     def arrange(self):
         torch = self.torch
@@ -355,7 +355,7 @@ def one_line(error):
 
 
 def forget():
-    """Frees what is no longer used, on the device too, which the program also wants."""
+    """Free unused memory, also on the device, which the program shares."""
     gc.collect()
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_initialized():
@@ -374,7 +374,7 @@ def prepare(words):
         return attempt(words)
     except Exception as error:
         reason = one_line(error)
-    forget()  # outside of the except, where the error still holds the problem
+    forget()  # outside of the except block, in which the exception still refers to the problem
     raise Declined(reason)
 
 
@@ -406,7 +406,7 @@ def drop(words):
 
 
 def main():
-    # What libraries print must not become an answer.
+    # The output of libraries must not be taken for an answer.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     import warnings

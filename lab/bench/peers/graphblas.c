@@ -225,7 +225,7 @@ static bool make_empty(tool_peer *peer, int64_t rows, int64_t cols, void **matri
     return good(api.create(matrix, *api.type[own(peer)->type], (uint64_t)rows, (uint64_t)cols), "GrB_Matrix_new", peer);
 }
 
-/* Makes a full matrix, which takes over memory of its own. */
+/* Makes a full matrix, which owns a copy of the elements. */
 static bool make_full(tool_peer *peer, const tamis_dense *dense, void **matrix) {
     if (!make_empty(peer, dense->rows, dense->cols, matrix)) return false;
     const size_t line = (size_t)dense->cols * tamis_type_size(dense->type);

@@ -1,4 +1,4 @@
-/* The peers, each in a file of its own; table.c lists them. */
+/* The peers, one per file; table.c lists them. */
 #ifndef TAMIS_LAB_BENCH_PEERS_KINDS_H
 #define TAMIS_LAB_BENCH_PEERS_KINDS_H
 

@@ -1,4 +1,4 @@
-"""What the comparisons share: data, splits, neutral metrics computed the same way for every library, running the program."""
+"""Common parts of the comparisons: data, splits, neutral metrics computed the same way for every library, running the program."""
 import argparse
 import gzip
 import json
@@ -46,7 +46,7 @@ def docword(path):
 
 
 def hold_out_entries(matrix, share, seed):
-    """Holds out a share of each row's entries, rounded; at least one entry stays."""
+    """Hold out a share of each row's entries, rounded; at least one stays. Return (observed, held out)."""
     draw = numpy.random.default_rng(seed)
     matrix = matrix.tocsr()
     held = numpy.zeros(matrix.nnz, dtype=bool)
@@ -64,7 +64,7 @@ def part(matrix, keep):
 
 
 def hold_out_tokens(matrix, share, seed):
-    """Splits each document: every occurrence of a word is held out with that probability. Returns (observed, held out)."""
+    """Hold out each occurrence of a word with probability `share`. Return (observed, held out)."""
     draw = numpy.random.default_rng(seed)
     matrix = matrix.tocsr()
     away = draw.binomial(matrix.data.astype(numpy.int64), share).astype(float)
@@ -77,7 +77,7 @@ def hold_out_tokens(matrix, share, seed):
 
 
 def known_rank(rows, columns, rank, share, noise, seed):
-    """Ratings made of known factors: the error that is left when they are found is that of the noise."""
+    """Generate ratings from known factors and noise. A model that recovers the factors has the noise as its RMSE."""
     draw = numpy.random.default_rng(seed)
     left, right = draw.normal(size=(rows, rank)), draw.normal(size=(columns, rank)) / math.sqrt(rank)
     kept = scipy.sparse.random(rows, columns, density=share, random_state=numpy.random.RandomState(seed), format="csr")
@@ -90,13 +90,13 @@ def known_rank(rows, columns, rank, share, noise, seed):
 # ------------------------------------------------------------------------------------------ metrics
 
 def errors(predicted, held, least, most):
-    """RMSE and MAE of predictions in the order of held's entries, clamped to the range of the ratings for everybody."""
+    """Return RMSE and MAE. Predictions are in the order of held's entries, and clamped to the ratings' range for every library."""
     difference = numpy.clip(predicted, least, most) - held.tocoo().data
     return float(numpy.sqrt(numpy.mean(difference ** 2))), float(numpy.mean(numpy.abs(difference)))
 
 
 def ranking(recommended, held, top=10):
-    """Mean recall and NDCG over rows that have something held out; recommended: rows x top, -1 for none."""
+    """Return the mean recall and NDCG over the rows with held-out entries. recommended: rows x top columns, -1 for none."""
     recall, gain = [], []
     discount = 1 / numpy.log2(numpy.arange(2, top + 2))
     for i in range(held.shape[0]):
@@ -110,7 +110,7 @@ def ranking(recommended, held, top=10):
 
 
 def perplexity(theta, phi, held):
-    """exp of minus the mean log probability of held-out words; theta: documents x topics, phi: topics x words."""
+    """Return the perplexity of held-out words, exp(-mean log probability). theta: documents x topics, phi: topics x words."""
     theta = theta / theta.sum(axis=1, keepdims=True)
     phi = phi / phi.sum(axis=1, keepdims=True)
     coo = held.tocoo()
@@ -119,7 +119,7 @@ def perplexity(theta, phi, held):
 
 
 def coherence(tops, documents):
-    """Mean NPMI of the pairs of each topic's top words, over documents; pairs that never meet count -1."""
+    """Return the mean NPMI of the pairs of each topic's top words, by documents; pairs that never occur together count -1."""
     present = (documents > 0).astype(numpy.float64).tocsc()
     number = documents.shape[0]
     topics = []
@@ -139,7 +139,7 @@ def coherence(tops, documents):
 # ------------------------------------------------------------------------------------------ the program
 
 class Program:
-    """Runs `tamis` on files in a folder of its own."""
+    """Runs `tamis` on files in a temporary folder."""
 
     def __init__(self, path, device):
         self.path, self.device = os.path.abspath(path), device
@@ -160,7 +160,7 @@ class Program:
         return path
 
     def run(self, *words):
-        """Standard output, and the seconds that it took. It has one thread, as the other libraries have."""
+        """Run a command with one thread, as the other libraries have. Return its standard output and the seconds it took."""
         if words[0] != "export":
             words += ("--threads", 1)
         start = time.perf_counter()
@@ -177,9 +177,9 @@ class Program:
 
 
 def search(error, ladders, starts):
-    """The setting of least error that steps along ladders lead to: one option at a time goes up or down to the next value of its
-    ladder while that helps, until no single step does. The best of all starts, which are places on each ladder; error(setting) is
-    called once a setting. (setting, its error, how many were tried)"""
+    """Minimise the error by coordinate search. Each option has a ladder of values; one option at a time moves up or down its ladder
+    while the error falls, until no single step lowers it. The search runs from each start (places on the ladders), and the best
+    result counts. error(setting) is called once for each setting. Return (setting, its error, number of settings tried)."""
     known = {}
 
     def of(places):
@@ -206,8 +206,8 @@ def search(error, ladders, starts):
 
 
 class Results:
-    """Lines of JSON in a file, one for each measurement, with the commit that the program was built of. What is there already is not
-    measured again, so that the same command goes on after an interruption; to measure something again, take its lines out."""
+    """A file of JSON lines, one for each measurement, with the commit that the program was built from. Recorded measurements are not
+    repeated, so the same command resumes after an interruption. To measure again, delete the lines."""
 
     def __init__(self, path, program):
         self.path, self.program = path, program
@@ -227,9 +227,9 @@ class Results:
 
 
 def compare(results, fields, contestants, seeds, trial, measure):
-    """Measures each contestant, with the setting that is best by a search along its ladders, with each seed. contestants: of each name
-    how it is fitted, the ladders of its options and the starts of the search. trial(fit, setting): the error that settings are chosen
-    by. measure(fit, setting, seed): a dictionary of what is measured."""
+    """Measure each contestant with each seed, at the setting found by `search`. contestants: for each name, its fit function, the
+    ladders of its options and the starts of the search. trial(fit, setting) returns the error that the search minimises;
+    measure(fit, setting, seed) returns a dictionary of measurements."""
     for contestant, (fit, ladders, starts) in contestants.items():
         known = results.found(**fields, contestant=contestant)
         left = [seed for seed in seeds if seed not in [line["seed"] for line in known]]
@@ -245,7 +245,7 @@ def compare(results, fields, contestants, seeds, trial, measure):
 
 
 def chosen(contestants, names):
-    """Those whose names are among names; all without any."""
+    """Return the entries with these names, or all entries if no names are given."""
     return {name: of for name, of in contestants.items() if not names or name in names}
 
 

@@ -11,7 +11,7 @@ from common import Program, docword, hold_out_entries, known_rank, matrix_market
 from standins import RATINGS, USES
 from uses import clusters, communities, leave_one_out, visits
 
-CONSTANTS = {"als": 0.1, "ccd": 0.1, "sfa": 0.1, "implicit-als": 0.01}  # the defaults before lambda was found
+CONSTANTS = {"als": 0.1, "ccd": 0.1, "sfa": 0.1, "implicit-als": 0.01}  # lambda's former, constant defaults
 
 
 def stars(rows, columns, ratings, rank, signal, biases, noise, seed, tail=0.0, spread=0.0, rounded=True):

@@ -10,7 +10,7 @@ FACTORS, TOPICS, TOPIC_WORDS, BLOCK = 4, 100, 2000, 1 << 16
 
 
 def uneven(count):
-    """Cumulative shares that fall with the rank."""
+    """Return cumulative shares; the shares fall with the rank."""
     shares = list(accumulate(1 / (rank + 20) for rank in range(count)))
     return [share / shares[-1] for share in shares]
 
@@ -40,7 +40,7 @@ def documents(count, words, length, draw):
     topics = [[draw.randrange(words) for _ in range(TOPIC_WORDS)] for _ in range(TOPICS)]
     written = []
     total = 0
-    for _ in range(count):  # the head says how many, so that they are drawn twice
+    for _ in range(count):  # the header contains the count, so all are drawn twice
         total += document(topics, shares, length, draw, None)
     print(count, words, total, sep="\n")
     draw.seed(draw.first)

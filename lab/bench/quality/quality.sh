@@ -4,8 +4,8 @@
 #   JESTER=jester5k.mtx[.xz]  MSWEB=anonymous-msweb.data[.xz]  KOS=docword.kos.txt[.gz]  AP=ap.dat[.xz]
 #   REUTERS=reuters.ldac[.xz]
 #   SEEDS (1,2,3), TOPICS (20,50), PASSES (20), DEVICE (cpu)
-# What OUT/*.jsonl have already is not measured again: after an interruption the same command goes on. OUT/page.md is
-# lab/results/quality.md with the tables of what was measured.
+# Results already in OUT/*.jsonl are not measured again: after an interruption the same command continues. OUT/page.md
+# is lab/results/quality.md with the measured tables.
 set -eu
 program=$(realpath "$1")
 out=${2:-build/quality}

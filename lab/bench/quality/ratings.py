@@ -52,8 +52,8 @@ OURS = {"factors": FACTORS, "regularization": LAMBDAS}
 SVD = {"n_factors": FACTORS, "reg_all": [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64], "lr_all": [0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04],
        "n_epochs": [10, 20, 40, 80, 160, 320]}
 
-# how each is fitted, the ladders of its options, and where the search begins: the middle of ours, the defaults of theirs but for the
-# factors, of which all begin with 10
+# for each: its fit, the ladders of its options, and the start of the search: the middle of our ladders, the defaults of
+# the others except factors, which all begin with 10
 CONTESTANTS = {
     "tamis als, defaults": (of_program("als"), {}, []),
     "tamis ccd, defaults": (of_program("ccd"), {}, []),

@@ -5,13 +5,13 @@ import scipy.sparse
 
 
 def drawn(chance, counts, draw):
-    """For each row `counts` columns without repetition, by logarithms of chances: a row of them at a time. (rows, columns)"""
+    """Draw `counts` distinct columns for each row (Gumbel top-k), from log chances given row by row. Return (rows, columns)."""
     columns = [numpy.argpartition(-of_row - draw.gumbel(size=len(of_row)), count - 1)[:count] for of_row, count in zip(chance, counts)]
     return numpy.repeat(numpy.arange(len(counts)), counts), numpy.concatenate(columns)
 
 
 def counts_of(rows, mean, spread, least, most, draw):
-    """Log-normal numbers of entries."""
+    """Draw log-normal numbers of entries."""
     return numpy.clip(numpy.round(mean * numpy.exp(spread * draw.normal(size=rows) - spread ** 2 / 2)), least, most).astype(int)
 
 
@@ -35,7 +35,7 @@ def tastes(rows, columns, mean, spread, least, topics, tail, common, seed, playe
     of = draw.choice(topics, columns, p=size / size.sum())
     popular = -tail * numpy.log(draw.permutation(columns) + 10)
     popular -= numpy.log(numpy.exp(popular).sum())
-    within = popular - numpy.log(numpy.bincount(of, numpy.exp(popular), topics))[of]  # chances in the item's own topic
+    within = popular - numpy.log(numpy.bincount(of, numpy.exp(popular), topics))[of]  # chances within the item's topic
 
     def chances():
         for _ in range(rows):
@@ -48,7 +48,7 @@ def tastes(rows, columns, mean, spread, least, topics, tail, common, seed, playe
     return scipy.sparse.csr_matrix((values, (i, j)), shape=(rows, columns))
 
 
-# the numbers of rows, columns and entries are those of the sets that they stand for
+# rows, columns and mean entries of the data sets that they replace
 RATINGS = {
     "like MovieLens-100k": lambda: films(943, 1682, 106, 1.0, 20, 1.0, 12, 0.45, 0.85, 1),
     "like MovieLens latest-small": lambda: films(610, 9724, 165, 1.2, 20, 1.0, 12, 0.4, 0.8, 2, 0.5),

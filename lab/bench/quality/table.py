@@ -36,7 +36,7 @@ def head(titles):
 
 
 def commits(lines, names):
-    """The commit that most lines are of, and those of the others with the rows that are theirs."""
+    """Return a sentence that names the commit of most lines, and the other commits with their rows."""
     of = collections.defaultdict(list)
     for line in lines:
         name = str(line[names[-1]])
@@ -114,7 +114,7 @@ def main():
         name, make = OTHERS.get(kind, (kind, compared))
         of = [line for line in lines if line["record"] == name]
         if kind == "defaults of uses" and not any(line["metric"] == "recall" for line in of):
-            continue  # the page keeps what it has
+            continue  # no results: the page keeps its table
         if of:
             made = "\n".join(make(kind, of))
             begin = f"<!-- {kind}: made by table.py -->\n"

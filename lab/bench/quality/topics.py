@@ -12,7 +12,7 @@ from common import Program, Results, arguments, chosen, coherence, docword, hold
 
 
 def split(matrix, seed):
-    """Training documents, and of the test documents what is observed and what is held out."""
+    """Return the training documents, and the observed and the held-out words of the test documents."""
     draw = numpy.random.default_rng(seed)
     order = draw.permutation(matrix.shape[0])
     tests = numpy.sort(order[:matrix.shape[0] // 10])
@@ -80,7 +80,7 @@ CONTESTANTS = {
     "scikit-learn NMF KL": of_nmf,
 }
 
-# rounds of a mini-batch's documents, with more topics than the corpora fill
+# iterations over a mini-batch's documents, with more topics than the corpora fill
 ROUNDS = {f"tamis lda, {rounds} rounds": of_program("lda", "--inner-rounds", rounds) for rounds in (5, 10, 15, 20)}
 MANY = 100
 

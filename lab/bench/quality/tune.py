@@ -11,14 +11,14 @@ from uses import visits
 
 
 def ladder(least, most, step):
-    """Values from least to most that are a step apart, rounded."""
+    """Return rounded values from least to most; each is `step` times the one before."""
     count = round(numpy.log(most / least) / numpy.log(step))
     return [float(f"{least * (most / least) ** (k / count):.3g}") for k in range(count + 1)]
 
 
 WEIGHTS = {"factors": [16, 32], "regularization": ladder(1, 256, 2), "confidence": ladder(1, 40, 2), "weights": ["log", "bm25"]}
-# of each set of data the methods with their fine grids; tune has its own lists, but for factors and weights, which
-# it gets from here
+# for each data set, the methods with their fine grids; tune has its own lists, except for factors and weights, which it
+# gets from here
 GRIDS = {
     "jester": {"als": {"factors": [8, 16, 32, 64], "regularization": ladder(0.02, 0.2, 1.25), "biases": [True, False]}},
     "msweb": {"implicit-als": WEIGHTS, "item-knn": {"neighbours": [int(k) for k in ladder(5, 285, 1.25)], "weights": ["bm25", "ones", "log"]},

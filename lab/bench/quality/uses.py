@@ -11,7 +11,7 @@ from common import Program, Results, arguments, chosen, compare, docword, matrix
 
 
 def visits(path):
-    """UCI's format: a line C begins a user, each V is a page visited."""
+    """Read UCI's format: a line C begins a user; each line V is a page visited."""
     rows, columns, pages, users = [], [], {}, -1
     with opened(path) as file:
         for line in file:
@@ -24,7 +24,7 @@ def visits(path):
 
 
 def clusters(rows, columns, groups, seed):
-    """Uses of items of one's own group, four times as often as of others: a stand-in."""
+    """Generate a stand-in: users use items of their own group four times as often as others."""
     draw = numpy.random.default_rng(seed)
     group, of = draw.integers(groups, size=rows), draw.integers(groups, size=columns)
     chance = numpy.where(group[:, None] == of[None, :], 0.12, 0.03) * draw.beta(1, 3, size=columns)[None, :] * 4
@@ -32,7 +32,7 @@ def clusters(rows, columns, groups, seed):
 
 
 def communities(rows, columns, groups, uses, seed):
-    """A sparse catalogue: three fifths of a row's uses are of its own community, the others of anything. A stand-in."""
+    """Generate a stand-in of a sparse catalogue: three fifths of a row's uses fall into its own community, the others anywhere."""
     draw = numpy.random.default_rng(seed)
     group, of = draw.integers(groups, size=rows), draw.integers(groups, size=columns)
     members = [numpy.flatnonzero(of == k) for k in range(groups)]
@@ -70,7 +70,7 @@ def of_program(method, *fixed, pairs=False):
 
 
 def of_implicit(make, weigh=None):
-    """make(setting, seed): a model of `implicit`. weigh(train, setting): what it is given."""
+    """Arguments: make(setting, seed) makes a model of `implicit`; weigh(train, setting) makes the matrix to fit."""
     def fit(program, train, setting, seed):
         model = make(setting, seed)
         given = train.copy() if weigh is None else weigh(train.copy(), setting)
@@ -94,7 +94,7 @@ def their_als(setting, seed):
 
 
 def their_weights(train, setting):
-    """It weighs an entry by what it is given, where ours is 1 + confidence |r|."""
+    """Return our weights 1 + confidence |r| as the matrix's values: `implicit` takes a value as the weight."""
     if setting:
         train.data = 1 + setting["confidence"] * train.data
     return train
@@ -129,7 +129,7 @@ def their_neighbours(name):
 
 LADDERS = {"factors": [4, 8, 16, 32, 64, 128], "regularization": [0.01, 0.1, 1, 3, 10, 30, 100, 300, 1000],
            "confidence": [0.1, 0.3, 1, 3, 10, 30, 100]}
-# little lambda and weight, and much of both: between them there is a valley
+# start with both lambda and weight small, and with both large: a valley lies between
 STARTS = [{"factors": 2, "regularization": 4, "confidence": 2}, {"factors": 2, "regularization": 6, "confidence": 4}]
 PAIRWISE = {"factors": [8, 16, 32, 64, 128], "regularization": [0.001, 0.003, 0.01, 0.03, 0.1]}
 RATES = [0.005, 0.01, 0.02, 0.05, 0.1]

@@ -11,8 +11,8 @@ from .results import Measurement
 
 
 def is_tied(a: Measurement, b: Measurement) -> bool:
-    """Whether noise can make the one time the other: the 95 % intervals of the medians overlap; in older files, which have none, the
-    medians differ by less than 0.5 %.
+    """Return True if the times differ within the noise: the 95 % intervals of the medians overlap; in older files, which lack intervals,
+    the medians differ by less than 0.5 %.
     """
     ends = (a.median_low_ms, a.median_high_ms, b.median_low_ms, b.median_high_ms)
     if all(map(math.isfinite, ends)):
@@ -184,7 +184,7 @@ def cheapest_words(found: list[tuple[int, Measurement]]) -> str:
 # ---- rooflines
 
 def roof_points(cases: Iterable[Case]) -> list[Measurement]:
-    """What a roofline shows: everything with its flops and bytes, except what has parameters of its own."""
+    """Return the points of a roofline: every measurement with flops and bytes, except with non-default parameters."""
     return [one for case in cases for one in case.rivals if 0 < one.intensity < math.inf and one.gflops > 0]
 
 

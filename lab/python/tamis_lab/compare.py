@@ -43,7 +43,7 @@ def span_of(one: Measurement) -> Span:
 
 
 def change_of(a: Span, b: Span, threshold: float) -> str:
-    """Whether b is faster or slower than a, beyond noise."""
+    """Return SLOWER or FASTER if b differs from a beyond noise, else SAME."""
     ratio, both = b.median / a.median, a.least > 0 and b.least > 0
     if ratio > 1 + threshold and b.low > a.high and (not both or b.least > a.least):
         return SLOWER

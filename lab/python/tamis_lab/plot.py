@@ -275,7 +275,7 @@ def _this_machine(device: Optional[str]) -> Run:
 
 @dataclass(frozen=True)
 class Roof:
-    """What a roofline shows: a device's ceilings, and measurements below them."""
+    """The data of a roofline: a device's ceilings, and measurements below them."""
 
     run: Run
     points: list[Measurement]

@@ -132,7 +132,7 @@ class Measurement(Record):
 
     @property
     def ours(self) -> bool:
-        """Whether it is a method of Tamis that can be recommended: no peer, and not the naive loop."""
+        """True if it is a method of Tamis that can be recommended: neither a peer nor the naive loop."""
         return not self.peer and self.algorithm != "naive"
 
     @property
@@ -151,7 +151,7 @@ class Measurement(Record):
 
 
 class Traffic(Record):
-    """What one number of column tiles read from memory, by a GPU's counters, beside the model of the paper."""
+    """The memory traffic of one number of column tiles, by a GPU's counters, and by the paper's model."""
 
     FIELDS = _fields(
         texts="run matrix device model algorithm parameters", flags="stand_in", counts="rows cols nnz inner tiles tile_columns",
@@ -204,7 +204,7 @@ def _refuse(constant: str) -> None:
 
 
 def _together(record: Record, one: Measurement) -> bool:
-    """Records belong together by the run's name; lines without one belong to those of their own file."""
+    """Return True if both belong to the same run, by its name, or without a name to the same file."""
     return record.run == one.run if record.run and one.run else record.file == one.file
 
 

@@ -1,5 +1,5 @@
-"""What measures a release, as far as it needs no GPU: the list of pieces, machines without what a piece needs, results of other sources, and the tables
-that are made of results."""
+"""Measuring a release, as far as it needs no GPU: the list of pieces, machines that lack what a piece needs, results of other sources, and the
+tables made from results."""
 from __future__ import annotations
 
 import json
@@ -109,7 +109,7 @@ def test_results_of_other_sources_are_refused(tmp_path: pathlib.Path) -> None:
 
 
 def write_results(file: pathlib.Path, device: str, lines: list[dict[str, object]], *, commit: str = ONE) -> None:
-    """What `tamis bench` writes, of which `lines` has what the tables read; `auto` is ours."""
+    """Write a file as `tamis bench` does; `lines` has the fields that the tables read; `auto` is ours."""
     file.parent.mkdir(parents=True, exist_ok=True)
     model = "Chip" if device == "cpu" else "GPU"
     run = {"record": "run", "run": file.name, "device": device, "commit": commit, "started": "2026-01-02T00:00:00Z", "model": model, "driver": "driver 1",

@@ -33,7 +33,7 @@ HOSTILE = [
 
 
 def checked(page, folder):
-    """Whether the page is well-formed, needs no other file, and has words for its pictures."""
+    """Check that the page is well-formed, needs no other file, and has texts for its pictures."""
     path = folder / "checked.html"
     path.write_text(page, encoding="utf-8")
     done = subprocess.run([sys.executable, str(CHECK), str(path)], capture_output=True, text=True, check=False)

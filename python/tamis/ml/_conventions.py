@@ -1,4 +1,4 @@
-"""What scikit-learn adds to an estimator, where it is installed: its base classes, and the rules for names of columns and random states."""
+"""scikit-learn's conventions for estimators, if it is installed: its base classes, and the rules for names of columns and random states."""
 from __future__ import annotations
 
 import warnings
@@ -21,7 +21,7 @@ except ImportError:  # the estimators work without it
 
 
 def names_of(X: Any) -> Optional[numpy.ndarray]:
-    """The names of the columns of a data frame; None: X is none, or its names are not all strings."""
+    """Return the column names of a data frame; None: X is not a data frame, or its names are not all strings."""
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "shape"):
         return None
@@ -34,7 +34,7 @@ def names_of(X: Any) -> Optional[numpy.ndarray]:
 
 
 def check_names(estimator: Any, X: Any) -> None:
-    """Refuses a data frame whose columns are not those of the fit in their order; warns where one of both has no names, as scikit-learn does."""
+    """Refuse a data frame whose columns differ from the fit's columns or their order; warn if only one of both has names, as scikit-learn does."""
     given, known, of = names_of(X), getattr(estimator, "feature_names_in_", None), type(estimator).__name__
     if given is None and known is None:
         return
@@ -57,7 +57,7 @@ def check_names(estimator: Any, X: Any) -> None:
 
 
 def seed_of(seed: Any, random_state: Any) -> Any:
-    """The seed of a fit: `random_state` where it is given, which may be a number or a generator that draws one."""
+    """Return the seed of a fit: `random_state` if it is given, a number or a generator that draws one."""
     if random_state is None or isinstance(random_state, Integral):
         return seed if random_state is None else random_state
     if isinstance(random_state, numpy.random.RandomState):

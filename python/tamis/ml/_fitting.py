@@ -24,7 +24,7 @@ Self = TypeVar("Self", bound="Fitting")
 
 
 class Fitting(Parameters):
-    """What learns."""
+    """Estimators with `fit`."""
 
     def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
@@ -35,8 +35,8 @@ class Fitting(Parameters):
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
 
-        warm_start: the fit begins with what the last one has found, and does `iterations` more. X may be other data with more rows and columns: the first
-        ones are those of the last fit. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
+        warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
+        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -61,11 +61,11 @@ class Fitting(Parameters):
             return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
 
     def _learning(self) -> Any:
-        """One thread at a time learns; others wait. It is made by the first, in one step."""
+        """Return the lock of learning: one thread at a time learns. The first caller makes it, atomically."""
         return vars(self).setdefault("_lock", threading.RLock())
 
     def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse], names: Any, remembered: Any) -> Self:
-        """The same on several devices: the first one's model is kept, which is the whole."""
+        """Fit on several devices. Keeps the first device's model, which is the whole model."""
         whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
             if part is not None and part.struct.rows != s.shape[0]:
@@ -81,7 +81,7 @@ class Fitting(Parameters):
         return self._ended(model, status, message, names)
 
     def _learn(self: Self, model: Model, function: Any, names: Any) -> Self:
-        """A call that learns, in a thread of its own: its callback is Python code, in which no signal is to be handled."""
+        """Call a learning function in a new thread: its callback is Python code, in which no signal may be handled."""
         status, message = _interrupts.apart(lambda: (function(), text(lib.tamis_last_error())), self._stop)
         return self._ended(model, status, message, names)
 
@@ -96,13 +96,13 @@ class Fitting(Parameters):
                     raise error
             else:
                 model.describe()
-                if model.about.cols > 0:  # a model of pairs that was stopped is none
+                if model.about.cols > 0:  # a stopped model of pairs is not usable
                     self._publish(model, names)
             if stopped is not None:
                 raise stopped from error
         finally:
-            del stopped, error  # whose tracebacks have this frame: a cycle, in which the model would live on
-        if status:  # the callback stops for nothing else than what is raised in it
+            del stopped, error  # tracebacks refer to this frame: a cycle that would keep the model alive
+        if status:  # the callback stops only because of an exception in it
             raise KeyboardInterrupt
         return self
 
@@ -122,10 +122,10 @@ class Fitting(Parameters):
         return self.fit(X)._transformed(X)
 
     def _start(self, warm: bool = False) -> Model:
-        """Makes the model of a fit. warm: a copy of the one that is there goes on."""
+        """Make the model of a fit. warm: a copy of the existing model continues."""
         self.history_: list[dict[str, Any]] = []
         self._stopped = None
-        options, learning = self._options(), weakref.ref(self)  # which has the callback: no cycle, in which the model would live on after it
+        options, learning = self._options(), weakref.ref(self)  # it refers to the callback: avoids a cycle that would keep the model alive
 
         def after(_: Any, iteration: Any) -> bool:
             me = learning()
@@ -153,7 +153,7 @@ class Fitting(Parameters):
         return self._made(opened(self._home()).handle, options)
 
     def _check_same(self, model: Model, options: c.tamis_model_options) -> None:
-        """Refuses parameters with which the model cannot go on."""
+        """Refuse parameters with which the model cannot continue."""
         for name in self._names():
             field = {"dtype": "type"}.get(name, name)
             if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
@@ -170,11 +170,11 @@ class Fitting(Parameters):
         return model
 
     def _home(self) -> str:
-        """The device on which the model is."""
+        """Return the model's device."""
         return self.device if self.devices is None else _group.checked(self.devices)[0]
 
     def _publish(self, model: Model, names: Any = None) -> None:
-        """Puts a model that has learnt in the place of the former one. names: of a data frame's columns, for later calls to compare."""
+        """Replace the former model by a fitted one. names: of a data frame's columns, for comparison in later calls."""
         model.describe()
         about = model.about
         if hasattr(self, "regularization"):
@@ -186,21 +186,21 @@ class Fitting(Parameters):
         self.n_features_in_, self.n_iter_, self.loss_ = about.cols, about.iterations_done, about.loss
         if names is not None:
             if not model.names(False) and len(set(names)) == about.cols and all(names):
-                model.set_names(None, names)  # for the program, and for those who load the file
+                model.set_names(None, names)  # for the program, and for later users of the file
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._model = model
 
     def _fitted(self) -> Model:
-        """The model, which its user holds to the end of a call: another one may take its place meanwhile."""
+        """Return the model. The caller holds it to the end of a call, since another one may replace it meanwhile."""
         model = getattr(self, "_model", None)
         if model is None:
             raise not_fitted(type(self).__name__)
         return model
 
     def _samples(self, model: Model, X: Any, name: str = "X") -> Sparse:
-        """X for a fitted model."""
+        """Return the view of X for a fitted model."""
         if name == "X":
             check_names(self, X)
         return samples(X, name, model.about.cols, type(self).__name__)

@@ -15,7 +15,7 @@ from .._owned import Owned
 
 
 def must(status: int) -> None:
-    """Raises the library's error, in which S is what is X here."""
+    """Raise the library's error, with X in place of S."""
     try:
         _must(status)
     except _errors.Error as error:
@@ -23,18 +23,18 @@ def must(status: int) -> None:
 
 
 def not_fitted(name: str) -> Exception:
-    """The library's error, which is an AttributeError, as `hasattr` wants it, and scikit-learn's too where that is imported."""
+    """Return the library's error, which is an AttributeError, as `hasattr` requires, and scikit-learn's error if that is imported."""
     exceptions = sys.modules.get("sklearn.exceptions")
     other = AttributeError if exceptions is None else exceptions.NotFittedError
     return type("NotFittedError", (_errors.ArgumentError, other), {})(f"this {name} is not fitted: call fit")
 
 
 class NoAttribute(_errors.UnsupportedError, AttributeError):
-    """What a method does not have."""
+    """An attribute that the method does not have."""
 
 
 def dictionary(names: Any) -> Owned:
-    """The library's dictionary of names; None: none."""
+    """Make the library's dictionary of names; an empty handle for None."""
     call = models()
     made = Owned(call.tamis_names_free)
     if names is None:
@@ -52,7 +52,7 @@ def dictionary(names: Any) -> Owned:
 
 
 def listed(names: Any) -> Optional[list[str]]:
-    """What the library's dictionary has; None: there is none."""
+    """Return the names in the library's dictionary; None if there is no dictionary."""
     if not names:
         return None
     call = models()
@@ -60,7 +60,7 @@ def listed(names: Any) -> Optional[list[str]]:
 
 
 def _numbers(given: Any, name: str, names: Any) -> numpy.ndarray:
-    """The numbers of names."""
+    """Return the numbers of names."""
     if not names:
         raise _errors.ArgumentError(f"{name} has names, but the model has none: expected numbers, or set_names before")
     found = numpy.empty(len(given), "int64")
@@ -73,7 +73,7 @@ def _numbers(given: Any, name: str, names: Any) -> numpy.ndarray:
 
 
 def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
-    """Numbers of rows or columns, from numbers or names."""
+    """Return numbers of rows or columns, from numbers or names."""
     array = numpy.asarray(given)
     if array.ndim == 1 and array.size and (array.dtype.kind == "U" or array.dtype.kind == "O" and all(isinstance(one, str) for one in array)):
         return _numbers(array, name, names)
@@ -83,7 +83,8 @@ def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
 
 
 def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:
-    """A packed array's memory as an argument, NULL without elements: in a tenth of the time of `ctypes.data_as`, which services would notice."""
+    """Return a packed array's memory as an argument, NULL without elements. It takes a tenth of the time of `ctypes.data_as`, which
+    services would notice."""
     if array is None or array.size == 0:
         return None
     return ctypes.byref(kind.from_buffer(array)) if array.flags.writeable else array.ctypes.data_as(ctypes.POINTER(kind))
@@ -101,22 +102,22 @@ class Model(Owned):
     def __init__(self, remembered: Any = None) -> None:
         super().__init__(models().tamis_model_free)
         self.about = c.tamis_model_description()
-        self.remembered = remembered  # of the rows of the fit, by which `score` knows them
+        self.remembered = remembered  # a sample of the fit's rows, by which `score` recognises them
 
     def describe(self) -> None:
         must(models().tamis_model_describe(self.value, self.about))
 
     def names(self, rows: bool) -> Any:
-        """The library's dictionary, or None."""
+        """Return the library's dictionary, or None."""
         return models().tamis_model_row_names(self.value) if rows else models().tamis_model_column_names(self.value)
 
     def set_names(self, rows: Any, columns: Any) -> None:
-        """None: they stay; none in the list: there are none."""
+        """Set names. None: keep them; an empty list: remove them."""
         given = [None if names is None else dictionary(names if len(names) else None) for names in (rows, columns)]
         must(models().tamis_model_set_names(self.value, *(self.names(not number) if names is None else names.value for number, names in enumerate(given))))
 
     def forget_names(self, shape: tuple[int, int]) -> None:
-        """Those that other data cannot have, since they have more rows or columns."""
+        """Remove names that do not fit other data with more rows or columns."""
         rows, columns = ((() if names and models().tamis_names_count(names) != count else None) for names, count in zip((self.names(True), self.names(False)), shape))
         self.set_names(rows, columns)
 

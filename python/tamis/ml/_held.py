@@ -1,4 +1,4 @@
-"""Scoring: chooses X's entries that the factors of its rows must not see, and finds whether X's rows are those of a fit."""
+"""Scoring: chooses the entries of X to hold out from the factors of its rows, and detects if X's rows are the rows of a fit."""
 from __future__ import annotations
 
 import sys
@@ -10,10 +10,10 @@ from .. import _declarations as c
 from .. import _errors
 from .._sparse import Sparse
 
-SHARE = 0.2        # the share of a row's entries that is held out; at least one entry of two or more
+SHARE = 0.2        # share of a row's entries to hold out; at least one of two or more
 MOST_KEPT = 16384  # entries of a fit that are remembered
-OTHERS = 0.1       # rows count as those of the fit if at most this share of the common places has other values
-MOST = 0.9         # a part counts as complete from this share on
+OTHERS = 0.1       # rows count as the fit's if at most this share of the common places has other values
+MOST = 0.9         # the least share with which a part counts as complete
 AT_ONCE = 1 << 20
 
 
@@ -26,7 +26,7 @@ def _host(array: Any) -> numpy.ndarray:
 
 
 class Entries:
-    """The entries of a matrix in the order in which they are stored, some at a time."""
+    """Blockwise access to the entries of a matrix, in storage order."""
 
     def __init__(self, s: Sparse, name: str):
         if s.device != "cpu":
@@ -36,18 +36,18 @@ class Entries:
         self._columns, self._other, self._values = (_host(v.array) for v in s._views)
 
     def at(self, which: Any) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-        """Rows, columns and values of those with the numbers `which`."""
+        """Return rows, columns and values of the entries with indices `which`."""
         rows = self._other[which] if self._of_coo else numpy.searchsorted(self._other, which, "right") - 1
         return rows.astype("int64"), self._columns[which].astype("int64"), self._values[which].astype("float64")
 
 
 def entries(s: Sparse, name: str) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Rows, columns and values of all."""
+    """Return rows, columns and values of all entries."""
     return Entries(s, name).at(numpy.arange(s.nnz))
 
 
 def made(name: str, shape: tuple[int, int], rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -> Sparse:
-    """A matrix of entries that are sorted by rows."""
+    """Make a matrix from entries sorted by rows."""
     offsets = numpy.zeros(shape[0] + 1, "int64")
     numpy.cumsum(numpy.bincount(rows, minlength=shape[0]), out=offsets[1:])
     s = Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)
@@ -57,7 +57,7 @@ def made(name: str, shape: tuple[int, int], rows: numpy.ndarray, columns: numpy.
 
 
 def summed(rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
-    """Sorted by rows and columns; the values of a place that is there twice are summed, so that no part of it is on both sides."""
+    """Sort entries by rows and columns, and sum duplicates, so that no entry is on both sides of a split."""
     order = numpy.lexsort((columns, rows))
     rows, columns, values = rows[order], columns[order], values[order]
     first = numpy.ones(len(rows), bool)
@@ -68,7 +68,7 @@ def summed(rows: numpy.ndarray, columns: numpy.ndarray, values: numpy.ndarray) -
 
 
 def places(rows: numpy.ndarray, keys: numpy.ndarray) -> numpy.ndarray:
-    """The place of each entry among those of its row, in the order of keys. Rows rise."""
+    """Return the rank of each entry within its row, by keys. Rows are sorted."""
     order = numpy.lexsort((keys, rows))
     counts = numpy.bincount(rows) if len(rows) else numpy.zeros(0, "int64")
     of = numpy.empty(len(rows), "int64")
@@ -77,7 +77,7 @@ def places(rows: numpy.ndarray, keys: numpy.ndarray) -> numpy.ndarray:
 
 
 def divided(s: Sparse, uses: bool) -> tuple[Sparse, Sparse]:
-    """The held-out part of each row's entries, drawn by a fixed seed, and the rest. uses: zeros say nothing."""
+    """Return the held-out part of each row's entries, drawn with a fixed seed, and the rest. uses: ignore zeros."""
     rows, columns, values = summed(*entries(s, "X"))
     if uses:
         said = values != 0
@@ -91,7 +91,7 @@ def divided(s: Sparse, uses: bool) -> tuple[Sparse, Sparse]:
 
 
 class Remembered:
-    """Some entries of a fit, by which rows of others are noticed."""
+    """A sample of a fit's entries, to detect data with other rows."""
 
     def __init__(self, s: Sparse):
         some = numpy.arange(s.nnz) if s.nnz <= MOST_KEPT else numpy.unique(numpy.random.default_rng(0).integers(s.nnz, size=MOST_KEPT))
@@ -122,7 +122,7 @@ class Remembered:
 
 
 def remembered(s: Sparse) -> Optional[Remembered]:
-    """None where numbers of places do not fit, or the matrix is wrong, which the fit will say."""
+    """Return the sample, or None if numbers of places overflow or the matrix is invalid, which the fit will report."""
     if s.device != "cpu" or s.shape[0] * s.shape[1] >= 2**63:
         return None
     try:

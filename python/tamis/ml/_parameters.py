@@ -1,4 +1,4 @@
-"""Parameters of an estimator, as scikit-learn has them, and the library's options that they become."""
+"""Parameters of an estimator, as in scikit-learn, and their conversion to the library's options."""
 from __future__ import annotations
 
 import ctypes
@@ -18,13 +18,13 @@ WEIGHTS = ("linear", "log", "bm25", "ones", "auto")
 
 
 class Parameters(TransformerMixin, BaseEstimator):
-    """Parameters, and what each method says of itself."""
+    """Parameters, and properties of each method."""
 
     _method = -1
-    _counts = False  # whether X's values may not be negative
-    _pairs = False  # whether it is of pairs of columns, and has scores in place of factors
-    _uses = False  # whether missing entries of X count as zeros
-    _scores_rows = False  # whether `score` takes rows for those of the fit
+    _counts = False  # X's values must not be negative
+    _pairs = False  # a model of pairs of columns, with scores in place of factors
+    _uses = False  # missing entries of X count as zeros
+    _scores_rows = False  # `score` assumes that rows are the rows of the fit
     _stopped: Optional[BaseException] = None
     _model: Model
     device: str

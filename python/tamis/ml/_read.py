@@ -18,7 +18,7 @@ def _names(names: Owned) -> Optional[list[str]]:
 
 
 def _matrix(owned: Owned) -> Any:
-    """The matrix as one of SciPy, in memory of its own."""
+    """Return the matrix as a SciPy matrix with its own memory."""
     import scipy.sparse
     if not owned.value:
         return None
@@ -42,7 +42,7 @@ class _Four(NamedTuple):
 
 
 class Data(_Four):
-    """What `read` returns: four members, and beside them `found`, the line that says what the file was taken for.
+    """The result of `read`: four members, and the attribute `found`, a line that describes how the file was read.
 
     >>> from tamis.ml import Data
     >>> Data._fields

@@ -66,7 +66,7 @@ class EntrySplit:
     def entries(self, X: Any) -> Iterator[tuple[Any, Any]]:
         """For each fold X without some entries of each row, and X with these alone: matrices of SciPy with all rows, for estimators that keep them.
 
-        Each entry is in one fold's second matrix; those of a place that is there twice are summed. A row with fewer entries than folds has none in some.
+        Each entry is in one fold's second matrix; repeated entries are summed. A row with fewer entries than folds has none in some.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import EntrySplit
@@ -89,7 +89,7 @@ class EntrySplit:
 
 
 def _parts(X: Any, held: Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]) -> tuple[Any, Any]:
-    """X without the entries for which `held`, given their rows and places in X's CSR, says true; and these."""
+    """Return X without the entries for which `held`, given their rows and positions in X's CSR, is true; and a matrix of these entries."""
     import scipy.sparse
     csr = scipy.sparse.csr_array(X)
     csr.sort_indices()

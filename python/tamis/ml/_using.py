@@ -21,7 +21,7 @@ from ._handle import Model, NoAttribute, lent, listed, must, places
 
 
 def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
-    """Whether each column may be recommended; None: all may."""
+    """Return for each column if it may be recommended; None: all may."""
     if among is None and without is None:
         return None
     allowed = numpy.full(model.about.cols, among is None)
@@ -35,7 +35,7 @@ def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
 
 
 class Using(Fitting):
-    """What needs a fit."""
+    """Methods of estimators that need a fit."""
 
     def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
         """Names of the columns of `transform`: "als0", "als1", ...
@@ -63,7 +63,7 @@ class Using(Fitting):
         return self._transformed(X)
 
     def _transformed(self, X: Any) -> numpy.ndarray:
-        """`transform` as an array, also where set_output asks for data frames."""
+        """`transform` as an array, even if set_output requests data frames."""
         return self._transformed_by(self._fitted(), X)
 
     def _transformed_by(self, model: Model, X: Any) -> numpy.ndarray:
@@ -73,10 +73,10 @@ class Using(Fitting):
         return W
 
     def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
-        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: those of X's rows, of `transform`.
+        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: of X's rows, from `transform`.
 
         The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
-        factors=None: X's rows are those of the fit; where the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` finds
+        factors=None: X's rows are the rows of the fit; if the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` computes
         their factors.
 
         >>> import numpy as np, scipy.sparse
@@ -99,8 +99,8 @@ class Using(Fitting):
                   factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
-        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no rows: without factors, rows are those of `seen`, and
-        what they used is scored. Both results are (rows, n); where fewer are left, -1 and NaN.
+        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no
+        rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
         among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows.
 
         >>> import numpy as np, scipy.sparse
@@ -129,10 +129,10 @@ class Using(Fitting):
         return columns, scores
 
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """The n columns whose factors point most nearly the same way as those of each in `which`, numbers or names, and the cosines; rows: rows of the fit.
+        """For each column in `which` (numbers or names), the n columns with the largest cosines of factors, and the cosines; rows: rows of the fit.
 
-        Both are (which, n); where fewer are left, -1 and NaN. Of ItemKNN and EASE: the columns with the largest weights for who has the one alone,
-        and the weights.
+        Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN and EASE: the columns with the largest weights for a row that has only the
+        one column, and the weights.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
@@ -198,7 +198,7 @@ class Using(Fitting):
 
     def set_names(self, rows: Any = None, columns: Any = None) -> None:
         """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an
-        empty list removes them. What the program has trained has the names of its file, and a fit to a data frame those of its columns.
+        empty list removes them. A model that the program trained has the names in its file, and a fit to a data frame has its column names.
 
         >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS

@@ -31,7 +31,7 @@ def _rows_of(matrix: Any, name: str, count: Optional[int] = None, columns: Optio
 
 
 def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[float]) -> tuple[numpy.ndarray, list[numpy.ndarray], numpy.ndarray]:
-    """For each row with relevant columns: the values of the first k (0: not relevant), those of all that are relevant, largest first, and its number."""
+    """Return for each row with relevant columns: the values of the first k (0: not relevant), all relevant values in falling order, and its number."""
     k = _whole(k)
     ranks = numpy.asarray(ranking)
     if ranks.ndim != 2 or ranks.dtype.kind not in "iu":
@@ -258,8 +258,8 @@ def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factor
              threshold: Optional[float] = None) -> dict[str, float]:
     """All four for the recommendations of a fitted estimator: {"precision": ..., "recall": ..., "ndcg": ..., "map": ...}.
 
-    seen: what the rows are known to have, for instance what was fitted to. factors: of the rows, by `transform`. None: the rows are those of the fit; where the
-    model keeps none, they are found from `seen`.
+    seen: what the rows are known to have, for instance what was fitted to. factors: of the rows, by `transform`. None: the rows are the rows of the fit; if the
+    model keeps none, their factors are computed from `seen`.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import ImplicitALS

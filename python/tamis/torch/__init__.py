@@ -9,8 +9,8 @@
     out = tamis.torch.graph_attention(pattern, q, k, v, e)  vectors on edges
 
 They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
-on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` those of PyTorch Geometric,
-`tamis.torch.dglsp` the names of dgl.sparse.
+on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` has PyTorch Geometric's layers,
+`tamis.torch.dglsp` has the names of dgl.sparse.
 """
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from ._pattern import Pattern
 _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
-_WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, like those of torch.exp and torch.softmax
-_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not know
+_WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, as for torch.exp and torch.softmax
+_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not support
 
 
 def _edge(edge: str) -> int:
@@ -51,14 +51,14 @@ def _check(pattern: Any) -> None:
 
 
 def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
-    """Operands are tensors; those that are optional may be None."""
+    """Check that operands are tensors; optional ones may be None."""
     for name, x in (*operands.items(), *optional.items()):
         if not isinstance(x, Tensor) and (x is not None or name in operands):
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
 
 
 def _recorded(*tensors: Optional[Tensor]) -> bool:
-    """Whether gradients may be asked for: then softmax keeps its numbers of each row for them."""
+    """Return True if gradients may be requested: then softmax keeps its row statistics."""
     return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
 
 
@@ -105,7 +105,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     _check_tensors({"B": B}, values=values)
     given = values
     B, values = _cast.operands(B, values)
-    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator takes such a pair as it is
+    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator accepts such a pair directly
         values = given
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
 
@@ -157,7 +157,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     scale: 1 / sqrt(d) if None. bias: (nnz,), or (..., nnz) with leading dimensions that broadcast; -inf keeps a place out.
     dropout_p: the probability with which each weight is left out, as in torch.nn.functional.scaled_dot_product_attention, always: pass 0
     where a model is not trained. The weights are then in memory.
-    enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share those of k and v.
+    enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share a head of k and v.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v and bias, by both. Errors as in `sddmm`.
 
@@ -198,7 +198,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
 
 
 def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, dropout_p: float) -> Tensor:
-    """Attention of which each weight is left out with a probability."""
+    """Compute attention with dropout of the weights."""
     weights = torch.nn.functional.dropout(sddmm(pattern, q, k, bias, edge="softmax", scale=scale), dropout_p)
     return spmm(pattern, v, weights)
 
@@ -214,14 +214,14 @@ def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     _check(pattern)
     _check_tensors({"values": values})
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
-    return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # of (edges, heads) the transpose is not
+    return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # the transpose of (edges, heads) is not
 
 
 @_eager
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0, out: Optional[Tensor] = None) -> Tensor:
     """torch.sparse.sampled_addmm: alpha * (mat1 mat2) at the places of input + beta * input, for every type and with gradients.
 
-    input: a sparse CSR tensor (rows, cols), of which the values enter through beta alone. mat1: (rows, K); mat2: (K, cols): PyTorch's
+    input: a sparse CSR tensor (rows, cols); its values enter only through beta. mat1: (rows, K); mat2: (K, cols): PyTorch's
     shapes; the transpose of a packed matrix is a view, not a copy. out: a sparse CSR tensor with input's pattern; no gradients then.
     Returns a sparse CSR tensor with input's index tensors. Its gradient has a number for each place. `torch.sparse.mm` of it makes no larger one either, while
     PyTorch's `@` makes one of rows x cols.
@@ -259,14 +259,14 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
-    """Whether two index tensors are equal: those that share their memory are not read."""
+    """Return True if two index tensors are equal; tensors that share their memory are not read."""
     if one.shape != other.shape or one.dtype != other.dtype or one.device != other.device:
         return False
     return one.data_ptr() == other.data_ptr() or torch.equal(one, other)
 
 
 class _Sparse(torch.autograd.Function):
-    """A sparse tensor of a pattern that is checked already. Its gradient is that at the pattern's places: PyTorch's own has rows x cols numbers, and what it
+    """A sparse tensor with a pattern that is already checked. Its gradient is only at the pattern's places: PyTorch's own has rows x cols numbers, and what it
     makes of second derivatives is wrong, without a word."""
 
     @staticmethod
@@ -286,7 +286,7 @@ class _Sparse(torch.autograd.Function):
 
 
 def _at_places(x: Tensor, pattern: Pattern) -> Tensor:
-    """What a matrix, dense or sparse, has at the places of a pattern."""
+    """Return the elements of a matrix, dense or sparse, at the places of a pattern."""
     if x.layout is torch.sparse_csr and _same(x.crow_indices(), pattern.index) and _same(x.col_indices(), pattern.columns):
         return x.values()
     rows = pattern.T.columns.long()

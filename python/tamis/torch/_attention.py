@@ -13,7 +13,7 @@ from ._pattern import Pattern
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
-    """Refuses what the operations would name in other words."""
+    """Refuse operands that the operations would report in other terms."""
     if not 0 <= dropout_p <= 1:
         raise _errors.ArgumentError(f"dropout_p = {dropout_p}: expected a probability from 0 to 1")
     if not enable_gqa:
@@ -28,7 +28,7 @@ def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: fl
 
 
 def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any, lse: bool, one: Any) -> Any:
-    """Attention with a pattern for each member of the first dimension, as `one` computes it. Operands are not copied."""
+    """Compute attention by `one`, with a pattern for each member of the first dimension. Operands are not copied."""
     if q.dim() < 3 or len(patterns) != q.shape[0]:
         raise _errors.ArgumentError(f"{len(patterns)} patterns for q of shape {tuple(q.shape)}: expected one for each member of its first dimension")
     for x, name in ((k, "k"), (v, "v")):
@@ -45,9 +45,9 @@ def each(q: Tensor, k: Tensor, v: Tensor, patterns: Sequence[Pattern], bias: Any
 
 
 def grouped(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, bias: Optional[Tensor], lse: bool, one: Any) -> Any:
-    """Attention of query heads that share keys: head h has those of h // (heads / shared), as in PyTorch. Keys and values are not copied. The query
-    heads of a group are rows below each other, so that they share what is read of keys and values, and their gradients are summed where they are
-    computed; of a pattern that is too large for that the first query head of each group is one call, the second another."""
+    """Grouped-query attention: query head h uses key head h // (heads / shared), as in PyTorch. Keys and values are not copied. The query heads of a
+    group are stacked as rows, so that they share the reads of keys and values, and their gradients are summed in the kernel. If the pattern is
+    too large for that, the first query heads of all groups are one call, the second another."""
     shared, count = k.shape[-3], q.shape[-3] // k.shape[-3]
     if bias is not None and bias.dim() > 1 and bias.shape[-2] != q.shape[-3]:
         raise _errors.ArgumentError(f"bias has shape {tuple(bias.shape)}: expected (nnz,) or (..., {q.shape[-3]}, nnz), a row for each head of q")
@@ -70,7 +70,7 @@ def grouped(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, bias: Optional[Te
 
 
 def full_bias(bias: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor) -> Optional[Tensor]:
-    """A bias of fewer leading dimensions than the operands, for all members; autograd adds their gradients."""
+    """Expand a bias with fewer leading dimensions than the operands to all members; autograd sums their gradients."""
     lead = lead_of(q, k, v, None)
     if bias is None or bias.dim() < 2 or tuple(bias.shape[:-1]) == lead or not lead:
         return bias
@@ -81,7 +81,7 @@ def full_bias(bias: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor) -> Option
 
 
 def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, bias: Optional[Tensor]) -> tuple[Tensor, Tensor]:
-    """The result, and the logarithm of the sum of the exponentials of each row's scores, both with gradients."""
+    """Return the result, and the logarithm of the sum of the exponentials of each row's scores, both with gradients."""
     out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
                                           0.01, 1e-10, False, True)
     statistics = statistics.detach()
@@ -89,7 +89,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
 
 
 class _Sums(torch.autograd.Function):
-    """The logarithms of sums, of which the derivative by a score is its softmax. It is computed where a gradient is asked for."""
+    """The logarithms of sums. Their derivative with respect to the scores is the softmax, computed only if a gradient is requested."""
 
     generate_vmap_rule = True
 

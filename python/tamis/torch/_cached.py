@@ -21,7 +21,7 @@ _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
 
 
 def _vectors(x: Tensor, position: int, head: int) -> Any:
-    """The vectors of a tensor, of which each lies in one piece; dimensions of size 1 may have any stride."""
+    """Describe the vectors of a tensor, each contiguous; dimensions of size 1 may have any stride."""
     strides = [0 if count == 1 else stride for count, stride in zip(x.shape, x.stride())]
     return byref(c.tamis_vectors(data=x.data_ptr(), sequence_stride=strides[0], position_stride=strides[position] if position else 0,
                                  head_stride=strides[head]))
@@ -97,7 +97,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     adds 1 to it in place, and a captured graph can be replayed.
     pages: (sequences, n), int32 or int64: then k and v are a pool, (pages, key heads, page, d), and positions p * page and following of
     sequence s are in page pages[s, p] of the pool. page is a power of two.
-    window: only the last so many positions of each sequence count. scale: a number other than 0; 1 / sqrt(d) if None.
+    window: only the last `window` positions of each sequence count. scale: a number other than 0; 1 / sqrt(d) if None.
     Returns (sequences, heads, e); a sequence of length 0 gives zeros. With return_lse also the logarithm of the sum of the exponentials of the
     scores, (sequences, heads). No gradients. Errors as in `sddmm`.
 

@@ -13,7 +13,7 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def type_for(kind: str) -> Optional[torch.dtype]:
-    """The type of autocast on devices of a kind; None: it is off."""
+    """Return autocast's type for a kind of device; None: autocast is off."""
     if kind not in ("cpu", "cuda"):
         return None
     try:
@@ -25,7 +25,7 @@ def type_for(kind: str) -> Optional[torch.dtype]:
 
 
 def operands(*given: Optional[Tensor], wide: bool = False) -> Any:
-    """Floating-point operands in the type of autocast, those of fp64 as they are; wide: in fp32, as autocast computes exponentials."""
+    """Cast floating-point operands, except fp64, to autocast's type; wide: to fp32, in which autocast computes exponentials."""
     if not _compiling() and not enabled():
         return given
     dtype = None
@@ -40,7 +40,7 @@ def operands(*given: Optional[Tensor], wide: bool = False) -> Any:
 
 
 def off(kind: str) -> Any:
-    """Within it, autocast is off on devices of a kind."""
+    """Context in which autocast is off for a kind of device."""
     if type_for(kind) is None:
         return contextlib.nullcontext()
     return torch.autocast(kind, enabled=False)

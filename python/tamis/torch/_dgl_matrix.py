@@ -11,8 +11,8 @@ from . import Pattern, _check_tensors
 from ._graphs import edges, remembered
 
 Scalar = Union[int, float, Tensor]
-_int = int  # in the class the name is that of a method
-_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern is checked already
+_int = int  # within the class the name refers to a method
+_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 
 
 class SparseMatrix:
@@ -124,7 +124,7 @@ class SparseMatrix:
         return SparseMatrix(pattern, added(places, self.val, pattern.nnz))
 
     def has_duplicate(self) -> bool:
-        """Whether there are several entries at one place."""
+        """True if there are several entries at one place."""
         return int(torch.unique(keys(self.pattern)).numel()) < self.nnz
 
     def neg(self) -> SparseMatrix:
@@ -199,7 +199,7 @@ class SparseMatrix:
 
 
 def _names() -> Any:
-    """The operations, which are on matrices themselves."""
+    """Return the module of operations on matrices."""
     from . import dglsp
     return dglsp
 
@@ -287,7 +287,7 @@ def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
 
 
 def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[torch.dtype] = None, device: Any = None) -> SparseMatrix:
-    """Ones on the diagonal; d: so many for each place.
+    """Ones on the diagonal; d: number of ones for each place.
 
     >>> import tamis.torch.dglsp as dglsp
     >>> dglsp.identity((2, 3)).to_dense()
@@ -363,13 +363,13 @@ def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
 
 
 def keys(pattern: Pattern) -> Tensor:
-    """The place of each entry, by rows, as one number."""
+    """Return the row-major position of each entry as one number."""
     columns, rows = edges(pattern)
     return rows * pattern.cols + columns
 
 
 def united(patterns: list[Pattern]) -> tuple[Pattern, Tensor]:
-    """The pattern with all their places once, by rows, and which of them each of their entries has."""
+    """Return the union of patterns, by rows, and the index in it of each of their entries."""
     cols = patterns[0].cols
     found, places = torch.unique(torch.cat([keys(pattern) for pattern in patterns]), return_inverse=True)
     return Pattern.from_coo(found.div(max(cols, 1), rounding_mode="floor"), found % max(cols, 1), patterns[0].shape), places
@@ -398,6 +398,6 @@ def transposed(pattern: Pattern) -> Pattern:
 
 
 def rows_of(pattern: Pattern) -> Tensor:
-    """The row of each entry."""
+    """Return the row of each entry."""
     index = pattern.index
     return index if pattern.coo else torch.repeat_interleave(torch.arange(len(index) - 1, device=index.device), index.diff())

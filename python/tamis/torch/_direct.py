@@ -25,12 +25,12 @@ _forward_mode = getattr(torch.autograd.forward_ad, "_current_level", None)
 _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 _modes, _transforms, _PLAIN = _ops._modes, _ops._transforms, _ops._PLAIN
 POSSIBLE = _ops.REGISTERED and _forward_mode is not None
-# whether a gradient is a batch by is_grads_batched=True, which maps otherwise than torch.vmap
+# detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 _batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
 
 def plain(tensors: tuple) -> bool:
-    """Whether only autograd, if anything, follows a call with these tensors."""
+    """Return True if a call with these tensors needs at most autograd, and no other feature of the dispatcher."""
     if not POSSIBLE or _compiling() or _modes() or _transforms() or _autocast() or _profiled() or _traced() is not None:
         return False
     if torch.autograd.forward_ad._current_level >= 0:
@@ -42,7 +42,7 @@ def plain(tensors: tuple) -> bool:
 
 
 def run(call: tuple, values: Optional[Tensor], operands: tuple) -> Tensor:
-    """Computes; autograd records it where it is to. call: the operation, the pattern and the settings."""
+    """Compute; autograd records the call if it must. call: the operation, the pattern and the settings."""
     if torch.is_grad_enabled():
         for x in operands:
             if x.requires_grad:
@@ -53,7 +53,7 @@ def run(call: tuple, values: Optional[Tensor], operands: tuple) -> Tensor:
 
 
 def _computed(operation: int, pattern: Any, how: Settings, values: Optional[Tensor], operands: tuple, statistics: Optional[int]) -> Tensor:
-    """The result, by the recipe of an earlier call where there is one. Its key is another one than that of `compute`, and shorter."""
+    """Return the result, by the recipe of an earlier call if there is one. The key differs from that of `compute`, and is shorter."""
     key: Any = [how, operation]
     for x in operands:
         if x.layout is not _strided or x.is_neg():
@@ -79,8 +79,8 @@ _strided = torch.strided
 
 
 def _gradients(call: tuple, known: Any, values: Optional[Tensor], grad: Tensor, operands: list[Tensor], kept: list[Tensor], wanted: list[bool]) -> list:
-    """The gradients of the operands and of the values, None where they are not wanted. known: the checked pattern of the call; kept: softmax's numbers,
-    and the result."""
+    """Return the gradients of the operands and values, None where not wanted. known: the checked pattern of the call; kept: softmax's
+    numbers, and the result."""
     operation, _, how = call
     if operation == SPMM:
         how = k.settings_of(k.SCALE, 1.0, 0.01, 1e-10, how.transpose, False)

@@ -14,7 +14,7 @@ from ._pattern import Pattern, _compiling
 
 
 def _list(given: Any, name: str, count: int) -> list:
-    """One for each pattern, or the same for all."""
+    """Return a list with one element for each pattern, or the same for all."""
     if given is None or isinstance(given, Tensor):
         return [given] * count
     made = list(given)
@@ -24,7 +24,7 @@ def _list(given: Any, name: str, count: int) -> list:
 
 
 def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pattern:
-    """The patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are those of the patterns, one after another."""
+    """Join patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are the patterns' entries, concatenated."""
 
     def begins(numbers: list[int], sizes: list[int]) -> list[int]:
         found, at = [], 0
@@ -40,7 +40,7 @@ def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pat
 
 
 def _numbers(into: Any, patterns: list[Pattern]) -> list[int]:
-    """The output of each pattern."""
+    """Return the output of each pattern."""
     numbers = list(into)
     if len(numbers) != len(patterns) or sorted(set(numbers)) != list(range(len(set(numbers)))):
         raise _errors.ArgumentError(f"into = {into!r}: expected the number of its output, 0, 1, ..., for each of {len(patterns)} patterns")
@@ -56,10 +56,10 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
     """`message` over several types of edges in one call: all entries of a row, of whatever type, are reduced together.
 
     patterns: of each type. x: the rows of its columns' nodes for each type, or one tensor for all; e: what its edges have. op and reduce are
-    those of `message`; a mean is that over the edges of all types of an output. into: the number of the output of each type, such as
-    [0, 0, 1], whose types must have as many rows; None: all are reduced to one output.
+    as in `message`; a mean is over the edges of all types of an output. into: the number of the output of each type, such as [0, 0, 1],
+    whose types must have as many rows; None: all are reduced to one output.
     Returns that output, or with `into` a list of outputs. Operands that differ from type to type are joined, once in a call; a tensor that several types
-    share is not repeated. Gradients, errors and the order of ties are those of `message`, types counting in turn.
+    share is not repeated. Gradients, errors and the order of ties are as in `message`, with the types in order.
 
     >>> import torch, tamis.torch
     >>> writes = tamis.torch.Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
@@ -85,7 +85,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
         for name, given, wanted, what in (("x", rows[i], pattern.cols, "columns"), ("e", edges[i], pattern.nnz, "entries")):
             if isinstance(given, Tensor) and given.shape[:1] != (wanted,):
                 raise _errors.ArgumentError(f"{name}[{i}] has shape {tuple(given.shape)}: expected {wanted} rows, the {what} of pattern {i}")
-    distinct: list[Any] = []  # tensors that are one object are joined once
+    distinct: list[Any] = []  # identical tensors are joined once
     sources = []
     for row, pattern in zip(rows, patterns):
         place = next((i for i, other in enumerate(distinct) if other[0] is row and other[1] == pattern.cols), len(distinct))
@@ -108,7 +108,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
 
 
 def _joined(given: list, name: str) -> Optional[Tensor]:
-    """Tensors below each other."""
+    """Concatenate tensors by rows."""
     if all(x is None for x in given):
         return None
     given = list(_cast.operands(*given))

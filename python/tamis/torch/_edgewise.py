@@ -14,7 +14,7 @@ from ._pattern import Pattern, _compiling, _transforms
 
 def scores(pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tensor, slope: float) -> Tensor:
     """a . leaky_relu(x_i + y_j + e_ij), (edges, heads). x: (rows, heads, width); y: (cols, heads, width); e: (edges, heads, width); a: (heads, width)."""
-    if slope < 0 or _compiling() or _transforms():  # the sign of what was there, or what compilers fuse by themselves
+    if slope < 0 or _compiling() or _transforms():  # otherwise the sign of the result equals the input's; compilers fuse this themselves
         both = edge_op(pattern, "add", x, y)
         return (functional.leaky_relu(both if e is None else both + e, slope) * a).sum(-1)
     found: Tensor = _Scores.apply(pattern, x, y, e, a, slope)[0]
@@ -22,7 +22,7 @@ def scores(pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tenso
 
 
 class _Scores(torch.autograd.Function):
-    """The vectors of all edges are a result too, so that what is kept for the gradient has derivatives."""
+    """The vectors of all edges are also a result, so that the data kept for the gradient has derivatives."""
 
     @staticmethod
     def forward(ctx: Any, pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tensor, slope: float) -> tuple[Tensor, Tensor]:

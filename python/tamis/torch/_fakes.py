@@ -18,7 +18,7 @@ def _known(*sizes: Any) -> bool:
 
 
 def _check(columns: Tensor, values: Optional[Tensor], matrices: list, heights: list, inner: bool, mixed: bool = False) -> None:
-    """matrices: of names and tensors; heights: how many rows each must have; inner: A and B must have as many columns."""
+    """Check shapes. matrices: names and tensors; heights: required rows of each; inner: required columns of A and B."""
     first = matrices[0][1]
     lead: tuple = ()
     for (name, x), height in zip(matrices, heights):

@@ -8,11 +8,11 @@ from torch import Tensor
 
 from .. import _errors
 
-AT_ONCE = 1 << 24  # pairs that are looked at together
+AT_ONCE = 1 << 24  # pairs evaluated at once
 
 
 def _kept_in(function: Any, batch: int, head: int, device: Any) -> Any:
-    """A function from rows and columns to a matrix of bool: `function` takes numbers, as flex_attention passes them."""
+    """Return a function from rows and columns to a matrix of bool; `function` takes numbers, as from flex_attention."""
     b, h = (torch.tensor(number, dtype=torch.int32, device=device) for number in (batch, head))
     over = torch.vmap(torch.vmap(function, in_dims=(None, None, None, 0)), in_dims=(None, None, 0, None))
 
@@ -27,7 +27,7 @@ def _kept_in(function: Any, batch: int, head: int, device: Any) -> Any:
 
 
 def pairs(function: Any, rows: int, cols: Optional[int], batch: int, head: int, device: Any, within: Any = None) -> tuple[Tensor, Tensor, int, int]:
-    """Row offsets, columns and the shape of what a mask function keeps. within: a function that narrows the matrix of some rows."""
+    """Return row offsets, columns and the shape of a mask function's pattern. within: a function that restricts the matrix of some rows."""
     if not callable(function):
         raise TypeError(f"the mask function is a {type(function).__name__}: expected a function of (batch, head, q_idx, kv_idx)")
     cols = rows if cols is None else cols
@@ -48,7 +48,7 @@ def pairs(function: Any, rows: int, cols: Optional[int], batch: int, head: int, 
 
 
 def of_block_mask(mask: Any, batch: Optional[int], head: Optional[int], made: Any) -> Union[Any, list]:
-    """The pattern of a BlockMask, or a list of one for each member of its batch, by `made`."""
+    """Return the pattern of a BlockMask, or a list of one for each member of its batch, by `made`."""
     try:
         members, heads = mask.kv_num_blocks.shape[:2]
         rows, cols = mask.seq_lengths
@@ -76,7 +76,7 @@ def of_block_mask(mask: Any, batch: Optional[int], head: Optional[int], made: An
 
 
 def _blocks(counts: Tensor, columns: Tensor) -> Tensor:
-    """Which blocks are listed, as a matrix of bool: of each row of blocks the first so many columns count."""
+    """Return the listed blocks as a matrix of bool: in row i of blocks the first counts[i] columns are valid."""
     listed = torch.arange(columns.shape[1], device=columns.device) < counts.unsqueeze(1)
     kept = torch.zeros(columns.shape, dtype=torch.bool, device=columns.device)
     rows = torch.arange(columns.shape[0], device=columns.device).unsqueeze(1).expand_as(columns)

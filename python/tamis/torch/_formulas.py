@@ -49,23 +49,23 @@ NO_EDGE = (c.TAMIS_EDGE_SCALE, 1.0, 0.01, 1e-10)
 
 
 def _wide(x: Optional[Tensor]) -> Optional[Tensor]:
-    """Widens 16-bit tensors, so that results between operations are not rounded."""
+    """Widen 16-bit tensors, so that intermediate results are not rounded."""
     return x.float() if x is not None and x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _packed(x: Optional[Tensor]) -> Optional[Tensor]:
-    """A change or a gradient, which autograd may have expanded from one number."""
+    """Pack a tangent or a gradient, which autograd may have expanded from one number."""
     return None if x is None else _wide(x.contiguous())
 
 
 def _given(name: str, numbers: tuple) -> tuple[int, tuple, bool]:
-    """The operation, the edge's numbers and `transpose`, from the numbers of the operator after rows, cols and coo."""
+    """Return the operation, the edge's numbers and `transpose`, from the operator's numbers after rows, cols and coo."""
     return OPERATIONS[name], NO_EDGE if name == "spmm" else numbers[:4], {"spmm": numbers[0], "sddmm": False}.get(name, numbers[-1])
 
 
 def gradients(calls: dict[str, Any], name: str, grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], operands: tuple,
               numbers: tuple, wanted: list[bool]) -> list:
-    """Gradients of the operands and values. numbers: those of the operator after its tensors."""
+    """Return gradients of the operands and values. numbers: the operator's arguments after its tensors."""
     on = Operations(calls, index, columns, *numbers[:3])
     operation, edge, transpose = _given(name, numbers[3:])
     found = _edges.gradients(on, operation, _packed(grad), _wide(values), tuple(_wide(x) for x in operands), edge, transpose, wanted)
@@ -75,7 +75,7 @@ def gradients(calls: dict[str, Any], name: str, grad: Tensor, index: Tensor, col
 
 def tangent(calls: dict[str, Any], name: str, index: Tensor, columns: Tensor, values: Optional[Tensor], operands: tuple, numbers: tuple,
             dv: Optional[Tensor], changes: tuple) -> Optional[Tensor]:
-    """The change of the result from those of the values and operands, where None stands for zero; without a batch that does not matter."""
+    """Return the tangent of the result from the tangents of the values and operands, where None stands for zero. A batch that does not matter is left out."""
     on = Operations(calls, index, columns, *numbers[:3])
     operation, edge, transpose = _given(name, numbers[3:])
     d = [_packed(change) for change in changes]

@@ -32,7 +32,7 @@ def _options(q: Tensor, heads: int, scale: float) -> Any:
 
 
 class _Matrices:
-    """The structure of a call's matrices; it keeps what it points to."""
+    """The structure of a call's matrices; keeps the referenced objects alive."""
 
     def __init__(self, *more: Tensor, **given: Optional[Tensor]):
         call = *more, *given.values()
@@ -74,7 +74,7 @@ def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k:
 
 
 def _places_view(x: Optional[Tensor], name: str, *more: Tensor) -> Any:
-    """A view of either layout."""
+    """Return a view of either layout."""
     return None if x is None else byref(_described(x, name, (x, *more), True))
 
 
@@ -118,7 +118,7 @@ def _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale):
 
 
 def _attend_backward_fake(grad, index, columns, q, k, v, e, b, out, log_sums, rows, cols, coo, heads, scale, wanted):
-    """An empty tensor stands for a gradient that is not wanted."""
+    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
     return tuple(q.new_empty(x.shape if want else (0,)) for x, want in zip((q, k, v, e, b), wanted))
 
 
@@ -224,7 +224,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
 
 
 def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
-    """Values as a matrix with a row for each entry, of either layout, and back."""
+    """Reshape values to a matrix with a row for each entry, of either layout, and the result back."""
     where = _number("order", order, ORDERS)
     if op == c.TAMIS_SEGMENT_SOFTMAX:
         values, = _cast.operands(values, wide=True)
@@ -263,8 +263,8 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
 def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = "given", dim: int = 0) -> Tensor:
     """The sum, mean, maximum or minimum ("sum", "mean", "max", "min") of given values over the entries of each row.
 
-    values, order and dim are those of `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Of
-    equal values max and min take the first, and NaN before numbers. Gradients. Errors as in `sddmm`.
+    values, order and dim are as in `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Max and
+    min take the first of equal values, and NaN before numbers. Gradients. Errors as in `sddmm`.
 
     >>> import torch, tamis.torch
     >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)

@@ -16,7 +16,7 @@ MULTIPLIES = (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
 
 
 def keep(ctx: Any, inputs: tuple, output: Any) -> None:
-    """Keeps the inputs of a gradient: its tensors, and the rest."""
+    """Keep the inputs of a gradient: its tensors, and the rest."""
     ctx.tensors = [x is None or isinstance(x, Tensor) for x in inputs]
     ctx.save_for_backward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
     ctx.numbers = [x for x, is_tensor in zip(inputs, ctx.tensors) if not is_tensor]
@@ -29,7 +29,7 @@ def _added(*parts: Optional[Tensor]) -> Optional[Tensor]:
 
 
 def _asked(change: Optional[Tensor], wanted: bool) -> Optional[Tensor]:
-    """The change of a gradient that was asked for; autograd does not choose strides."""
+    """Return the tangent of a requested gradient, packed, as autograd does not guarantee strides."""
     return change.contiguous() if wanted and change is not None else None
 
 
@@ -41,7 +41,7 @@ def _results(ctx: Any, places: dict[int, Optional[Tensor]]) -> tuple:
 
 
 def _changed(op: int, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor]) -> Tensor:
-    """The change of messages where x and e change by dx and de, element by element."""
+    """Return the tangent of messages from the tangents dx and de, element by element."""
     if op == c.TAMIS_MESSAGE_MUL:
         dx, de = None if dx is None else dx * e, None if de is None else de * x
     elif op == c.TAMIS_MESSAGE_SUB and de is not None:
@@ -55,14 +55,14 @@ def _changed(op: int, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Ten
 
 
 def _for_elements(e: Optional[Tensor], data: int, heads: int, width: int) -> Optional[Tensor]:
-    """What edges have, for each element: (edges, heads * width)."""
+    """Expand edge data to all elements: (edges, heads * width)."""
     if e is None or data == c.TAMIS_E_VECTOR:
         return e
     return e.unsqueeze(-1).expand(-1, e.shape[1], heads * width // max(e.shape[1], 1)).reshape(e.shape[0], heads * width)
 
 
 def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Optional[Tensor]:
-    """What the entries that maxima take have: (rows, heads * width)."""
+    """Return the edge data of the entries that maxima took: (rows, heads * width)."""
     if e is None or data == c.TAMIS_E_VECTOR:
         return None if e is None else e.gather(0, entry)
     own, columns = e.shape[1], entry.shape[1]
@@ -72,7 +72,7 @@ def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Option
 
 def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor], argument: Tensor,
              numbers: list) -> Optional[Tensor]:
-    """The change of `message` where x and e change by dx and de."""
+    """Return the tangent of `message` from the tangents dx and de."""
     rows, cols, coo, op, reduce, data, heads = numbers
 
     def call(op: int, x: Optional[Tensor], e: Optional[Tensor], data: int, heads: int) -> Tensor:
@@ -111,7 +111,7 @@ def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor]) -> tuple:
     ddx, dde = _asked(ddx, wanted[0]), _asked(dde, wanted[1])
     op, data, heads = numbers[3], numbers[5], numbers[6]
     by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if ctx.needs_input_grad[0] else None
-    if by_grad is not None and by_grad.shape != grad.shape:  # sums of what edges have a number of
+    if by_grad is not None and by_grad.shape != grad.shape:  # sums to the shape of per-edge numbers
         by_grad = _for_elements(by_grad, data, heads, grad.shape[1] // max(heads, 1))
     by_x = by_e = None
     if op == c.TAMIS_MESSAGE_MUL:
@@ -162,7 +162,7 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
         by_grad = back(ddx, index, columns, y, argument, rows, cols, coo, op, order)
 
         def sums(x: Tensor) -> Tensor:
-            """The sums of rows, for each entry."""
+            """Return the sums of rows, spread to the entries."""
             of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
             found: Tensor = back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
             return found
@@ -180,7 +180,7 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
 
 def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor],
                         b: Optional[Tensor]) -> tuple[Tensor, ...]:
-    """The gradients of q, k, v, e and b, of those that are there, by operators that have derivatives."""
+    """Return the gradients of q, k, v, e and b, as far as they are given, by differentiable operators."""
     rows, cols, coo, heads, scale = numbers
     where, given = (rows, cols, coo), c.TAMIS_ENTRIES_AS_GIVEN
     nnz, width = columns.shape[0], q.shape[1] // max(heads, 1)
@@ -188,12 +188,12 @@ def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Ten
     row = index if coo else torch.repeat_interleave(index.diff(), output_size=nnz)
 
     def dots(x: Tensor, y: Tensor) -> Tensor:
-        """Of rows and columns, and of rows with what edges have: (edges, heads)."""
+        """Return the inner products of rows with columns plus edge vectors: (edges, heads)."""
         found: Tensor = torch.ops.tamis.edge_op(index, columns, x, y, *where, c.TAMIS_PAIR_DOT, heads)
         return found if e is None else found + (x.index_select(0, row) * e).reshape(nnz, heads, width).sum(-1)
 
     def weighed(x: Tensor, p: Tensor) -> Tensor:
-        """Rows of x times a number for each edge and head: (edges, heads * width)."""
+        """Return rows of x times a number for each edge and head: (edges, heads * width)."""
         return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
 
     def to_columns(x: Tensor, p: Tensor) -> Tensor:

@@ -20,8 +20,8 @@ def _check(name: str, dims: tuple, *places: int) -> None:
 
 
 def _wide(x: Optional[Tensor], dim: Optional[int], members: int, either: bool = False) -> Optional[Tensor]:
-    """(rows, width) of each member as (rows, members * width); what is not mapped is there for each of them. It has consecutive elements in its rows, or with
-    `either` in its rows or its columns."""
+    """Return (rows, width) of each member as (rows, members * width); unmapped data is repeated for each. The result has consecutive
+    elements in its rows, or with `either` in its rows or its columns."""
     if x is None:
         return None
     x = x.unsqueeze(1).expand(-1, members, -1) if dim is None else x.movedim(dim, 1)
@@ -31,7 +31,7 @@ def _wide(x: Optional[Tensor], dim: Optional[int], members: int, either: bool = 
 
 
 def _apart(x: Tensor, members: int) -> Tensor:
-    """The way back, of which dimension 1 is mapped."""
+    """Invert `_wide`; dimension 1 becomes the mapped one."""
     return x.reshape(x.shape[0], members, x.shape[1] // members)
 
 
@@ -40,12 +40,12 @@ def _pieces(found: tuple, members: int, there: Any) -> tuple[tuple, tuple]:
 
 
 def _empty(x: Tensor, dim: Optional[int]) -> Tensor:
-    """Of a tensor without elements, that of one member."""
+    """Return one member of a tensor without elements."""
     return x if dim is None else x.select(dim, 0)
 
 
 def _edges(e: Optional[Tensor], dim: Optional[int], data: int, heads: int, members: int, apart: bool) -> tuple[Optional[Tensor], int, int]:
-    """What edges have, what that is, and the number of heads. apart: a number of an edge is one for each member."""
+    """Return the edge data, its kind, and the number of heads. apart: an edge has a number for each member."""
     if data == c.TAMIS_E_NUMBER and (dim is not None or apart):
         return _wide(e, dim, members), c.TAMIS_E_HEAD, members
     if data == c.TAMIS_E_NUMBER or data == c.TAMIS_E_NONE:

@@ -19,7 +19,7 @@ FillValue = Union[float, Tensor, str]
 
 
 class _Graph:
-    """An edge list, what it held, and the patterns of that."""
+    """An edge list, its content, and the patterns made from it."""
 
     __slots__ = ("alive", "state", "content", "patterns")
 
@@ -30,7 +30,7 @@ class _Graph:
         self.patterns: dict[tuple[int, int, bool], Pattern] = {}
 
     def of(self, edge_index: Tensor) -> bool:
-        """Whether it is this edge list, unchanged. On a GPU a comparison waits, so that there only inference tensors are compared."""
+        """Return True if it is this edge list, unchanged. A comparison on a GPU waits, so only inference tensors are compared there."""
         if self.alive() is not edge_index or _held.state(edge_index) != self.state:
             return False
         return (edge_index.is_cuda and not edge_index.is_inference()) or _held.same(edge_index, self.content)
@@ -40,7 +40,7 @@ _graphs: dict[int, _Graph] = {}
 
 
 def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = False) -> Pattern:
-    """The pattern (targets, sources) of edges (2, edges), made once for a tensor; `reverse`: edges go from row 1 to row 0."""
+    """Return the pattern (targets, sources) of edges (2, edges), cached by tensor; `reverse`: edges go from row 1 to row 0."""
     if isinstance(edge_index, Pattern):
         pattern = edge_index.T if reverse else edge_index
         if pattern.shape != (targets, sources):
@@ -72,10 +72,10 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
 
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
-    """What `make` makes of a pattern, once, as long as its tensors do not change."""
+    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
     if _compiling() or _abstract(pattern.columns):
         return make()
-    pattern._current()  # forgets what was made of other places
+    pattern._current()  # clears the cache if the tensors have changed
     kept = pattern.__dict__.setdefault("_derived", {})
     if name not in kept:
         with _held.apart():
@@ -84,22 +84,22 @@ def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
 
 
 def edges(pattern: Pattern) -> Tensor:
-    """The edges of a pattern in its order, as PyTorch Geometric writes them: sources and targets (2, edges)."""
+    """Return the edges of a pattern in its order, in PyTorch Geometric's form: sources and targets (2, edges)."""
     rows = pattern.index if pattern.coo else pattern.T.columns
     return torch.stack([pattern.columns.long(), rows.long()])
 
 
 class Looped(NamedTuple):
-    """A graph with an edge from each of its first nodes to itself, after the others."""
+    """A graph with self-loops of its first nodes, after the other edges."""
 
     pattern: Pattern
-    bare: Pattern           # without these edges
-    kept: Optional[Tensor]  # the edges of the given graph that are not from a node to itself, by their numbers; None: all
-    added: int              # so many edges
+    bare: Pattern           # self-loops of the given graph are removed
+    kept: Optional[Tensor]  # indices of the given graph's edges without self-loops; None: all
+    added: int              # number of added edges
 
 
 def looped(pattern: Pattern, count: int) -> Looped:
-    """The graph without its edges from a node to itself, and with one for each of the first `count` nodes. It is made once for a pattern."""
+    """Return the graph without its self-loops, and with one for each of the first `count` nodes; cached in the pattern."""
 
     def make() -> Looped:
         ends = edges(pattern)
@@ -117,7 +117,7 @@ def looped(pattern: Pattern, count: int) -> Looped:
 
 
 def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
-    """What the edges of a `Looped` graph have: those of `edge_attr` that are left, then `fill_value`, or what it says of the edges to a node."""
+    """Return the edge data of a `Looped` graph: the remaining rows of `edge_attr`, then `fill_value`, or its reduction over the edges to a node."""
     if graph.kept is not None:
         edge_attr = edge_attr[graph.kept]
     shape = (graph.added, *edge_attr.shape[1:])
@@ -128,7 +128,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
         else:
             own = edge_attr.new_full(shape, fill_value)
         return torch.cat([edge_attr, own])
-    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, wherever messages go
+    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, in either direction of messages
     if fill_value == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
         own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")
@@ -138,7 +138,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
 
 
 def reduction(name: Any, argument: str = "aggr") -> str:
-    """The name that `message` has for a reduction of PyTorch Geometric."""
+    """Return `message`'s name of a PyTorch Geometric reduction."""
     found = {"add": "sum"}.get(name, name) if isinstance(name, str) else None
     if found not in REDUCES:
         raise _errors.ArgumentError(f"{argument} = {name!r}: expected 'add', 'sum', 'mean', 'max' or 'min'")
@@ -146,7 +146,7 @@ def reduction(name: Any, argument: str = "aggr") -> str:
 
 
 def one_each(pattern: Pattern, what: str) -> Pattern:
-    """A pattern between the edges, which are in its order, and their nodes: what="sources" has a row for each edge, with its source; "targets" has a
+    """Return a pattern between edges, in its order, and nodes: what="sources" has a row for each edge, with its source; "targets" has a
     column for each edge, in the row of its target."""
 
     def make() -> Pattern:

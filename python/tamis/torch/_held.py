@@ -1,7 +1,7 @@
-"""Whether tensors still hold what something was made of: patterns, graphs, normalisations and transposes that are remembered.
+"""Detects changes of tensors from which cached objects were made: patterns, graphs, normalisations and transposes.
 
-PyTorch counts the changes of a tensor, but not those of a tensor of inference mode, in memory that another library or process shares, or by `.data`.
-Where it does not count, contents are compared, which on the CPU takes a twentieth of the time of making a graph.
+PyTorch counts the changes of a tensor, except changes of an inference tensor, in memory shared with another library or process, or by `.data`.
+Without a count, contents are compared, which on the CPU takes a twentieth of the time of making a graph.
 """
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: Fals
 
 
 def apart() -> Any:
-    """Within it, what is remembered is made: tensors of no inference mode and of no transform of torch.func, in their own types, recorded by nothing."""
+    """Context in which cached objects are made: tensors without inference mode and transforms of torch.func, in their own types, recorded
+    by nothing."""
     return contextlib.nullcontext() if _compiling() else _apart()
 
 
@@ -37,29 +38,29 @@ def _apart() -> Iterator[None]:
 
 
 def counted(*tensors: Tensor) -> bool:
-    """Whether PyTorch counts changes of these tensors in place, `.data` aside."""
+    """Return True if PyTorch counts changes of these tensors in place, except by `.data`."""
     for x in tensors:
         if x.is_inference():
             return False
         storage = getattr(x, "untyped_storage", None)
-        if storage is not None and not x.is_cuda and not x.is_meta and not storage().resizable():  # NumPy's, DLPack's, or that of a file
+        if storage is not None and not x.is_cuda and not x.is_meta and not storage().resizable():  # memory of NumPy, of DLPack or of a file
             return False
     return True
 
 
 def state(x: Tensor) -> tuple[int, int]:
-    """What changes with a change that PyTorch counts, or with another memory."""
+    """Return a key that changes with every change that PyTorch counts, and with the memory's address."""
     return 0 if x.is_inference() else x._version, x.data_ptr()
 
 
 def copy(x: Tensor) -> Tensor:
-    """A copy to compare with, in x's own order of elements."""
+    """Return a copy to compare with, in x's own order of elements."""
     with apart():
         return x.clone()
 
 
 def same(x: Tensor, kept: Optional[Tensor]) -> bool:
-    """Whether x has the content of a copy. While a graph of CUDA is captured, nothing can be compared."""
+    """Return True if x has the content of a copy. While a CUDA graph is captured, nothing can be compared."""
     if kept is None:
         return True
     if x.is_cuda:

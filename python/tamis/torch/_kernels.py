@@ -28,14 +28,14 @@ from .._views import dense, fits, packed, seen, torch_view, uneven, vector
 from . import _held, _repeated
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
-MOST_UNNAMED = 16  # kept patterns of operators called with bare tensors; the oldest goes first
+MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
 def _after_fork() -> None:
-    """Makes a new lock, since another thread of the parent may have held it."""
+    """Make a new lock, since another thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 
@@ -45,25 +45,25 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @functools.lru_cache(maxsize=1024)
 def settings_of(edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> Settings:
-    """Settings of operators, for which S is a pattern and its values an operand."""
+    """Return the settings of operators, for which S is a pattern and its values are an operand."""
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
     return Settings(edge, scale, slope, epsilon, transpose, 0, keep, True)
 
 
 def follow_threads() -> None:
-    """Takes over what torch.set_num_threads has said."""
+    """Adopt the number of torch.set_num_threads."""
     count = torch.get_num_threads()
     if count != _device.followed:
         _device.follow(count)
 
 
 def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
-    """The checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor that was changed in place is a new pattern."""
+    """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern."""
     follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
            columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
-    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor has that memory now
+    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor now uses that memory
         index, columns = index.detach(), columns.detach()
         s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
         pattern = Pattern._of(s)
@@ -79,7 +79,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
-    """Whether a pattern still has the content of its tensors, where that may change without a new version: torch.compile overwrites its results."""
+    """Return True if the tensors still have the pattern's content. It may change without a new version: torch.compile overwrites its results."""
     content = getattr(pattern, "content", None)
     return content is None or (_held.same(index, content[0]) and _held.same(columns, content[1]))
 
@@ -108,7 +108,7 @@ def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b
 
 
 def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
-    """Room for softmax's numbers of each row; empty where they are not kept."""
+    """Allocate softmax's row statistics; empty if they are not kept."""
     a = operands[0]
     assert a is not None
     if not wanted:
@@ -123,7 +123,8 @@ def _capability(device: torch.device) -> int:
 
 
 def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) -> tuple[Tensor, ...]:
-    """The result of fused where its gradient reads it, which saves a pass over the cells: on tensor cores in bf16, and in fp32 of long rows. Else nothing."""
+    """Return the result of fused if its gradient reads it, which saves a pass over the cells: on tensor cores in bf16, and in fp32 of long
+    rows. Else nothing."""
     if edge != SOFTMAX or values is not None or not a.is_cuda:
         return ()
     if a.dtype == torch.bfloat16:
@@ -133,7 +134,7 @@ def kept_result(values: Optional[Tensor], a: Tensor, edge: int, result: Tensor) 
 
 
 def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
-    """The dimensions of the batch: those of the first operand that has any. Values, the last one, are vectors."""
+    """Return the dimensions of the batch, from the first operand that has any. Values, the last operand, are vectors."""
     for x in operands[:-1]:
         if x is not None and x.dim() > 2:
             return tuple(x.shape[:-2])
@@ -145,7 +146,7 @@ def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
 
 
 def _like(x: Tensor) -> Tensor:
-    """An empty tensor of x's shape and, in each matrix, of its layout."""
+    """Return an uninitialised tensor of x's shape and, in each matrix, of its layout."""
     if x.dim() >= 2 and x.stride(-1) != 1 and x.stride(-2) == 1:
         return x.new_empty((*x.shape[:-2], x.shape[-1], x.shape[-2])).transpose(-1, -2)
     return x.new_empty(x.shape)
@@ -171,24 +172,24 @@ def _batch(lead: tuple[int, ...]) -> int:
 
 
 def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Optional[Tensor]:
-    """Room for the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, also of an x that all share."""
+    """Allocate the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, even for a shared x."""
     if not wanted or x is None:
         return None
     return _like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else _like(x)
 
 
 def _summed(results: list, operands: tuple) -> list:
-    """The gradient of what members shared is their sum."""
+    """Sum gradients over the members that shared an operand."""
     return [result.sum(0) if result is not None and result.dim() > x.dim() else result for result, x in zip(results, operands)]
 
 
 def _shown(results: list, like: Tensor) -> tuple[Tensor, ...]:
-    """Operators return tensors: an empty one stands for a gradient that is not wanted."""
+    """Replace None by an empty tensor, since operators must return tensors."""
     return tuple(like.new_empty((0,)) if result is None else result for result in results)
 
 
 def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optional[Tensor]) -> bool:
-    """Whether the first leading dimension is walked, since one stride does not describe all members of each operand."""
+    """Return True if the first leading dimension must be walked, since one stride does not describe all members of each operand."""
     if len(lead) < 2:
         return False
     if any(x.dim() > 2 and uneven(x.shape[:-2], x.stride()[:-2]) for x in matrices):
@@ -198,7 +199,7 @@ def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optiona
 
 def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> list:
-    """The gradients of the members of the first leading dimension one after the other. Those of shared operands are summed."""
+    """Compute the gradients member by member of the first leading dimension. Gradients of shared operands are summed."""
     operands = (*matrices, values)
     shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
     results: list[Any] = [None] * len(operands)
@@ -219,7 +220,7 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
 
 
 def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], values: Optional[Tensor], grad: Tensor) -> Optional[tuple]:
-    """The matrices and values, copies of those that kernels do not read as they lie; None: there are none such."""
+    """Return the matrices and values, with copies of those that kernels cannot read; None if kernels can read all."""
     given = [(x, name, 2) for x, name in zip(matrices, ("B",) if operation == SPMM else ("A", "B", "D"))]
     given += [] if values is None else [(values, "values", 1)]
     bad = [not fits(x.shape, x.stride(), own) for x, _, own in given]
@@ -232,7 +233,7 @@ def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], val
 
 def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor] = None) -> list:
-    """Calls the library's backward function: the gradients of the matrices and of the values, None where they are not wanted."""
+    """Call the library's backward function. Returns the gradients of the matrices and of the values, None if not wanted."""
     if matrices[0].dim() == 1:  # SpMM's B is a vector
         db, ds = backward(operation, pattern, how, values, grad.unsqueeze(-1), (matrices[0].unsqueeze(1),), statistics, wanted)
         return [None if db is None else db.squeeze(1), ds]
@@ -281,7 +282,7 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
                  *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)], _vector(ds if nnz else None, "dS", nnz, batch)]
     must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
-    del memory  # the library used it until here
+    del memory  # keeps it alive until the library has returned
     if wanted[-1] and values is not None and (ds is None or nnz == 0):
         results[-1] = torch.zeros_like(values) if ds is None else ds
     elif key is not None:

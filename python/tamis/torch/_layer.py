@@ -1,4 +1,4 @@
-"""What the layers of `tamis.torch.pyg` share: parameters, the graph of an edge list, reduced messages, batches of nodes."""
+"""The base of the layers of `tamis.torch.pyg`: parameters, the graph of an edge list, reduced messages, batches of nodes."""
 from __future__ import annotations
 
 import math
@@ -26,7 +26,7 @@ def _glorot(weight: Tensor) -> None:
 
 
 class _Linear(nn.Linear):
-    """A linear layer, of which Glorot's rule may draw the weights."""
+    """A linear layer, optionally with Glorot initialisation."""
 
     glorot: bool
 
@@ -45,12 +45,12 @@ class _Linear(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         if self.in_features > _NARROW or x.dim() != 2:
             return super().forward(x)
-        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for so few features of so many edges
+        weight = self.weight.t().contiguous()  # else its gradient is a product that is slow for few features of many edges
         return x @ weight if self.bias is None else torch.addmm(self.bias, x, weight)
 
 
 class _LazyLinear(nn.LazyLinear):
-    """One that learns the number of its inputs from the first."""
+    """A linear layer that takes its number of inputs from the first input."""
 
     cls_to_become = _Linear  # type: ignore[assignment]
 
@@ -84,7 +84,7 @@ def _refuse(where: str, name: str) -> None:
 
 
 class _Layer(nn.Module):
-    """What the layers share: the graph, how messages are reduced, and batches."""
+    """The base of the layers: the graph, the reduction of messages, and batches."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
@@ -121,14 +121,14 @@ class _Layer(nn.Module):
             _reset(child)
 
     def _count(self, x: Tensor) -> int:
-        """How many nodes x has rows of."""
+        """Return the number of x's nodes."""
         if x.dim() < 2:
             raise _errors.ArgumentError(f"x has shape {tuple(x.shape)}: expected (nodes, features), or (..., nodes, features), a batch")
         return x.shape[self.node_dim]
 
     def _graph(self, edge_index: EdgeIndex, source: Tensor, target: Optional[Tensor], size: Size, of_edges: Optional[Tensor] = None,
                name: str = "edge_attr") -> Pattern:
-        """The pattern of the edges between so many nodes. of_edges: what the edges have, which `name` is called."""
+        """Return the pattern of the edges, with checked numbers of nodes. of_edges: the edge data, called `name` in errors."""
         reverse = self.flow == "target_to_source"
         sources, given = self._count(source), None if target is None else self._count(target)
         if size is not None:
@@ -142,7 +142,7 @@ class _Layer(nn.Module):
         return pattern
 
     def _pair(self, x: Pair) -> tuple[Tensor, Optional[Tensor]]:
-        """The rows of sources and targets."""
+        """Return the rows of sources and targets."""
         if isinstance(x, Tensor):
             return x, x
         if self.flow == "target_to_source":
@@ -152,7 +152,7 @@ class _Layer(nn.Module):
         return source, target
 
     def _sums(self, pattern: Pattern, op: str, x: Tensor, e: Optional[Tensor] = None) -> Tensor:
-        """Reduced messages of x (..., nodes, features), of which the members are heads, and of e (edges,) or (..., edges, features)."""
+        """Return reduced messages of x (..., nodes, features), with leading dimensions as heads, and of e (edges,) or (..., edges, features)."""
         if x.dim() == 2 and (e is None or e.dim() < 3):
             return message(pattern, op, x, e, self._reduce)
         if e is not None and e.dim() > 2 and x.dim() < e.dim():
@@ -165,7 +165,7 @@ class _Layer(nn.Module):
         return out.reshape(pattern.rows, *lead, x.shape[-1]).movedim(0, self.node_dim)
 
     def _weighted(self, pattern: Pattern, x: Tensor, weight: Optional[Tensor]) -> Tensor:
-        """Reduced messages of x, each times a number for its edge: (edges,)."""
+        """Return reduced messages of x, weighted by a number for each edge: (edges,)."""
         if weight is None:
             return self._sums(pattern, "copy_u", x)
         if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _cast.HALF):
@@ -176,14 +176,14 @@ class _Layer(nn.Module):
 
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:
-    """x in the type that products of it and of weights have."""
+    """Return x in the type of its products with weights."""
     if weight is None or weight.dtype == x.dtype or _cast.type_for(x.device.type) is not None:
         return x
     return x.to(torch.promote_types(x.dtype, weight.dtype))
 
 
 def _number_of_each(weight: Optional[Tensor]) -> Optional[Tensor]:
-    """Weights (edges,), of a type that the library has; (edges, 1) means the same."""
+    """Return weights (edges,), of a type that the library supports; (edges, 1) means the same."""
     if weight is None:
         return None
     if weight.dim() == 2 and weight.shape[1] == 1:

@@ -30,7 +30,7 @@ OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TA
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
 EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
-READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # of these gradients read x and e
+READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose gradients read x and e
 
 
 # ------------------------------------------------------------------------------ kernels
@@ -40,7 +40,8 @@ _edges_forward, _edges_backward = of_addresses("tamis_edge_vectors", 6), of_addr
 
 
 def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
-    """The library's graph of a pattern, kept with it; the caller must hold it during a call. places: of values in the order of columns."""
+    """Return the library's graph of a pattern, cached with it; the caller must hold it during a call. places: of values in the order of
+    columns."""
     kept = "graph_of_places" if places else "graph"
     graph = getattr(pattern, kept, None)
     if graph is None:
@@ -104,7 +105,7 @@ def _width(x: Optional[Tensor], heads: int) -> int:
 
 
 def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
-    """Room for the entries that max and min take; empty for others."""
+    """Allocate the entries that max and min select; empty for other reductions."""
     nnz = columns.shape[0]
     kind = torch.int64 if type(nnz) is int and nnz > 2**31 else torch.int32
     return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
@@ -112,7 +113,7 @@ def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
 
 def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
                  keep: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """The result, and the entries that max and min take if they are to be kept."""
+    """Return the result, and the entries that max and min select if they must be kept."""
     like = x if x is not None else e
     assert like is not None
     width = like.shape[1]
@@ -209,7 +210,7 @@ def _message_fake(index, columns, x, e, rows, cols, coo, op, reduce, data, heads
 
 
 def _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted):
-    """An empty tensor stands for a gradient that is not wanted."""
+    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
     width = grad.shape[1]
     return (grad.new_empty((cols, width) if wanted[0] else (0,)),
             grad.new_empty((columns.shape[0], _edge_columns(data, heads, width)) if wanted[1] else (0,)))
@@ -285,9 +286,8 @@ def register(operators: dict[str, tuple]) -> None:
 register(_OPERATORS)
 
 
-# ------------------------------------------------------------------------------ calls without the dispatcher
-#
-# It takes half the time of a small call. `plain` says which calls these are.
+# ------------------------------------------------------------------------------ calls without the dispatcher The
+# dispatcher takes half the time of a small call. `plain` tests if a call can do without it.
 
 
 class _MessageRecorded(torch.autograd.Function):
@@ -398,20 +398,20 @@ def _check(pattern: Any, **tensors: Any) -> None:
 
 
 def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
-    """A row for each node or edge: (rows, width) as it is, (rows, heads, width) with the heads side by side."""
+    """Return a matrix with a row for each node or edge: (rows, width) unchanged, (rows, heads, width) with the heads side by side."""
     if x.dim() not in (2, 3) or x.shape[0] != rows:
         raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: expected ({rows}, width) or ({rows}, heads, width), a row for each {what}")
     return x if x.dim() == 2 else x.flatten(1)
 
 
 def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
-    """A result without elements, for operands without heads, with their gradients."""
+    """Return a result without elements, for operands without heads, with their gradients."""
     there = [x.sum() for x in given if x is not None]
     return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
 
 
 def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
-    """e as a matrix, and what it has for an edge."""
+    """Return e as a matrix, and the kind of its edge data."""
     if x is None:
         return _matrix(e.unsqueeze(1) if e.dim() == 1 else e, "e", nnz, "edge"), c.TAMIS_E_VECTOR
     if e.shape[:1] == (nnz,):
@@ -462,11 +462,11 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e)
     out = _message_called(direct, pattern, (number, how, data, heads), rows, edges)
-    return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # which autograd would record
+    return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 
 def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
-    """A row for each edge from those of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
+    """A row for each edge from the rows of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
 
     op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
@@ -487,7 +487,7 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
 
 
 def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
-    """edge_op in the type of its operands, whatever autocast says. direct: nothing but autograd follows the call."""
+    """edge_op in the type of its operands, regardless of autocast. direct: the call needs at most autograd."""
     number = _number("op", op, PAIRS)
     _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")

@@ -61,7 +61,7 @@ class _Gradient(_Function):
         if forward_mode():
             ctx.save_for_forward(*kept)
             of = output if isinstance(output, Tensor) else output[0]
-            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which keeps this
+            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which refers to this object
         ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
         ctx.count = len(inputs)
         ctx.set_materialize_grads(False)
@@ -106,19 +106,19 @@ class _Gradient(_Function):
 
 
 def forward_mode() -> bool:
-    """Whether there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has the first alone."""
+    """Return True if there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has only the former."""
     if forward_ad._current_level >= 0:
         return True
     return REGISTERED and _transforms() and any(level.key() == _JVP for level in torch._C._functorch.get_interpreter_stack() or ())
 
 
 def again() -> bool:
-    """Whether a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
+    """Return True if a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
     return torch.is_grad_enabled() or forward_mode()
 
 
 def _gradient_of(name: str) -> Any:
-    """The function of autograd for an operator, which runs without recording what is inside."""
+    """Make the autograd function of an operator; its inner operations are not recorded."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
         output = _forward(name, inputs)
@@ -136,7 +136,8 @@ def _gradient_of(name: str) -> Any:
 
 
 def _forward(name: str, inputs: tuple) -> Any:
-    """Runs an operator in a function of autograd, which has switched off recording for its own level of torch.func, but not for those below."""
+    """Run an operator in an autograd function, which has switched off recording for its own level of torch.func, but not for those
+    below."""
     if not REGISTERED or not _transforms():
         return _below(name, inputs)
     with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
@@ -144,7 +145,7 @@ def _forward(name: str, inputs: tuple) -> Any:
 
 
 def _refusal_of(name: str) -> Any:
-    """The derivatives of an operator that is itself a derivative."""
+    """Return the refusal of derivatives for an operator that is itself a derivative."""
 
     def refused(ctx: Any, *_: Any) -> Any:
         raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "
@@ -161,7 +162,7 @@ PLACES = {"sddmm": (3, 4, 2), "spmm": (3, 2), "fused": (3, 4, 5, 2)}
 
 
 def _below(name: str, inputs: tuple) -> Any:
-    """Runs an operator without autograd. While nothing watches, the kernel is called as it is, which saves a third of the time."""
+    """Run an operator without autograd. Without other features of the dispatcher the kernel is called directly, which saves a third of the time."""
     plain = not REGISTERED or (_modes() == 0 and not _transforms())
     if plain:
         for x in (*inputs[:TENSORS[name]], *inputs[RESULT:]):
@@ -180,7 +181,7 @@ GRADIENTS = {name: _gradient_of(name) if name in PLACES else _refusal_of(name) f
 
 
 def _autograd_of(name: str) -> Any:
-    """An operator's entry for autograd. torch.library.register_autograd would cost each recorded call several times as much."""
+    """Make an operator's autograd entry. torch.library.register_autograd would cost each recorded call several times as much."""
     gradient, tensors = GRADIENTS[name], TENSORS[name]
 
     def run(*inputs: Any) -> Any:

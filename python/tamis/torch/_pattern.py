@@ -13,7 +13,7 @@ from .._views import torch_device
 from . import _flex, _kernels
 from ._held import apart, counted
 
-COPIES_MOST = 1 << 28  # places of a pattern's copies
+COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -45,7 +45,7 @@ class _Tensors:
 
 
 def _bare(x: Tensor, name: str) -> Tensor:
-    """The tensor within those of torch.func: whatever is computed there is wrapped, also what depends on no operand."""
+    """Unwrap torch.func's tensors: results computed under it are wrapped, even if they depend on no operand."""
     while functorch.is_functorch_wrapped_tensor(x):
         if functorch.is_batchedtensor(x):
             raise NotImplementedError(f"vmap over the {name} of a pattern: map over operands and values of one pattern")
@@ -54,12 +54,12 @@ def _bare(x: Tensor, name: str) -> Tensor:
 
 
 def _abstract(x: Tensor) -> bool:
-    """Whether a tensor has no content: one of torch.compile, of torch.export, or of the device meta."""
+    """Return True if a tensor has no content: under torch.compile or torch.export, or on the meta device."""
     return x.is_meta or type(x) not in (Tensor, torch.nn.Parameter)
 
 
 def _sizes(shape: Any) -> tuple[int, int]:
-    """The numbers of rows and columns."""
+    """Return the numbers of rows and columns."""
     try:
         rows, cols = shape
         if not _compiling():
@@ -103,15 +103,15 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
-        self._state: Optional[tuple[int, ...]] = None  # of tensors of which PyTorch counts the changes
+        self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._copies: dict[int, Pattern] = {}
-        if not _compiling() and not _abstract(index) and not _abstract(columns):  # else the operators check the tensors that they get
+        if not _compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
             self._check_again()
 
     @property
     def _checked(self) -> Any:
-        """The pattern that was checked last."""
+        """The last checked pattern."""
         return self._known if self._known is not None else self._check_again()
 
     def _current(self) -> Any:
@@ -131,18 +131,18 @@ class Pattern:
             self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         if known is not self._known:
             self._copies, self._known = {}, known
-            self.__dict__.pop("_derived", None)  # what `_graphs.remembered` has made of it
+            self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
         return known
 
     def _still(self, known: Any) -> Any:
-        """The checked pattern, for the gradient of a call that had `known`."""
+        """Return the checked pattern, for the gradient of a call that used `known`."""
         current = self._current()
         if current is not known:
             raise RuntimeError("a tensor of the pattern was changed in place after the call that this gradient is of: make a new Pattern for other places")
         return current
 
     def _repeated(self, times: int) -> Optional[Pattern]:
-        """So many copies below each other, which this pattern keeps; None where they would take much memory, or while PyTorch traces."""
+        """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
         if _compiling() or _transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
         self._current()
@@ -238,7 +238,7 @@ class Pattern:
     def mask(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
         """A mask of attention, made on `device` (a tensor's, or None: PyTorch's default): rows are queries, columns are keys.
 
-        The other arguments are those of `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
+        The other arguments are as in `tamis.Pattern.mask`: causal, window, dilation, every, global_tokens, sinks, blocks, block,
         offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is two kernels in the
         current stream, and waits once, to learn nnz.
 
@@ -248,7 +248,7 @@ class Pattern:
         """
         if not _compiling():
             return Pattern(*_made(rows, cols, device, tuple(parts.items())), False)
-        rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # not symbols: a mask of this size
+        rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # numbers, not symbols: a mask of this size
         return Pattern(*_constant(rows, cols, device, tuple(parts.items())), False)
 
     @staticmethod
@@ -273,7 +273,7 @@ class Pattern:
 
     @staticmethod
     def from_mask_mod(function: Any, rows: int, cols: Optional[int] = None, *, batch: int = 0, head: int = 0, device: Any = None) -> Pattern:
-        """What a mask function of flex_attention keeps: function(batch, head, q_idx, kv_idx) is True. It is made on `device`, some rows at a time.
+        """The pattern of a flex_attention mask function, where function(batch, head, q_idx, kv_idx) is True. It is made on `device`, some rows at a time.
 
         rows are queries, cols keys (as many if None). batch, head: the numbers that the function gets.
 
@@ -301,7 +301,7 @@ class Pattern:
 
     @staticmethod
     def stack(patterns: Sequence[Pattern]) -> Pattern:
-        """Patterns as the blocks of the diagonal of one, of which the rows and columns follow each other: a batch of graphs as one graph.
+        """The block-diagonal pattern of several: a batch of graphs as one graph.
 
         >>> import torch, tamis.torch
         >>> one = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
@@ -382,14 +382,14 @@ class Pattern:
 
 
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
-    """The tensors of a mask, and its shape."""
+    """Return the tensors of a mask, and its shape."""
     with apart():
         offsets, columns, shape = _mask.make(_Tensors(device), rows, cols, **dict(parts))
     return offsets, columns, shape[0], shape[1]
 
 
 def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
-    """The same for torch.compile and torch.export, which make a mask when they compile: its arguments are numbers of the program."""
+    """Make a mask for torch.compile and torch.export at compile time: its arguments are constants of the program."""
     from torch.utils._python_dispatch import _disable_current_modes
     with _disable_current_modes():
         return _made(rows, cols, device, parts)
@@ -400,7 +400,7 @@ if hasattr(getattr(torch, "compiler", None), "assume_constant_result"):
 
 
 def _of_coo(matrix: Tensor) -> Pattern:
-    """Entries at one place are added; if there are none such, they keep their order, which autograd knows only of sorted entries."""
+    """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
     rows, cols = matrix.shape
     indices = matrix._indices()
     if matrix.is_coalesced():
@@ -416,7 +416,7 @@ def _of_coo(matrix: Tensor) -> Pattern:
 
 
 def _masked(mask: Tensor) -> Pattern:
-    """The places that are True, by rows, each once."""
+    """Return the places that are True, by rows, without duplicates."""
     rows, cols = mask.shape
     if mask.layout is torch.strided:
         places = mask.reshape(-1).nonzero().squeeze(1)
@@ -436,4 +436,4 @@ def _masked(mask: Tensor) -> Pattern:
 
 
 if hasattr(torch.serialization, "add_safe_globals"):
-    torch.serialization.add_safe_globals([Pattern])  # of torch.load, which makes nothing else of a pattern's file than its tensors and sizes
+    torch.serialization.add_safe_globals([Pattern])  # for torch.load, which then only restores a pattern's tensors and sizes

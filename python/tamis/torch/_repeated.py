@@ -20,7 +20,7 @@ _strided = torch.strided
 
 def key_of(operation: int, how: tuple, wanted: list[bool], grad: Tensor, matrices: tuple[Tensor, ...], values: Optional[Tensor], kept: bool,
            result: Optional[Tensor]) -> Optional[tuple]:
-    """The name of a recipe; None: there is none for such tensors. The gradient that is given is packed anyway, so that its strides do not count."""
+    """Return the key of a recipe; None: such tensors have none. The given gradient is packed anyway, so its strides do not count."""
     key: list[Any] = ["backward", operation, how, tuple(wanted), kept, grad.dtype, grad.shape, grad.device]
     if result is not None:
         key += result.dtype, result.shape, result.device
@@ -54,7 +54,7 @@ class Recipe:
 
     def run(self, grad: Tensor, matrices: tuple[Tensor, ...], values: Optional[Tensor], statistics: Optional[Tensor],
             result: Optional[Tensor]) -> list[Optional[Tensor]]:
-        """Makes the call, and returns the gradients of the matrices and of the values."""
+        """Make the call, and return the gradients of the matrices and of the values."""
         handle, like = self.handle, matrices[0]
         grad = grad.contiguous()
         frame = self.frame(self.template)
@@ -83,5 +83,5 @@ class Recipe:
         status = self.function(handle.value, *[None if place is None else at + place for place in self.places], at)
         if status:
             must(status)
-        del memory, handle, result  # the library used them until here
+        del memory, handle, result  # keeps them alive until the library has returned
         return made

@@ -1,4 +1,4 @@
-"""Memory of large results on the CPU.
+"""Memory for large results on the CPU.
 
 The first touch of new memory costs a fault of the system for each page, which takes longer than computing what is written there. With the
 large pages that Linux gives to those who ask for them it takes a third.
@@ -11,14 +11,14 @@ from typing import Optional
 
 from torch import Tensor
 
-LEAST, PAGE, MADV_HUGEPAGE = 8 << 20, 2 << 20, 14  # bytes of a tensor for which it is worth asking; of a large page
+LEAST, PAGE, MADV_HUGEPAGE = 8 << 20, 2 << 20, 14  # least bytes of a tensor that justify the request; bytes of a large page
 _advise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
 if _advise is not None:
     _advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
 def room(*results: Optional[Tensor]) -> None:
-    """Asks for large pages for tensors whose content is written next. The system may refuse, which changes nothing."""
+    """Request large pages for tensors whose content is written next. The system may refuse, which is harmless."""
     for x in results:
         if x is None or _advise is None or x.device.type != "cpu":
             continue

@@ -22,7 +22,7 @@ COLUMN = {"spmm": (3,), "spmm_backward": (0, 4)}  # inputs that are vectors if B
 
 
 def _even(x: Tensor, own: int) -> Tensor:
-    """x, or a packed copy where the library could not go through it: vmap's caller does not choose strides."""
+    """Return x, or a packed copy if the library could not walk it: vmap's caller does not control strides."""
     shape, strides = x.shape, x.stride()
     apart, steps = None, 1
     for length, stride in reversed(list(zip(shape[:-own], strides[:-own]))):
@@ -40,11 +40,11 @@ def _even(x: Tensor, own: int) -> Tensor:
 
 
 def _is_there(x: Any, own: int) -> bool:
-    return isinstance(x, Tensor) and x.dim() >= own  # one dimension of no elements stands for statistics that were not kept
+    return isinstance(x, Tensor) and x.dim() >= own  # a dimension without elements means that statistics were not kept
 
 
 def rule_of(name: str, calls: Any) -> Any:
-    """The rule of an operator. calls: a function that returns the registered operators, which come after their rules."""
+    """Return the vmap rule of an operator. calls: a function that returns the registered operators, which are defined after their rules."""
     own, back = OWN[name], name.endswith("_backward")
     pattern = (1, 2) if back else (0, 1)
     b = COLUMN.get(name, (0,))[-1]
@@ -70,7 +70,7 @@ def rule_of(name: str, calls: Any) -> Any:
         for place, of in leads.items():
             x, count = given[place], own[place]
             if of not in ((), lead):
-                continue  # the operator says that they differ
+                continue  # the operator reports the difference
             if place not in mapped:
                 if of == () and not back:
                     continue

@@ -1,9 +1,9 @@
-"""The names of dgl.sparse, for programs that use them: its sparse matrix, operators, reductions and products, of which the batch comes last.
+"""The names of dgl.sparse, for programs that use them: its sparse matrix, operators, reductions and products, with the batch dimension last.
 
     import tamis.torch.dglsp as dglsp       instead of dgl.sparse
 
-All have gradients. Products of two sparse matrices are those with a diagonal matrix (of `diag` or `identity`) alone; index_select, sample and the like
-are left out.
+All have gradients. Products of two sparse matrices need a diagonal one (from `diag` or `identity`); index_select, sample and the like are left
+out.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._graphs import edges, remembered
 
 
 def _check_operands(A: Any, dimensions: tuple[int, ...], **operands: Any) -> None:
-    """The first is a matrix, the others tensors with so many dimensions."""
+    """Check that A is a matrix and the operands are tensors with one of these numbers of dimensions."""
     check_matrix(A)
     _check_tensors(operands)
     for name, x in operands.items():
@@ -32,12 +32,12 @@ def _check_operands(A: Any, dimensions: tuple[int, ...], **operands: Any) -> Non
 
 
 def _first(X: Tensor) -> Tensor:
-    """The batch, which comes last, in front: a copy, since a matrix of Tamis has its elements side by side."""
+    """Move the batch dimension from last to first, in a copy, since Tamis needs contiguous rows."""
     return X.permute(2, 0, 1).contiguous()
 
 
 def sddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
-    """(X1 X2) * A at A's places. X1: (rows, K); X2: (K, cols), of which the transpose of a packed matrix is taken as it is.
+    """(X1 X2) * A at A's places. X1: (rows, K); X2: (K, cols); the transpose of a packed matrix is not copied.
 
     >>> import torch, tamis.torch.dglsp as dglsp
     >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
@@ -396,7 +396,7 @@ def _scalar(x: Any) -> Any:
 
 
 def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
-    """The entries of A and of B at the places that both have, in A's order."""
+    """Return the entries of A and of B at their common places, in A's order."""
     of_a, of_b = keys(A.pattern), keys(B.pattern)
     for M, name in ((A, "A"), (B, "B")):
         if M.has_duplicate():

@@ -131,7 +131,7 @@ class GraphConv(nn.Module):
         return out if self.bias is None else out + self.bias
 
     def _factors(self, pattern: Pattern, dtype: torch.dtype) -> Optional[Tensor]:
-        """What `norm` multiplies the message of each edge by: of a pattern once."""
+        """Return the factors by which `norm` multiplies the messages of edges; cached in the pattern."""
         if self.norm == "none":
             return None
 

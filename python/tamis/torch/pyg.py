@@ -41,39 +41,39 @@ class _Attention(_Layer):
 
     def __init__(self, **others: Any):
         super().__init__(**others)
-        self.node_dim = -2  # theirs is 0, of (nodes, heads, channels): x has nodes before features
+        self.node_dim = -2  # PyTorch Geometric has 0, for (nodes, heads, channels); here x has nodes before features
 
     def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
-        """Of scores (edges, heads)."""
+        """Return attention weights from scores (edges, heads)."""
         return self._dropped(edge_softmax(pattern, scores))
 
     def _dropped(self, weights: Tensor) -> Tensor:
         return functional.dropout(weights, self.dropout, self.training)
 
     def _sum(self, pattern: Pattern, x: Tensor, weights: Tensor) -> Tensor:
-        """Of x (sources, heads, channels) by weights (edges, heads)."""
+        """Return sums of x (sources, heads, channels) with weights (edges, heads)."""
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
     def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
-        """The dimensions of a batch."""
+        """Return the dimensions of a batch."""
         if source.dim() == 2 and (target is None or target.dim() == 2):
             return ()
         return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
 
     def _heads_of(self, x: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
-        """(nodes, heads, channels): each member of a batch has heads of its own, one member after the other."""
+        """Return x as (nodes, heads, channels): each member of a batch has its own heads, member by member."""
         if not lead:
             return x.view(-1, self.heads, self.out_channels)
         x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
         return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
     def _heads_of_both(self, z: Tensor, to: Optional[Tensor], lead: tuple[int, ...]) -> Any:
-        """Those of sources and of targets, which may be the same."""
+        """Return the heads of sources and of targets, which may be the same tensor."""
         heads = self._heads_of(z, lead)
         return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
 
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
-        """What heads have, for the heads of each member."""
+        """Repeat per-head data for the heads of each member."""
         return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
 
     def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
@@ -82,7 +82,7 @@ class _Attention(_Layer):
         return out.reshape(*lead, *out.shape[-2:]) if lead else out
 
     def _of_edges(self, weights: Tensor, lead: tuple[int, ...]) -> Tensor:
-        """Weights of each member, (..., edges, heads)."""
+        """Return weights by member, (..., edges, heads)."""
         return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
 
     def _ended(self, out: Tensor, lead: tuple[int, ...], residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor,
@@ -94,7 +94,7 @@ class _Attention(_Layer):
         return (out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))) if wanted else out
 
     def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
-        """The edges that the weights belong to."""
+        """Return the edges to which the weights belong."""
         found = _graphs.edges(pattern)
         return found.flip(0) if self.flow == "target_to_source" else found
 
@@ -165,7 +165,7 @@ class GATConv(_Attention):
         return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
-        """(edges, heads), before leaky_relu."""
+        """Return the scores before leaky_relu, (edges, heads)."""
         of = (z * self._each(self.att_src, lead, 1)).sum(-1)
         at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
         add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
@@ -283,7 +283,7 @@ class TransformerConv(_Attention):
         return out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
-        """The sum of each target and, if wanted, the weights before their dropout."""
+        """Return the sum of each target and, if wanted, the weights before dropout."""
         scale = self.out_channels ** -0.5
         if not wanted and self._reduce == "sum" and not (self.dropout and self.training):
             if e is None:
@@ -346,7 +346,7 @@ class SAGEConv(_Layer):
 
 
 class _GIN(_Layer):
-    """The network of a node, and how much of itself it sees."""
+    """The base of GIN layers: the node network, and the weight eps of the node itself."""
 
     def __init__(self, network: Callable[[Tensor], Tensor], eps: float, train_eps: bool, **kwargs: Any):
         super().__init__(**kwargs)
@@ -466,8 +466,8 @@ class GCNConv(_Layer):
         return out if self.bias is None else out + self.bias
 
     def _normalized(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype) -> tuple[Pattern, Tensor]:
-        """The graph with edges from each node to itself, and the weights of its edges. Without given weights they are computed once.
-        The sums at nodes are in fp32 also of 16-bit numbers, which do not hold the sums of large nodes."""
+        """Return the graph with self-loops, and its edge weights, which are computed once if none are given. The sums at nodes are in fp32
+        also of 16-bit numbers, which do not hold the sums of large nodes."""
         wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
 
         def make() -> tuple[Pattern, Tensor]:

@@ -1,7 +1,7 @@
 /*
- * A nonzero whose column another rank owns is covered by a row of B that comes from there, or by a partial row of the
- * output that comes from there (SHIRO: arXiv 2512.20178). For each pair of ranks the fewest bytes that cover all of
- * them are a cheapest vertex cover of the bipartite graph of its columns and rows.
+ * A nonzero whose column another rank owns is covered by a row of B, or by a partial row of the output, that the owner
+ * sends (SHIRO: arXiv 2512.20178). For each pair of ranks, covering all of them with the fewest bytes is a minimum
+ * weighted vertex cover of the bipartite graph of columns and rows.
  */
 #include "group/cover/divide.h"
 
@@ -47,19 +47,19 @@ static int64_t row_start(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
-/* The ghost row of an entry; negative: its column is the rank's own. */
+/* Returns the ghost row of an entry; negative: its column is an own one. */
 static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
     return tamis_ghost_of(is, tamis_index_load(is->local.columns, is->local.index_type, entry));
 }
 
 /* ------------------------------------------------------------------------------------------ the bound */
 
-/* What each rank may still give to a row; `seen` says for which row. */
+/* Residual capacities of a greedy flow. left: of a rank for row seen[rank]; ghosts: of each ghost row. */
 typedef struct rooms {
     int64_t *left, *seen, *ghosts;
 } rooms;
 
-/* Any flow is at most the cheapest cover: this one takes what the first edges have room for. */
+/* Returns the value of a greedy flow. By weak duality any flow is at most the cheapest cover. */
 static double flow_of(const tamis_shard_description *is, const tamis_division *d, const tamis_cover_price *price,
                       const rooms *room) {
     double sum = 0;
@@ -97,12 +97,12 @@ done:
 
 /* ------------------------------------------------------------------------------------------ covers */
 
-/* The entries with ghost columns, column by column; the rows of one pair of ranks have numbers of their own. */
+/* The entries with ghost columns in CSC, and the numbering of rows within one pair of ranks. */
 typedef struct columns {
-    int64_t *starts, *own_starts; /* of each ghost row, ghost_rows + 2; from 0, for one pair */
+    int64_t *starts, *own_starts; /* offsets by ghost row, ghost_rows + 2; and offsets of one pair, from 0 */
     int32_t *rows;                /* of each entry */
-    int32_t *numbers;             /* of the rows in the pair; valid where */
-    int32_t *pair;                /* is the pair's owner + 1 */
+    int32_t *numbers;             /* by row: its number in the pair; valid if */
+    int32_t *pair;                /* by row: equals the pair's owner + 1 */
 } columns;
 
 static tamis_status allocate_columns(const tamis_shard_description *is, columns *c) {
@@ -126,7 +126,7 @@ static void sort_by_column(const tamis_shard_description *is, columns *c) {
 
 static int64_t greatest_divisor(int64_t x, int64_t y) { return y == 0 ? x : greatest_divisor(y, x % y); }
 
-/* The prices in their lowest terms, or nearly where these are large. */
+/* Sets the ratio of prices in lowest terms, or approximately if these do not fit 32 bits. */
 static void set_prices(const tamis_cover_price *price, tamis_bipartite *graph) {
     const int64_t divisor = greatest_divisor(price->fetched, price->sum);
     int64_t left = price->fetched / divisor, right = price->sum / divisor;
@@ -135,13 +135,13 @@ static void set_prices(const tamis_cover_price *price, tamis_bipartite *graph) {
     graph->right_price = right > 0 ? (int32_t)right : 1;
 }
 
-/* Covers the entries whose columns one rank owns. Where there are too many to number, their rows of B are fetched. */
+/* Covers the entries whose columns one rank owns. If they are too many for 32 bits, their rows of B are fetched. */
 static tamis_status cover_pair(const tamis_shard_description *is, const tamis_cover_price *price, columns *c, int rank,
                                tamis_division *d) {
     const int64_t first = is->receive_starts[rank], last = is->receive_starts[rank + 1];
     const int64_t begin = c->starts[first], end = c->starts[last];
     tamis_bipartite graph = {.left = (int32_t)(last - first), .starts = c->own_starts, .ends = c->rows + begin};
-    /* a graph numbers columns and rows together */
+    /* the graph numbers columns and rows jointly */
     if (last - first > INT32_MAX - is->local.rows || end - begin > INT32_MAX || first == last) return TAMIS_OK;
     for (int64_t t = begin; t < end; t++) {
         const int32_t row = c->rows[t];
@@ -156,7 +156,7 @@ static tamis_status cover_pair(const tamis_shard_description *is, const tamis_co
     return tamis_vertex_cover(&graph, d->kept + first);
 }
 
-/* Counts what the division has. `seen`: by rank, the last row with a nonzero that it computes, + 1. */
+/* Computes the division's counts. seen: by rank, 1 + the last row with a nonzero that it computes. */
 static void count(const tamis_shard_description *is, int64_t *seen, tamis_division *d) {
     d->all_fetched = 0;
     for (int r = 0; r < is->ranks; r++) d->fetched[r] = seen[r] = 0;

@@ -1,6 +1,6 @@
 /*
- * Setting up a joint cover. A rank tells each other one how many partial rows it wants, and of how many nonzeros; then
- * how many nonzeros each of these rows has, and their columns. All lists of later exchanges follow from that.
+ * Sets up a joint cover. A rank sends each other rank the numbers of partial rows and nonzeros that it requests; then
+ * the number of nonzeros in each of these rows, and their columns. All lists of later exchanges follow from these.
  */
 #include "group/cover/trade.h"
 
@@ -11,14 +11,15 @@
 #include "group/share.h"
 #include "sparse/index.h"
 
-/* What is sent to a rank: a count of nonzeros for each partial row, then their columns, from its first own row of B. */
+/* State of the exchange. Message to a rank: the number of nonzeros in each partial row, then their columns, counted
+   from the receiver's first own row of B. */
 typedef struct trade {
     tamis_cover *cover;
     const tamis_division *division;
     tamis_row_exchange *exchange;
     tamis_group_making *m;
     int64_t *out, *in;
-    void *offsets, *columns; /* of the kept nonzeros: a CSR like S */
+    void *offsets, *columns; /* CSR of the kept nonzeros, with S's types */
     int64_t kept;
 } trade;
 
@@ -32,7 +33,8 @@ static int64_t start_of(const tamis_sparse *S, int64_t row) {
 typedef enum unit { ROWS, ENTRIES } unit;
 static int64_t count_of(const tamis_partial_rows *x, unit of) { return of == ROWS ? x->rows : x->entries; }
 
-/* Makes an exchange like `e`: what others compute for this rank goes out, what it computes for them comes. */
+/* Makes an exchange like `e`: this rank sends the rows (or entries) that others compute for it, and receives those that
+   it computes for them. */
 static tamis_status begin_exchange(const tamis_row_exchange *e, const tamis_division *d, unit of, int64_t own_rows,
                                    tamis_row_exchange *x) {
     const tamis_shard_description *const like = tamis_row_lists(e);
@@ -68,7 +70,7 @@ static tamis_status begin_exchange(const tamis_row_exchange *e, const tamis_divi
 
 /* ------------------------------------------------------------------------------------------ what is given and kept */
 
-/* Where the next nonzero, row and column of one rank are written. */
+/* Output positions of a rank's next nonzero, row and column. */
 typedef struct places {
     int64_t rows, entries, counts, columns, seen;
 } places;
@@ -169,7 +171,7 @@ static tamis_status exchange_entries(const trade *t) {
     return tamis_group_exchange(x->group, &transfer);
 }
 
-/* Makes the pattern of what this rank computes for others: the rows of rank 0, then those of rank 1, ... */
+/* Makes the pattern of the partial rows that this rank computes for others, in the order of ranks. */
 static tamis_status make_pattern(trade *t) {
     tamis_shard *const s = t->cover->rows.shard;
     const int64_t rows = s->is.ghost_rows, nnz = tamis_row_lists(&t->cover->values)->ghost_rows;
@@ -200,7 +202,7 @@ static tamis_status make_pattern(trade *t) {
     return TAMIS_OK;
 }
 
-/* The exchange gets the kept nonzeros. Their values are S's, by their numbers there. */
+/* Restricts the exchange to the kept nonzeros. Their values are S's, by their indices in S. */
 static tamis_status keep_rest(const trade *t) {
     tamis_row_exchange *const e = t->exchange;
     const int64_t needed_rows = e->needed_rows;
@@ -212,7 +214,7 @@ static tamis_status keep_rest(const trade *t) {
     kept.columns = t->columns;
     kept.offset_base = 0;
     TRY(tamis_row_exchange_list(e, &kept, t->m));
-    e->needed_rows = needed_rows; /* of all nonzeros: what 1d-fetch needs */
+    e->needed_rows = needed_rows; /* of all nonzeros, as 1d-fetch would need */
     e->needed_sources = needed_sources;
     return TAMIS_OK;
 }

@@ -1,8 +1,9 @@
 /*
- * A cheapest cover is a smallest cut (Koenig): from a source to each left vertex goes an arc with the capacity of its
- * price, from each right vertex to a sink likewise, and the edges between hold any flow. Dinic's algorithm finds a
- * largest flow: with equal prices it is Hopcroft and Karp's. The left vertices that the source no longer reaches, and
- * the right ones that it does, are the cut; every largest flow has the same.
+ * A minimum weighted vertex cover of a bipartite graph is a minimum cut (Koenig): arcs from a source to each left
+ * vertex, and from each right vertex to a sink, have the vertex's price as capacity, and the edges between have
+ * infinite capacity. Dinic's algorithm finds a maximum flow; with equal prices it is Hopcroft and Karp's. The cut
+ * consists of the left vertices that the source cannot reach in the residual graph and the right vertices that it can;
+ * it is the same for every maximum flow.
  */
 #include "group/cover/vertex_cover.h"
 
@@ -13,13 +14,13 @@ enum { UNSEEN = -1 };
 typedef struct flow {
     const tamis_bipartite *graph;
     int64_t edges;
-    int32_t *on, *from;              /* of each edge: the flow, the left end */
-    int64_t *back_starts;            /* the edges of right vertex v: back[back_starts[v]] and following */
+    int32_t *on, *from;              /* by edge: its flow, its left end */
+    int64_t *back_starts;            /* edges of right vertex v: back[back_starts[v]] .. back[back_starts[v + 1] - 1] */
     int32_t *back;                   /* numbers of edges */
     int32_t *left_room, *right_room; /* capacities that are left */
     int32_t *left_level, *right_level;
-    int64_t *left_next, *right_next; /* edges that the search of a round has not tried */
-    int32_t *queue, *path;           /* vertices: the left ones, then the right ones; edges */
+    int64_t *left_next, *right_next; /* next untried edge of each vertex in the current phase */
+    int32_t *queue, *path;           /* queue: vertices, left before right ones; path: edges */
 } flow;
 
 static tamis_status allocate(flow *f) {
@@ -61,7 +62,7 @@ static void list_back(flow *f) {
 
 static int32_t lower(int32_t x, int32_t y) { return x < y ? x : y; }
 
-/* Most of the flow needs no search. */
+/* Greedy initial flow, which is most of the flow. */
 static void begin(flow *f) {
     const tamis_bipartite *const g = f->graph;
     for (int32_t u = 0; u < g->left; u++) f->left_room[u] = g->left_price;
@@ -75,7 +76,7 @@ static void begin(flow *f) {
         }
 }
 
-/* Gives the vertices that the source reaches their distance. Returns whether the sink is among them. */
+/* Breadth-first search: sets the distances of vertices from the source. Returns true if the sink is reachable. */
 static bool find_levels(flow *f) {
     const tamis_bipartite *const g = f->graph;
     int64_t first = 0, last = 0;
@@ -108,7 +109,7 @@ static bool find_levels(flow *f) {
     return found;
 }
 
-/* Sends what a path holds from its first vertex to the sink: its edges go there and back by turns. */
+/* Augments the flow along a path to the sink, whose edges alternate forwards and backwards. */
 static void send(flow *f, int64_t length) {
     const int32_t source = f->from[f->path[0]], last = f->graph->ends[f->path[length - 1]];
     int32_t more = lower(f->left_room[source], f->right_room[last]);
@@ -118,7 +119,7 @@ static void send(flow *f, int64_t length) {
     f->right_room[last] -= more;
 }
 
-/* One step further from a left vertex; false: there is none. */
+/* Extends the path from a left vertex; false if there is no further edge. */
 static bool go_right(flow *f, int32_t u, int64_t length) {
     for (; f->left_next[u] < f->graph->starts[u + 1]; f->left_next[u]++)
         if (f->right_level[f->graph->ends[f->left_next[u]]] == f->left_level[u] + 1) {
@@ -138,7 +139,8 @@ static bool go_left(flow *f, int32_t v, int64_t length) {
     return false;
 }
 
-/* Finds a path along rising levels from a left vertex to the sink. Returns its edges; 0: there is none. */
+/* Finds an augmenting path along rising levels from a left vertex to the sink. Returns its number of edges; 0 if there
+   is none. */
 static int64_t find_path(flow *f, int32_t source) {
     int64_t length = 0;
     while (true) {

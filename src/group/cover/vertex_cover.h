@@ -1,4 +1,4 @@
-/* The cheapest vertex cover of a bipartite graph whose two sides have one price each. */
+/* Minimum weighted vertex cover of a bipartite graph with one price per side. */
 #ifndef TAMIS_GROUP_COVER_VERTEX_COVER_H
 #define TAMIS_GROUP_COVER_VERTEX_COVER_H
 
@@ -12,9 +12,9 @@ typedef struct tamis_bipartite {
     int32_t left_price, right_price; /* of a vertex in the cover, positive */
 } tamis_bipartite;
 
-/* Chooses vertices that touch each edge, at the lowest price; covers[u]: left vertex u is one of them, and each right
-   vertex to which another left vertex has an edge is one. Of several it is always the same, with the most left ones.
-   There may be up to 2^31 - 1 edges. */
+/* Finds a minimum cover. covers[u]: left vertex u is in the cover; every right vertex with an edge to another left
+   vertex is in it, too. Among several minimum covers the result is unique: the one with the most left vertices. There
+   may be up to 2^31 - 1 edges. */
 tamis_status tamis_vertex_cover(const tamis_bipartite *graph, bool *covers);
 
 #endif

@@ -22,8 +22,8 @@ static tamis_status make_buffer(tamis_row_exchange *e, int64_t rows, int64_t row
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* Makes what a GPU needs beside buffers: a stream, the list that it reads, and memory of the host where the transport
-   cannot reach the device's. */
+/* Makes a GPU's other resources: a stream, a copy of the list, and pinned host memory if the transport cannot access
+   the device's. */
 static tamis_status prepare_device(tamis_row_exchange *e) {
     const tamis_device *const device = e->group->device;
     const tamis_backend *const backend = device->backend;
@@ -32,7 +32,7 @@ static tamis_status prepare_device(tamis_row_exchange *e) {
     const void *at;
     TRY(tamis_group_put(e->group, is->sends, is->send_rows * (int64_t)sizeof(int64_t), "the list of rows to send",
                         &e->sends, &at));
-    /* rows are packed while a product computes: not after all of its blocks */
+    /* high priority: rows are packed while a product computes, rather than after all its blocks */
     TRY(backend->stream_create(device->handle, true, &e->stream));
     if (e->group->direct) return TAMIS_OK;
     TRY(backend->host_allocate(device->handle,
@@ -43,7 +43,7 @@ static tamis_status prepare_device(tamis_row_exchange *e) {
                                   &e->host_received);
 }
 
-/* For each own row, the numbers of the rows among those received that are for it, in ascending order: that of ranks. */
+/* Lists for each own row the received rows to add to it, in ascending order, which is the order of ranks. */
 static tamis_status list_sums(tamis_row_exchange *e) {
     const tamis_shard_description *const is = tamis_row_lists(e);
     const int64_t size = (int64_t)sizeof(int64_t);
@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* Makes what partial sums need; pair_bytes: of a row's pairs of a softmax, 0: there are none. */
+/* Allocates the buffers of partial sums. pair_bytes: bytes of a row's softmax pairs, 0: none. */
 static tamis_status make_sums(tamis_row_exchange *e, int64_t pair_bytes) {
     const tamis_shard_description *const is = tamis_row_lists(e);
     const int64_t rows = e->own_sums + is->ghost_rows;
@@ -94,7 +94,7 @@ void tamis_row_exchange_release_buffers(tamis_row_exchange *e) {
     const tamis_backend *const backend = device->backend;
     void *const buffers[] = {e->sends,   e->send,     e->rows,       e->pairs,
                              e->partial, e->received, e->sum_starts, e->sum_places};
-    if (e->stream) (void)backend->finish(device->handle, e->stream); /* others read what is sent until then */
+    if (e->stream) (void)backend->finish(device->handle, e->stream); /* others may still be reading the sent data */
     for (int i = 0; i < 8; i++) tamis_group_release(e->group, buffers[i]);
     if (!e->stream) return;
     if (e->called) backend->release_event(device->handle, e->called);

@@ -4,11 +4,11 @@
 
 #include "group/exchange/exchange.h"
 
-/* Sets row_bytes and back_bytes: so many elements that a row of one member of the batch has at most, of what is fetched
-   and of what goes back. */
+/* Sets row_bytes and back_bytes. fetched, back: the most elements of a row, per member of the batch, in each
+   direction. */
 void tamis_row_exchange_set_widths(tamis_row_exchange *e, int64_t fetched, int64_t back);
 
-/* Makes the buffers, for widths, in_place and gives; with `pairs` also those of a softmax. */
+/* Allocates the buffers, by the widths, in_place and gives; with `pairs` also the buffers of a softmax. */
 tamis_status tamis_row_exchange_make_buffers(tamis_row_exchange *e, bool pairs);
 void tamis_row_exchange_release_buffers(tamis_row_exchange *e);
 

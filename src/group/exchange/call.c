@@ -19,7 +19,7 @@ static tamis_status step(const tamis_call *c, tamis_status (*of_caller)(void *co
     return of_caller ? of_caller(c->context) : TAMIS_OK;
 }
 
-/* Checks matrices that no local plan gets as they are, which it would check. */
+/* Checks matrices that local plans do not check, since they get copies. */
 static tamis_status check_shared(const tamis_call *c) {
     const tamis_device *const device = c->exchange->group->device;
     const tamis_giving *const g = &c->giving;
@@ -33,7 +33,7 @@ static tamis_status check_shared(const tamis_call *c) {
     return TAMIS_OK;
 }
 
-/* Everything that this rank can find wrong. */
+/* Does all local checks. */
 static tamis_status check(tamis_call *c) {
     const int64_t batch = c->exchange->batch;
     TRY(c->mine);

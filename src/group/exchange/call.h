@@ -5,21 +5,21 @@
 #include "group/exchange/fetch.h"
 #include "group/exchange/give_back.h"
 
-/* The caller fills in of each fetch from, count and needs, of the giving to, count, factor and weighted, and what is
-   below but for `execution` and `gives_back`. */
+/* The caller fills in from, count and needs of each fetch; to, count, factor and weighted of the giving; and the fields
+   below except `execution` and `gives_back`. */
 typedef struct tamis_call {
     tamis_row_exchange *exchange;
-    tamis_fetch fetches[TAMIS_FETCHES]; /* the first is of `exchange`, and compute_own runs meanwhile */
-    int more;                           /* fetches, each with an exchange of its own: they end before that */
-    tamis_giving giving;                /* its exchange may be set; else it is `exchange` */
-    tamis_status mine;                  /* what the caller has found wrong, with its message */
+    tamis_fetch fetches[TAMIS_FETCHES]; /* the first uses `exchange`, and overlaps compute_own */
+    int more;            /* number of further fetches, with their own exchanges, which end before the first */
+    tamis_giving giving; /* its exchange may be set; default: `exchange` */
+    tamis_status mine;   /* the caller's error so far, with its message */
     const tamis_execution *given;
-    tamis_execution execution;                  /* `given` with defaults filled in, from `check` on */
+    tamis_execution execution;                  /* `given` with defaults filled in; set before `check` */
     bool gives_back;                            /* sums go back */
-    void *context;                              /* the first argument of what follows; each may be NULL */
-    tamis_status (*check)(void *context);       /* checks what the local plan gets */
-    tamis_status (*compute_own)(void *context); /* computes while rows are on their way */
-    tamis_status (*compute)(void *context);     /* computes when they are there */
+    void *context;                              /* first argument of the callbacks, each of which may be NULL */
+    tamis_status (*check)(void *context);       /* checks the operands of the local plan */
+    tamis_status (*compute_own)(void *context); /* computes while rows arrive */
+    tamis_status (*compute)(void *context);     /* computes when they have arrived */
 } tamis_call;
 
 tamis_status tamis_call_run(tamis_call *c);

@@ -1,4 +1,4 @@
-/* Fetching rows: the ranks agree on what is exchanged, and pack it. */
+/* Fetches rows: the ranks agree on what is exchanged, and pack it. */
 #include "group/exchange/fetch.h"
 
 #include <string.h>
@@ -37,9 +37,9 @@ void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_m
 
 /* ------------------------------------------------------------------------------------------ agreeing */
 
-/* What a rank tells the others of a fetch, and of a call. */
+/* Records that a rank shares: of one fetch, and of a call. */
 typedef struct wish {
-    int64_t members[TAMIS_EXCHANGED]; /* a rank without rows leaves it to the others */
+    int64_t members[TAMIS_EXCHANGED]; /* a rank without rows follows the others */
     int32_t changed;                  /* its matrices may have changed */
     int32_t needs;
 } wish;
@@ -155,7 +155,7 @@ static tamis_status pack_sends(const tamis_fetch *f) {
     return pack(f, e->stream, rows, (tamis_place){e->send, 0});
 }
 
-/* In the caller's stream, which has read X before: the others wait only for what is sent. */
+/* Copies own rows to X in the caller's stream, which has read X before; other ranks wait only for the rows sent. */
 static tamis_status pack_own(const tamis_fetch *f) {
     const tamis_row_exchange *const e = f->exchange;
     const tamis_shard_description *const is = tamis_row_lists(e);

@@ -1,4 +1,4 @@
-/* Giving partial sums back to the owners of their rows. */
+/* Sends partial sums back to the owners of their rows. */
 #include "group/exchange/give_back.h"
 
 #include "group/exchange/move.h"
@@ -6,12 +6,12 @@
 
 static int64_t element_bytes(const tamis_row_exchange *e) { return (int64_t)tamis_type_size(tamis_sum_type(e->type)); }
 
-/* The columns of one output; none where it is not requested. */
+/* Returns the columns of one output; 0 if it is not requested. */
 static int64_t cols_of(const tamis_giving *g, int which) {
     return which < g->count && g->to[which].given.view ? g->to[which].given.cols : 0;
 }
 
-/* Elements of a row before one output; before the pairs of a softmax. */
+/* Return the offset in a row of an output, and of the softmax pairs. */
 static int64_t first_of(const tamis_giving *g, int which) {
     return which == 1 ? g->exchange->batch * cols_of(g, 0) : 0;
 }
@@ -117,5 +117,5 @@ tamis_status tamis_give_back(tamis_giving *g) {
     tamis_status status = tamis_move_arrive(&m);
     if (status == TAMIS_OK && e->gives) status = add(g);
     TRY(tamis_move_end(&m, status));
-    return tamis_move_lead(&m); /* what the caller's stream does next may write e->partial, which others have read */
+    return tamis_move_lead(&m); /* later work in the caller's stream may overwrite e->partial: others have read it */
 }

@@ -1,13 +1,12 @@
-/* What goes back to the owners: partial sums of rows, which the owners add. */
+/* Sends partial sums of rows back to the owners, which add them. */
 #ifndef TAMIS_GROUP_EXCHANGE_GIVE_BACK_H
 #define TAMIS_GROUP_EXCHANGE_GIVE_BACK_H
 
 #include "group/exchange/exchange.h"
 
 /*
- * Partial sums as exchange.partial has them, in the type that sums are kept in. A row
- * holds the members of the first output, one after another, then those of the second, then of a softmax the pair of
- * each member (see tamis_row_sum).
+ * Partial sums in exchange.partial, in the type of sums. A row holds the members of the first output, one after
+ * another, then the members of the second; for a softmax each member's pair follows (see tamis_row_sum).
  */
 typedef struct tamis_giving {
     tamis_row_exchange *exchange;
@@ -20,10 +19,10 @@ typedef struct tamis_giving {
     void *softmax_rows; /* NULL: not requested */
 } tamis_giving;
 
-/* Lays out the partial sums: where the local plan writes them. */
+/* Lays out the partial sums, which the local plan writes. */
 void tamis_give_back_lay_out(tamis_giving *g);
 
-/* Sends partial sums to their owners and adds what comes: own sums first, then those of rank 0, of rank 1, ... Waits
+/* Sends partial sums to their owners and adds the received ones: own sums first, then the other ranks' in order. Waits
    for other ranks. */
 tamis_status tamis_give_back(tamis_giving *g);
 

@@ -1,4 +1,4 @@
-/* Making an exchange: the ranks tell each other which rows they need. */
+/* Makes an exchange: the ranks tell each other which rows they need. */
 #include "group/exchange/lists.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "group/ghosts.h"
 #include "group/share.h"
 
-/* Counts what this rank needs, where it receives more than that. */
+/* Counts the rows that this rank needs, if it receives more. */
 static tamis_status count_needed(tamis_row_exchange *e, const tamis_group_making *m) {
     const int rank = e->group->transport.rank;
     const int64_t *const starts = m->column_starts;

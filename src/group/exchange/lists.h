@@ -1,4 +1,4 @@
-/* Making an exchange: the ranks tell each other which rows they need. */
+/* Makes an exchange: the ranks tell each other which rows they need. */
 #ifndef TAMIS_GROUP_EXCHANGE_LISTS_H
 #define TAMIS_GROUP_EXCHANGE_LISTS_H
 
@@ -15,7 +15,7 @@
  */
 tamis_status tamis_row_exchange_create(tamis_row_exchange *e, tamis_group_making *m);
 
-/* Makes steps 2 and 3 again for a part of S, with its rows: what has been made by them is replaced. */
+/* Repeats steps 2 and 3 for a part of S, and replaces their results. */
 tamis_status tamis_row_exchange_list(tamis_row_exchange *exchange, const tamis_sparse *part, tamis_group_making *m);
 
 /*

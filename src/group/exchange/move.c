@@ -1,8 +1,7 @@
 /*
- * An exchange of rows between ranks, in three steps, on one of three ways: in the host's memory; between devices, in
- * the order of streams; and, of devices over a transport that knows the host's memory alone, through that. On a GPU the
- * exchange has a stream of its own. Events order it with the caller's; the host does not wait for either, but where
- * rows pass through its memory.
+ * An exchange of rows between ranks, in three steps and by one of three ways: in host memory; between devices, in
+ * stream order; or between devices through host memory, if the transport only knows that. On a GPU the exchange has its
+ * own stream. Events order it with the caller's; the host waits for neither, unless rows pass through its memory.
  */
 #include "group/exchange/move.h"
 
@@ -66,7 +65,7 @@ static tamis_status begin_between_devices(tamis_move *m) {
 
 static tamis_status end_between_devices(const tamis_move *m) { return tamis_group_device_end(m->exchange->group); }
 
-/* Rows before and behind a gap, which the host's memory does not have. */
+/* Rows before and behind a gap; the copy in host memory has no gap. */
 typedef struct halves {
     int64_t begins[2], bytes[2], gap;
 } halves;
@@ -110,7 +109,7 @@ static tamis_status begin_through_host(tamis_move *m) {
     m->transfer.receive = e->host_received;
     if (bytes_of(m, m->send_starts) > 0)
         TRY(copy_out(m));
-    else /* what was received last may still be on its way to the device */
+    else /* the last data received may still be being copied to the device */
         TRY(device->backend->finish(device->handle, e->stream));
     return tamis_group_exchange_begin(e->group, &m->transfer);
 }

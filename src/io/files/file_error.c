@@ -1,4 +1,4 @@
-/* One form for all of them. */
+/* The common form of messages. */
 #include "io/files/file_error.h"
 
 #include <errno.h>

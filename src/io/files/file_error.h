@@ -1,4 +1,4 @@
-/* The message of a system call that failed. */
+/* Error messages of failed system calls. */
 #ifndef TAMIS_IO_FILE_ERROR_H
 #define TAMIS_IO_FILE_ERROR_H
 

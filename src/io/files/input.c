@@ -1,5 +1,5 @@
-/* Reading a file, whole or window by window. It is read rather than mapped: a mapped file that another program cuts
-   short would end this process, and pipes cannot be mapped. */
+/* Reads a file, whole or window by window. It does not map files: if another program truncated a mapped file, this
+   process would be killed, and pipes cannot be mapped. */
 #include "io/files/input.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "io/formats/foreign.h"
 #include "io/pack/unpack.h"
 
-/* A matrix in text shrinks 3 to 100 times; a file built to fill the memory shrinks without limit (xz) or 1030 times
-   (gzip). Up to ALWAYS_FINE bytes are unpacked from anything. */
+/* Protection from decompression bombs. A matrix in text compresses 3 to 100 times, but a bomb without limit (xz) or
+   1030 times (gzip). Up to ALWAYS_FINE bytes are always unpacked. */
 enum { MOST_RATIO = 1200, ALWAYS_FINE = 256 << 20, STEP = 8 << 20, FIRST_BLOCK = 64 << 10 };
 
-/* Makes room for `capacity` bytes, and for the padding behind them. */
+/* Reserves `capacity` bytes and the padding behind them. */
 static tamis_status reserve(tamis_input *input, int64_t capacity) {
     if (capacity > INT64_MAX / 2 - TAMIS_TEXT_PADDING)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", input->text.name,
@@ -29,12 +29,12 @@ static tamis_status reserve(tamis_input *input, int64_t capacity) {
     return TAMIS_OK;
 }
 
-/* Returns the bytes of the first look: a small window is not larger. */
+/* Returns the bytes of the probe, at most a window. */
 static int64_t probe_of(const tamis_input *input) {
     return input->window > 0 && input->window < TAMIS_READ_PROBE ? input->window : TAMIS_READ_PROBE;
 }
 
-/* Makes room for more when all of it is used. */
+/* Enlarges the buffer if it is full. */
 static tamis_status grow(tamis_input *input) {
     const tamis_unpacker *const from = &input->from;
     const int64_t packed = from->told > 0 ? from->told : from->taken, now = input->capacity;
@@ -53,7 +53,7 @@ static tamis_status check_ratio(const tamis_input *input) {
     return TAMIS_OK;
 }
 
-/* Returns the place behind the last line end in memory, NULL if there is none. */
+/* Returns the position behind the last line end in memory, NULL if there is none. */
 static char *find_end(const tamis_input *input) {
     char *end = input->memory + input->size;
     while (end > input->memory && end[-1] != '\n') end--;
@@ -65,7 +65,7 @@ static bool has_enough(const tamis_input *input) {
     return input->window > 0 && input->size >= input->window && find_end(input);
 }
 
-/* Sets the text. What was read of the line behind the window goes behind the window's padding. */
+/* Sets the text. The beginning of the line behind the window moves behind the window's padding. */
 static void set_text(tamis_input *input) {
     const bool marked = input->passed == 0 && input->size >= 3 &&
                         memcmp(input->memory, "\xef\xbb\xbf", 3) == 0; /* UTF-8, says Windows */
@@ -78,7 +78,7 @@ static void set_text(tamis_input *input) {
     input->text.end = end;
 }
 
-/* Reads on until there is a beginning, a window, or all. */
+/* Reads until the probe, a window or the whole file is in memory. */
 static tamis_status fill(tamis_input *input) {
     tamis_unpacker *const from = &input->from;
     while (!from->ended && !has_enough(input)) {
@@ -96,7 +96,7 @@ static tamis_status fill(tamis_input *input) {
     return TAMIS_OK;
 }
 
-/* Begins to read from `from`, which is open, and takes it. */
+/* Begins to read from the open unpacker `from`, and takes its ownership. */
 static tamis_status begin(const tamis_unpacker *from, int64_t window, bool again, const tamis_progress *progress,
                           tamis_input *input) {
     *input = (tamis_input){.text.name = from->name,
@@ -127,7 +127,7 @@ tamis_status tamis_input_open_again(const char *path, int64_t window, const tami
     return begin(&from, window, true, progress, input);
 }
 
-/* Refuses a beginning without a line end that has zero bytes: endless zeros would fill the memory. */
+/* Refuses a beginning with zero bytes and no line end, since endless zeros would fill the memory. */
 static tamis_status refuse_binary(const tamis_input *input) {
     const tamis_bounded_text *const text = &input->text;
     const char *const zero = input->cut ? memchr(text->begin, '\0', (size_t)(text->end - text->begin)) : NULL;
@@ -152,7 +152,7 @@ tamis_status tamis_input_from_memory(const char *name, const void *data, size_t 
     return begin(&from, window, false, progress, input);
 }
 
-/* Moves what stands behind the window to `to`. */
+/* Moves the bytes behind the window to `to`. */
 static void bring_rest(tamis_input *input, char *to) {
     const char *const end = input->text.end;
     memmove(to, end + TAMIS_TEXT_PADDING, (size_t)(input->memory + input->size - end));

@@ -1,4 +1,4 @@
-/* Writing beside and renaming. */
+/* Atomic replacement of files: writes a new file beside the old one and renames it. */
 #define _GNU_SOURCE
 #include "io/files/output.h"
 
@@ -34,7 +34,7 @@ static tamis_status write_packed(void *context, const void *packed, int64_t byte
     return write_descriptor(context, packed, bytes);
 }
 
-/* Writes what is in the buffer, packed on the way if the file is. */
+/* Writes the buffer, compressed if the file is. */
 static tamis_status flush(tamis_output *output, bool last) {
     const int64_t bytes = output->used;
     output->used = 0;
@@ -53,12 +53,13 @@ static tamis_status check_folder(const char *path, int folder, int64_t bytes) {
                       1e-6 * (double)bytes, 1e-6 * (double)space.f_bavail * (double)space.f_frsize);
 }
 
-/* Finds the target. Refuses what is known to fail, or not to be meant. The target is to be released in any case. */
+/* Finds the target. Refuses targets that are known to fail, or unlikely to be intended. The caller must release the
+   target, also after an error. */
 static tamis_status look_at_target(const char *path, int64_t bytes, tamis_target *target) {
     TRY(tamis_target_find(path, target));
     const mode_t mode = target->now.st_mode;
     const bool new = mode == 0, read_only = S_ISREG(mode) && !(mode & 0222);
-    errno = S_ISDIR(mode) ? EISDIR : EACCES; /* root may write what is read-only, but nobody means it */
+    errno = S_ISDIR(mode) ? EISDIR : EACCES; /* root could write a read-only file, but that is hardly intended */
     if (S_ISDIR(mode) || read_only || (!new &&faccessat(target->folder, target->name, W_OK, 0) != 0))
         return tamis_file_error(path, "write");
     return new || S_ISREG(mode) ? check_folder(path, target->folder, bytes) : TAMIS_OK;
@@ -81,13 +82,13 @@ bool tamis_output_same(const char *a, const char *b) {
     const tamis_status found[] = {tamis_target_find(a, &targets[0]), tamis_target_find(b, &targets[1])};
     const bool known = found[0] == TAMIS_OK && found[1] == TAMIS_OK;
     const bool same = known && tamis_target_same(&targets[0], &targets[1]);
-    if (!known) tamis_clear_error(); /* writing them says what is wrong */
+    if (!known) tamis_clear_error(); /* writing them reports the error */
     tamis_target_release(&targets[0]);
     tamis_target_release(&targets[1]);
     return same;
 }
 
-/* Makes a file without a name, of which nothing stays if the process is killed; false if the file system has none. */
+/* Makes an unnamed file (O_TMPFILE), which vanishes if the process is killed; false if the file system lacks them. */
 static bool open_nameless(tamis_output *output, mode_t mode) {
 #ifdef O_TMPFILE
     output->descriptor = openat(output->target.folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
@@ -101,7 +102,7 @@ static bool open_nameless(tamis_output *output, mode_t mode) {
     return false;
 }
 
-/* Makes the file under a temporary name beside the target, or gives the nameless one that name. */
+/* Creates the file with a temporary name beside the target, or links the unnamed file to that name. */
 static tamis_status name_temporary(tamis_output *output, mode_t mode) {
     const char *const nameless = output->nameless[0] ? output->nameless : NULL;
     const int made =
@@ -111,7 +112,7 @@ static tamis_status name_temporary(tamis_output *output, mode_t mode) {
     return TAMIS_OK;
 }
 
-/* A device or pipe: the one that was looked at. */
+/* Opens a device or pipe, and checks that it is the one that was examined. */
 static tamis_status open_direct(tamis_output *output) {
     const tamis_target *const target = &output->target;
     struct stat opened;
@@ -134,7 +135,7 @@ static tamis_status open_target(tamis_output *output) {
     TRY(look_at_target(output->path, 0, target));
     const mode_t mode = target->now.st_mode;
     if (mode != 0 && !S_ISREG(mode)) return open_direct(output);
-    const mode_t first = mode == 0 ? 0666 : mode & 0600; /* less than it gets, until it has its owner */
+    const mode_t first = mode == 0 ? 0666 : mode & 0600; /* restrictive until the owner is set */
     if (!open_nameless(output, first)) TRY(name_temporary(output, first));
     if (mode != 0 && !tamis_rights_keep(target->folder, target->name, output->descriptor))
         return tamis_file_error(output->path, "keep its permissions");
@@ -168,7 +169,7 @@ tamis_status tamis_output_write(tamis_output *output, const void *data, int64_t 
     return TAMIS_OK;
 }
 
-/* Sends the folder's entry to the disk too. Not every file system can do that: its answer does not matter. */
+/* Syncs the folder's entry to the disk. Errors are ignored, as not every file system supports it. */
 static void sync_folder(int target) {
     const int folder = openat(target, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;

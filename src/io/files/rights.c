@@ -1,4 +1,4 @@
-/* ACLs are extended attributes of Linux: their bytes are copied as they are. */
+/* ACLs are extended attributes on Linux; their bytes are copied. */
 #include "io/files/rights.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 enum { ACL_BYTES = 8 << 10 }; /* a thousand entries */
 static const char acl[] = "system.posix_acl_access";
 
-/* To read what is kept there; a file that may only be written is opened for that. */
+/* Opens the old file for reading, or for writing if it can only be written. */
 static int open_old(int folder, const char *name) {
     const int how = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, descriptor = openat(folder, name, O_RDONLY | how);
     return descriptor >= 0 ? descriptor : openat(folder, name, O_WRONLY | how);
@@ -18,7 +18,7 @@ static int open_old(int folder, const char *name) {
 
 static bool has_none(void) { return errno == ENODATA || errno == ENOTSUP || errno == ENOSYS; }
 
-/* Whether the new file has the old one's ACL, or none as the old one: a folder may give its new files one. */
+/* Copies the old file's ACL, or removes the one that the folder gave to the new file. Returns true if they agree. */
 static bool keep_acl(int from, int to, bool copied) {
     char entries[ACL_BYTES];
     const ssize_t bytes = fgetxattr(from, acl, entries, sizeof entries);
@@ -33,7 +33,7 @@ static bool keep(int from, int to) {
     errno = EEXIST;
     if (!S_ISREG(old.st_mode)) return false;
     const bool given = fchown(to, old.st_uid, old.st_gid) == 0 || fchown(to, (uid_t)-1, old.st_gid) == 0;
-    (void)given; /* only root may give a file away: what it has now counts */
+    (void)given; /* only root may change the owner; the result is checked below */
     if (fstat(to, &new) != 0) return false;
     const bool same_group = new.st_gid == old.st_gid;
     mode_t mode = old.st_mode & 0777;

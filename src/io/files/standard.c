@@ -15,8 +15,8 @@ static struct {
     int output;
     const char *form;
     bool opened;    /* the input, once */
-    int64_t origin; /* of the input, where it can go back; NONE: a pipe or the like */
-    bool looked;    /* of a pipe: its first bytes are here */
+    int64_t origin; /* position of the input, if it can seek; NONE: a pipe or the like */
+    bool looked;    /* a pipe whose first bytes are stored here */
     size_t bytes;
     char first[TAMIS_STANDARD_LOOK];
 } standard;

@@ -1,4 +1,4 @@
-/* Each link is opened before it is looked at, so that the link that was allowed is the one that is read. */
+/* Each link is opened before it is checked, so that the checked link is the one that is read (no race). */
 #define _GNU_SOURCE
 #include "io/files/target.h"
 
@@ -19,7 +19,7 @@ enum { MOST_LINKS = 40 };
 /* Opens the folder of a path that begins at target->folder. */
 static tamis_status enter_folder(const char *path, const char *at, size_t bytes, tamis_target *target) {
     char folder[PATH_MAX + 1];
-    snprintf(folder, sizeof folder, "%.*s.", (int)bytes, at); /* the dot: what is mounted there on demand is mounted */
+    snprintf(folder, sizeof folder, "%.*s.", (int)bytes, at); /* the dot triggers automounts */
     const int from = target->folder;
     target->folder = openat(from >= 0 ? from : AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     const int error = errno;
@@ -28,8 +28,8 @@ static tamis_status enter_folder(const char *path, const char *at, size_t bytes,
     return target->folder >= 0 ? TAMIS_OK : tamis_file_error(path, "create a file in its folder");
 }
 
-/* The rule of fs.protected_symlinks: a folder such as /tmp may have links of anybody, which lead where their owner, and
-   not the caller, wants. */
+/* The rule of fs.protected_symlinks: in a folder such as /tmp anybody may place links that lead where their owner
+   wants. */
 static tamis_status check_link(const char *path, const char *at, const tamis_target *target) {
     struct stat folder;
     if (fstat(target->folder, &folder) != 0) return tamis_file_error(path, "write");
@@ -41,7 +41,7 @@ static tamis_status check_link(const char *path, const char *at, const tamis_tar
                       path, at, (unsigned long)target->now.st_uid);
 }
 
-/* Looks at a name in the folder; for a link that may be followed, puts the text of it into `text`, else "". */
+/* Examines a name in the folder. Sets `text` to the target of a link that may be followed, else to "". */
 static tamis_status look(const char *path, const char *at, const char *name, tamis_target *target,
                          char text[PATH_MAX]) {
     tamis_status status = TAMIS_OK;

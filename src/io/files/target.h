@@ -1,5 +1,5 @@
-/* Where a path leads: to a name in a folder. The folder is opened once, and all that is done there is done by its
-   descriptor: whoever moves it, or puts another one under its name, changes nothing. */
+/* The target of a path: a name in a folder. The folder is opened once, and all operations use its descriptor, so moving
+   or replacing the folder has no effect. */
 #ifndef TAMIS_IO_TARGET_H
 #define TAMIS_IO_TARGET_H
 
@@ -9,17 +9,17 @@
 
 typedef struct tamis_target {
     int folder;      /* opened by O_PATH; -1: none */
-    char *name;      /* in the folder, and no link when it was looked at */
-    struct stat now; /* what is there; st_mode 0: nothing */
+    char *name;      /* in the folder; not a link when it was examined */
+    struct stat now; /* the existing file; st_mode 0: none */
 } tamis_target;
 
-/* Follows the links that the path ends in, also if the last of them leads to nothing yet. In a sticky folder that all
-   may write it refuses those of others, as the kernel does with fs.protected_symlinks. The kernel itself finds the
-   folder. The target is to be released in any case. */
+/* Resolves the symbolic links at the end of the path; the last may dangle. The kernel resolves the folder. In a sticky,
+   world-writable folder other users' links are refused, as with the kernel's fs.protected_symlinks. The caller must
+   release the target, also after an error. */
 tamis_status tamis_target_find(const char *path, tamis_target *target);
 void tamis_target_release(tamis_target *target);
 
-/* Whether both are one name in one folder. */
+/* Returns true if both are the same name in the same folder. */
 bool tamis_target_same(const tamis_target *a, const tamis_target *b);
 
 #endif

@@ -9,7 +9,7 @@ typedef struct docword_header {
     const char *body;
 } docword_header;
 
-/* Takes the three lines; there are words_least to words_most words. */
+/* Parses the three lines; the number of words must be words_least to words_most. */
 static tamis_status take_header(const tamis_bounded_text *text, int64_t words_least, int64_t words_most,
                                 docword_header *header) {
     const struct {
@@ -68,7 +68,7 @@ static tamis_status read_docword(const tamis_reading *reading, tamis_owned_spars
 
 static tamis_status begin_rows(tamis_row_window *window) {
     docword_header header;
-    const int64_t words = window->cols; /* of an earlier pass: must not change */
+    const int64_t words = window->cols; /* from an earlier pass: must not change */
     TRY(take_header(&window->input.text, words >= 0 ? words : 0, words >= 0 ? words : (int64_t)INT32_MAX + 1, &header));
     window->at = header.body;
     window->stated_rows = header.documents;
@@ -88,7 +88,7 @@ static tamis_status check_end(tamis_row_window *window, const char *line) {
     return TAMIS_OK;
 }
 
-/* Takes the entry at `line` if it is of the row that is read; else it notes its row in window->ahead. */
+/* Parses the entry at `line` if it belongs to the current row; else stores its row in window->ahead. */
 static tamis_status take_entry(tamis_row_window *window, const char *line) {
     const tamis_bounded_text *const text = &window->input.text;
     const tamis_line_rule rule = rule_of(window->stated_rows, window->cols, window->stated_count, true);

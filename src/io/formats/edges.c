@@ -1,8 +1,7 @@
 /*
  * Lists of id pairs: graphs as SNAP and KONECT give them ("from to [weight [time]]", "from to time") and ratings ("user
- * item rating [time]"). columns.c finds what stands between the fields, whether there is a line of titles, and which
- * columns they tell. KONECT's first comment tells more. A third column is times where the first lines say so (lists.c),
- * and then it is no weight.
+ * item rating [time]"). columns.c finds the separator, the titles and the columns. KONECT's first comment has more
+ * details. A third column is times, not weights, if the first lines look so (lists.c).
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +15,9 @@
 typedef struct list_kind {
     const char *comments;
     const char *row_name, *column_name, *value_name;
-    int fewest_fields; /* 2 or 3: without or with a value; up to four are read */
+    int fewest_fields; /* 2 or 3: without or with a value; up to four fields are read */
     const char *fields;
-    bool square; /* of a graph: rows and columns are the same things */
+    bool square; /* a graph: rows and columns are the same nodes */
 } list_kind;
 
 enum { MOST_FIELDS = 4 };
@@ -26,26 +25,26 @@ enum { MOST_FIELDS = 4 };
 static const list_kind edge_list = {
     "#%", "an integer node id", "an integer node id", "a weight", 2, "two ids and optionally a weight and a time",
     true};
-/* KONECT's bip: a line has ids of different things. */
+/* KONECT's bip: the two ids of a line are of different kinds. */
 static const list_kind bipartite_list = {
     "#%", "an integer id", "an integer id", "a weight", 2, "two ids and optionally a weight and a time", false};
 static const list_kind rating_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 3, "a user, an item, a rating and optionally a time",
     false};
 
-/* Titles tell users and items, whatever the file's name. */
+/* Titles name users and items, whatever the file's name. */
 static const list_kind titled_list = {
     "#%", "an integer user id", "an integer item id", "a rating", 2, "a user, an item, a rating and optionally a time",
     false};
 
-/* What the first lines tell. */
+/* Properties of the list, found from its first lines. */
 typedef struct list_shape {
     tamis_list_form form;
     char separator;
     int fields;
-    bool numeric;     /* the ids begin as numbers do, and so does a third field */
-    bool names;       /* one of the ids is no integer, or a field is quoted */
-    bool anywhere;    /* the columns are those of `form`; else they are in order */
+    bool numeric;     /* the ids, and a third field, begin like numbers */
+    bool names;       /* an id is not an integer, or a field is quoted */
+    bool anywhere;    /* columns are as `form` says, else in the usual order */
     const char *line; /* the first line of data */
 } list_shape;
 
@@ -54,7 +53,7 @@ static bool is_id(const tamis_field *field) {
     return tamis_parse_id(field->begin, &ignored) == field->begin + field->length;
 }
 
-/* Whether the columns are those of a list without titles, and what is behind them is numbers. */
+/* Returns true if the columns are in the order of a list without titles and the fields behind the ids are numbers. */
 static bool is_in_order(const tamis_columns *columns, const tamis_field_form *form, const tamis_field *fields,
                         int count) {
     double ignored;
@@ -65,18 +64,18 @@ static bool is_in_order(const tamis_columns *columns, const tamis_field_form *fo
     return columns->at[TAMIS_ROLE_RATING] >= 0 && count <= MOST_FIELDS;
 }
 
-/* Looks at the line of data: how its fields are separated, and whether its ids are integers. */
+/* Finds a data line's separator, and if its ids are integers. */
 static void look_at_line(const tamis_bounded_text *text, list_shape *shape) {
     const tamis_columns *const columns = &shape->form.columns;
     tamis_field_form form = shape->form.fields;
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
     double ignored;
-    if (form.separator == '\t' && !columns->known) form.separator = ' '; /* beside blanks, as numbers may be */
+    if (form.separator == '\t' && !columns->known) form.separator = ' '; /* blanks may also separate numbers */
     shape->separator = form.separator == '\t' ? ' ' : form.separator;
     shape->numeric = true;
     if (tamis_fields_split(text, &form, shape->line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK)
-        tamis_clear_error(); /* it is told when the line is read */
+        tamis_clear_error(); /* reading the line as data reports the error */
     if (count > 0 && fields[count - 1].begin >= tamis_fields_end(text, shape->line))
         count--; /* a separator at the end */
     shape->anywhere = columns->known && (!is_in_order(columns, &form, fields, count) ||
@@ -107,7 +106,7 @@ static bool has_fields(const list_shape *shape, int fewest) {
     return shape->fields >= fewest && shape->fields <= MOST_FIELDS;
 }
 
-/* Whether the titles tell users and items. */
+/* Returns true if the titles name users and items. */
 static bool has_users(const list_shape *shape) { return shape->form.columns.known && !shape->form.columns.graph; }
 
 static bool sniff(const tamis_bounded_text *text, const list_kind *kind, list_shape *shape) {
@@ -125,7 +124,7 @@ static bool sniff_edges(const tamis_bounded_text *text) {
            (shape.separator == ' ' || (shape.fields == 2 && !shape.anywhere));
 }
 
-/* Whether a value and a time follow the ids, which is how ratings are listed. */
+/* Returns true if a value and a time follow the ids, as in lists of ratings. */
 static bool has_ratings(const tamis_bounded_text *text) {
     list_shape shape;
     return !tamis_konect_of(text).found && sniff(text, &edge_list, &shape) && shape.fields == MOST_FIELDS &&
@@ -138,7 +137,7 @@ static bool sniff_ratings(const tamis_bounded_text *text) {
     return sniff(text, &titled_list, &shape) && (has_users(&shape) || has_fields(&shape, rating_list.fewest_fields));
 }
 
-/* Finds the column of the values: 3, 4, or one that its title tells; 0 if there are none. */
+/* Returns the column of the values: 3, 4, or by its title; 0 if there is none. */
 static int find_values(const tamis_reading *reading, const list_kind *kind, const tamis_konect *konect,
                        const list_shape *shape) {
     const int requested = reading->options.value_column;
@@ -149,7 +148,7 @@ static int find_values(const tamis_reading *reading, const list_kind *kind, cons
     } else if (shape->form.columns.known) {
         values = shape->form.columns.at[TAMIS_ROLE_RATING] + 1;
         times = shape->form.columns.at[TAMIS_ROLE_TIME] + 1;
-        if (times != 3 && (times != 4 || !kind->square)) times = 0; /* only those of edges are told */
+        if (times != 3 && (times != 4 || !kind->square)) times = 0; /* only times of edges are reported */
     } else if (konect->found) {
         if (!konect->weights) values = 0;
     } else if (values == 3 && (kind != &rating_list || shape->fields == 3) &&
@@ -198,7 +197,7 @@ static tamis_status check_shape(const tamis_reading *reading, const list_kind *k
     return tamis_list_check_width(text, &shape->form, shape->line);
 }
 
-/* Says what is left out among the data. */
+/* Reports comments among the data. */
 static void tell_comments(const tamis_reading *reading, int64_t comments) {
     char *const found = reading->options.found;
     if (!found || comments == 0) return;
@@ -287,7 +286,7 @@ static tamis_status number_graph(const tamis_reading *reading, bool mirrored, ta
     const int64_t size = entries->rows > entries->cols ? entries->rows : entries->cols;
     entries->rows = entries->cols = size;
     TRY(check_ids(reading, entries));
-    tamis_entries_narrow(entries); /* of ids of 64 bits, which would stand beside the result */
+    tamis_entries_narrow(entries); /* frees 64-bit ids, which would take memory beside the result */
     if (reading->options.undirected && !mirrored) TRY(tamis_entries_mirror(entries, 1));
     return TAMIS_OK;
 }

@@ -1,5 +1,5 @@
-/* The signatures of files that hold matrices in other formats, or that are taken for a matrix by mistake. One row each:
-   a user who is told the format can convert it. */
+/* Signatures of files with matrices in other formats, or that may be given by mistake, one row each. A user who knows
+   the format can convert it. */
 #include "io/formats/foreign.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 typedef struct foreign_row {
     const char *bytes;
     int count, at;
-    bool binary; /* letters that a text may begin with: only of a file with zero bytes */
+    bool binary; /* a text may begin with these letters, so only in files with zero bytes */
     const char *what, *instead;
 } foreign_row;
 
@@ -31,7 +31,7 @@ static const char pickle[] =
     "convert it in Python: scipy.sparse.save_npz(\"OUT.npz\", pickle.load(open(FILE, \"rb\")))";
 static const char utf_16[] = "convert it: iconv -f UTF-16 -t UTF-8 FILE > OUT";
 
-/* The more special ones first: a MATLAB 7.3 file is an HDF5 file behind its heading. */
+/* More specific signatures first: a MATLAB 7.3 file is an HDF5 file behind its heading. */
 static const foreign_row rows[] = {
     {SIGNATURE("MATLAB 7.3 MAT-file"), 0, true, "a MATLAB 7.3 file", matlab_7},
     {SIGNATURE("MATLAB 5.0 MAT-file"), 0, true, "a MATLAB file", matlab_5},
@@ -76,7 +76,8 @@ static bool matches(const tamis_bounded_text *text, const foreign_row *row) {
     return same && (!row->binary || memchr(text->begin, '\0', (size_t)(text->end - text->begin)));
 }
 
-/* A zip archive whose first file is no array is no .npz. The file's header: its name of `length` bytes is at 30. */
+/* A zip archive whose first file is not an array is not an .npz. In the local header the name, of `length` bytes, is at
+   offset 30. */
 static bool is_other_zip(const tamis_bounded_text *text) {
     enum { LENGTH_AT = 26, NAME_AT = 30, ENDING = 4 };
     const unsigned char *const bytes = (const unsigned char *)text->begin;
@@ -190,7 +191,7 @@ static bool is_pajek(const tamis_bounded_text *text) {
     return strncasecmp(p, "*vertices", 9) == 0 || strncasecmp(p, "*network", 8) == 0;
 }
 
-/* hMETIS' files look like edge lists: only the name tells. */
+/* hMETIS files look like edge lists, so only the name decides. */
 static bool is_hmetis(const tamis_bounded_text *text) { return ends_with(text->name, ".hgr"); }
 
 static const struct {

@@ -1,5 +1,5 @@
-/* The table of file formats, and choosing one: by the ending of the name if that says enough, else by the content. A
-   content that can be of one format only is never read as another. */
+/* The table of file formats, and the choice of one: by the name's ending if that suffices, else by the content. Content
+   with the signature of one format is never read as another. */
 #include "io/formats/formats.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ extern const tamis_file_row tamis_matrix_market_file, tamis_harwell_boeing_file,
     tamis_smtx_file, tamis_ldac_file, tamis_svmlight_file, tamis_docword_file, tamis_metis_file, tamis_edges_file,
     tamis_svmlight_zero_file, tamis_ratings_file;
 
-/* In the order in which they are tried on a name or a content. */
+/* In the order in which names and contents are matched. */
 static const tamis_file_row *const rows[] = {
     &tamis_matrix_market_file, &tamis_harwell_boeing_file, &tamis_npz_file,      &tamis_npy_file,
     &tamis_smtx_file,          &tamis_ldac_file,           &tamis_svmlight_file, &tamis_svmlight_zero_file,
@@ -71,7 +71,7 @@ typedef enum name_match {
     BY_WEAK_BEGINNING
 } name_match;
 
-/* Matches a name (of `length` characters) with the row's endings and beginnings. *matched: how long the one is. */
+/* Matches a name (of `length` characters) with the row's endings and beginnings. *matched: the length of the match. */
 static name_match match_name(const tamis_file_row *row, const char *name, size_t length, size_t *matched) {
     static const char marks[] = "*+?&";
     static const name_match matches[] = {BY_BEGINNING, BY_WEAK_BEGINNING, BY_CONTENT, BY_DOCUMENTS};
@@ -88,7 +88,7 @@ static name_match match_name(const tamis_file_row *row, const char *name, size_t
     return NO_MATCH;
 }
 
-/* Tells the shape by the name; *known: it is one of a format. */
+/* Returns the shape by the name; *known: the name belongs to a format. */
 static tamis_file_shape shape_by_name(const char *path, bool documents, bool *known) {
     const char *const name = base_name(path);
     const size_t length = tamis_unpacked_name_length(name);
@@ -112,12 +112,12 @@ tamis_status tamis_file_shape_of(const char *path, bool documents, tamis_file_sh
     struct stat about;
     bool known;
     *shape = shape_by_name(path, documents, &known);
-    const bool list = *shape == TAMIS_SHAPE_IDS; /* by its name, which may be that of another format too */
+    const bool list = *shape == TAMIS_SHAPE_IDS; /* by its name, which another format may share */
     if ((known && !list) || stat(path, &about) != 0 || !S_ISREG(about.st_mode)) return TAMIS_OK;
     TRY(tamis_input_open_window(path, 0, &progress, &input));
     const tamis_file_row *const row = tamis_find_format(&input.text);
     if (!known)
-        *shape = row ? row->shape : TAMIS_SHAPE_IDS; /* names make content that is of no other format */
+        *shape = row ? row->shape : TAMIS_SHAPE_IDS; /* content of no other format: ids may be names */
     else if (row && row->shape != TAMIS_SHAPE_IDS && row->sniff(&input.text))
         *shape = row->shape;
     tamis_input_close(&input);
@@ -166,7 +166,7 @@ const tamis_file_row *tamis_find_format(const tamis_bounded_text *text) {
         if (!by_name && match == BY_ENDING) by_name = rows[i];
     }
     if (!by_name) by_name = by_beginning;
-    if (by_name) return by_name; /* its reader will say what is wrong */
+    if (by_name) return by_name; /* its reader reports the error */
     for (int i = 0; i < ROWS; i++)
         if (rows[i]->sniff(text) && !(rows[i]->declines && rows[i]->declines(text))) return rows[i];
     return NULL;

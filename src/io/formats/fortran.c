@@ -37,7 +37,7 @@ static bool add_field(spelling *from, tamis_fortran_format *format, char kind, i
     return true;
 }
 
-/* Takes I8 or E20.12 or E20.12E3, `repeat` times. */
+/* Parses I8 or E20.12 or E20.12E3, and appends it `repeat` times. */
 static bool take_edit(spelling *from, tamis_fortran_format *format, int repeat) {
     const char letter = *from->p++;
     const int width = take_number(from);
@@ -47,11 +47,11 @@ static bool take_edit(spelling *from, tamis_fortran_format *format, int repeat) 
         decimals = take_number(from);
         if (decimals < 0) return false;
     }
-    if (letter != 'I' && *from->p == 'E') { /* the exponent's width: of no matter when reading */
+    if (letter != 'I' && *from->p == 'E') { /* the exponent's width does not matter for reading */
         from->p++;
         if (take_number(from) < 0) return false;
     }
-    if (letter == 'I') decimals = 0; /* there it is the fewest digits to write */
+    if (letter == 'I') decimals = 0; /* for I it is the minimum of digits to write */
     for (int i = 0; i < repeat; i++)
         if (!add_field(from, format, letter == 'I' ? 'I' : 'R', width, decimals)) return false;
     return true;
@@ -59,14 +59,14 @@ static bool take_edit(spelling *from, tamis_fortran_format *format, int repeat) 
 
 static bool take_list(spelling *from, tamis_fortran_format *format, int depth);
 
-/* Takes a group in parentheses, `repeat` times. */
+/* Parses a group in parentheses, and appends it `repeat` times. */
 static bool take_group(spelling *from, tamis_fortran_format *format, int repeat, int depth) {
     const char *const start = from->p;
     for (int i = 0; i < repeat; i++) {
         const int before = from->column;
         from->p = start;
         if (!take_list(from, format, depth + 1)) return false;
-        if (from->column == before) break; /* nothing in it: no need to repeat */
+        if (from->column == before) break; /* an empty group */
     }
     return true;
 }
@@ -103,7 +103,7 @@ static bool take_item(spelling *from, tamis_fortran_format *format, int depth) {
     }
 }
 
-/* Takes "(" items ")"; commas between items may be missing, as after 1P. */
+/* Parses "(" items ")"; commas between items may be missing, as after 1P. */
 static bool take_list(spelling *from, tamis_fortran_format *format, int depth) {
     if (*from->p++ != '(') return false;
     while (*from->p != ')') {
@@ -158,8 +158,8 @@ static int64_t count_words(const char *p, const char *end, int64_t most) {
     return count;
 }
 
-/* Goes on to the next line. Some programs (SciPy is one) pad fields to another width than their format says. So if a
- * line has as many words as fields, the words are the fields, which for a right line makes no difference. */
+/* Goes to the next line. Some programs (such as SciPy) pad fields to another width than their format states. So if a
+   line has as many words as fields, the words are taken as the fields, which makes no difference for a correct line. */
 static void enter_line(tamis_fortran_cursor *cursor) {
     while (cursor->line >= cursor->text->end && !cursor->input->ended && cursor->status == TAMIS_OK) {
         cursor->status = tamis_input_next(cursor->input);
@@ -204,7 +204,7 @@ static void find_word(tamis_fortran_cursor *cursor, const char **begin, const ch
 }
 
 /* Copies the next field without its blanks into `copy`, which has room for the padding that the number parsers ask for.
- *at is where it stands. */
+ *at is its position. */
 static tamis_status take_field(tamis_fortran_cursor *cursor, char *copy, const char **at, int *number) {
     if (cursor->field == cursor->format->count) {
         cursor->line = tamis_next_line(cursor->text, cursor->line);

@@ -19,18 +19,18 @@ typedef struct tamis_fortran_format {
 tamis_status tamis_fortran_parse(const tamis_bounded_text *text, const char *at, int64_t length, const char *what,
                                  tamis_fortran_format *format);
 
-/* A place in lines of fields, which moves on to the next windows of the file. */
+/* A position in lines of fields; it advances through the windows of the file. */
 typedef struct tamis_fortran_cursor {
     tamis_input *input;
     const tamis_bounded_text *text; /* the input's */
-    tamis_status status;            /* of moving on, for the next field */
+    tamis_status status;            /* deferred error of advancing, returned with the next field */
     const tamis_fortran_format *format;
     const char *line, *line_end;
     int field;
     int64_t remaining; /* fields still to come, in this line and later ones */
-    bool by_words;     /* the fields of this line are its words, from `word` on; else they stand in their columns */
+    bool by_words;     /* fields of this line are its words, from `word` on; else they are in fixed columns */
     const char *word;
-    int64_t inexact; /* real numbers so far that fp64 does not hold */
+    int64_t inexact; /* real numbers so far that do not fit fp64 */
 } tamis_fortran_cursor;
 
 /* Begins with the first of `count` fields. */

@@ -31,7 +31,7 @@ static char lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
 static bool one_of(char c, const char *set) { return c != '\0' && strchr(set, c) != NULL; }
 
-/* Lines 2 and 3 have no blanks to spare only for numbers of 14 digits, so that words are told apart by blanks. */
+/* Splits lines 2 and 3 at blanks: only numbers with 14 digits would fill their columns. */
 static int take_integers(const tamis_bounded_text *text, const char *p, int64_t *numbers, int most) {
     int count = 0;
     for (p = tamis_skip_blanks(p); count < most && !tamis_at_line_end(text, p); p = tamis_skip_blanks(p)) {
@@ -62,7 +62,7 @@ static tamis_status take_type(const tamis_bounded_text *text, const char *p, boe
         return tamis_text_refuse(
             TAMIS_ERROR_UNSUPPORTED, text, p,
             "elemental matrices are not supported; expected an assembled one (the type ends in A)");
-    header->pattern = field == 'p' || field == 'q'; /* q: the values are in a file of their own */
+    header->pattern = field == 'p' || field == 'q'; /* q: the values are in another file */
     header->symmetric = shape == 's' || shape == 'z';
     header->skew = shape == 'z';
     if (header->pattern && header->skew) return tamis_text_fail(text, p, "a type other than a skew-symmetric pattern");
@@ -95,7 +95,7 @@ static tamis_status take_header(const tamis_input *input, boeing_header *header)
     const char *const after = tamis_next_line(text, header->formats_at);
     header->formats_length = after - header->formats_at;
     header->body = cards[4] > 0 ? tamis_next_line(text, after) : after;
-    const int64_t room = tamis_input_room(input, header->body); /* a character each at the least */
+    const int64_t room = tamis_input_room(input, header->body); /* at least one character each */
     if (header->cols >= room + 1 || header->count > room)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->sizes_at,
                                  "%lld columns and %lld entries are more than the file can hold",
@@ -103,7 +103,7 @@ static tamis_status take_header(const tamis_input *input, boeing_header *header)
     return TAMIS_OK;
 }
 
-/* Takes format number 0 to 2 of line 4: 16 columns for each, the last has 20. */
+/* Parses format number 0 to 2 of line 4: each has 16 columns, the last 20. */
 static tamis_status take_format(const tamis_bounded_text *text, const boeing_header *header, int number,
                                 tamis_fortran_format *format) {
     static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
@@ -115,14 +115,14 @@ static tamis_status take_format(const tamis_bounded_text *text, const boeing_hea
     return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
 }
 
-/* Takes the formats of pointers and indices, and that of the values if they are requested. */
+/* Parses the formats of pointers and indices, and of values if requested. */
 static tamis_status take_formats(const tamis_bounded_text *text, const boeing_header *header, bool values,
                                  boeing_formats formats) {
     for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) TRY(take_format(text, header, i, &formats[i]));
     return TAMIS_OK;
 }
 
-/* Makes pointers the column of each entry; the entries keep their order. */
+/* Expands column pointers to a column for each entry; the entries keep their order. */
 static tamis_status take_columns(tamis_input *input, const boeing_header *header, const tamis_fortran_format *format,
                                  const char **line, const tamis_entries *entries) {
     tamis_fortran_cursor cursor = tamis_fortran_start(input, format, *line, header->cols + 1);
@@ -194,7 +194,7 @@ static tamis_status take_body(const tamis_reading *reading, const boeing_header 
     return header->symmetric ? tamis_entries_mirror(entries, header->skew ? -1 : 1) : TAMIS_OK;
 }
 
-/* Reads the header, which is in the window; if the window is smaller, all of the file is. */
+/* Ensures that the header is in the window; if it is larger, reads the whole file. */
 static tamis_status hold_header(tamis_input *input) {
     const char *p = input->text.begin;
     for (int i = 0; i < HEADER_LINES; i++) p = tamis_next_line(&input->text, p);

@@ -12,8 +12,8 @@ bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p) {
     return pairs == count;
 }
 
-/* Recognises the format by the first document that is not empty. Of a document that goes on beyond what is there it is
-   enough that it has the form. */
+/* Recognises the format by the first document that is not empty. If the document extends beyond the probe, its visible
+   part must have the form. */
 static bool sniff_ldac(const tamis_bounded_text *text) {
     enum { LONG_LINE = 4096 };
     int64_t count = 0, ignored;
@@ -22,7 +22,7 @@ static bool sniff_ldac(const tamis_bounded_text *text) {
         const char *const line = p;
         p = tamis_parse_index(p, &count);
         if (!p) return false;
-        if (count == 0 && tamis_at_line_end(text, tamis_skip_blanks(p))) continue; /* an empty document tells nothing */
+        if (count == 0 && tamis_at_line_end(text, tamis_skip_blanks(p))) continue; /* an empty document says nothing */
         if (!tamis_is_blank(*p)) return false;
         p = tamis_parse_index(tamis_skip_blanks(p), &ignored);
         if (!p || p[0] != ':' || !tamis_is_digit(p[1])) return false;
@@ -32,7 +32,7 @@ static bool sniff_ldac(const tamis_bounded_text *text) {
     return false;
 }
 
-/* Takes one document, the line at *p, whose ids are id_most at most. */
+/* Parses one document, the line at *p; ids must be at most id_most. */
 static tamis_status take_document(const tamis_bounded_text *text, int64_t id_most, tamis_read_report *report,
                                   const char **p, tamis_rows *list) {
     int64_t terms = 0;

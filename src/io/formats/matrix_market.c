@@ -24,7 +24,7 @@ typedef struct market_header {
     const char *body; /* after the line of sizes */
 } market_header;
 
-/* One word of the first line and what it stands for; -1 is a word that exists but is not read here. */
+/* A word of the first line and its meaning; -1: valid, but not supported. */
 typedef struct market_word {
     const char *word;
     int meaning;
@@ -43,10 +43,10 @@ static const market_word field_words[] = {{"real", FIELD_REAL},
 static const market_word symmetry_words[] = {
     {"general", GENERAL}, {"symmetric", SYMMETRIC}, {"skew-symmetric", SKEW}, {"hermitian", NOT_READ}, {NULL, 0}};
 
-/* Takes the first line. Blanks and blank lines before it, which some editors leave, do no harm. */
+/* Returns the first line. Blanks and blank lines before it, which some editors leave, are skipped. */
 static const char *find_banner(const tamis_bounded_text *text) { return tamis_skip_comments(text, text->begin, ""); }
 
-/* Whether the line is three integers: the sizes of a coordinate matrix. */
+/* Returns true if the line is three integers: the sizes of a coordinate matrix. */
 static bool is_sizes(const tamis_bounded_text *text, const char *p) {
     int64_t ignored;
     for (int i = 0; i < 3; i++) {
@@ -56,8 +56,8 @@ static bool is_sizes(const tamis_bounded_text *text, const char *p) {
     return tamis_at_line_end(text, tamis_skip_blanks(p));
 }
 
-/* Whether the sizes are in a comment, right before the entries: an edge list of networkrepository.com, of which the
-   first line is a comment, too. */
+/* Returns true if the sizes are in the last comment before the entries: then it is an edge list of
+   networkrepository.com, whose first line is only a comment. */
 static bool has_sizes_in_comment(const tamis_bounded_text *text) {
     const char *last = NULL;
     for (const char *p = tamis_next_line(text, find_banner(text)); p < text->end && *p == '%';
@@ -78,7 +78,7 @@ static bool sniff_matrix_market(const tamis_bounded_text *text) {
     return has_banner(text) && !has_sizes_in_comment(text);
 }
 
-/* Takes the word at *p, after blanks, which is one of `words`. */
+/* Parses the word at *p, after blanks, which must be one of `words`. */
 static tamis_status take_word(const tamis_bounded_text *text, const char **p, const market_word *words,
                               const char *expected, int *meaning) {
     const char *const start = tamis_skip_blanks(*p);
@@ -137,10 +137,10 @@ static tamis_status take_header(const tamis_bounded_text *text, market_header *h
 /* ---- arrays */
 
 typedef struct array_target {
-    const tamis_entries *entries; /* or, where NULL, a dense matrix */
+    const tamis_entries *entries; /* NULL: a dense matrix */
     int64_t at;
     const tamis_dense *dense;
-    tamis_read_report *report; /* NULL: nobody asks which numbers changed */
+    tamis_read_report *report; /* NULL: inexact numbers are not counted */
 } array_target;
 
 static const char *const value_names[] = {"a number", "an integer", "an integer of 0 or more", NULL};
@@ -170,7 +170,7 @@ static tamis_status read_array(const tamis_bounded_text *text, const market_head
     const char *p = header->body;
     const bool half = header->symmetry != GENERAL;
     const double sign = header->symmetry == SKEW ? -1 : 1;
-    const int64_t columns = header->rows > 0 ? header->cols : 0; /* no value stands for a column without rows */
+    const int64_t columns = header->rows > 0 ? header->cols : 0; /* columns without rows have no values */
     for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = half ? column : 0; row < header->rows; row++) {
             double value = 0;
@@ -182,8 +182,8 @@ static tamis_status read_array(const tamis_bounded_text *text, const market_head
     return tamis_text_file_end(text, p, "%", "the last value");
 }
 
-/* Computes rows * columns if the file has room for so many values: two bytes each, a skew-symmetric one has under half.
- */
+/* Computes rows * columns. Refuses more values than the file can hold: a value takes two bytes, and a skew-symmetric
+   file stores under half of them. */
 static tamis_status array_size(const tamis_bounded_text *text, const market_header *header, int64_t *size) {
     if (__builtin_mul_overflow(header->rows, header->cols, size) || *size / 4 > (text->end - header->body) + 1)
         return tamis_text_refuse(TAMIS_ERROR_FORMAT, text, header->body,

@@ -1,9 +1,9 @@
 /*
  * METIS graphs: line 1 "vertices edges [fmt [constraints]]", then a line for each vertex with its neighbours, counted
- * from 1. fmt is up to three digits: vertex sizes, vertex weights, edge weights are there (1) or not (0). Lines that
- * begin with % are comments; a blank line is a vertex without neighbours. Each edge is listed at both of its ends. That
- * is checked by sums over all neighbours of a hash of the edge from here and of the edge from there, which are the same
- * only where both are listed; what is missing is looked for only when they differ.
+ * from 1. fmt has up to three digits: vertex sizes, vertex weights, edge weights are present (1) or not (0). Lines that
+ * begin with % are comments; a blank line is a vertex without neighbours. Each edge must be listed at both ends. This
+ * is checked by two sums of hashes over all edges, in both directions, which agree only if both ends are listed (with
+ * overwhelming probability); missing edges are searched only if they differ.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +13,17 @@
 #include "io/text/lists.h"
 
 typedef struct graph_header {
-    int64_t vertices, edges, skipped; /* skipped: numbers before the neighbours of each vertex */
+    int64_t vertices, edges, skipped; /* skipped: numbers before each vertex's neighbours */
     bool weighted;
     int64_t line; /* of the sizes */
     const char *body;
 } graph_header;
 
-/* Sums over all (vertex, neighbour) less those over all (neighbour, vertex): zero if every edge is listed twice. */
+/* Sums over all (vertex, neighbour) minus sums over all (neighbour, vertex): zero if every edge is listed at both
+   ends. */
 typedef struct graph_sums {
     uint64_t edges, weights;
-    bool comments; /* among the vertices: their lines are not known by their numbers */
+    bool comments; /* there are comments among the vertices, so line numbers do not follow from vertices */
 } graph_sums;
 
 enum { MOST_CONSTRAINTS = 1 << 20, REPORT_EVERY = 1 << 16 };
@@ -38,7 +39,8 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* Two random numbers of a vertex: products of one of each end's stand for the edge from here and from there. */
+/* Two random numbers per vertex. Products of one end's first with the other end's second number hash an edge in each
+   direction. */
 typedef struct vertex_hash {
     uint64_t here, there;
 } vertex_hash;
@@ -92,31 +94,31 @@ static tamis_status take_header(const tamis_reading *reading, graph_header *head
     TRY(tamis_text_line_end(text, &p, "the sizes"));
     header->skipped = sizes + weights * constraints;
     header->body = p;
-    const int64_t room = tamis_input_room(reading->input, p) + 1; /* a line end a vertex, two bytes a neighbour */
+    const int64_t room = tamis_input_room(reading->input, p) + 1; /* a vertex takes a line end, a neighbour two bytes */
     if (header->vertices > room || header->edges * 2 > room / 2 + 1)
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s:%lld: %lld vertices and %lld edges are more than the file can hold",
                           text->name, (long long)header->line, (long long)header->vertices, (long long)header->edges);
     return TAMIS_OK;
 }
 
-/* Whether the first numbers of the lines are numbers of vertices. */
+/* Returns true if the first NUMBERS numbers are all valid vertices. */
 static bool names_vertices(const char *p, int64_t vertices) {
     enum { NUMBERS = 256 };
     for (int i = 0; i < NUMBERS; i++) {
         int64_t vertex;
         p += strspn(p, " \t\r\n");
         const char *const after = tamis_parse_index(p, &vertex);
-        if (!after) return true; /* the end, or what the reader will speak of */
+        if (!after) return true; /* the end, or an error that the reader reports */
         if (vertex < 1 || vertex > vertices) return false;
         p = after;
     }
     return true;
 }
 
-/* Recognises "vertices edges [format [weights]]" with numbers that such a graph can have, since the first line of an
-   edge list looks alike. */
+/* Recognises "vertices edges [format [weights]]" with numbers that are possible for a graph, since the first line of an
+   edge list looks similar. */
 static bool sniff_metis(const tamis_bounded_text *text) {
-    if (tamis_konect_of(text).found) return false; /* its second comment may stand before lines of the same form */
+    if (tamis_konect_of(text).found) return false; /* KONECT's second comment may precede lines of the same form */
     const char *p = tamis_skip_comments(text, text->begin, "%"), *third = NULL;
     int numbers = 0;
     int64_t sizes[5] = {0}, most;
@@ -141,7 +143,7 @@ static tamis_status skip_numbers(const tamis_bounded_text *text, const char **p,
     return TAMIS_OK;
 }
 
-/* Takes one vertex: the rest of the line at *p. */
+/* Parses one vertex: the rest of the line at *p. */
 static tamis_status take_vertex(const tamis_reading *reading, const graph_header *header, int64_t vertex,
                                 const char **p, graph_sums *sums, tamis_rows *list) {
     const tamis_bounded_text *const text = &reading->input->text;
@@ -173,7 +175,7 @@ static tamis_status take_vertex(const tamis_reading *reading, const graph_header
     }
 }
 
-/* Goes past comments, and on to the next windows, to the line of a vertex or the end of the file. */
+/* Skips comments, advancing through windows, to a vertex's line or the end of the file. */
 static tamis_status find_vertex(tamis_input *input, const char **p, bool *comments) {
     const char *from = *p;
     *p = skip_percent_lines(&input->text, from);
@@ -187,7 +189,7 @@ static tamis_status find_vertex(tamis_input *input, const char **p, bool *commen
     return TAMIS_OK;
 }
 
-/* Finds the neighbours of a vertex that are `of` in a row that rises: the first of them, and how many there are. */
+/* Finds neighbour `of` in a vertex's sorted row: its first position, and how often it occurs. */
 static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
     const int64_t begin = tamis_index_load(S->offsets, S->offset_type, vertex);
     const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
@@ -208,7 +210,7 @@ static tamis_status refuse_edge(const tamis_reading *reading, const graph_header
         (long long)vertex + 1, weights ? " with that weight" : "");
 }
 
-/* Finds the first edge that is not the same at both of its ends, in a copy whose rows rise. */
+/* Finds the first edge that differs between its ends, in a copy with sorted rows. */
 static tamis_status find_fault(const tamis_reading *reading, const graph_header *header, const graph_sums *sums,
                                const tamis_sparse *S) {
     const bool weights = sums->edges == 0;

@@ -27,7 +27,7 @@ static const char *skip(const char *p, const char *end) {
     return p;
 }
 
-/* Takes a quoted word at *p. */
+/* Parses a quoted word at *p. */
 static bool take_quoted(const char **p, const char *end, const char **word, int64_t *length) {
     const char *q = skip(*p, end);
     if (q >= end || (*q != '\'' && *q != '"')) return false;
@@ -47,7 +47,7 @@ static bool take_character(const char **p, const char *end, char requested) {
     return true;
 }
 
-/* Takes a type such as '<f8': byte order, kind, size. */
+/* Parses a type such as '<f8': byte order, kind, size. */
 static tamis_status take_descr(const char **p, const char *end, tamis_npy *npy) {
     const char *word;
     int64_t length;
@@ -77,7 +77,7 @@ static tamis_status take_shape(const char **p, const char *end, tamis_npy *npy) 
         int64_t size = 0;
         const char *q = skip(*p, end);
         if (q >= end || npy->dimensions == TAMIS_NPY_DIMENSIONS) return bad_header(npy, "shape of few sizes");
-        q = tamis_parse_index(q, &size); /* the header is followed by data or padding: never by the buffer's end */
+        q = tamis_parse_index(q, &size); /* data or padding follow the header, so this never reads beyond the buffer */
         if (!q || q > end || size > TAMIS_SIZE_MOST) return bad_header(npy, "a size in shape");
         if (q < end && *q == 'L') q++;
         npy->shape[npy->dimensions++] = size;
@@ -127,7 +127,8 @@ tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_
     int64_t length = bytes[8] | bytes[9] << 8;
     if (wide) length |= (int64_t)bytes[10] << 16 | (int64_t)bytes[11] << 24;
     if (length > MOST_HEADER || length > known - start) return bad_header(npy, "more: it is truncated");
-    /* The parser of numbers stops at what is no digit: the header must not end in one, for the data may go on so. */
+    /* The number parser stops at the first non-digit. So the header must not end in a digit, as the data may begin with
+       one. */
     const char *const header = (const char *)bytes + start;
     if (length == 0 || tamis_is_digit(header[length - 1])) return bad_header(npy, "a dictionary");
     TRY(take_dictionary(header, header + length, npy));
@@ -226,7 +227,7 @@ int tamis_npy_header(char *header, const char *descr, bool fortran_order, int di
 
 /* ---- dense matrices */
 
-/* Copies elements as they are if type and order of bytes are the same. */
+/* Copies elements without conversion if type and byte order are the same. */
 static bool same_type(const tamis_npy *npy, tamis_type type) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     return !npy->swapped && npy->kind == 'f' && type != TAMIS_BF16 && (size_t)npy->size == tamis_type_size(type);

@@ -21,19 +21,19 @@ typedef struct tamis_npy {
     int64_t behind; /* bytes behind the elements */
 } tamis_npy;
 
-/* Reads the header and checks that all elements are there. Of `size` bytes the first `known` are in memory, which must
-   hold the header. */
+/* Parses the header and checks that all elements are present. The file has `size` bytes; the first `known` are in
+   memory and must hold the header. */
 tamis_status tamis_npy_open(const char *name, const unsigned char *bytes, int64_t known, int64_t size, tamis_npy *npy);
 
-/* Refuses element types that are no numbers, and non-integers. */
+/* tamis_npy_need_number refuses non-numeric element types; tamis_npy_need_integer also non-integers. */
 tamis_status tamis_npy_need_number(const tamis_npy *npy);
 tamis_status tamis_npy_need_integer(const tamis_npy *npy);
 
-/* Returns element `at` in the order of memory. Unsigned numbers beyond int64 become INT64_MAX. */
+/* Return element `at` in memory order. Unsigned numbers beyond int64 become INT64_MAX. */
 double tamis_npy_real(const tamis_npy *npy, int64_t at);
 int64_t tamis_npy_integer(const tamis_npy *npy, int64_t at);
 
-/* Counts the integers among the first `count` elements that a double does not hold. */
+/* Counts the integers among the first `count` elements that a double does not represent exactly. */
 int64_t tamis_npy_inexact(const tamis_npy *npy, int64_t count);
 
 /* Writes a header for `dimensions` sizes; the elements follow. descr: "<f4". Returns its length. */

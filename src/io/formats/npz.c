@@ -30,7 +30,7 @@ static bool sniff_npz(const tamis_bounded_text *text) {
            (memcmp(text->begin, "PK\3\4", 4) == 0 || memcmp(text->begin, "PK\5\6", 4) == 0);
 }
 
-/* Looks at the header alone: what its sizes say is compared before anything large is unpacked. */
+/* Reads only the header: its sizes are checked before anything large is unpacked. */
 static tamis_status look_at_array(const tamis_bounded_text *archive, const char *member, archive_array *array) {
     unsigned char head[HEAD_BYTES];
     int64_t bytes = 0;
@@ -55,14 +55,14 @@ static tamis_status load_array(const tamis_bounded_text *archive, const char *me
 
 static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
 
-/* Frees what an error left open. */
+/* Frees arrays left by an error. */
 static void close_arrays(sparse_archive *sparse) {
     close_array(&sparse->data);
     close_array(&sparse->first);
     close_array(&sparse->second);
 }
 
-/* Reads format.npy: b'csr' or 'csr', of no dimensions. */
+/* Reads format.npy: b'csr' or 'csr', a scalar. */
 static tamis_status take_format(const tamis_bounded_text *archive, char format[8]) {
     archive_array array = {0};
     tamis_status status = TAMIS_OK;
@@ -114,8 +114,8 @@ static tamis_status look_at_indices(const tamis_bounded_text *archive, const cha
     return TAMIS_OK;
 }
 
-/* Looks at data too, whose length is the number of entries. `lines`: the second array's length is one more, -1: also
-   the number of entries. */
+/* Reads all headers; data's length is the number of entries. lines: the second array has lines + 1 elements; -1: as
+   many as entries. */
 static tamis_status look_at_arrays(const tamis_bounded_text *archive, const char *first, const char *second,
                                    int64_t lines, sparse_archive *sparse) {
     TRY(look_at_array(archive, "data.npy", &sparse->data));
@@ -148,7 +148,7 @@ static tamis_status take_index(const archive_array *array, int64_t at, int64_t l
 /* ------------------------------------------------------------------------------------------- one array after the other
  */
 
-/* Puts what was unpacked in the place of *to, where its elements are what *to is to hold: no copy beside it. */
+/* Moves the unpacked array to *to without a copy, if its element type is the required one. */
 static bool take_over(archive_array *array, char kind, size_t size, int64_t count, void **to) {
     tamis_npy *const npy = &array->npy;
     if (!array->member.owned || npy->kind != kind || (size_t)npy->size != size || npy->swapped) return false;

@@ -47,7 +47,7 @@ static bool sniff_smtx(const tamis_bounded_text *text) {
         if (i < 2 && *p++ != ',') return false;
     }
     if (*p != '\n') return false;
-    p = tamis_parse_index(tamis_skip_blanks(p + 1), &ignored); /* the offsets begin with 0, without commas */
+    p = tamis_parse_index(tamis_skip_blanks(p + 1), &ignored); /* offsets begin with 0 and have no commas */
     return p && ignored == 0 && *p != ',';
 }
 

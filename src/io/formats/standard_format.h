@@ -1,4 +1,4 @@
-/* What standard input holds, by its first bytes. */
+/* Format of standard input, detected by its first bytes. */
 #ifndef TAMIS_IO_STANDARD_FORMAT_H
 #define TAMIS_IO_STANDARD_FORMAT_H
 
@@ -6,8 +6,7 @@
 
 #include <tamis/matrix.h>
 
-/* Tells the format of standard input by its first bytes, TAMIS_FILE_AUTO if they do not tell. Who opens it still gets
-   them. */
+/* Detects the format of standard input without consuming bytes; TAMIS_FILE_AUTO if it is unknown. */
 TAMIS_PRIVATE_API tamis_file_format tamis_standard_format(void);
 
 #endif

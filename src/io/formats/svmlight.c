@@ -12,7 +12,7 @@
 
 typedef struct svmlight_reader {
     tamis_read_report *report;
-    int64_t least; /* index so far, or 0 if they are known to begin with it */
+    int64_t least; /* least index so far, or 0 if indices are known to begin with 0 */
     int64_t labelled;
     bool begun;
     bool stated; /* the file begins with its sizes: */
@@ -23,13 +23,13 @@ static bool ends_word(const tamis_bounded_text *text, const char *p) {
     return tamis_is_blank(*p) || *p == '#' || tamis_at_line_end(text, p);
 }
 
-/* Takes "index:"; NULL for anything else. */
+/* Parses "index:"; NULL for anything else. */
 static const char *take_index(const char *p, int64_t *index) {
     const char *const after = tamis_parse_index(p, index);
     return after && *after == ':' ? after + 1 : NULL;
 }
 
-/* Takes a line of three integers, the sizes of Extreme Classification's files; NULL for any other. */
+/* Parses a line of three integers, the sizes in Extreme Classification files; NULL for any other line. */
 static const char *take_sizes(const tamis_bounded_text *text, const char *p, int64_t *rows, int64_t *cols) {
     int64_t labels;
     int64_t *const sizes[] = {rows, cols, &labels};
@@ -41,7 +41,7 @@ static const char *take_sizes(const tamis_bounded_text *text, const char *p, int
     return tamis_at_line_end(text, p) ? tamis_next_line(text, p) : NULL;
 }
 
-/* Skips a label: a number, or some with commas between them; a row that begins with a pair has none. NULL: no label. */
+/* Skips labels: numbers separated by commas; a row that begins with a pair has none. NULL: not a label. */
 static const char *skip_label(const tamis_bounded_text *text, const char *p) {
     int64_t index;
     if (take_index(p, &index)) return p;
@@ -63,7 +63,7 @@ static const char *skip_query(const char *p) {
 
 /* ---- recognising */
 
-/* Whether the line at p is of this format; *pairs is how many of them it has. */
+/* Returns true if the line at p is in this format; *pairs is the number of its "index:value" pairs. */
 static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs) {
     const char *q = skip_label(text, p);
     *pairs = 0;
@@ -79,8 +79,9 @@ static bool is_row(const tamis_bounded_text *text, const char *p, int64_t *pairs
     return true;
 }
 
-/* Recognises the format. lda-c has the same form, but its first number is how many pairs follow. So the first row with
-   pairs must not be one of lda-c, nor may half of those in the beginning be: one wrong count makes no other format. */
+/* Recognises the format. lda-c has the same form, but its first number is the number of pairs. So the first row with
+   pairs must not have that property, nor may half of the first rows have it: one wrong count does not make an lda-c
+   file svmlight. */
 static bool sniff_svmlight(const tamis_bounded_text *text) {
     enum { ROWS = 1000 };
     int64_t rows = 0, with_pairs = 0, of_ldac = 0, pairs = 0;
@@ -100,7 +101,7 @@ static bool sniff_svmlight(const tamis_bounded_text *text) {
 
 /* ---- reading */
 
-/* Takes one row: the line at *p. */
+/* Parses one row: the line at *p. */
 static tamis_status take_row(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list) {
     svmlight_reader *const reader = context;
     if (!reader->begun) {
@@ -132,7 +133,7 @@ static tamis_status take_row(void *context, const tamis_bounded_text *text, cons
     return TAMIS_OK;
 }
 
-/* Makes indices that began with 1 begin with 0. */
+/* Shifts indices to begin with 0. */
 static void count_from_zero(int64_t least, tamis_rows *list) {
     if (list->count == 0 || least == 0) return;
     for (int64_t t = 0; t < list->count; t++)
@@ -163,7 +164,7 @@ static tamis_status read_zero_based(const tamis_reading *reading, tamis_owned_sp
     return read_from(reading, 0, matrix);
 }
 
-/* Nothing tells it from the other one but whoever reads it. */
+/* Content cannot distinguish this format from the other svmlight format, so it is only used on request. */
 static bool sniff_nothing(const tamis_bounded_text *text) {
     (void)text;
     return false;

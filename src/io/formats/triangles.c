@@ -1,5 +1,5 @@
-/* Both triangles of a symmetric file. Only entries on the other side of the diagonal than the first one are noted, with
-   their lines; in the end each is looked for among the images of the rest. */
+/* Detects entries in both triangles of a symmetric file. Only entries on the other side of the diagonal than the first
+   one are recorded, with their lines; at the end each is searched among the mirror images of the others. */
 #include "io/formats/triangles.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static int compare(const void *left, const void *right) {
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Finds the first of the noted entries at that place; NULL if there is none. */
+/* Finds the first recorded entry at that position; NULL if there is none. */
 static tamis_triangle_entry *find(const tamis_triangles *triangles, int64_t row, int64_t column) {
     int64_t low = 0, high = triangles->count;
     while (low < high) {
@@ -65,7 +65,8 @@ static void meet(const tamis_triangles *triangles, int64_t row, int64_t column) 
     if (met) met->mirrored++;
 }
 
-/* Counts entries at the same place, which follow each other, in the first one. own: they themselves were met, too. */
+/* Finds the first entry in the file that is stored in both triangles, and reports it. own: the recorded entries met
+   themselves, too. */
 static tamis_status judge(const tamis_triangles *triangles, const char *name, bool own) {
     const tamis_triangle_entry *bad = NULL;
     for (int64_t i = 0, next; i < triangles->count; i = next) {

@@ -1,4 +1,4 @@
-/* Files of symmetric matrices, which store one triangle: is an entry also stored at its mirror image? */
+/* Detects entries of symmetric files that are stored in both triangles; such files must store one triangle. */
 #ifndef TAMIS_IO_TRIANGLES_H
 #define TAMIS_IO_TRIANGLES_H
 
@@ -7,24 +7,24 @@
 
 typedef struct tamis_triangle_entry {
     int64_t row, column, line;
-    int64_t mirrored; /* how often it was met as the mirror image of another entry */
+    int64_t mirrored; /* number of entries whose mirror image it is */
 } tamis_triangle_entry;
 
-/* Zero at first. The entries of the triangle in which the first one lies need no memory: most files have no others. */
+/* Initialised with zeros. Stores only entries outside the triangle of the first entry: most files have none. */
 typedef struct tamis_triangles {
-    int side; /* of the first entry off the diagonal: -1 below it, 1 above it; 0: none was met yet */
+    int side; /* triangle of the first off-diagonal entry: -1 lower, 1 upper; 0: none met yet */
     tamis_triangle_entry *others;
     int64_t count, room;
-    const char *begin, *at; /* the line that was counted last, of the window that begins there */
+    const char *begin, *at; /* begin of the window, and the position up to which its lines are counted */
     int64_t line;
 } tamis_triangles;
 
-/* Takes the file's entries in their order, with the line that `at` is in. */
+/* Records an entry of the file, in file order; `at` points into its line. */
 tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_bounded_text *text, const char *at,
                                   int64_t row, int64_t column);
 
-/* Refuses what stands in both triangles. The entries are those of the file, or with their mirror images; the rows have
-   them. */
+/* Refuse entries that are stored in both triangles. with_images: `entries` includes the mirrored entries; `rows` always
+   does. */
 tamis_status tamis_triangles_check_entries(tamis_triangles *triangles, const char *name, const tamis_entries *entries,
                                            bool with_images);
 tamis_status tamis_triangles_check_rows(tamis_triangles *triangles, const char *name, const tamis_rows *rows);

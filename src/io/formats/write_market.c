@@ -1,4 +1,4 @@
-/* Writing Matrix Market: every number so that it reads back as the same one. */
+/* Writes Matrix Market files; every number reads back exactly. */
 #include <string.h>
 
 #include "base/status.h"
@@ -60,7 +60,8 @@ tamis_status tamis_write_market_dense(tamis_output *output, const tamis_dense *d
     const bool by_rows = dense->layout == TAMIS_ROW_MAJOR;
     TRY(write_text(output, "%%MatrixMarket matrix array real general\n"));
     TRY(write_sizes(output, sizes, 2));
-    const int64_t columns = dense->rows > 0 ? dense->cols : 0; /* of which there may be any number without rows */
+    const int64_t columns =
+        dense->rows > 0 ? dense->cols : 0; /* a dense matrix without rows may have any number of columns */
     for (int64_t column = 0; column < columns; column++) {
         for (int64_t row = 0; row < dense->rows; row++) {
             const int64_t at = by_rows ? row * dense->stride + column : column * dense->stride + row;

@@ -1,5 +1,5 @@
-/* Writing .npy, and .npz as scipy.sparse.load_npz reads it. bf16, which NumPy does not have, is written as f4, and so
-   is fp16 in .npz: SciPy has no sparse matrices of it. */
+/* Writes .npy, and .npz for scipy.sparse.load_npz. bf16, which NumPy lacks, is written as f4; so is fp16 in .npz, since
+   SciPy has no sparse matrices of it. */
 #include <string.h>
 
 #include "base/status.h"
@@ -14,13 +14,13 @@ static const char *element_descr(tamis_type type) {
     return type == TAMIS_F64 ? "<f8" : type == TAMIS_F16 ? "<f2" : "<f4";
 }
 
-/* The types in which elements are written. */
+/* Return the type in which elements are written. */
 static tamis_type dense_type(tamis_type type) { return type == TAMIS_BF16 ? TAMIS_F32 : type; }
 static tamis_type sparse_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 
 static const char *index_descr(tamis_index_type type) { return type == TAMIS_I32 ? "<i4" : "<i8"; }
 
-/* Where bytes go: into a member of an archive or straight into the file. */
+/* Destination of bytes: a member of an archive, or the file itself. */
 typedef struct sink {
     tamis_output *output;
     tamis_zip_writer *zip;

@@ -37,7 +37,7 @@ static uint32_t checksum(uint32_t before, const void *data, int64_t bytes) {
     return crc32_gzip_refl(before, data, (uint64_t)bytes);
 }
 
-/* Packs into the room, of which *left is not used; *ended: everything is packed. */
+/* Compresses into `room`, which has *left bytes; sets *left to the bytes still free. *ended: all input is consumed. */
 static bool step(engine *e, bool last, unsigned char *room, uint32_t *left, bool *ended) {
     e->stream.next_out = room;
     e->stream.avail_out = *left;
@@ -86,7 +86,7 @@ static void stop(engine *e) { deflateEnd(&e->stream); }
 
 struct tamis_deflate {
     engine engine;
-    bool gzip; /* which has a checksum of its own */
+    bool gzip; /* gzip has its own checksum */
     uint32_t crc;
     unsigned char packed[PACKED_BYTES];
 };
@@ -105,7 +105,8 @@ tamis_status tamis_deflate_open(const char *path, bool gzip, tamis_deflate **def
 
 tamis_status tamis_deflate_pack(tamis_deflate *packer, const void *data, int64_t bytes, bool last,
                                 tamis_deflate_sink *sink, void *context) {
-    memcpy(&packer->engine.stream.next_in, &data, sizeof data); /* not a pointer to const, but nothing writes there */
+    memcpy(&packer->engine.stream.next_in, &data,
+           sizeof data); /* the pointer is not to const, but the library does not write there */
     packer->engine.stream.avail_in = (uint32_t)bytes;
     if (bytes > 0 && !packer->gzip) packer->crc = checksum(packer->crc, data, bytes);
     for (bool ended = false; !ended;) {

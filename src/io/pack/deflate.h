@@ -1,5 +1,5 @@
-/* Packing by ISA-L, which is about ten times as fast, or by zlib, block by block: gzip files (output.c) and members of
- * zip archives (zip_write.c). */
+/* Compression block by block, by ISA-L, which is about ten times as fast, or by zlib: for gzip files (output.c) and
+   members of zip archives (zip_write.c). */
 #ifndef TAMIS_IO_DEFLATE_H
 #define TAMIS_IO_DEFLATE_H
 
@@ -13,7 +13,7 @@ typedef struct tamis_deflate tamis_deflate;
    TAMIS_ERROR_UNSUPPORTED in a build without either. */
 tamis_status tamis_deflate_open(const char *path, bool gzip, tamis_deflate **deflate);
 
-/* Packs up to 2^28 bytes, and gives the sink what comes of it. last: the content ends with them. */
+/* Compresses up to 2^28 bytes, and passes the output to the sink. last: the content ends with these bytes. */
 typedef tamis_status tamis_deflate_sink(void *context, const void *packed, int64_t bytes);
 tamis_status tamis_deflate_pack(tamis_deflate *deflate, const void *data, int64_t bytes, bool last,
                                 tamis_deflate_sink *sink, void *context);

@@ -25,7 +25,7 @@
 
 enum { INPUT_BLOCK = 256 << 10, MAGIC_MOST = 6, STEP = 1 << 30, MOST_PADDING = 64 << 20 };
 
-/* step: unpacks what is in the input, or ends the content. start is NULL where the build does not include it. */
+/* step: decompresses the input, or ends the content. start: NULL if the build does not include the format. */
 typedef struct tamis_packer {
     const char *name;
     unsigned char magic[MAGIC_MOST];
@@ -45,7 +45,7 @@ static tamis_status read_some(tamis_unpacker *u, void *to, size_t room, size_t *
     return TAMIS_OK;
 }
 
-/* Reads more input behind what is left of it. */
+/* Refills the input behind its unread rest. */
 static tamis_status fill(tamis_unpacker *u) {
     const size_t left = (size_t)(u->end - u->at);
     size_t got = 0;
@@ -59,7 +59,7 @@ static tamis_status fill(tamis_unpacker *u) {
 }
 
 #if TAMIS_HAVE_ZLIB || TAMIS_HAVE_LZMA || TAMIS_HAVE_ZSTD
-/* Returns where in the packed file the next byte of the input stands, from 0. */
+/* Returns the offset in the packed file of the next byte of the input. */
 static int64_t place_of(const tamis_unpacker *u) { return u->taken - (u->end - u->at); }
 #endif
 
@@ -98,7 +98,7 @@ static tamis_status start_gzip(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
-/* Skips zeros to the end of the file, with which tapes and block devices pad it; another byte is no member. */
+/* Skips zeros up to the end of the file, with which tapes and block devices pad it; any other byte is an error. */
 static tamis_status end_padding(tamis_unpacker *u) {
     const int64_t start = place_of(u);
     do {
@@ -114,7 +114,7 @@ static tamis_status end_padding(tamis_unpacker *u) {
     return TAMIS_OK;
 }
 
-/* Goes on to another member, if one follows. */
+/* Begins the next member, if one follows. */
 static tamis_status next_member(tamis_unpacker *u) {
     while (u->end - u->at < 2 && !u->input_ended) TRY(fill(u));
     if (u->end - u->at < 2 || u->at[0] != 0x1f || u->at[1] != 0x8b) return end_padding(u);
@@ -153,7 +153,7 @@ static void stop_gzip(tamis_unpacker *u) {
 
 #if TAMIS_HAVE_LZMA
 
-enum { LZMA_MEMORY = 768 << 20 }; /* what xz -9 and beyond may ask for; it needs 65 MiB */
+enum { LZMA_MEMORY = 768 << 20 }; /* limit of a file's request; xz -9 needs 65 MiB */
 
 typedef struct xz_state {
     lzma_stream stream;
@@ -287,7 +287,7 @@ static void stop(tamis_unpacker *u) {
     u->packer = NULL;
 }
 
-/* Looks at the first bytes and makes the packer ready that they belong to. */
+/* Detects the packer by the first bytes and starts it. */
 static tamis_status begin(tamis_unpacker *u) {
     u->ended = false;
     while (u->end - u->at < MAGIC_MOST && !u->input_ended) TRY(fill(u));
@@ -375,7 +375,7 @@ tamis_status tamis_unpacker_rewind(tamis_unpacker *u) {
     return status;
 }
 
-/* Reads what is not packed: first what the look for a packer has read. */
+/* Reads uncompressed data: first the bytes read for detection. */
 static tamis_status read_plain(tamis_unpacker *u, char *to, size_t room, size_t *got) {
     const size_t left = (size_t)(u->end - u->at);
     if (left > 0) {

@@ -1,5 +1,4 @@
-/* The bytes of a file, or of memory, from beginning to end, unpacked where the first of them say that they are packed.
- */
+/* A stream of the bytes of a file or of memory, decompressed if its first bytes have the signature of a packer. */
 #ifndef TAMIS_IO_UNPACK_H
 #define TAMIS_IO_UNPACK_H
 
@@ -10,7 +9,7 @@
 #include <stdint.h>
 #include <tamis/tamis.h>
 
-/* What the build found. */
+/* 1 if the build found the library. */
 #ifndef TAMIS_HAVE_ZLIB
 #define TAMIS_HAVE_ZLIB 0
 #endif
@@ -25,17 +24,17 @@
 #endif
 
 typedef struct tamis_unpacker {
-    const char *name;                  /* for messages, the caller's */
+    const char *name;                  /* for messages; owned by the caller */
     const struct tamis_packer *packer; /* NULL: not packed */
     void *state;                       /* the packer's */
-    const unsigned char *at, *end;     /* input that is yet to be unpacked */
-    int64_t told;                      /* bytes of the input; 0 where the file does not tell */
-    int64_t taken;                     /* of these, what was read so far */
+    const unsigned char *at, *end;     /* input not yet decompressed */
+    int64_t told;                      /* bytes of the input; 0 if unknown */
+    int64_t taken;                     /* bytes of the input read so far */
     bool input_ended;                  /* there is no more input */
     bool ended;                        /* nor has its content more */
-    int descriptor;                    /* of a file, -1: all of the input is in memory */
-    unsigned char *block;              /* of a file: where input is read to */
-    int64_t origin;                    /* of a file: where its input begins */
+    int descriptor;                    /* of a file; -1: all input is in memory */
+    unsigned char *block;              /* of a file: input buffer */
+    int64_t origin;                    /* of a file: offset of the input's begin */
 } tamis_unpacker;
 
 /* Opens a file, or memory. TAMIS_ERROR_UNSUPPORTED for a packer that this build does not include. Nothing to close

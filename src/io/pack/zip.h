@@ -12,17 +12,18 @@ typedef struct tamis_zip_member {
     void *owned;
 } tamis_zip_member;
 
-/* Finds a member by name and unpacks it. *found says whether it is there; that it is not is no error. */
+/* Finds a member by name and unpacks it. *found: it exists; a missing member is not an error. */
 tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *member_name, bool *found,
                             tamis_zip_member *member);
-/* Writes the names of the first members, as many as there is room for, with commas between them. */
+/* Writes the names of the first members, separated by commas, as many as fit. */
 void tamis_zip_list(const tamis_bounded_text *archive, char *names, int64_t room);
-/* Unpacks the first `room` bytes alone; *bytes: how many there would be in all, as the archive says. */
+/* Unpacks only the first `room` bytes; *bytes: the full length that the archive states. */
 tamis_status tamis_zip_peek(const tamis_bounded_text *archive, const char *member_name, unsigned char *head,
                             int64_t room, bool *found, int64_t *bytes);
 void tamis_zip_release(tamis_zip_member *member);
 
-/* Writing: begin, any number of writes, end, for each member; finish once. A record of what was written is kept. */
+/* Writing: for each member begin, any number of writes, and end; finish once. The writer records its members for the
+   directory. */
 enum { TAMIS_ZIP_MEMBERS = 8 };
 typedef struct tamis_zip_writer {
     tamis_output *output;
@@ -39,7 +40,7 @@ tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name);
 tamis_status tamis_zip_write(tamis_zip_writer *writer, const void *data, int64_t bytes);
 tamis_status tamis_zip_end(tamis_zip_writer *writer);
 tamis_status tamis_zip_finish(tamis_zip_writer *writer);
-/* Frees what an error left open; it is allowed after success too. */
+/* Frees resources after an error; allowed after success, too. */
 void tamis_zip_abandon(tamis_zip_writer *writer);
 
 #endif

@@ -1,4 +1,4 @@
-/* Finding and unpacking a member of a zip archive. Every offset and length is the file's word and is checked. */
+/* Finds and unpacks a member of a zip archive. Offsets and lengths are untrusted and are all checked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +68,8 @@ static tamis_status find_directory(const tamis_bounded_text *archive, int64_t *o
     return TAMIS_OK;
 }
 
-/* Reads the zip64 extra field, which holds those of bytes, packed and local that do not fit 32 bits, in this order. */
+/* Reads the zip64 extra field: it has the 64-bit values of bytes, packed and local, in this order, but only those that
+   the header marks as too large for 32 bits. */
 static bool take_extra(const unsigned char *p, int64_t length, archive_member *member) {
     int64_t *const missing[] = {&member->bytes, &member->packed, &member->local};
     while (length >= 4) {
@@ -98,7 +99,7 @@ typedef struct directory_entry {
     int64_t name_bytes, extra_bytes;
 } directory_entry;
 
-/* Takes the directory's entry at *at, which goes behind it. */
+/* Parses the directory's entry at *at, and moves *at behind it. */
 static tamis_status take_entry(const tamis_bounded_text *archive, int64_t *at, directory_entry *entry) {
     const unsigned char *const begin = bytes_of(archive);
     const int64_t size = archive->end - archive->begin;
@@ -172,7 +173,7 @@ static tamis_status find_content(const tamis_bounded_text *archive, const char *
 
 #if TAMIS_HAVE_ZLIB
 
-/* whole: the content must end with the last of the bytes. */
+/* Unpacks a content. whole: it must end with the last byte. */
 static tamis_status unpack(const tamis_bounded_text *archive, const char *name, const unsigned char *data,
                            int64_t packed, unsigned char *to, int64_t bytes, bool whole) {
     z_stream stream = {.zalloc = tamis_zlib_allocate, .zfree = tamis_zlib_free};
@@ -267,7 +268,7 @@ tamis_status tamis_zip_read(const tamis_bounded_text *archive, const char *membe
     }
     member->data = data;
     member->bytes = place.bytes;
-#if TAMIS_HAVE_ZLIB && !defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) /* no fuzzer guesses a checksum */
+#if TAMIS_HAVE_ZLIB && !defined(FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION) /* fuzzers cannot guess checksums */
     if (checksum(data, place.bytes) != place.crc) {
         tamis_zip_release(member);
         return broken_member(archive, member_name, "its checksum is wrong");

@@ -1,5 +1,5 @@
-/* Writing a zip archive in one go, without going back: sizes follow each member's content, always in their zip64 form,
-   and the directory at the end repeats them. */
+/* Writes a zip archive sequentially, without seeking: sizes follow each member's content, always in zip64 form, and the
+   directory at the end repeats them. */
 #include <string.h>
 
 #include "base/status.h"
@@ -9,7 +9,7 @@
 enum { NEEDED_VERSION = 45, SIZES_FOLLOW = 8, DEFLATED = 8, STEP = 1 << 28 };
 enum { DATE_1980 = 0x21 };
 
-/* A record being put together: little-endian numbers one after another. */
+/* A record being built from little-endian numbers. */
 typedef struct record {
     unsigned char bytes[128];
     int size;

@@ -1,4 +1,4 @@
-/* zlib's own memory through the library's allocator. Include only where TAMIS_HAVE_ZLIB. */
+/* Routes zlib's allocations through the library's allocator. Include only if TAMIS_HAVE_ZLIB. */
 #ifndef TAMIS_IO_ZLIB_MEMORY_H
 #define TAMIS_IO_ZLIB_MEMORY_H
 

@@ -1,9 +1,10 @@
 /*
- * Buckets of rows. An entry in a bucket needs its column, its value and 16 bits of its row; that and one bucket of the
- * result are all that stands beside the result at any time. Reading a bucket back, its rows are in the cache.
+ * Bucket sort of entries by rows. An entry in a bucket takes a column, a value and 16 bits of its row. Beside the
+ * result, memory holds only these and one bucket of the result. While a bucket is read back, its rows stay in the
+ * cache.
  *
- * Every thread looks at all entries of a window and takes those of its own buckets, in the order of the file: so the
- * result is the same for any number of threads.
+ * Every thread scans all entries of a window and takes the entries of its own buckets, in file order. So the result is
+ * the same for any number of threads.
  */
 #include "io/rows/buckets.h"
 
@@ -16,15 +17,15 @@
 
 enum {
     MOST_SHIFT = 16,
-    MOST_BUCKETS = 128, /* more make no shorter rows of memory; with fewer a bucket is a large share of the result */
-    LEAST_BLOCK = 16 << 10, /* bytes, a multiple of a page as all blocks */
-    BLOCKS = 16,            /* a block has room for this part of what its bucket has: little of it stays empty */
-    ROUND = 512,            /* entries that are looked at before any is moved */
-    SHARE = 1 << 14,        /* entries that are worth a thread */
+    MOST_BUCKETS = 128,     /* more buckets gain nothing; with fewer, a bucket is a large share of the result */
+    LEAST_BLOCK = 16 << 10, /* bytes; all blocks are multiples of a page */
+    BLOCKS = 16,            /* a new block is this fraction of its bucket, so that little stays unused */
+    ROUND = 512,            /* entries scanned before any is moved */
+    SHARE = 1 << 14,        /* entries that justify a thread */
     HEAD = 64
 };
 
-/* Behind it columns (int32), values and the rows' low bits (uint16), `room` of each. */
+/* Header of a block. Columns (int32), values and the rows' low bits (uint16) follow, `room` of each. */
 struct tamis_bucket_block {
     tamis_bucket_block *next;
     int64_t count, room;
@@ -47,10 +48,10 @@ static uint16_t *rows_of(const tamis_buckets *buckets, tamis_bucket_block *block
     return (uint16_t *)(void *)(values_of(block) + (size_t)block->room * value_size(buckets));
 }
 
-/* Makes a block. Its memory comes from the system and goes back to it at once: what an allocator keeps for later would
- * stand beside the result. */
+/* Makes a block by mmap, so that freeing returns its memory to the system at once, rather than leaving it in an
+   allocator beside the result. */
 static tamis_bucket_block *create_block(const tamis_buckets *buckets, int64_t before) {
-    enum { ALIGNED = 8 }; /* entries: each array then begins where its type may */
+    enum { ALIGNED = 8 }; /* entries: keeps each array aligned to its type */
     const size_t entry = sizeof(int32_t) + value_size(buckets) + sizeof(uint16_t);
     const size_t part = (size_t)before * entry / BLOCKS / LEAST_BLOCK * LEAST_BLOCK;
     const size_t bytes = part > LEAST_BLOCK ? part : LEAST_BLOCK;
@@ -82,7 +83,7 @@ void tamis_buckets_free(tamis_buckets *buckets) {
 
 /* ------------------------------------------------------------------------------------------- adding */
 
-/* Makes pairs of buckets one: in each the rows' low bits are enough to tell them apart. */
+/* Joins pairs of buckets; the rows' low bits still distinguish all rows of a bucket. */
 static void join_pairs(tamis_buckets *buckets) {
     for (int64_t b = 0; b < buckets->room; b++) {
         tamis_bucket *const to = &buckets->list[b / 2], from = buckets->list[b];
@@ -124,7 +125,7 @@ typedef struct adding {
 typedef struct round_entries {
     int count;
     int32_t row[2 * ROUND], column[2 * ROUND];
-    int from[2 * ROUND]; /* counted from the round's first; mirrored: ~from */
+    int from[2 * ROUND]; /* index within the round; mirrored entries: its complement */
 } round_entries;
 
 static inline bool owns(int32_t row, int shift, int thread, int owners) {
@@ -137,7 +138,7 @@ static void collect(const adding *work, int64_t begin, int count, int thread, in
     const bool mirror = work->buckets->mirror != 0;
     const int shift = work->buckets->shift;
     int at = 0;
-    for (int i = 0; i < count; i++) { /* without branches: whose a row is cannot be predicted */
+    for (int i = 0; i < count; i++) { /* branch-free, since the owner of a row is unpredictable */
         mine->row[at] = rows[i];
         mine->column[at] = columns[i];
         mine->from[at] = i;
@@ -231,12 +232,12 @@ typedef struct filling {
     _Atomic int64_t next;
 } filling;
 
-/* Returns the first row of a block's bucket, without the bits that its rows have. */
+/* Returns the first row of a bucket. */
 static int64_t base_of(const tamis_buckets *buckets, int64_t bucket) {
     return (bucket << buckets->shift) & ~(((int64_t)1 << MOST_SHIFT) - 1);
 }
 
-/* Computes from the counts of rows first .. last - 1 where each begins. */
+/* Exclusive prefix sum of the counts of rows first .. last - 1. */
 TAMIS_INLINE void count_to_begins(void *offsets, tamis_index_type type, int64_t first, int64_t last, int64_t place) {
     for (int64_t row = first; row < last; row++) {
         const int64_t count = tamis_index_load(offsets, type, row);
@@ -250,7 +251,7 @@ TAMIS_INLINE void count_block(void *offsets, tamis_index_type type, const uint16
         tamis_index_store(offsets, type, base + rows[t], tamis_index_load(offsets, type, base + rows[t]) + 1);
 }
 
-/* Finds where each entry of a round goes; the offset of its row moves on. */
+/* Finds the destination of each entry of a round, and advances its row's offset. */
 TAMIS_INLINE void find_places(void *offsets, tamis_index_type type, const uint16_t *rows, int64_t base, int count,
                               int64_t *places) {
     for (int i = 0; i < count; i++) {
@@ -295,7 +296,7 @@ static void move_block(const filling *work, tamis_bucket_block *block, int64_t b
     }
 }
 
-/* Takes the bucket, and gives its memory back block by block. */
+/* Scatters a bucket's entries to their rows, and frees its blocks one by one. */
 static void fill_rows(const filling *work, int64_t bucket, int64_t first, int64_t last) {
     const tamis_rows *const list = work->list;
     const tamis_index_type type = list->offset_type;
@@ -331,7 +332,7 @@ static void fill_thread(void *context, int thread, int threads) {
     }
 }
 
-/* Allocates the rows' arrays, and finds where each bucket begins in them. */
+/* Allocates the rows' arrays, and finds where each bucket begins. */
 static tamis_status create_rows(const tamis_buckets *buckets, tamis_rows *list, int64_t *begins) {
     list->count = 0;
     for (int64_t b = 0; b < buckets->room; b++) {

@@ -1,5 +1,5 @@
-/* Nonzeros in any order on their way to rows: dealt out to buckets of neighbouring rows, whose memory goes back bucket
-   by bucket while the rows of the result fill. */
+/* Converts nonzeros in any order to rows: distributes them to buckets of neighbouring rows, and frees the buckets one
+   by one while it fills the rows of the result. */
 #ifndef TAMIS_IO_BUCKETS_H
 #define TAMIS_IO_BUCKETS_H
 
@@ -16,23 +16,23 @@ typedef struct tamis_bucket {
 typedef struct tamis_buckets {
     tamis_bucket *list; /* `room` of them */
     int64_t room;
-    int shift; /* bucket `row >> shift`; 16 at most */
+    int shift; /* a row's bucket is row >> shift; at most 16 */
     tamis_type value_type;
     bool with_values;
-    double mirror; /* not 0: entries off the diagonal also the other way round, their values times this */
+    double mirror; /* not 0: off-diagonal entries are mirrored, with values times this */
     int threads;
 } tamis_buckets;
 
 void tamis_buckets_free(tamis_buckets *buckets);
 
-/* Adds the window's entries, whose indices are of 32 bits, and whose rows are below `rows`. */
+/* Adds the window's entries, which must have 32-bit indices and rows below `rows`. */
 tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *window, int64_t rows);
 
-/* Makes the arrays of *list, whose sizes and types are set. Entries of a row stay in the order in which they came.
-   Empties the buckets, also on failure. */
+/* Fills the arrays of *list, whose sizes and types must be set. Entries of a row keep their order. Empties the buckets,
+   also on failure. */
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list);
 
-/* Appends them as entries to those that are there. */
+/* Appends the buckets' contents to the entries. */
 tamis_status tamis_buckets_to_entries(tamis_buckets *buckets, tamis_entries *entries);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lists of nonzeros: room, mirroring of symmetric files, and the way to the result. */
+/* Lists of nonzeros: allocation, mirroring of symmetric files, and conversion to the result. */
 #include "io/rows/entries.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ void tamis_entries_free(tamis_entries *entries) {
     *entries = (tamis_entries){0};
 }
 
-/* Narrows indices in place: one of 32 bits is not behind where that of 64 was. */
+/* Narrows indices in place: a 32-bit index is never stored behind its 64-bit one. */
 static void narrow(int64_t count, void *indices) {
     for (int64_t t = 0; t < count; t++) {
         int64_t wide;
@@ -60,7 +60,7 @@ static tamis_status widen(int64_t count, int64_t capacity, const char *what, voi
     return TAMIS_OK;
 }
 
-/* Widens the indices. On failure the entries are of no more use. */
+/* Widens the indices to 64 bits. After a failure the entries are unusable. */
 tamis_status tamis_entries_widen(tamis_entries *entries) {
     if (entries->index_type == TAMIS_I64) return TAMIS_OK;
     TRY(widen(entries->count, entries->capacity, "the row indices", &entries->row_indices));
@@ -145,7 +145,7 @@ static void count_rows(const tamis_entries *entries, const tamis_rows *list) {
     for (; row <= entries->rows; row++) tamis_rows_set_offset(list, row, entries->count);
 }
 
-/* Groups one array after the other, so that the old and the new ones are never all there. */
+/* Groups one array after the other, so that not all old and new arrays exist at once. */
 static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entries, const tamis_rows *list) {
     const struct {
         void **array;
@@ -167,7 +167,7 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
     return TAMIS_OK;
 }
 
-/* Makes rows of the entries, in the order of the file within each; empties *entries, also on failure. */
+/* Groups the entries by rows, in file order within each; empties *entries, also on failure. */
 static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
     const tamis_index_type requested = reading->options.offset_type;
     tamis_status status = TAMIS_OK;
@@ -196,7 +196,7 @@ end:
 
 /* ------------------------------------------------------------------------------------------- the result */
 
-/* Whether the arrays themselves can be the result. */
+/* Returns true if the arrays can become the result without conversion. */
 static bool is_result(const tamis_read_options *requested, const tamis_entries *entries) {
     const bool values_fit =
         entries->values ? entries->value_type == requested->value_type : requested->values != TAMIS_VALUES_ONES;
@@ -215,7 +215,7 @@ tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status sta
         if (status != TAMIS_OK) tamis_entries_free(entries);
         TRY(status);
     }
-    tamis_input_close(reading->input); /* the text is of no more use */
+    tamis_input_close(reading->input); /* the text is no longer needed */
     if (reading->options.format == TAMIS_CSR) {
         tamis_rows list;
         TRY(take_rows(reading, entries, &list));

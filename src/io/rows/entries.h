@@ -1,5 +1,5 @@
-/* The nonzeros of a file as a list (row, column, value) in the order of the file: what most readers make, and the ways
-   from there to the matrix that was asked for. */
+/* The nonzeros of a file as a list (row, column, value) in file order, which most readers make, and its conversion to
+   the requested matrix. */
 #ifndef TAMIS_IO_ENTRIES_H
 #define TAMIS_IO_ENTRIES_H
 
@@ -29,16 +29,16 @@ static inline void tamis_entries_set(const tamis_entries *entries, int64_t at, i
 /* Moves `count` entries from `from` to `to`, which is not behind it. */
 void tamis_entries_move(const tamis_entries *entries, int64_t to, int64_t from, int64_t count);
 
-/* Makes room for `capacity` entries, and keeps those that are there. */
+/* Enlarges the arrays to `capacity` entries, and keeps their contents. */
 tamis_status tamis_entries_reserve(tamis_entries *entries, int64_t capacity);
 
-/* Holds indices in 64 bits. */
+/* Widens indices to 64 bits. */
 tamis_status tamis_entries_widen(tamis_entries *entries);
 
-/* Puts behind each entry off the diagonal the one with row and column exchanged and the value times `sign`. */
+/* Inserts behind each off-diagonal entry its mirror image, with the value times `sign`. */
 tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 
-/* Holds indices in 32 bits if rows and columns allow it. */
+/* Narrows indices to 32 bits if rows and columns allow it. */
 void tamis_entries_narrow(tamis_entries *entries);
 
 /* Turns the entries into the matrix that the options ask for, unless reading them has failed with that status; empties

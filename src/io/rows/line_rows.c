@@ -1,7 +1,7 @@
 /*
- * Lists of nonzeros on the shortest way to rows. While the rows of the file rise, its entries are appended to the
- * result's arrays. From where they fall they are dealt out to buckets, and from the first index that 32 bits do not
- * hold they are a list of entries.
+ * Converts lists of nonzeros to rows by the cheapest way. While rows rise, entries are appended to the result's arrays.
+ * From the first row that falls, entries go to buckets; from the first index that does not fit 32 bits, they go to a
+ * list of entries.
  */
 #include "io/rows/line_rows.h"
 
@@ -18,9 +18,9 @@ typedef struct appending {
     tamis_line_list *list;
     line_way way;
     tamis_buckets buckets;
-    int64_t offsets;  /* rows: there is room for so many, */
-    int64_t capacity; /* and for so many entries */
-    int64_t row;      /* the first whose offset is not known yet */
+    int64_t offsets;  /* allocated rows */
+    int64_t capacity; /* allocated entries */
+    int64_t row;      /* the first row whose offset is not known yet */
 } appending;
 
 static void free_list(tamis_line_list *list) {
@@ -42,12 +42,12 @@ static bool rows_rise(const tamis_entries *window, int64_t least) {
     return !falls;
 }
 
-/* Puts a larger array in the place of *array, which holds `before`. */
+/* Replaces *array, of `before` elements, by a larger one. */
 static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
     return *array ? tamis_reallocate(before, count, size, what, array) : tamis_allocate(count, size, what, array);
 }
 
-/* Makes room for the window's entries, and for those that are likely to come. */
+/* Reserves room for the window's entries, and an estimate for later ones. */
 static tamis_status reserve(appending *to, const tamis_entries *window, double share) {
     const tamis_line_rule *const rule = to->form->rule;
     tamis_rows *const list = &to->list->rows;
@@ -108,7 +108,7 @@ static tamis_status add_to_buckets(appending *to, const tamis_entries *window) {
     return tamis_buckets_add(&to->buckets, window, columns_too ? window->cols : window->rows);
 }
 
-/* Takes some of the rows from *row on, beginning with entry *at, as entries. */
+/* Converts rows from *row on, beginning with entry *at, to entries. */
 static void take_some(const appending *to, int64_t *row, int64_t *at, int64_t most, tamis_entries *some) {
     const tamis_rows *const list = &to->list->rows;
     for (some->count = 0; *at < list->count && some->count < most; ++*at) {
@@ -118,7 +118,7 @@ static void take_some(const appending *to, int64_t *row, int64_t *at, int64_t mo
     }
 }
 
-/* Frees the arrays alone: sizes and types stay. */
+/* Frees the arrays, but keeps sizes and types. */
 static void empty_rows(tamis_rows *list) {
     tamis_rows kept = *list;
     tamis_rows_free(list);
@@ -186,7 +186,7 @@ static tamis_status append(void *context, const tamis_entries *window, double sh
 
 /* ------------------------------------------------------------------------------------------- the whole */
 
-/* Sets an offset for each row, also for those behind the last entry. */
+/* Completes the offsets, also of rows behind the last entry. */
 static tamis_status end_rows(appending *to) {
     tamis_rows *const list = &to->list->rows;
     TRY(tamis_check_backing(to->reading, list->rows));
@@ -234,7 +234,7 @@ failed:
     return status;
 }
 
-/* Whether rows come without a detour: a CSR of 32-bit indices, and more lines than are in memory at once. */
+/* Returns true if the CSR is built directly, without COO: it has 32-bit indices, and the file exceeds one window. */
 static bool wants_rows(const tamis_reading *reading, const tamis_line_form *form) {
     const tamis_line_rule *const rule = form->rule;
     const bool any = rule->rows == INT64_MAX;

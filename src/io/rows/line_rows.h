@@ -1,4 +1,4 @@
-/* Lists of nonzeros, one a line, on the shortest way to rows. */
+/* Reads lists of nonzeros, one per line, and converts them to rows by the cheapest way. */
 #ifndef TAMIS_IO_LINE_ROWS_H
 #define TAMIS_IO_LINE_ROWS_H
 
@@ -9,12 +9,12 @@
 typedef struct tamis_line_form {
     const tamis_line_rule *rule;
     const char *body; /* the first line */
-    bool any_ids;     /* they will be numbered anew: only entries will do */
-    bool square;      /* as many columns as rows, where the rule does not say how many */
-    double mirror; /* each entry off the diagonal also with row and column exchanged and the value times this; 0: no */
+    bool any_ids;     /* ids will be renumbered, which needs entries */
+    bool square;      /* as many columns as rows, if the rule does not give them */
+    double mirror;    /* not 0: off-diagonal entries are mirrored, with the value times this */
 } tamis_line_form;
 
-/* Either rows, whose columns are yet to be sorted, or entries, which are mirrored or not. */
+/* Either rows with unsorted columns, or entries. */
 typedef struct tamis_line_list {
     bool as_rows, mirrored;
     tamis_rows rows;

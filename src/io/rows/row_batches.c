@@ -1,4 +1,4 @@
-/* Passes over the rows of a file. */
+/* Repeated passes over the rows of a file. */
 #include "io/rows/row_batches.h"
 
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 
 static const tamis_progress silent = {.high = 1};
 
-/* Removes the rows in memory; the arrays stay. */
+/* Removes the rows in memory, but keeps the arrays. */
 static tamis_status start_batch(tamis_row_window *window) {
     tamis_rows *const list = &window->list;
     if (window->row_room == 0) {
@@ -51,7 +51,7 @@ static tamis_status begin_pass(tamis_row_batches *batches, bool rewind) {
     return TAMIS_OK;
 }
 
-/* Finds the columns of a format that does not state them by a pass that keeps nothing. */
+/* Finds the number of columns by a pass that stores nothing, for formats that do not state it. */
 static tamis_status find_columns(tamis_row_batches *batches) {
     tamis_row_window *const window = &batches->window;
     bool ended = false;

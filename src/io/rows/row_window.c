@@ -1,4 +1,4 @@
-/* Moving a window of rows through a file, and room for their entries. */
+/* Moves a window of rows through a file, and allocates room for their entries. */
 #include "io/rows/row_window.h"
 
 #include "base/memory.h"
@@ -21,7 +21,7 @@ tamis_status tamis_row_window_reserve(tamis_row_window *window, int64_t more) {
     int64_t room = window->entry_room > 0 ? 2 * window->entry_room : FIRST;
     if (room - list->count < more) room = list->count + more;
     TRY(tamis_reallocate(window->entry_room, room, sizeof(int32_t), "a batch's columns", &list->columns));
-    /* an array that is larger than the room is no harm, one that is smaller would be */
+    /* after an error arrays may be larger than the recorded room, but never smaller */
     TRY(tamis_reallocate(window->entry_room, room, sizeof(float), "a batch's values", &list->values));
     window->entry_room = room;
     return TAMIS_OK;

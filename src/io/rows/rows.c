@@ -35,7 +35,7 @@ void tamis_rows_free(tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- a line a row */
 
-/* What there is room for in the list's arrays. */
+/* Capacity of the list's arrays. */
 typedef struct rows_room {
     int64_t rows, entries;
 } rows_room;
@@ -44,7 +44,7 @@ static tamis_status enlarge(int64_t before, int64_t count, size_t size, const ch
     return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
 }
 
-/* Makes room for the rows and pairs of the window, and for those that are likely to come. */
+/* Reserves room for the window's rows and entries, and an estimate for the remaining windows. */
 static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
     const double share = input->ended ? 1 : tamis_input_share(input);
     int64_t rows = list->rows + 1, entries = list->count;
@@ -84,7 +84,7 @@ static tamis_status read_pairs(const tamis_reading *reading, const char *comment
     }
 }
 
-/* An index that the result's indices cannot hold is refused with the number of columns, in the end. */
+/* Indices that do not fit the result's type are refused at the end, by the number of columns. */
 tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
                                    void *context, tamis_rows *list) {
     TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
@@ -110,25 +110,25 @@ tamis_sparse tamis_rows_view(const tamis_rows *list) {
 
 /* ------------------------------------------------------------------------------------------- in place */
 
-/* Whether the arrays can become the result's, because they have its types. Values may still be doubles. */
+/* Returns true if the arrays have the result's index types and can become its arrays. Values may still be doubles. */
 static bool can_stay(const tamis_read_options *options, const tamis_rows *list) {
     return options->format == TAMIS_CSR && options->index_type == list->index_type &&
            options->offset_type == list->offset_type;
 }
 
-/* Sorts the rows. It needs as much room as the longest rows. */
+/* Sorts each row; the scratch is proportional to the longest rows. */
 static tamis_status sort_rows(const tamis_reading *reading, const tamis_rows *list) {
     const tamis_sparse view = tamis_rows_view(list);
     return tamis_sort_rows(&view, reading->threads, &(tamis_reordered){list->columns, list->values, NULL});
 }
 
-/* Copies an array that is half empty into a smaller one. */
+/* Copies an array to a smaller one if it is at least half empty. */
 static tamis_status shrink(int64_t before, int64_t after, size_t size, const char *what, void **array) {
     if (!*array || after > before / 2) return TAMIS_OK;
     return tamis_reallocate(before, after, size, what, array);
 }
 
-/* Gives a pattern its ones, which merging counts. */
+/* Gives a pattern values of 1, which merging sums to counts. */
 static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     if (list->values) return TAMIS_OK;
     list->value_type = reading->options.value_type;
@@ -137,7 +137,7 @@ static tamis_status fill_ones(const tamis_reading *reading, tamis_rows *list) {
     return TAMIS_OK;
 }
 
-/* Merges what is repeated. The sums of a pattern are counts, unless it is to stay one. */
+/* Merges duplicates. A pattern's sums are counts, unless it stays a pattern. */
 static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     const int64_t before = list->count;
     const tamis_sparse pattern = tamis_rows_view(list);
@@ -155,7 +155,7 @@ static tamis_status merge(const tamis_reading *reading, tamis_rows *list) {
     return shrink(before, list->count, tamis_type_size(list->value_type), "the values", &list->values);
 }
 
-/* Makes doubles of a list of entries values of the result. */
+/* Rounds doubles to the result's type. */
 static tamis_status round_values(const tamis_reading *reading, tamis_rows *list) {
     const tamis_type from = list->value_type, to = reading->options.value_type;
     void *values = NULL;
@@ -169,7 +169,7 @@ static tamis_status round_values(const tamis_reading *reading, tamis_rows *list)
     return TAMIS_OK;
 }
 
-/* Makes the arrays those of the result; empties *list, also on failure. */
+/* Moves the arrays into the result; empties *list, also on failure. */
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
     if (reading->options.values == TAMIS_VALUES_ONES) TRY_GOTO(failed, fill_ones(reading, list));

@@ -11,10 +11,10 @@ typedef struct tamis_rows {
     tamis_type value_type;
     void *offsets;          /* rows + 1 */
     void *columns, *values; /* values NULL: a pattern */
-    bool sort;              /* the result's columns rise in each row; else their order is kept */
+    bool sort;              /* sort the columns of each row; else keep their order */
 } tamis_rows;
 
-/* Allocates that many rows and entries, in the result's types where they can hold them. wide: 64-bit columns. */
+/* Allocates rows and entries, in the result's types if these suffice. wide: 64-bit columns. */
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list);
 void tamis_rows_free(tamis_rows *list);
@@ -33,13 +33,13 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
-/* Reads a file that has a line a row, whose pairs have a colon each, into a list without rows. take() takes the line at
- *p, which is no comment and not blank, and leaves *p behind it. */
+/* Reads a file with a line per row and "index:value" pairs into an empty list. take() parses the line at *p, which is
+   neither a comment nor blank, and sets *p behind it. */
 typedef tamis_status tamis_row_taker(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list);
 tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
                                    void *context, tamis_rows *list);
 
-/* Views the rows as a matrix; the arrays stay the list's. */
+/* Returns a view of the rows as a matrix; the list keeps the arrays. */
 tamis_sparse tamis_rows_view(const tamis_rows *list);
 
 /* Turns the rows into the matrix that the options ask for, unless reading them has failed with that status; empties

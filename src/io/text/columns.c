@@ -1,6 +1,6 @@
 /*
- * See columns.h. The first lines decide: one of titles says what its columns are by names, and lines without titles are
- * looked at for what is no list of pairs with ratings.
+ * See columns.h. The first lines decide. Titles name the columns; lines without titles are checked for signs that they
+ * are not a list of pairs with ratings.
  */
 #include "io/text/columns.h"
 
@@ -19,7 +19,7 @@ enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
 static const char *const roles[TAMIS_ROLES] = {"user", "item", "rating", "time"};
 static const char *const ends[TAMIS_ROLES] = {"from", "to", "weight", "time"}; /* of a graph */
 
-/* Names in lower case, without anything but letters and digits, and without "id", "name" or "s" at their end. */
+/* Known names, normalised: lower case, only letters and digits, without "id", "name" or "s" at the end. */
 static const char *const known[TAMIS_ROLES][32] = {
     {"user", "u", "customer", "member", "visitor", "reviewer", "account", "person", "client", "reader", "viewer",
      "listener", "source", "src", "from", "fromnode", "head", NULL},
@@ -45,14 +45,14 @@ static size_t untyped_length(const tamis_field *f) {
     return f->length;
 }
 
-/* Whether each field is a title with its type. */
+/* Returns true if every field is a title with a type, as "user_id:token". */
 static bool are_typed(const tamis_field *fields, int count) {
     for (int i = 0; i < count; i++)
         if (untyped_length(&fields[i]) == fields[i].length) return false;
     return count >= 2;
 }
 
-/* Writes a name as in `known`; false if nothing is left of it. */
+/* Normalises a title to the form of the names in `known`; false if nothing is left of it. */
 static bool simplify(const tamis_field *f, char name[NAME_BYTES]) {
     static const char *const endings[] = {"id", "name", "s"};
     const size_t untyped = untyped_length(f);
@@ -80,7 +80,7 @@ static bool is_known(const tamis_field *f, int role) {
     return false;
 }
 
-/* Whether a title is of an end of an edge. */
+/* Returns true if a title names the source or the target of an edge. */
 static bool is_of_graph(const tamis_field *f) {
     static const char *const titles[] = {"source", "src", "from", "fromnode", "head",
                                          "target", "dst", "to",   "tonode",   "tail"};
@@ -91,20 +91,20 @@ static bool is_of_graph(const tamis_field *f) {
     return false;
 }
 
-/* Whether a title is that of the numbers of rows, as pandas and R write them. */
+/* Returns true if a title is that of the index column that pandas and R write. */
 static bool is_of_rows(const tamis_field *f) {
     static const char pandas[] = "Unnamed: ";
     return f->length == 0 || (f->length >= sizeof pandas && memcmp(f->begin, pandas, sizeof pandas - 1) == 0);
 }
 
-/* The first column with a known name, -1 for none. */
+/* Returns the first column with a known name for the role, or -1. */
 static int find_known(const tamis_field *fields, int count, int role) {
     for (int i = 0; i < count; i++)
         if (is_known(&fields[i], role)) return i;
     return -1;
 }
 
-/* Whether the field stands where a number should and is a title: a word, and not one for a missing number. */
+/* Returns true if a field that should be a number is a title: a word other than those for missing numbers. */
 static bool is_title_of_numbers(const tamis_field_form *form, const tamis_field *f) {
     static const char *const missing[] = {"na", "n/a", "nan", "null", "none", "inf", "infinity"};
     double ignored;
@@ -120,7 +120,7 @@ static bool is_title_of_numbers(const tamis_field_form *form, const tamis_field 
 
 /* ------------------------------------------------------------------------------------------ columns asked for */
 
-/* Finds a name among the titles, or takes it for a number from 1. A title that is a number is quoted. */
+/* Looks up a requested column: a title, or a number from 1. A title that is a number must be quoted. */
 static tamis_status find_requested(const tamis_bounded_text *text, const tamis_field *fields, int count,
                                    const char *line, const char *name, size_t length, int *at, bool *by_title) {
     const bool digits = strspn(name, "0123456789") >= length;
@@ -139,7 +139,7 @@ static tamis_status find_requested(const tamis_bounded_text *text, const tamis_f
     return TAMIS_OK;
 }
 
-/* A line has a field for each role, so that no two roles share one. */
+/* Checks that no two roles share a column. */
 static tamis_status check_apart(const char *requested, const tamis_columns *columns) {
     for (int role = 1; role < TAMIS_ROLES; role++)
         for (int other = 0; other < role; other++)
@@ -199,8 +199,8 @@ static tamis_status ask_for_columns(const tamis_bounded_text *text, const char *
                              what);
 }
 
-/* Titles that do not tell user and item are of columns in order, unless one of them is known and stands elsewhere (x, y
-   and t may be anything), or one of four or more may be anything. */
+/* Titles without a known user and item are accepted for columns in the usual order. They are refused if a known name is
+   elsewhere (x, y and t may mean anything), or if there are four or more columns and one is unknown. */
 static tamis_status check_in_order(const tamis_bounded_text *text, const char *line, const tamis_field *fields,
                                    int count, const int found[TAMIS_ROLES]) {
     bool moved = count > MOST_UNTITLED || (count > 0 && is_of_rows(&fields[0]));
@@ -210,8 +210,7 @@ static tamis_status check_in_order(const tamis_bounded_text *text, const char *l
     return moved && count > 2 ? ask_for_columns(text, line, "the titles do not tell both user and item") : TAMIS_OK;
 }
 
-/* Sets the columns by the names of the titles, where they tell user and item. A rating without a known name is the one
-   column that is left. */
+/* Sets the columns by titles, if these name user and item. If only one other column is left, it is the rating. */
 static tamis_status use_titles(const tamis_bounded_text *text, const char *line, const tamis_field *fields, int count,
                                tamis_columns *columns) {
     int found[TAMIS_ROLES], left = -1, lefts = 0;
@@ -232,7 +231,7 @@ static tamis_status use_titles(const tamis_bounded_text *text, const char *line,
     return TAMIS_OK;
 }
 
-/* Whether the line has no number at all, and all ids in the lines behind it are numbers. */
+/* Returns true if the line has no numbers and the ids of all following lines are numbers: so it is a line of titles. */
 static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line, bool ended,
                              const tamis_field *fields, int count, const tamis_columns *columns) {
     const int user = columns->at[TAMIS_ROLE_USER], item = columns->at[TAMIS_ROLE_ITEM];
@@ -255,7 +254,7 @@ static bool is_above_numbers(const tamis_bounded_text *text, const tamis_field_f
     return n > 0;
 }
 
-/* Finds whether the line is one of titles, and the columns. */
+/* Finds out if the line has titles, and sets the columns. */
 static tamis_status find_columns(const tamis_bounded_text *text, const char *line, const tamis_list_request *request,
                                  tamis_list_form *form) {
     tamis_columns *const columns = &form->columns;
@@ -265,7 +264,7 @@ static tamis_status find_columns(const tamis_bounded_text *text, const char *lin
     *columns = (tamis_columns){.at = {-1, -1, -1, -1}};
     if (line < text->end &&
         tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-        tamis_clear_error(); /* it is told again when the line is read as data */
+        tamis_clear_error(); /* reading the line as data reports it again */
         count = 0;
     }
     if (request->columns)
@@ -291,20 +290,20 @@ static tamis_status find_columns(const tamis_bounded_text *text, const char *lin
 
 /* ------------------------------------------------------------------------------------------ lines without titles */
 
-/* What the first lines of data have. */
+/* Statistics of the first lines of data. */
 typedef struct list_look {
-    int least, most;   /* fields */
+    int least, most;   /* number of fields */
     bool ids;          /* each field is an integer of 0 or more */
-    int terms;         /* lines in which only "index:value" is behind the first field; */
-    int others;        /* other lines, but for a first one of three integers */
-    bool pairs;        /* both ids of each line are numbers, */
-    bool fractions;    /* and those of some line have fractions */
+    int terms;         /* lines whose fields behind the first are all "index:value" */
+    int others;        /* other lines, except a first line of three integers */
+    bool pairs;        /* both ids of every line are numbers */
+    bool fractions;    /* and the ids of some line have fractions */
     const char *other; /* the first line with another number of fields than the one before; NULL: none */
 } list_look;
 
 static bool is_fraction(double value) { return isfinite(value) && value != floor(value); }
 
-/* Whether all fields but the first are "index:value", as in svmlight's files and lda-c's. */
+/* Returns true if all fields but the first are "index:value", as in svmlight and lda-c files. */
 static bool are_terms(const tamis_field *fields, int count) {
     for (int i = 1; i < count; i++) {
         const char *const f = fields[i].begin;
@@ -326,7 +325,7 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
         int count = 0;
         if (n > 0 && end == text->end && !ended) break; /* it may be cut */
         if (tamis_fields_split(text, &form->fields, line, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-            tamis_clear_error(); /* it is told when the line is read */
+            tamis_clear_error(); /* reading the line as data reports the error */
             look.ids = look.pairs = false;
             look.others++;
             break;
@@ -345,7 +344,7 @@ static list_look look_at(const tamis_bounded_text *text, const tamis_list_form *
     return look;
 }
 
-/* Looks for what is no list of pairs, in the lines of which no title says more. */
+/* Refuses untitled lines that do not look like a list of pairs. */
 static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_list_request *request,
                                    tamis_list_form *form) {
     const list_look look = look_at(text, form, request->ended);
@@ -374,15 +373,15 @@ static tamis_status check_untitled(const tamis_bounded_text *text, const tamis_l
 
 /* ------------------------------------------------------------------------------------------ the number of fields */
 
-/* Every line has as many fields as the first one of data, or, where titles were found, from those that are read to as
-   many as the titles. Roles beyond them are of no column. */
+/* Sets the number of fields of a line: as many as in the first line of data; with titles, from the last field that is
+   read up to the number of titles. Roles beyond get no column. */
 static void set_width(const tamis_bounded_text *text, tamis_list_form *form) {
     tamis_columns *const columns = &form->columns;
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = form->titled;
     if (count == 0 && form->first < text->end &&
         tamis_fields_split(text, &form->fields, form->first, TAMIS_FIELDS_MOST, fields, &count) != TAMIS_OK) {
-        tamis_clear_error(); /* it is told when the line is read */
+        tamis_clear_error(); /* reading the line as data reports the error */
         return;
     }
     columns->most = count < TAMIS_FIELDS_MOST ? count : 0;
@@ -411,7 +410,7 @@ tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_
 
 /* ------------------------------------------------------------------------------------------ all together */
 
-/* Whether fields may be quoted: in a .csv. */
+/* Returns true if fields may be quoted: in .csv files. */
 static bool has_quotes(const char *name) {
     const size_t length = tamis_unpacked_name_length(name);
     return length > 4 && strncasecmp(name + length - 4, ".csv", 4) == 0;
@@ -428,7 +427,7 @@ tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_re
     const char *const behind = tamis_next_line(text, line), *const other = tamis_skip_comments(text, behind, "#%");
     const bool alone = tamis_skip_comments(text, behind, "") >= text->end;
     if (request->header || (alone && request->integers && (!form->columns.known || request->columns)))
-        form->titled = 0; /* any line, or ids that are names */
+        form->titled = 0; /* the line may be anything, or ids are names */
     if ((form->titled > 0 || request->header) && line < text->end) {
         form->titles = line;
         if (!alone)
@@ -455,7 +454,7 @@ __attribute__((format(printf, 2, 3))) static void add(description *to, const cha
     if (to->used >= to->bytes) to->used = to->bytes - 1;
 }
 
-/* Whether a title is short and has no character that a terminal would take for more than a letter. */
+/* Returns true if a title can be shown: it is short and printable ASCII, so it has no control sequences. */
 static bool is_shown(const tamis_field *f) {
     enum { SHOWN = 24 };
     bool plain = f->length > 0 && f->length <= SHOWN;

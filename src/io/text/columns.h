@@ -1,4 +1,4 @@
-/* What a list of users and items, or of edges, is: its separator, titles and columns. */
+/* The columns of a list of ratings or edges: its separator, titles and the columns' roles. */
 #ifndef TAMIS_IO_COLUMNS_H
 #define TAMIS_IO_COLUMNS_H
 
@@ -9,12 +9,12 @@
 enum { TAMIS_ROLE_USER = 0, TAMIS_ROLE_ITEM, TAMIS_ROLE_RATING, TAMIS_ROLE_TIME, TAMIS_ROLES };
 
 typedef struct tamis_columns {
-    int at[TAMIS_ROLES]; /* its number, from 0; -1: there is none */
-    int needed;          /* fields of a line up to the last of them: it has as many, */
-    int most;            /* and no more than these; 0: any number */
-    bool named;          /* they are as they were asked for: a line has all of them */
-    bool known;          /* they were asked for, or their titles tell them; */
-    bool graph;          /* and are those of edges: from and to, source and target */
+    int at[TAMIS_ROLES]; /* column of each role, from 0; -1: none */
+    int needed;          /* the fewest fields of a line */
+    int most;            /* the most fields of a line; 0: any number */
+    bool named;          /* the caller named the columns: every line must have them */
+    bool known;          /* the caller or titles named them */
+    bool graph;          /* and they name the ends of edges: from and to, source and target */
 } tamis_columns;
 
 typedef struct tamis_list_form {
@@ -22,27 +22,26 @@ typedef struct tamis_list_form {
     tamis_columns columns;
     const char *titles; /* the line of titles, NULL for none */
     const char *first;  /* the first line of data */
-    int titled;         /* how many titles were found; 0: none, or a line that was said to be one of them */
+    int titled;         /* number of titles recognised; 0: none, or the caller said that the line has titles */
     int64_t comments;   /* lines before it */
-    bool lists;         /* each line is a user and any number of its items */
+    bool lists;         /* each line has a user and any number of items */
 } tamis_list_form;
 
-/* How to look for the form. */
+/* Request for tamis_list_find. */
 typedef struct tamis_list_request {
     bool ended;          /* the text is the whole file */
-    bool header;         /* its first line is one of titles */
-    bool integers;       /* ids are integers: what is none is a title */
+    bool header;         /* its first line has titles */
+    bool integers;       /* ids are integers: a field that is not an integer is a title */
     const char *columns; /* tamis_ratings_options.columns, or NULL */
 } tamis_list_request;
 
-/* Finds the form of a list by its content. Columns are those asked for; else those whose titles are known names of a
-   user and an item; else the first is the user, the second the item, the third the rating and the fourth the time. What
-   may be read in two ways is an error that says what to write. */
+/* Finds the form of a list by its content. Columns are as requested; else by titles that are known names of a user and
+   an item; else in the order user, item, rating, time. Ambiguous files are errors, whose message says what to write. */
 TAMIS_PRIVATE_API tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_request *request,
                                                tamis_list_form *form);
 
-/* Refuses a line with fewer fields than are needed, or more than the titles or the first line of data have: what is in
-   which column is then not known. */
+/* Refuses a line with too few fields, or with more than the titles or the first line of data have, since its columns
+   are then unknown. */
 TAMIS_PRIVATE_API tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_list_form *form,
                                                       const char *line);
 

@@ -1,5 +1,4 @@
-/* Decimal numbers by the C library, where the build does not have the headers of decimal.cc: the same numbers, more
- * slowly. */
+/* Decimal numbers by the C library, for builds without the headers of decimal.cc: the same results, more slowly. */
 #define _GNU_SOURCE
 #include "io/text/decimal.h"
 
@@ -12,13 +11,14 @@
 #include "base/c_locale.h"
 
 double tamis_decimal_parse(const char *begin, const char *end) {
-    (void)end; /* where strtod stops by itself */
+    (void)end; /* strtod stops there by itself */
     const locale_t locale = tamis_c_locale();
     return locale ? strtod_l(begin, NULL, locale) : strtod(begin, NULL);
 }
 
 tamis_shortest tamis_decimal_shortest(double value, int single) {
-    const int few = single ? 6 : 15, enough = single ? 9 : 17; /* any number of few digits reads back as itself */
+    const int few = single ? 6 : 15,
+              enough = single ? 9 : 17; /* every number with up to `few` digits survives the round trip */
     const int normal = value >= (single ? 1.17549435e-38 : 2.2250738585072014e-308);
     char text[40]; /* d.ddde+xx */
     const locale_t before = tamis_c_locale_enter();

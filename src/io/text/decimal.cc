@@ -1,9 +1,9 @@
 /* Decimal numbers by fast_float (Lemire, Number Parsing at a Gigabyte per Second, 2021) and Dragonbox (Jeon, Dragonbox:
-   A New Floating-Point Binary-to-Decimal Conversion Algorithm, 2022). Both are headers alone and are compiled without
-   exceptions, so that nothing of a C++ run-time library is linked: a C program with libtamis.a needs none. */
+   A New Floating-Point Binary-to-Decimal Conversion Algorithm, 2022). Both are header-only and compiled without
+   exceptions, so that a C program with libtamis.a needs no C++ run-time library. */
 #include "io/text/decimal.h"
 
-/* A program may have other versions of both, whose functions have the same names. */
+/* Avoids clashes with other versions of both in a program. */
 #define fast_float tamis_fast_float
 #define jkj        tamis_jkj
 #include <dragonbox/dragonbox.h>

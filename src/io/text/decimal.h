@@ -1,5 +1,5 @@
-/* The double that a decimal number means, and the shortest decimal number that means a double: by the headers of two
-   C++ libraries (decimal.cc) where the build has them, else by the C library (decimal.c). */
+/* Conversion of decimal numbers to doubles, and of doubles to the shortest decimal numbers: by the headers of two C++
+   libraries (decimal.cc) if the build has them, else by the C library (decimal.c). */
 #ifndef TAMIS_IO_DECIMAL_H
 #define TAMIS_IO_DECIMAL_H
 

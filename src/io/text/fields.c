@@ -12,7 +12,7 @@ const char *tamis_fields_end(const tamis_bounded_text *text, const char *line) {
     return end;
 }
 
-/* Whether a character beside a field is padding: blanks, unless they are what separates. */
+/* Returns true if a character beside a field is padding: a blank, except the separator. */
 static bool is_padding(char separator, char c) { return separator == '\t' ? c == ' ' || c == '\r' : tamis_is_blank(c); }
 
 /* ------------------------------------------------------------------------------------------ the separator */
@@ -23,9 +23,9 @@ static bool separates(const char *p, const char *end, char separator) {
     return p < end && *p == separator;
 }
 
-/* Returns how many fields the separator makes of the line, up to COUNTED. */
+/* Returns the number of fields with this separator, up to COUNTED. */
 static int count_fields(const char *line, const char *end, char separator, bool quotes) {
-    bool inside = false, begins = true; /* a field, which a quote may open */
+    bool inside = false, begins = true; /* at the beginning of a field a quote may open it */
     int count = 1;
     while (line < end && tamis_is_blank(*line)) line++;
     while (end > line && tamis_is_blank(end[-1])) end--;
@@ -42,9 +42,9 @@ static int count_fields(const char *line, const char *end, char separator, bool 
     return count;
 }
 
-/* Returns the separator that makes fields of each of the first `lines` lines, 0 if none does. A tab is never part of an
-   id. Of the others the one with the most fields, so that neither a decimal comma nor "::" in an id separates. Blanks
-   are the last choice: they stand in names. */
+/* Returns the separator that splits each of the first `lines` lines, 0 if none does. A tab comes first, since it is
+   never part of an id. Of the others it takes the one with the most fields, so that neither a decimal comma nor "::" in
+   an id separates. Blanks are the last choice, as names contain them. */
 static char find_common(const tamis_bounded_text *text, const char *line, bool ended, bool quotes, int lines) {
     static const char candidates[] = {'\t', ':', ',', ';', ' '};
     enum { CANDIDATES = sizeof candidates };
@@ -76,7 +76,7 @@ char tamis_fields_separator(const tamis_bounded_text *text, const char *line, bo
 
 /* ------------------------------------------------------------------------------------------ fields */
 
-/* Takes a quoted field and returns what is behind its last quote; NULL: it has none. */
+/* Reads a quoted field and returns the position behind its closing quote; NULL: there is none. */
 static const char *take_quoted(const char *p, const char *end, tamis_field *taken) {
     *taken = (tamis_field){.begin = p + 1, .quoted = true};
     for (const char *at = p + 1; at < end; at++) {
@@ -145,7 +145,7 @@ tamis_status tamis_fields_split(const tamis_bounded_text *text, const tamis_fiel
     return TAMIS_OK;
 }
 
-/* Separators are counted first, which is quick: only in a line with enough of them may there be so many fields. */
+/* Counting separators is a fast first test: fewer than `most` cannot separate more than `most` fields. */
 bool tamis_fields_exceed(const tamis_field_form *form, const char *p, const char *end, int most) {
     const char separator = form->separator, other = separator == ' ' ? '\t' : separator;
     int64_t separators = 0;
@@ -182,7 +182,7 @@ const char *tamis_fields_next(const tamis_bounded_text *text, const tamis_field_
 
 /* ------------------------------------------------------------------------------------------ numbers */
 
-/* Behind the text there is room to read, as tamis_parse_real wants it. */
+/* The padding behind the text allows tamis_parse_real to read beyond it. */
 bool tamis_field_number(const tamis_field_form *form, const tamis_field *f, double *value) {
     if (f->length == 0) return false;
     if (tamis_parse_real(f->begin, value) == f->begin + f->length) return true;

@@ -1,5 +1,4 @@
-/* Numbering ids anew. Where the ids are dense enough a table over their whole range does it; else they are sorted and
-   looked up by halving. */
+/* Renumbers ids: by a table over their range if they are dense enough, else by sorting and binary search. */
 #include "io/text/ids.h"
 
 #include <string.h>
@@ -23,7 +22,7 @@ static inline void set_number(const id_lists *ids, int list, int64_t t, int64_t 
     tamis_index_store(ids->list[list], ids->type, t, number);
 }
 
-/* Tells which ids became 0, 1, ... */
+/* Reports which ids became 0, 1, ... */
 static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t count) {
     const tamis_read_options *const options = ids->options;
     bool goes_on = options->relabelled(options->relabelled_context, ids->of_columns, distinct, count);
@@ -31,7 +30,7 @@ static tamis_status tell(const id_lists *ids, const int64_t *distinct, int64_t c
     return goes_on ? TAMIS_OK : tamis_fail(TAMIS_ERROR_CANCELLED, "cancelled by the caller");
 }
 
-/* Tells the ids whose number is less than the next one's. */
+/* Reports the ids in the table: those whose number is less than the next one's. */
 static tamis_status tell_of_table(const id_lists *ids, const int64_t *number, int64_t range, int64_t count) {
     void *memory = NULL;
     if (!ids->options->relabelled) return TAMIS_OK;
@@ -64,7 +63,8 @@ static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t 
     return status;
 }
 
-/* Sorts nonnegative numbers below `range` by 16 bits at a time; the result is in *sorted, the other array is spare. */
+/* Radix sort of nonnegative numbers below `range`, 16 bits at a time. The result is in *sorted; the other array is
+   scratch. */
 static void sort_ids(int64_t **sorted, int64_t *spare, int64_t count, int64_t range, int64_t *histogram) {
     int64_t *from = *sorted, *to = spare;
     for (int shift = 0; shift < 64 && range >> shift > 0; shift += 16) {
@@ -119,7 +119,7 @@ end:
     return status;
 }
 
-/* Numbers ids anew. All of them are below `range`. */
+/* Renumbers ids, which must be below `range`. */
 static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *distinct) {
     *distinct = 0;
     if (ids->count == 0) return ids->options->relabelled ? tell(ids, NULL, 0) : TAMIS_OK;

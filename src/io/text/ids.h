@@ -4,8 +4,8 @@
 
 #include "io/rows/entries.h"
 
-/* Turn the ids that occur into 0, 1, ... by rising id. Rows and columns may name the same things (a graph), which
-   get one numbering; or different ones (ratings), which get a numbering each. */
+/* Replace the ids that occur by 0, 1, ... in the order of ids. Rows and columns share one numbering if they mean the
+   same things (a graph), or get one each (ratings). */
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries);
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries);
 

@@ -1,9 +1,9 @@
 /*
- * One nonzero a line, in parallel, window after window of the file, so that only the entries need memory as large as
- * it. A window is cut at line ends into chunks. A first pass counts the lines of each chunk that may hold an entry,
- * which gives every chunk its place in the result; a second pass parses the chunks, each into its place; gaps left by
- * comments are closed at the end. A thread that meets an error only notes where: the message, with its line number, is
- * made by the calling thread, for the first error in the file.
+ * Parses one nonzero per line, in parallel, window by window, so that only the entries need memory proportional to the
+ * file. A window is cut at line ends into chunks. A first pass counts each chunk's lines that may hold an entry, which
+ * gives every chunk its place in the result. A second pass parses the chunks into their places; gaps left by comments
+ * are closed at the end. A thread only records the position of an error; the calling thread makes the message, with the
+ * line number, for the first error in the file.
  */
 #define _GNU_SOURCE
 #include "io/text/lines.h"
@@ -32,7 +32,7 @@ typedef enum line_fault {
 
 typedef struct line_chunk {
     const char *begin, *end; /* whole lines */
-    int64_t place, count;    /* where its entries go and how many there are */
+    int64_t place, count;    /* position of its entries in the result, and their number */
     int64_t row_most, column_most, comments;
     int64_t below, above; /* of the diagonal */
     int64_t inexact;
@@ -44,7 +44,7 @@ typedef struct line_work {
     const tamis_reading *reading;
     const tamis_line_rule *rule;
     const tamis_bounded_text *text; /* the window */
-    double before, now;             /* the share of the file that was read before it, and with it */
+    double before, now;             /* share of the file read before this window, and including it */
     tamis_entries *entries;
     tamis_window_taker *take; /* NULL: the entries stay */
     void *context;
@@ -57,7 +57,7 @@ typedef struct line_work {
     bool counting;
 } line_work;
 
-/* Counts lines that may hold an entry: all but those without a single character. */
+/* Counts the lines that may hold an entry: all non-empty lines. */
 static int64_t count_lines(const char *p, const char *end) {
     int64_t count = p < end && *p != '\n';
     for (; p + 1 < end; p++) count += (p[0] == '\n') & (p[1] != '\n');
@@ -76,7 +76,7 @@ static inline const char *skip_separator(const char *p, char separator) {
 typedef struct line_fields {
     int64_t row, column;
     double value;
-    bool inexact; /* the value is not what the file says */
+    bool inexact; /* the value does not equal the file's */
     line_fault fault;
     const char *fault_at;
 } line_fields;
@@ -87,7 +87,7 @@ static const char *no_field(line_fields *line, line_fault fault, const char *at)
     return NULL;
 }
 
-/* Notes that there is no separator at p, or no field if the line ends there. */
+/* Records the fault that there is no separator at p, or no field if the line ends there. */
 static const char *no_separator(line_fields *line, line_fault field, const char *p) {
     p = tamis_skip_blanks(p);
     return no_field(line, *p == '\n' || *p == '\0' ? field : FAULT_SEPARATOR, p);
@@ -98,7 +98,7 @@ static inline const char *parse_value(const tamis_line_rule *rule, const char *p
     return tamis_parse_integer_real(p, rule->value == TAMIS_LINE_INTEGER, value);
 }
 
-/* Skips numbers from `q` on, behind the field before; NULL after a fault. */
+/* Skips `count` numbers from q, the end of the previous field; NULL after a fault. */
 static const char *skip_numbers(const tamis_line_rule *rule, const char *q, int count, line_fields *line) {
     for (int i = 0; i < count; i++) {
         double ignored;
@@ -147,7 +147,7 @@ static const char *parse_columns(const tamis_line_rule *rule, const char *p, con
     return newline ? newline + 1 : end;
 }
 
-/* Parses a value with a comma at q once more, as a field; returns q if it is none. */
+/* Parses a value with a decimal comma at q again, as a field; returns q if it is not a number. */
 static const char *parse_comma(const tamis_line_rule *rule, const char *p, const char *q, double *value) {
     const tamis_field_form form = {.separator = rule->separator};
     const char *end = q + 1;
@@ -156,7 +156,7 @@ static const char *parse_comma(const tamis_line_rule *rule, const char *p, const
     return tamis_field_number(&form, &field, value) ? end : q;
 }
 
-/* Parses the entry at p, which is no blank; returns the character after its line. */
+/* Parses the entry at p, which must not be blank; returns the character after its line. */
 static inline const char *parse_line(const tamis_line_rule *rule, const char *p, const char *end, line_fields *line) {
     if (rule->form) return parse_columns(rule, p, end, line);
     const char *q = rule->ids ? tamis_parse_id(p, &line->row) : tamis_parse_index(p, &line->row);
@@ -187,7 +187,7 @@ static inline const char *parse_line(const tamis_line_rule *rule, const char *p,
     return no_field(line, FAULT_END, p);
 }
 
-/* Finds the next line of the chunk that holds an entry: its first character that is no blank, or NULL. */
+/* Finds the next line in the chunk with an entry; returns its first non-blank character, or NULL. */
 static inline const char *find_entry(const tamis_line_rule *rule, const char *p, const char *end, int64_t *comments) {
     for (;;) {
         p = tamis_skip_blanks(p);
@@ -207,7 +207,7 @@ static inline const char *find_entry(const tamis_line_rule *rule, const char *p,
 }
 
 static void parse_chunk(const line_work *work, line_chunk *chunk) {
-    const tamis_line_rule rule = *work->rule; /* copies: the compiler then knows that no store changes them */
+    const tamis_line_rule rule = *work->rule; /* a copy: the compiler then knows that stores do not change it */
     const tamis_entries entries = *work->entries;
     line_fields line = {0};
     int64_t at = chunk->place, row_most = -1, column_most = -1, below = 0, above = 0, inexact = 0, comments = 0;
@@ -309,7 +309,7 @@ static tamis_status index_fault(const tamis_line_rule *rule, const tamis_bounded
                            (long long)(rule->base + size - 1));
 }
 
-/* Returns where the line of `at` begins, behind blanks. */
+/* Returns the first non-blank character of the line of `at`. */
 static const char *line_of(const tamis_bounded_text *text, const char *at) {
     const char *const newline = memrchr(text->begin, '\n', (size_t)(at - text->begin));
     return tamis_skip_blanks(newline ? newline + 1 : text->begin);
@@ -335,7 +335,7 @@ static tamis_status report_fault(const tamis_line_rule *rule, const tamis_bounde
     }
 }
 
-/* Finds where entry `number` (from 0) of a chunk stands. */
+/* Finds the line of entry `number` (from 0) of a chunk. */
 static const char *find_line(const line_work *work, const line_chunk *chunk, int64_t number) {
     const tamis_bounded_text *const text = work->text;
     int64_t comments = 0;
@@ -344,7 +344,7 @@ static const char *find_line(const line_work *work, const line_chunk *chunk, int
     return p ? p : text->end;
 }
 
-/* Goes once more, line by line, through a chunk with entries on the other side of the diagonal than those before it. */
+/* Rescans a chunk that has entries on the other side of the diagonal than earlier ones, line by line. */
 static tamis_status note_triangles(const line_work *work, const line_chunk *chunk) {
     tamis_triangles *const triangles = work->rule->triangles;
     const int64_t others = triangles->side < 0 ? chunk->above : chunk->below;
@@ -368,7 +368,7 @@ static void add_facts(tamis_line_facts *facts, const line_chunk *chunk) {
     if (chunk->column_most > facts->column_most) facts->column_most = chunk->column_most;
 }
 
-/* Closes the gaps, looks for the first error, and notes how large the matrix is so far. */
+/* Closes the gaps, finds the first error, and updates the size of the matrix. */
 static tamis_status gather(const line_work *work) {
     tamis_entries *const entries = work->entries;
     const tamis_line_rule *const rule = work->rule;
@@ -391,7 +391,7 @@ static tamis_status gather(const line_work *work) {
     return TAMIS_OK;
 }
 
-/* Returns room for these entries, and for those of the windows to come if they are to stay. */
+/* Returns the capacity for these entries; if entries accumulate, it includes an estimate of the remaining windows'. */
 static int64_t room_for(const line_work *work, int64_t needed) {
     if (work->take) return needed + needed / 8;
     if (work->now >= 1) return work->reading->input->ended ? needed : needed + needed / 2;
@@ -419,7 +419,7 @@ static bool too_wide(const line_work *work) {
     return work->entries->index_type == TAMIS_I32 && most > INT32_MAX;
 }
 
-/* Parses a window. Ids have 32 bits until one does not fit, whose window is then parsed once more. */
+/* Parses a window. Ids have 32 bits until one does not fit; then its window is parsed again with 64 bits. */
 static tamis_status parse_window(line_work *work) {
     run(work, true);
     int64_t needed = work->entries->count;
@@ -448,7 +448,7 @@ static tamis_status read_window(line_work *work, const char *body) {
     return status;
 }
 
-/* Gives the window's entries away. */
+/* Passes the window's entries to `take`. */
 static tamis_status hand_on(line_work *work) {
     TRY(work->take(work->context, work->entries, work->now));
     work->passed += work->entries->count;

@@ -1,4 +1,4 @@
-/* Telling times from weights and sizes from entries, and reading KONECT's heading. */
+/* Distinguishes times from weights and sizes from entries, and parses KONECT's header. */
 #include "io/text/lists.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ tamis_konect tamis_konect_of(const tamis_bounded_text *text) {
                                           "multiposweighted", NULL};
     const char *p = text->begin;
     int form = 0, weight = 0;
-    if (strncasecmp(p, "%%MatrixMarket", 14) == 0) { /* of an edge list that has it as a comment */
+    if (strncasecmp(p, "%%MatrixMarket", 14) == 0) { /* an edge list with this line as a comment */
         const char *const end = tamis_next_line(text, p), *const word = strstr(p, " symmetric");
         return (tamis_konect){.symmetric = word && word < end};
     }
@@ -67,7 +67,7 @@ bool tamis_column_is_times(const tamis_bounded_text *text, const char *line, int
     return count > 0 && (dates || (rises && count >= FEWEST && last > first && last >= DAY));
 }
 
-/* Takes the integers of a line of up to three; returns how many, 0 for any other line. */
+/* Parses a line of up to three integers; returns their number, 0 for any other line. */
 static int take_integers(const tamis_bounded_text *text, const tamis_field_form *form, const char *line,
                          int64_t numbers[3]) {
     tamis_field fields[4];
@@ -118,7 +118,8 @@ tamis_status tamis_size_line_check(const tamis_bounded_text *text, const tamis_s
     if (line->count < 2 || sizes[line->count - 1] != entries - 1 || sizes[0] != row_most) return TAMIS_OK;
     if (line->count == 3 && sizes[1] == column_most)
         return refuse_sizes(text, line, "may be an entry, or the sizes of the matrix that follows", true);
-    if (line->count == 3 || column_most > larger || entries < 3) return TAMIS_OK; /* a pair or two may look so */
+    if (line->count == 3 || column_most > larger || entries < 3)
+        return TAMIS_OK; /* one or two pairs may look so by chance */
     return tamis_fail(
         TAMIS_ERROR_FORMAT,
         "%s: the first line of data, '%lld %lld', may be an entry, or the numbers of nodes and edges that "

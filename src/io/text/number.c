@@ -1,5 +1,5 @@
-/* Text to number and back: digits by eight at a time; short decimals by one multiplication or division, the others by
-   what decimal.h has. */
+/* Converts text to numbers and back: eight digits at a time; short decimals by one multiplication or division, others
+   by decimal.h. */
 #include "io/text/number.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "io/text/decimal.h"
 
-/* A decimal number taken apart: (-1)^negative * digits * 10^exponent, digits cut to 19. */
+/* A parsed decimal number: (-1)^negative digits 10^exponent, with at most 19 digits. */
 typedef struct decimal {
     uint64_t digits;
     int64_t exponent;
@@ -53,7 +53,7 @@ const char *tamis_parse_integer_real(const char *p, bool is_signed, double *valu
 }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Whether all of the next eight characters are digits; then *value is their number. */
+/* Returns true if the next eight characters are digits, with their number in *value (SWAR). */
 static inline bool eight_digits(const char *p, uint64_t *value) {
     uint64_t bits;
     memcpy(&bits, p, 8);
@@ -73,7 +73,7 @@ static inline bool eight_digits(const char *p, uint64_t *value) {
 }
 #endif
 
-/* Appends a run of digits, of which the 19 most significant are kept; *dropped counts the others. */
+/* Appends a run of digits. The 19 most significant digits are kept; *dropped counts the others. */
 static inline const char *take_digits(const char *p, decimal *number, int *kept, int64_t *dropped) {
     if (number->digits == 0)
         while (*p == '0') p++;
@@ -260,8 +260,8 @@ int tamis_format_integer(char *text, int64_t value) {
     return count + (value < 0);
 }
 
-/* Writes the digits with a point among or before them, where that needs at most four zeros; else with an exponent of
-   two digits or more, as printf has it. */
+/* Writes the digits in fixed notation if that needs at most four extra zeros, else with an exponent of at least two
+   digits, as printf does. */
 static int put_shortest(char *text, tamis_shortest of) {
     enum { MOST_ZEROS = 4 };
     char digits[20];

@@ -1,5 +1,5 @@
-/* Numbers in text, independent of the locale. Every function reads from `p` and expects at least 16 readable bytes
-   after the text, the first of them no digit (tamis_bounded_text gives that). */
+/* Numbers in text, independent of the locale. Every function reads from `p` and needs at least 16 readable bytes after
+   the text, the first not a digit (tamis_bounded_text ensures that). */
 #ifndef TAMIS_IO_NUMBER_H
 #define TAMIS_IO_NUMBER_H
 
@@ -32,23 +32,23 @@ static inline const char *tamis_parse_index(const char *p, int64_t *value) {
 /* Parses an optional sign and digits; NULL when there is no digit or the number does not fit. */
 const char *tamis_parse_integer(const char *p, int64_t *value);
 
-/* Parses the same, or an integer without a sign that 64 bits hold, to a double. */
+/* Parses the same, or an unsigned 64-bit integer, to a double. */
 const char *tamis_parse_integer_real(const char *p, bool is_signed, double *value);
 
 /* Parses a decimal number: sign, digits with an optional point, an optional exponent after e, E, d or D (Fortran writes
-   D), or inf, infinity or nan in any case. Correctly rounded; too large is infinity, too small is zero, as strtod has
-   it. Returns the first character after the number, NULL when there is none. */
+   D), or inf, infinity or nan in any case. Correctly rounded; too large is infinity, too small is zero, as with strtod.
+   Returns the first character after the number, NULL when there is none. */
 TAMIS_PRIVATE_API const char *tamis_parse_real(const char *p, double *value);
 
 /* Does the same for one field of a Fortran format: without a point the last `decimals` digits are the fraction, without
    an exponent the value is divided by 10^scale, and the exponent's letter may be missing ("1.5-103"). */
 const char *tamis_parse_fortran_real(const char *p, int decimals, int scale, double *value);
 
-/* Whether the number from `p` to `end` in the text, which became `value`, did not change more than decimal fractions
-   must: an integer is the same, and what is finite and not zero stays so. */
+/* Returns true if `value` holds the number in the text from `p` to `end`, apart from rounding of its fraction: its
+   integer digits are exact, and it did not become infinite or zero. */
 bool tamis_number_holds(const char *p, const char *end, double value);
 
-/* Decides at once for numbers that cannot have changed more. */
+/* The same with a fast path: below 2^53 integers are exact. */
 static inline bool tamis_number_kept(const char *p, const char *end, double value) {
     const double magnitude = value < 0 ? -value : value;
     return (magnitude > 0 && magnitude < 9007199254740992.0) || tamis_number_holds(p, end, value);

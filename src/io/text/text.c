@@ -1,4 +1,4 @@
-/* Scanning text line by line, and error messages with the line number, which is only counted when one is needed. */
+/* Scans text line by line, and makes error messages with line numbers, which are counted only when needed. */
 #include "io/text/text.h"
 
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static bool ends_token(const tamis_bounded_text *text, const char *p) {
     return p >= text->end || *p == ' ' || *p == '\t' || *p == '\r' || *p == '\n' || *p == ',' || *p == ';';
 }
 
-/* Quotes what stands at `at`: never a control character, never long. */
+/* Quotes the token at `at`, shortened and without control characters. */
 static void describe(const tamis_bounded_text *text, const char *at, char *shown, size_t size) {
     while (at < text->end && tamis_is_blank(*at)) at++;
     if (at >= text->end) {

@@ -1,4 +1,4 @@
-/* A file in memory, whole or a window of its lines, and the words for what is wrong in it. */
+/* A file in memory, whole or a window of its lines, and error messages about it. */
 #ifndef TAMIS_IO_TEXT_H
 #define TAMIS_IO_TEXT_H
 
@@ -45,19 +45,20 @@ static inline bool tamis_at_line_end(const tamis_bounded_text *text, const char 
 /* Returns the first character after the line that p is in; `end` after the last line. */
 TAMIS_PRIVATE_API const char *tamis_next_line(const tamis_bounded_text *text, const char *p);
 
-/* Skips blank lines and lines whose first character that is no blank is in `comments`; returns the first other line's
-   first character that is no blank, or `end`. */
+/* Skips blank lines and lines whose first non-blank character is in `comments`; returns the next line's first non-blank
+   character, or `end`. */
 const char *tamis_skip_comments(const tamis_bounded_text *text, const char *p, const char *comments);
 
-/* Takes a nonnegative integer from low to high at *p, blanks before it skipped; *p goes behind it. `what`: "a row
-   count". */
+/* Parses an integer from low to high (nonnegative) at *p, after blanks, and moves *p behind it. what: for messages,
+   such as "a row count". */
 tamis_status tamis_text_index(const tamis_bounded_text *text, const char **p, int64_t low, int64_t high,
                               const char *what, int64_t *value);
 
-/* Takes blanks up to the end of the line; *p goes to the next line. `after` says what the line already had. */
+/* Requires only blanks up to the end of the line, and moves *p to the next line. after: for messages, the line's last
+   item. */
 tamis_status tamis_text_line_end(const tamis_bounded_text *text, const char **p, const char *after);
 
-/* Checks that there is only white space and comments from p on. */
+/* Checks that only white space and comments follow from p on. */
 tamis_status tamis_text_file_end(const tamis_bounded_text *text, const char *p, const char *comments,
                                  const char *after);
 

@@ -1,6 +1,6 @@
 /*
  * Reads a file in mini-batches. Formats that list rows in order are read in bounded memory (io/rows/row_batches.h).
- * Other files are read whole and then cut; the columns and values stay where they are.
+ * Other files are read whole and then sliced, without copies of columns and values.
  */
 #include <tamis/data.h>
 
@@ -16,8 +16,8 @@ struct tamis_batches {
     tamis_row_batches stream;
 
     tamis_owned_sparse *whole;
-    int64_t next;     /* its first row that is in no batch of the pass */
-    int64_t *offsets; /* of the batch at hand, which has fewer rows than there is room for */
+    int64_t next;     /* the first row not yet in a batch of the pass */
+    int64_t *offsets; /* offsets of the current batch */
     int64_t room;
     tamis_sparse view;
 };
@@ -70,7 +70,7 @@ tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **
         tamis_batches_close(made);
         return status;
     }
-    tamis_clear_error(); /* of the looks at what it is not */
+    tamis_clear_error(); /* errors from trying other formats */
     *batches = made;
     return TAMIS_OK;
 }

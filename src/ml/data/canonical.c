@@ -1,6 +1,6 @@
 /*
- * Data in the form that methods take: checked CSR with sorted columns, no duplicates, and values always present. Also
- * what a model keeps of its data, and the fingerprint by which it recognises them.
+ * Data in canonical form: checked CSR with sorted columns, no duplicates, and values always present. Also the
+ * statistics of data that a model keeps, and the data's fingerprint.
  */
 #include "ml/data/canonical.h"
 
@@ -61,7 +61,7 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     return status;
 }
 
-/* The sums tell whether a fit goes on with the data that it began with. */
+/* A fit that continues compares the sums, to detect other data. */
 uint64_t ml_former_sum(const tamis_sparse *S) {
     const int64_t sizes[] = {S->rows, S->cols, S->nnz};
     uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, sizes, sizeof sizes);
@@ -71,7 +71,7 @@ uint64_t ml_former_sum(const tamis_sparse *S) {
     return sum > 0 ? sum : 1;
 }
 
-/* Rows have sums of their own, which are added up: so rows of several ranks give the sum of one. */
+/* Each row has its own sum, and these are added: so the sums of several ranks add up to the whole's. */
 uint64_t ml_rows_sum(const tamis_sparse *S, int64_t first) {
     const int64_t *const offsets = S->offsets;
     uint64_t total = 0;
@@ -103,13 +103,13 @@ double ml_squares(const tamis_model *model, const tamis_sparse *S) {
     double squares = 0;
     if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 0;
     for (int64_t t = 0; t < S->nnz; t++) {
-        const double part = (ml_value(S, t) - centre) / largest; /* a square of ratings may overflow */
+        const double part = (ml_value(S, t) - centre) / largest; /* scaled, as squares of ratings may overflow */
         squares += part * part;
     }
     return squares;
 }
 
-/* Returns what ratings are divided by: their deviation, or their own size if they are all equal but for rounding. */
+/* Returns the scale of ratings: their standard deviation, or their size if they are equal up to rounding. */
 double ml_scale_of(const tamis_model *model, double squares, int64_t nnz) {
     const double largest = largest_of(model);
     if (model->method->about.data != TAMIS_DATA_RATINGS || largest == 0) return 1;
@@ -138,7 +138,7 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *S) {
     model->rows += S->rows;
     model->cols = S->cols;
     model->nnz += S->nnz;
-    if (!first) return; /* later ones are fitted about the same mean, with the same scale */
+    if (!first) return; /* later mini-batches use the same mean and scale */
     model->mean = S->nnz > 0 ? sum / (double)S->nnz : 0;
     model->scale = ml_scale_of(model, ml_squares(model, S), S->nnz);
 }

@@ -1,7 +1,7 @@
 /*
- * A dictionary of names: their bytes one after another, each followed by a zero; the place of each; and a hash table
- * with open addressing that finds a name by its content. Names are numbered in order of arrival, so that neither the
- * hash function nor the size of the table is visible from outside.
+ * A dictionary of names: a buffer with all names, each followed by a zero; the offset of each; and a hash table with
+ * open addressing. Names are numbered in order of arrival, so that neither the hash function nor the size of the table
+ * is visible from outside.
  */
 #include "ml/data/names.h"
 
@@ -12,8 +12,7 @@
 #include "base/status.h"
 #include "io/files/input.h"
 
-/* `tag` is the part of the hash that the place in the table does not tell: most wrong names are passed over without a
-   look at their bytes. */
+/* tag: hash bits not used for the position in the table. They reject most wrong names without comparing bytes. */
 typedef struct slot {
     uint32_t tag;
     uint32_t number; /* index + 1; 0: free */
@@ -23,16 +22,16 @@ struct tamis_names {
     int64_t count;
     char *bytes;
     int64_t bytes_used, bytes_room;
-    int64_t *starts; /* where name i begins in bytes; ends[i] is the next one's start less its zero */
+    int64_t *starts; /* name i begins at bytes[starts[i]], and ends before the next one's start and a zero */
     int64_t starts_room;
     slot *slots;
     int64_t slot_count; /* a power of two, or 0 before the first name */
 };
 
 enum { FIRST_BYTES = 1024, FIRST_STARTS = 64, FIRST_SLOTS = 128 };
-#define NAMES_MOST ((int64_t)INT32_MAX - 1) /* what 32-bit indices of a matrix can reach */
+#define NAMES_MOST ((int64_t)INT32_MAX - 1) /* limit of 32-bit indices of a matrix */
 
-/* Mixed at the end, since a table uses few of the bits. */
+/* Returns a hash with a final mix, since the table uses only some of the bits. */
 static uint64_t hash_of(const char *name, size_t length) {
     uint64_t hash = tamis_fnv_bytes(TAMIS_FNV_START, name, length);
     hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u;
@@ -46,7 +45,7 @@ static int64_t length_of(const tamis_names *names, int64_t index) {
     return end - names->starts[index] - 1;
 }
 
-/* Finds the slot that holds the name, or the free one where it belongs. There is always a free one. */
+/* Finds the name's slot, or the free slot where it belongs. There is always a free slot. */
 static slot *find_slot(const tamis_names *names, const char *name, size_t length, uint64_t hash) {
     const uint64_t mask = (uint64_t)names->slot_count - 1;
     for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
@@ -59,7 +58,7 @@ static slot *find_slot(const tamis_names *names, const char *name, size_t length
     }
 }
 
-/* Puts name `index`, which is in none, into a free slot. */
+/* Inserts name `index`, which must not be in the table, into a free slot. */
 static void place(slot *slots, int64_t slot_count, uint64_t hash, int64_t index) {
     const uint64_t mask = (uint64_t)slot_count - 1;
     uint64_t at = hash & mask;
@@ -72,7 +71,7 @@ static void place_all(const tamis_names *names, slot *slots, int64_t slot_count)
         place(slots, slot_count, hash_of(names->bytes + names->starts[i], (size_t)length_of(names, i)), i);
 }
 
-/* Makes more slots if more than two thirds would be taken. */
+/* Enlarges the table if it would be more than two thirds full. */
 static tamis_status reserve_slot(tamis_names *names) {
     if ((names->count + 1) * 3 <= names->slot_count * 2) return TAMIS_OK;
     const int64_t slot_count = names->slot_count > 0 ? names->slot_count * 2 : FIRST_SLOTS;
@@ -95,7 +94,7 @@ static tamis_status reserve_start(tamis_names *names) {
     return TAMIS_OK;
 }
 
-/* Makes room for `more` bytes. *name may be a part of a name that the dictionary holds: then it moves along. */
+/* Makes room for `more` bytes. *name may point into the dictionary's buffer: then it is updated. */
 static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char **name) {
     if (names->bytes_room - names->bytes_used >= more) return TAMIS_OK;
     int64_t room = names->bytes_room > 0 ? names->bytes_room * 2 : FIRST_BYTES;
@@ -110,7 +109,7 @@ static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char *
     return TAMIS_OK;
 }
 
-/* Adds a name as a whole, or nothing. */
+/* Adds a name; after an error the dictionary is unchanged. */
 static tamis_status append(tamis_names *names, const char *name, size_t length, uint64_t hash) {
     if (names->count >= NAMES_MOST)
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than %lld names: 32-bit indices cannot hold more",
@@ -214,7 +213,7 @@ static bool is_empty_to_the_end(const tamis_bounded_text *text, const char *p) {
     return p == text->end;
 }
 
-/* Takes the lines of a vocabulary; each one has a name until only empty ones are left. */
+/* Reads a vocabulary: a name per line; only the last lines may be empty. */
 static tamis_status take_vocabulary(const tamis_bounded_text *text, tamis_names *names) {
     for (const char *line = text->begin, *next; line < text->end; line = next) {
         next = tamis_next_line(text, line);

@@ -1,10 +1,10 @@
-/* What the readers of ratings need of a dictionary beyond its public functions. */
+/* Internal functions of name dictionaries, for the readers of ratings. */
 #ifndef TAMIS_ML_NAMES_H
 #define TAMIS_ML_NAMES_H
 
 #include <tamis/data.h>
 
-/* Forgets the names from index `count` on, as if they had never been added: after a file that turned out wrong. */
+/* Removes the names from index `count` on, to roll back after a file that proved invalid. */
 void ml_names_truncate(tamis_names *names, int64_t count);
 
 #endif

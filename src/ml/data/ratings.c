@@ -29,7 +29,7 @@ typedef struct rating_reader {
     tamis_names *users, *items;
     int32_t *row_indices, *columns;
     void *values;  /* of options->value_type */
-    double *times; /* an entry each; NULL: the file has none, or one is no time */
+    double *times; /* one per entry; NULL: none in the file, or one is invalid */
     bool in_order; /* times do not fall */
     int64_t count, skipped;
 } rating_reader;
@@ -53,7 +53,7 @@ static const char *next_line(const rating_reader *reader, const char *line, int6
 
 /* ---- entries */
 
-/* Checks an id. Doubled quotes become single ones where they stand: the text is ours and is not read again. */
+/* Checks an id. Replaces doubled quotes in place: the text is ours and is not read again. */
 static tamis_status take_id(rating_reader *reader, tamis_field *id, const char *what) {
     const tamis_bounded_text *const text = &reader->input.text;
     if (id->length == 0) return tamis_text_fail(text, id->begin, "%s", what);
@@ -81,7 +81,7 @@ static tamis_status take_rating(const rating_reader *reader, const tamis_field *
     return TAMIS_OK;
 }
 
-/* Splits a line and takes its rating, which is `missing_value` where the line ends before it. */
+/* Splits a line and parses its rating, which is `missing_value` if the line ends before it. */
 static tamis_status split_line(const rating_reader *reader, const char *line,
                                tamis_field fields[static TAMIS_FIELDS_MOST], int *count, double *rating) {
     static const char *const what[] = {"a user", "an item after the user", "a rating", "a time"};
@@ -102,7 +102,7 @@ static tamis_status split_line(const rating_reader *reader, const char *line,
     return at >= 0 && at < *count ? take_rating(reader, &fields[at], rating) : TAMIS_OK;
 }
 
-/* Notes the time of an entry, until a line has none. */
+/* Records an entry's time, as long as all lines so far have one. */
 static void take_time(rating_reader *reader, const tamis_field *fields, int count) {
     const int at = reader->form.columns.at[TAMIS_ROLE_TIME];
     double *const times = reader->times;
@@ -116,7 +116,7 @@ static void take_time(rating_reader *reader, const tamis_field *fields, int coun
     if (n > 0 && !(times[n] >= times[n - 1])) reader->in_order = false;
 }
 
-/* Finds or adds the two names; *known: they are in dictionaries that may not grow, or were added. */
+/* Looks up or adds the two names. *known: false if a name is missing in a dictionary that must not grow. */
 static tamis_status take_pair(rating_reader *reader, const tamis_field *of_user, const tamis_field *of_item,
                               bool *known, int64_t *user, int64_t *item) {
     *known = true;
@@ -155,7 +155,7 @@ static tamis_status take_line(rating_reader *reader, const char *line) {
     return TAMIS_OK;
 }
 
-/* Takes a line of a user and its items. A user without any is a row without entries. */
+/* Parses a line with a user and its items. A user without items is a row without entries. */
 static tamis_status take_list(rating_reader *reader, const char *line) {
     const tamis_bounded_text *const text = &reader->input.text;
     const char *const end = tamis_fields_end(text, line), *fault = NULL;
@@ -178,7 +178,7 @@ static tamis_status take_list(rating_reader *reader, const char *line) {
     return fault ? tamis_text_fail(text, fault, "fields that are quoted as a whole") : TAMIS_OK;
 }
 
-/* Returns how many entries the line has at most. */
+/* Returns an upper bound of the entries in a line. */
 static int64_t count_entries(const rating_reader *reader, const char *line) {
     if (!reader->form.lists) return 1;
     const char *const end = tamis_fields_end(&reader->input.text, line);
@@ -206,7 +206,7 @@ static tamis_status make_room(rating_reader *reader, const char *first) {
     return TAMIS_OK;
 }
 
-/* Looks, where there are as many lines as the first one says, whether all of them agree with it. */
+/* If the first line may be a line of sizes, checks if the number of lines and the ids agree with it. */
 static tamis_status check_sizes(const rating_reader *reader, const char *first, int64_t lines) {
     const tamis_bounded_text *const text = &reader->input.text;
     const tamis_size_line sizes = tamis_size_line_of(text, &reader->form);
@@ -246,7 +246,7 @@ static tamis_status take_lines(rating_reader *reader) {
 
 /* ---- the matrix */
 
-/* Sorting keeps the order of the entries at the same place, so that the last of them is the last rating. */
+/* Converts to CSR. Sorting is stable, so that the last of repeated entries is the last rating. */
 static tamis_status convert(const rating_reader *reader, tamis_type type, const void *values, bool sum,
                             tamis_owned_sparse **matrix) {
     const tamis_sparse entries = {.format = TAMIS_COO,
@@ -279,7 +279,7 @@ static int by_time(const void *a, const void *b) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Puts entries into the order of their times; equal ones stay in the order of the file. */
+/* Sorts entries stably by time. */
 static tamis_status sort_by_time(rating_reader *reader) {
     const int64_t n = reader->count;
     const size_t size = tamis_type_size(reader->options->value_type);
@@ -358,7 +358,7 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
     return TAMIS_OK;
 }
 
-/* Checks before all of a large file is read that its beginning is one of ratings. */
+/* Checks the beginning of a large file, before the rest is read. */
 static tamis_status check_beginning(rating_reader *reader) {
     const tamis_bounded_text *const text = &reader->input.text;
     const char *const zero = memchr(text->begin, '\0', (size_t)(text->end - text->begin));
@@ -416,7 +416,7 @@ tamis_status tamis_read_ratings(const char *path, const tamis_ratings_options *o
     tamis_release(reader.columns);
     tamis_release(reader.values);
     tamis_release(reader.times);
-    if (status != TAMIS_OK) { /* dictionaries of ours go, the caller's are as they were */
+    if (status != TAMIS_OK) { /* frees our dictionaries, and restores the caller's */
         if (taken.users) ml_names_truncate(taken.users, user_count);
         if (taken.items) ml_names_truncate(taken.items, item_count);
         if (!taken.users) tamis_names_free(reader.users);

@@ -1,7 +1,7 @@
 /*
- * Splits: what is fitted and what is held out. First it draws how much of each entry is held out (`taken`), then it
+ * Splits data into a part to fit and a held-out part. It first draws how much of each entry is held out (`taken`), then
  * makes the two matrices. Every draw comes from Philox with the seed and the number of a row or entry, and is used as
- * an integer or in one rounded operation, so that it does not depend on threads, machine or compiler.
+ * an integer or in one rounded operation, so results do not depend on threads, machine or compiler.
  *
  *   entries    of a row of n, share * n rounded up or down at random so that the mean is share * n, but at most n - 1;
  *              each choice of that many is equally likely
@@ -23,12 +23,12 @@
 
 /* Streams of draws: a row's or an entry's number, and one that no row has. */
 #define ROWS_STREAM UINT64_MAX
-#define COUNT_MOST  ((int64_t)INT32_MAX) /* of one entry: what `taken` can hold and is drawn in seconds */
+#define COUNT_MOST  ((int64_t)INT32_MAX) /* largest count of an entry: fits `taken`, and is drawn in seconds */
 
 typedef struct splitter {
     const tamis_sparse *S; /* CSR */
     const tamis_split_options *options;
-    int32_t *taken; /* of each entry: 0 or 1; tokens: how many are held out */
+    int32_t *taken; /* by entry: 0 or 1; tokens: number held out */
 } splitter;
 
 /* ---- reading S */
@@ -37,7 +37,8 @@ static double value_at(const tamis_sparse *S, int64_t t) {
     return S->values ? tamis_element_load(S->values, S->value_type, t) : 1;
 }
 
-/* Up to here the type holds every whole number: kept and held out then add up to the count. */
+/* Returns the limit up to which the type represents every integer, so that kept and held-out counts add up to the
+   count. */
 static int64_t count_limit(tamis_type type) {
     switch (type) {
     case TAMIS_F32: return (int64_t)1 << 24;
@@ -50,14 +51,15 @@ static int64_t count_limit(tamis_type type) {
 
 /* ---- drawing */
 
-/* A product that is rounded before anything is done with it: fused with the next operation it would depend on the
-   machine. */
+/* Returns the rounded product. Without the barrier a compiler might fuse it with the next operation (FMA), and results
+   would depend on the machine. */
 static double share_of(double share, int64_t count) {
     const volatile double product = share * (double)count;
     return product;
 }
 
-/* Chooses `requested` of the entries `begin` to `end`: each in turn with the probability that is left for it. */
+/* Chooses `requested` of the entries `begin` to `end`, every subset with equal probability: selection sampling (Knuth,
+   volume 2, algorithm S). */
 static void choose(const splitter *split, tamis_random *random, int64_t begin, int64_t end, int64_t requested) {
     for (int64_t t = begin; t < end; t++) {
         const bool chosen = requested > 0 && tamis_random_below(random, end - t) < requested;
@@ -94,9 +96,9 @@ static void draw_rows(const splitter *split) {
     }
 }
 
-/* Counts how many of `count` uniform numbers are less than `share` / 2^64. The numbers are drawn a bit at a time, 64 of
-   them at once, and only for as long as the bits so far are those of the share: a number is less where it has the first
-   0 below a 1. */
+/* Counts how many of `count` uniform numbers are less than `share` / 2^64. This draws 64 numbers at a time, bit by bit
+   from the highest, and stops when no number's bits still equal the share's: a number is less if the first bit that
+   differs is 0 in it and 1 in the share. */
 static int32_t draw_binomial(uint64_t seed, uint64_t stream, uint64_t share, int64_t count) {
     tamis_random random = tamis_random_start(seed, stream);
     int32_t less = 0;
@@ -133,7 +135,7 @@ static tamis_status draw_tokens(const splitter *split) {
 
 /* ---- making */
 
-/* Returns what one of the two matrices has of entry t: 0 if it has none of it. */
+/* Sets *count to the part of entry t in one of the two matrices. Returns false if it has none. */
 static bool has_entry(const splitter *split, int64_t t, bool held, double *count) {
     if (split->options->kind != TAMIS_SPLIT_TOKENS) return (split->taken[t] != 0) == held;
     const double all = value_at(split->S, t), out = (double)split->taken[t];
@@ -211,7 +213,7 @@ static tamis_status draw(const splitter *split) {
     return tamis_fail(TAMIS_ERROR_INTERNAL, "a kind of split without a row here");
 }
 
-/* Groups COO by row first, and makes offsets of a slice begin at 0, in S's types. */
+/* Converts COO to rows, and makes the offsets of a slice begin at 0, in S's types. */
 static tamis_status group(const tamis_sparse *S, tamis_owned_sparse **grouped) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = S->index_type;

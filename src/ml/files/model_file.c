@@ -1,5 +1,5 @@
-/* What writing and reading models share: the checksum, the places of the sections, and the rules that must hold between
-   fields. */
+/* The file format of models, shared by writing and reading: the checksum, the sections' offsets, and consistency checks
+   between fields. */
 #include "ml/files/model_file.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ const char *const ml_section_names[ML_FILE_SECTIONS] = {"row_factors", "column_f
 
 static uint64_t step(uint64_t sum, uint64_t word) {
     sum = (sum ^ word) * 0x9e3779b97f4a7c15; /* odd: one-to-one */
-    return sum ^ sum >> 32;                  /* what came to the top reaches the bottom, else it would be lost */
+    return sum ^ sum >> 32;                  /* folds the high bits into the low ones, else they would be lost */
 }
 
 ml_checksum ml_checksum_start(void) { return (ml_checksum){.sum = 0x54414d4953}; }
@@ -89,9 +89,8 @@ static tamis_status disagree(tamis_status status, const char *path, int section,
                       (long long)cols);
 }
 
-/* Sets the size that a matrix of a model has. Returns false where the model has none; *optional: where it may have
- * none.
- */
+/* Sets the expected size of a section's matrix. Returns false if the model has no such matrix; *optional: it may be
+   absent. */
 static bool size_expected(const tamis_model *model, int section, int64_t size[2], bool *optional) {
     const ml_method *const method = model->method;
     *optional = false;
@@ -101,7 +100,7 @@ static bool size_expected(const tamis_model *model, int section, int64_t size[2]
     }
     size[0] = section == 0 ? model->rows : model->cols;
     size[1] = method->column_width ? method->column_width(&model->options, model->cols) : model->width;
-    *optional = section == 0 && method->about.mini_batches; /* of a stream the rows are not kept */
+    *optional = section == 0 && method->about.mini_batches; /* fits of streams keep no rows */
     return section == 1 || method->about.row_factors;
 }
 
@@ -124,7 +123,7 @@ static tamis_status check_matrix(tamis_status status, const char *path, const ta
     return TAMIS_OK;
 }
 
-/* More than any data have, and so few that a fit can add to them. */
+/* Returns true if a count is plausible, and small enough for a fit to add to it without overflow. */
 static bool is_count(int64_t count) { return count >= 0 && count < (int64_t)1 << 55; }
 
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,

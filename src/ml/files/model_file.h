@@ -10,9 +10,9 @@
  *                 by row; names one after another, each ended by a zero byte
  *                 uint64, from a multiple of 64 on: the checksum of all before it
  *
- * The first sixteen bytes mean the same in every version. Keys are added with a new version alone, so an unknown one is
- * damage. Doubles are hexadecimal: nothing is lost, and no locale writes its comma. The file holds what the model is,
- * not where it was made: no device, callback or checkpoint's path. So the same model gives the same bytes.
+ * The first sixteen bytes mean the same in every version. Keys are added only with a new version, so an unknown key
+ * means damage. Doubles are hexadecimal: exact, and independent of the locale. The file describes the model, not its
+ * origin: it has no device, callback or checkpoint path. So the same model gives the same bytes.
  */
 #ifndef TAMIS_ML_MODEL_FILE_H
 #define TAMIS_ML_MODEL_FILE_H
@@ -24,7 +24,7 @@ enum {
                             noise, and 4, without weights of uses, are read too */
     ML_FILE_PREAMBLE = 24,
     ML_FILE_ALIGNMENT = 64,
-    ML_FILE_HEADER_MOST = 8192, /* a full one has less than half of it */
+    ML_FILE_HEADER_MOST = 8192, /* a full header has less than half of this */
     ML_FILE_SECTIONS = 2 + ML_STATES + 2
 };
 
@@ -32,8 +32,8 @@ extern const unsigned char ml_file_magic[8];
 
 /* ---------------------------------------------------------------------------------------------- checksum */
 
-/* The checksum of a stream of bytes, however it is cut. Each step is one-to-one in the sum and in the word, so that no
-   single change of up to eight bytes that are read together goes unseen; others do once in 2^64. */
+/* The checksum of a stream of bytes, independent of how it is cut. Each step is a bijection in the sum and in the word,
+   so every single change within an aligned eight-byte word is detected; other changes are missed once in 2^64. */
 typedef struct ml_checksum {
     uint64_t sum, word;
     int held; /* bytes in `word` */
@@ -49,7 +49,7 @@ typedef enum ml_section_kind { ML_SECTION_MATRIX = 0, ML_SECTION_NAMES = 1 } ml_
 
 /* A section as the header has it. */
 typedef struct ml_section {
-    int64_t rows, cols; /* of names: how many, and bytes */
+    int64_t rows, cols; /* for names: their number, and bytes */
     tamis_type type;
     bool present;
     int64_t begin, bytes; /* in the file */
@@ -63,11 +63,12 @@ static inline ml_section_kind ml_section_kind_of(int section) {
 /* Returns the model's matrix of a section. */
 tamis_dense *ml_section_matrix(tamis_model *model, int section);
 
-/* Places the sections behind a header of so many bytes. TAMIS_ERROR_OVERFLOW where they are larger than any file. */
+/* Sets the sections' offsets behind a header of header_bytes bytes. TAMIS_ERROR_OVERFLOW if no file can be that
+   large. */
 tamis_status ml_sections_place(int64_t header_bytes, ml_section *sections, int64_t *file_bytes);
 
-/* Checks that the model's numbers and the sections fit together. The message begins with the name of a file or model.
- */
+/* Checks that the model's sizes and the sections are consistent. The message begins with the name of a file or
+   model. */
 tamis_status ml_sections_check(tamis_status status, const char *path, const tamis_model *model,
                                const ml_section *sections);
 

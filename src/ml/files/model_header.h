@@ -18,11 +18,11 @@ typedef enum ml_field_kind {
 typedef struct ml_field {
     const char *key;
     ml_field_kind kind;
-    int since;     /* the version of the format that has it first */
+    int since;     /* the first version of the format that has it */
     size_t offset; /* in tamis_model */
 } ml_field;
 
-/* The keys in the order of the file. The method comes first, because it says what the rest means. */
+/* The keys in the order of the file. The method comes first, because the meaning of the rest depends on it. */
 enum { ML_FIELDS = 45 };
 extern const ml_field ml_fields[ML_FIELDS];
 

@@ -1,4 +1,4 @@
-/* Reads what model_header.c writes, and refuses all else. */
+/* Parses the headers that model_header.c writes, and refuses anything else. */
 #include "ml/files/model_header_read.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static bool take_fraction(cursor *c, uint64_t *fraction) {
     return true;
 }
 
-/* Takes what put_double writes, and nothing else. */
+/* Parses exactly the format of put_double. */
 static bool take_double(cursor *c, double *value) {
     uint64_t bits;
     if (take(c, "nan")) {
@@ -76,7 +76,7 @@ static bool take_double(cursor *c, double *value) {
     return true;
 }
 
-/* Takes a word of at most 31 letters, for the functions that know names. */
+/* Parses a word of at most 31 letters, for look-ups of names. */
 static bool take_word(cursor *c, char word[32]) {
     int length = 0;
     for (; c->at<c->end && * c->at> ' '; c->at++) {
@@ -143,7 +143,7 @@ static int section_of(cursor *line) {
 static tamis_status refuse(const char *path, const char *what, const char *begin, const char *end) {
     char shown[64];
     int length = 0;
-    for (; begin + length < end && length < 63; length++) { /* whatever the file has, a message is text */
+    for (; begin + length < end && length < 63; length++) { /* keeps messages printable, whatever the file contains */
         const char c = begin[length];
         shown[length] = (char)(c >= ' ' && c <= '~' ? c : '?');
     }
@@ -161,7 +161,7 @@ tamis_status ml_header_read(const char *path, int version, const char *text, int
                             ml_section *sections) {
     const char *at = text, *const end = text + bytes;
     int section = -1;
-    model->scale = 1; /* what version 1 does not say: ratings were fitted as they are, with lambda times their number */
+    model->scale = 1; /* version 1 has no scale: ratings were not scaled, and lambda was multiplied by their number */
     model->prior_ratings = 0;
     model->share = ML_SHARE;
     for (int i = field_from(0, version); at < end; i = field_from(i + 1, version)) {

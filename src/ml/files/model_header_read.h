@@ -4,8 +4,8 @@
 
 #include "ml/files/model_file.h"
 
-/* Reads a header into the plain fields and the method of `model`, which is all zeros, and into sections without places.
-   `path` is for messages. */
+/* Parses a header into the plain fields and the method of `model`, which must be all zeros, and into sections without
+   offsets. path: for messages. */
 tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
                             ml_section *sections);
 

@@ -1,6 +1,6 @@
 /*
  * tamis_model_load. It reads the whole file and compares the checksum first. Then it still checks every number, because
- * a checksum protects from accidents, not from intent. No allocation is larger than the length of the file justifies.
+ * a checksum protects from accidents, not from attacks. No allocation is out of proportion to the file's length.
  */
 #include <float.h>
 #include <math.h>
@@ -53,7 +53,7 @@ static tamis_status check_file(const tamis_bounded_text *text, int *version, int
     return TAMIS_OK;
 }
 
-/* Checks the header's options as those of a caller; the message becomes that of a file. */
+/* Applies the checks of callers' options to the header's options, and names the file in the message. */
 static tamis_status check_options(const char *path, const tamis_model_options *options) {
     if (ml_options_check(options) == TAMIS_OK) return TAMIS_OK;
     char why[256];
@@ -96,7 +96,7 @@ failed:
     return status;
 }
 
-/* Returns what the numbers of a matrix may be. No fit leaves factors that are not finite (ml_check_finite). */
+/* Returns the permitted values of a matrix. Fits never leave non-finite factors (ml_check_finite). */
 static ml_range range_of(const tamis_model *model, int section) {
     if (section >= 2) return model->method->states[section - 2].range;
     const bool whole =
@@ -114,7 +114,7 @@ static tamis_status check_numbers(const tamis_bounded_text *text, int section, c
                   [ML_SQUARES] = {0, INFINITY, "0 or more"},
                   [ML_POSITIVE] = {5e-324, DBL_MAX, "a finite number above 0"}};
     const ml_range range = range_of(model, section);
-    if (section == 1 && model->method->check_kept) return TAMIS_OK; /* which knows more of them, and follows */
+    if (section == 1 && model->method->check_kept) return TAMIS_OK; /* check_kept is stricter and is called later */
     for (int64_t i = 0; i < s->rows * s->cols; i++) {
         const double number = ml_number(text->begin + s->begin, s->type, i);
         if (number >= ranges[range].least && number <= ranges[range].most) continue;
@@ -135,8 +135,7 @@ static tamis_status read_section(const tamis_bounded_text *text, int number, con
     return ml_dense_write(model, dense, text->begin + s->begin);
 }
 
-/* Checks what was read as a whole: names are of rows and columns that there are, and what is kept of columns is of the
-   method's kind. */
+/* Checks consistency of the whole: names match rows and columns, and the column data suit the method. */
 static tamis_status check_content(const char *path, const tamis_model *model) {
     const int64_t rows = tamis_names_count(model->row_names), columns = tamis_names_count(model->column_names);
     if (rows > model->rows)
@@ -154,7 +153,7 @@ static tamis_status check_content(const char *path, const tamis_model *model) {
     return status;
 }
 
-/* Copies the plain fields of a model that a file holds. */
+/* Copies the plain fields that a file holds. */
 static void take_over(const tamis_model *from, tamis_model *model) {
     model->rows = from->rows;
     model->cols = from->cols;
@@ -164,7 +163,7 @@ static void take_over(const tamis_model *from, tamis_model *model) {
     model->prior_ratings = from->prior_ratings;
     model->lambda = from->lambda;
     model->share = from->share;
-    model->width = from->width; /* of models of pairs that of the data */
+    model->width = from->width; /* for models of pairs: from the data */
     model->least = from->least;
     model->most = from->most;
     model->data_sum = from->data_sum;
@@ -211,6 +210,6 @@ tamis_status tamis_model_load(tamis_device *device, const char *path, tamis_mode
     TRY(tamis_input_open(path, &(tamis_progress){.high = 1}, &input));
     tamis_status status = read_model(device, &input.text, model);
     tamis_input_close(&input);
-    if (status == TAMIS_OK) tamis_clear_error(); /* what the checks of names and options may have left */
+    if (status == TAMIS_OK) tamis_clear_error(); /* left by the checks of names and options */
     return status;
 }

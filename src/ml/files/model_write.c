@@ -57,7 +57,7 @@ static tamis_status put_matrix(writer *w, const tamis_model *model, const tamis_
                                void *piece) {
     for (int64_t at = 0; at < bytes; at += PIECE) {
         const int64_t part = bytes - at < PIECE ? bytes - at : PIECE;
-        if (dense->location == TAMIS_HOST) { /* also on a GPU in a fit on a group: the rows of all ranks */
+        if (dense->location == TAMIS_HOST) { /* even on a GPU, in a fit on a group: the gathered rows of all ranks */
             TRY(put(w, (const char *)dense->data + at, part));
             continue;
         }
@@ -106,8 +106,8 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     ml_header header;
     int64_t file_bytes;
     describe(model, sections);
-    TRY(ml_sections_check(TAMIS_ERROR_INTERNAL, path, model, sections)); /* else it could not be read again */
-    tamis_model now = *model;                                            /* with the sums of a pass under way */
+    TRY(ml_sections_check(TAMIS_ERROR_INTERNAL, path, model, sections)); /* else the file could not be read back */
+    tamis_model now = *model;                                            /* including the sums of the current pass */
     if (model->method->pending) TRY(model->method->pending(model, now.parts));
     TRY(ml_header_write(&now, sections, &header));
     TRY(ml_sections_place(header.used, sections, &file_bytes));

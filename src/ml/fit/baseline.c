@@ -12,7 +12,7 @@
 #include "sparse/check.h"
 
 enum { ROUNDS = 5, FIRST = 10 };
-static const double DAMPING = 10; /* a bias counts as if it had so many more entries at the mean */
+static const double DAMPING = 10; /* damping term: shrinks a bias as that many more entries at the mean would */
 
 const char *tamis_baseline_name(tamis_method method) {
     const ml_method *const row = ml_method_of(method);
@@ -27,7 +27,7 @@ typedef struct biases {
     double mean, *rows, *columns;
 } biases;
 
-/* Finds the damped mean of what the other side leaves over. */
+/* Computes damped means of the residuals that the other side's biases leave. */
 static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
     const int64_t size = of_rows ? S->rows : S->cols;
     double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
@@ -69,21 +69,21 @@ done:
 
 /* ------------------------------------------------------------------------------------------ implicit data */
 
-/* Finds the entry of a row in a column; -1: there is none. */
+/* Returns the index of a row's entry in a column, or -1. */
 static int64_t entry_at(const tamis_sparse *S, int64_t row, int64_t requested) {
     const int64_t end = ml_offset(S, row + 1);
     const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
     return at < end && ml_column(S, at) == requested ? at : -1;
 }
 
-/* Counts the held-out uses of a row, to which zeros and dislikes do not belong (score.c). */
+/* Counts the held-out uses of a row; zeros and dislikes are not uses (score.c). */
 static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
     int64_t relevant = 0;
     for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) relevant += value(held, at) > 0;
     return relevant;
 }
 
-/* Counts how many of a row's held-out uses are among the first columns of an order that the row does not have. */
+/* Counts a row's held-out uses among the first columns of an order, skipping columns that the row already has. */
 static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, int64_t row, const int64_t *order) {
     int64_t hits = 0;
     for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
@@ -95,7 +95,7 @@ static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, in
     return hits;
 }
 
-/* Finds the mean over rows of the share of their held-out uses that is found, as models are scored. */
+/* Computes recall as for models: the mean over rows of the share of held-out uses found. */
 static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
     double *counts;
     int64_t *order, rows = 0;
@@ -118,7 +118,7 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
 
 /* ------------------------------------------------------------------------------------------ the call */
 
-/* Makes *view S, or a sorted copy of it that *own has. */
+/* Sets *view to S, or to a sorted copy that *own owns. */
 static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
     tamis_profile profile;
     TRY(tamis_sparse_check_host(S, name));

@@ -25,7 +25,7 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
 
 /* ------------------------------------------------------------------------------------------ time */
 
-/* The events of so many calls are kept at once. Before more are made the first ones are read, which waits. */
+/* The most calls whose events are pending. When they are reached, all events are read, which waits for the device. */
 enum { CALLS_MOST = 1 << 16 };
 
 static tamis_status make_room(ml_times *times, int capacity) {

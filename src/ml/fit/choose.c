@@ -1,10 +1,10 @@
 /*
- * What a fit chooses: the share of the noise that lambda is (noise.h), the number of factors, what uses count. No
- * constant serves all data: what stands out of the noise by little needs another lambda than popularity alone, a
- * catalogue of many small communities 128 factors, ratings of a low rank few (lab/results/quality.md). So some entries
- * are held out, a model is fitted with few iterations, and moves go from setting to setting as long as what is held out
- * is predicted better. Only what the options leave open is moved. Of data larger than ML_CHOICE_ENTRIES the first rows
- * are taken, so that the choice costs less than a fit.
+ * Hyperparameter search by an inner split: lambda as a share of the noise (noise.h), the number of factors, and the
+ * weights of uses. No constant serves all data: a weak signal needs another lambda than mere popularity, a catalogue of
+ * many small communities needs 128 factors, ratings of low rank need few (lab/results/quality.md). The search holds out
+ * some entries, fits models with few iterations, and hill-climbs from setting to setting while the held-out error
+ * falls. It moves only what the options leave open. Data larger than ML_CHOICE_ENTRIES are cut to their first rows, so
+ * that the search costs less than a fit.
  */
 #include "ml/fit/choose.h"
 
@@ -20,16 +20,16 @@
 #include "ml/numbers.h"
 
 enum { LEAST = 4096, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
-static const double RANKED = 5e7;  /* rows that are ranked, times columns */
-static const double BETTER = 1e-3; /* share of an RMSE by which a better one is below it */
-static const double STANDS = 5e-5; /* an RMSE that changes by less of itself in an iteration stands */
+static const double RANKED = 5e7;  /* limit of ranked rows times columns */
+static const double BETTER = 1e-3; /* an RMSE is better if it is less by this share */
+static const double STANDS = 5e-5; /* an RMSE stagnates if it changes by less than this share in an iteration */
 
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
-    double share, factors; /* these are multiplied by them; 1: stay */
+    double share, factors; /* multipliers of the setting; 1: no change */
     int steps;
     bool bm25;    /* uses count by BM25 */
-    bool instead; /* only where the move before this one did not help */
+    bool instead; /* only if the previous move did not help */
 } move;
 
 /* Fewer factors follow less noise, so they need less lambda. */
@@ -37,7 +37,8 @@ static const move of_ratings[] = {{.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.85, .factors = 0.75, .steps = 1},
                                   {.share = 0.85, .factors = 1, .steps = 3},
                                   {.share = 1 / 0.85, .factors = 1, .steps = 2, .instead = true}};
-/* A multiple of a constant lambda: it does not fall by itself as factors are found, so it falls first. */
+/* A multiple of a constant lambda. Unlike lambda from the noise it does not fall during a fit, so smaller values come
+   first. */
 static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
@@ -49,18 +50,18 @@ static const move of_uses[] = {{.share = 1, .factors = 1, .bm25 = true, .steps =
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
 
-/* A sample of the data, without what is held out of it. */
+/* A sample of the data, and the entries held out from it. */
 typedef struct chooser {
     const tamis_model *model;
     bool uses;
     tamis_owned_sparse *kept, *held;
-    tamis_sparse entries; /* those held out that are looked at */
+    tamis_sparse entries; /* held-out entries used for the error */
     int64_t *offsets;     /* of entries */
     ml_choice best;
-    double error; /* of the best: 1 - recall of uses, else RMSE */
+    double error; /* of the best setting: 1 - recall for uses, else RMSE */
 } chooser;
 
-/* Returns the rows of the data that are looked at. */
+/* Returns the first rows of the data, as a sample. */
 static tamis_sparse first_rows(const tamis_sparse *data) {
     tamis_sparse first = *data;
     while (ml_too_many(first.rows, (double)ml_offset(data, first.rows))) first.rows = ml_fewer_rows(first.rows);
@@ -85,7 +86,7 @@ static tamis_status split(chooser *c, const tamis_sparse *sample) {
     return TAMIS_OK;
 }
 
-/* Makes a choice the options'. */
+/* Copies a choice to the options. */
 static void set_options(const ml_method *method, const ml_choice *choice, tamis_model_options *options) {
     const double lambda = choice->regularization;
     options->regularization = ml_chooses_lambda(method, lambda) ? choice->share * method->lambda : lambda;
@@ -96,12 +97,13 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
     options->weights = choice->weights;
 }
 
-/* What a callback ends a fit by: how the error fell in the iteration before. */
+/* Context of the callback that stops a trial early: the error to beat, and that of the iteration before. */
 typedef struct trial {
     double aim, error; /* errors below `aim` are better than the best */
 } trial;
 
-/* Ends a fit whose error stands, or would not be better with the steps that it takes now. */
+/* Callback: stops a fit whose error stagnates, or would not reach `aim` if every remaining step were as large as the
+   last. */
 static bool goes_on(void *context, const tamis_iteration *i) {
     trial *const t = context;
     const double step = i->metric - t->error, left = i->iterations - i->iteration;
@@ -110,7 +112,7 @@ static bool goes_on(void *context, const tamis_iteration *i) {
     return fabs(step) >= STANDS * t->error && t->error + fmin(step, 0) * left < t->aim;
 }
 
-/* The method that an inner split is of, with the options of the model. */
+/* Sets the options of the inner fits: the model's, or ALS's if ALS stands in for the method. */
 static tamis_status inner_options(const tamis_model *model, tamis_model_options *options) {
     const tamis_model_options *const own = &model->options;
     *options = *own;
@@ -124,7 +126,7 @@ static tamis_status inner_options(const tamis_model *model, tamis_model_options 
     return TAMIS_OK;
 }
 
-/* Fits with a setting, and measures the error of what is held out. */
+/* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
     const tamis_sparse *const kept = tamis_owned_sparse_view(c->kept);
     const tamis_held_out held = {.entries = &c->entries, .observed = kept};
@@ -134,7 +136,7 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     tamis_model *inner;
     TRY(inner_options(c->model, &options));
     const bool watched = !c->uses && c->model->method->about.row_factors;
-    /* ratings show only after as many as a fit has that their noise is followed, steps along samples as late */
+    /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
     options.iterations = c->uses && !c->model->method->about.sampled ? ROUNDS : ROUNDS_LONG;
     set_options(c->model->method, tried, &options);
     options.tolerance = 0;
@@ -163,14 +165,15 @@ done:
     return status;
 }
 
-/* Whether an error counts as better: an RMSE by a thousandth of itself, a recall by half of its standard deviation. */
+/* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by half its standard
+   deviation. */
 static bool is_better(const chooser *c, double error) {
     if (!c->uses) return error < c->error * (1 - BETTER);
     const double recall = 1 - c->error, n = (double)c->entries.nnz;
     return 1 - error > recall + 0.5 * sqrt(recall * (1 - recall) / n);
 }
 
-/* Whether it is to be chosen what uses count. */
+/* Returns true if the weights of uses are to be chosen. */
 static bool weighs(const tamis_model *model) {
     return model->method->weighs && model->asked.weights == TAMIS_WEIGHTS_AUTO;
 }
@@ -249,6 +252,6 @@ void ml_take_choice(tamis_model *model, const ml_choice *choice) {
     model->choice_seconds = choice->seconds;
     set_options(model->method, choice, &model->options);
     model->width = ml_width(model->method, &model->options);
-    tamis_dense_workspace_destroy(model->workspace); /* of a fit that failed, with other factors */
+    tamis_dense_workspace_destroy(model->workspace); /* left by a failed fit with another number of factors */
     model->workspace = NULL;
 }

@@ -1,24 +1,25 @@
-/* What a fit chooses by a small inner split where the options do not say it. */
+/* Hyperparameters that a fit chooses by a small inner split where the options leave them open. */
 #ifndef TAMIS_ML_CHOOSE_H
 #define TAMIS_ML_CHOOSE_H
 
 #include "ml/model.h"
 
-/* Of large data only the first rows are looked at: while these are too many, fewer. `entries` is how many they have. */
+/* The choice uses at most ML_CHOICE_ENTRIES entries: the number of first rows shrinks by ml_fewer_rows while
+   ml_too_many of them. `entries`: how many entries these rows have. */
 enum { ML_CHOICE_ENTRIES = 1 << 19 };
 static inline bool ml_too_many(int64_t rows, double entries) { return rows > 1 && entries > ML_CHOICE_ENTRIES; }
 static inline int64_t ml_fewer_rows(int64_t rows) { return rows / 2 + rows / 4; }
 
-/* Whether there is anything to choose for a fit to data of so many columns. */
+/* Returns true if a fit to data with `cols` columns has anything to choose. */
 bool ml_chooses(const tamis_model *model, int64_t cols);
 
-/* Sets *choice for a fit of the model to `data`, whose values are as they were given. */
+/* Sets *choice for a fit of the model to `data`, with values as the caller gave them. */
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice);
 
-/* Sets *choice to what is taken where there is too little to choose by: mini-batches that come one after another. */
+/* Sets *choice to the defaults, for data that cannot be split: mini-batches that arrive one after another. */
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice);
 
-/* Makes the choice the model's own. */
+/* Copies the choice to the model. */
 void ml_take_choice(tamis_model *model, const ml_choice *choice);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fits to data in memory on one device: the data, what is chosen, and the loop (loop.c). */
+/* Fits to data in memory on one device: takes the data, chooses hyperparameters, and runs the loop (loop.c). */
 #include "ml/fit/fit.h"
 
 #include "base/clock.h"
@@ -26,7 +26,7 @@ tamis_status ml_check_same(const tamis_model *model, int64_t rows, int64_t cols,
     return TAMIS_OK;
 }
 
-/* Checks that the model can go on with these data, and notes what it keeps of them. */
+/* Checks that the model can continue with these data, and sets its statistics of them. */
 static tamis_status take_data(tamis_model *model, const tamis_sparse *data) {
     const uint64_t sum = ml_data_sum(data->rows, data->cols, data->nnz, ml_rows_sum(data, 0));
     const bool former = model->data_sum != sum && ml_begun(model) && ml_former_sum(data) == model->data_sum;
@@ -91,7 +91,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
         ml_take_choice(model, &choice);
     }
     if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, true));
-    /* a method that keeps no rows finds those of held-out ratings from the data of the fit */
+    /* a method without stored row factors computes the held-out rows' factors from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;
     status = ml_run(model, view, held_out ? &own : NULL);

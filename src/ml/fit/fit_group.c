@@ -1,6 +1,6 @@
 /*
- * tamis_model_fit_group. Ranks first tell each other what they have been given and compare it; what follows, they do
- * alike. Once the fit itself has begun a rank that fails breaks the group, which ends the others' calls.
+ * tamis_model_fit_group. Ranks first exchange and compare their arguments; from then on all act alike. After the fit
+ * has begun, a rank that fails breaks the group, which ends the others' calls.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@
 
 /* ------------------------------------------------------------------------------------------ what must be equal */
 
-/* What ranks tell each other. */
+/* Message that ranks exchange to check that they agree. */
 typedef struct facts {
-    tamis_model_options options; /* its pointers mean nothing to others */
+    tamis_model_options options; /* pointers are meaningless to other ranks */
     int64_t cols, done, held_out;
-    uint64_t data; /* the fingerprint of what the model has seen */
+    uint64_t data; /* the fingerprint of the data that the model has seen */
     int64_t rows, nnz;
     double least, most, sum;
 } facts;
@@ -62,7 +62,7 @@ static facts collect_facts(const joining *j) {
     return mine;
 }
 
-/* A number of a kind as a whole one: of a double its bits. */
+/* Returns a field as an integer; for a double its bits. */
 static int64_t whole_at(ml_field_kind kind, const void *at) {
     int64_t bits;
     switch (kind) {
@@ -87,7 +87,7 @@ static tamis_status compare_one(const char *name, ml_field_kind kind, const void
                       (long long)there);
 }
 
-/* Compares the options that a model keeps, except its threads, and what ranks have been given. */
+/* Compares the options that a model keeps, except threads, and the arguments of two ranks. */
 static tamis_status compare(const facts *first, const facts *other, int rank) {
     for (int i = 0; i < ML_FIELDS; i++) {
         const size_t at = ml_fields[i].offset - offsetof(tamis_model, options); /* huge before the options */
@@ -122,7 +122,7 @@ static tamis_status check(joining *j, tamis_group *group) {
     if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */
     TRY(ml_canonical(model, j->S, "S", &j->data));
     const int64_t cols = model->cols;
-    model->cols = tamis_owned_sparse_view(j->data)->cols; /* which held-out entries must have too */
+    model->cols = tamis_owned_sparse_view(j->data)->cols; /* held-out entries must have as many */
     const tamis_status status = ml_check_held_out(model, j->held_out, tamis_owned_sparse_view(j->data)->rows);
     model->cols = cols;
     return status;
@@ -139,7 +139,7 @@ static tamis_status make_lists(joining *j, tamis_group *group) {
     return check(j, group);
 }
 
-/* What the model keeps of data of all ranks, and the sum of their values. */
+/* Sizes and statistics of the data of all ranks; the model keeps all but the sum. */
 typedef struct whole_data {
     int64_t rows, cols, nnz;
     double least, most, sum;
@@ -167,7 +167,7 @@ static tamis_status meet(joining *j, whole_data *whole) {
     return TAMIS_OK;
 }
 
-/* Does what ml_describe_data does for the whole; the scale needs the mean, and so a second sum. */
+/* ml_describe_data for the data of all ranks. The scale needs the mean first, and so a second reduction. */
 static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) {
     tamis_model *const model = j->model;
     double squares;
@@ -185,7 +185,7 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
     return TAMIS_OK;
 }
 
-/* Checks that all ranks together have the same data as before, and notes what the model keeps of them. */
+/* Checks that all ranks together have the same data as before, and sets the model's statistics of them. */
 static tamis_status take_data(joining *j, const whole_data *whole) {
     const ml_rank *const rank = &j->rank;
     uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
@@ -203,7 +203,7 @@ static tamis_status take_data(joining *j, const whole_data *whole) {
 
 /* ------------------------------------------------------------------------------------------ the fit */
 
-/* Fits. Meanwhile the factors are this rank's own. */
+/* Runs the fit, during which the model has only this rank's factors. */
 static tamis_status run(joining *j) {
     tamis_model *const model = j->model;
     const bool continues = ml_begun(model);
@@ -214,8 +214,8 @@ static tamis_status run(joining *j) {
     return ml_group_take_whole(model);
 }
 
-/* Rank 0 chooses, by the rows that one device would choose by. What models were asked for is not compared: whether
-   there is anything to choose is rank 0's to say, too. */
+/* Rank 0 chooses, from the sample that one device would take. The requested options are not compared, so rank 0 also
+   decides if there is anything to choose. */
 static tamis_status choose(joining *j) {
     tamis_group *const group = j->rank.group;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
@@ -236,7 +236,7 @@ done:
     return status;
 }
 
-/* Rewrites the values as the method wants them. */
+/* Lets the method transform the values. */
 static tamis_status prepare(joining *j) {
     tamis_model *const model = j->model;
     tamis_group *const group = j->rank.group;
@@ -254,7 +254,7 @@ static tamis_status fit(joining *j) {
     tamis_model *const model = j->model;
     whole_data whole;
     TRY(meet(j, &whole));
-    model->renewed = false; /* other data are refused, as without it */
+    model->renewed = false; /* other data are refused, as without tamis_model_renew */
     TRY(take_data(j, &whole));
     if (!ml_begun(model)) TRY(choose(j));
     TRY(prepare(j));

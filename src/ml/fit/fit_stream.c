@@ -21,7 +21,7 @@ static tamis_status check_streams(const tamis_model *model) {
         model->method->about.name);
 }
 
-/* What came in a pass so far, by which its data are recognised. */
+/* Sizes and checksum of a pass so far; check_pass compares them with those of earlier passes. */
 typedef struct stream_sum {
     int64_t rows, nnz;
     uint64_t rows_sum;
@@ -34,7 +34,7 @@ static tamis_status check_names(const tamis_model *model, int64_t cols) {
                       (long long)names);
 }
 
-/* Learns from one mini-batch, whose loss goes into the pass's sums. */
+/* Learns from one mini-batch, and adds its loss to the pass's sums. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
                          stream_sum *came) {
     tamis_owned_sparse *data;
@@ -67,7 +67,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     stream_sum came = {0};
     model->parts[0] = model->parts[1] = 0;
     TRY(step(model, batch, "batch", 0, &came));
-    model->data_sum = 0; /* what it has learnt from is no longer one matrix */
+    model->data_sum = 0; /* the model has learnt from more than one matrix */
     double seconds[3];
     TRY(ml_times_take(model, seconds));
     TRY(ml_check_finite(model));
@@ -76,7 +76,7 @@ tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *bat
     return TAMIS_OK;
 }
 
-/* Does a pass; *came is what came. It ends early if the callback says stop. */
+/* Does a pass and sums up its data in *came. The pass ends early if the callback says stop. */
 static tamis_status pass(tamis_model *model, tamis_batch_source source, void *context, int64_t cols, stream_sum *came) {
     const int64_t whole = model->iterations_done > 0 ? model->rows : 0; /* not known in the first pass */
     if (whole == 0) model->rows = model->nnz = 0;
@@ -97,12 +97,12 @@ static tamis_status pass(tamis_model *model, tamis_batch_source source, void *co
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "a mini-batch has %lld columns, cols = %lld",
                               (long long)batch->cols, (long long)cols);
         TRY(step(model, batch, "a mini-batch", whole, came));
-        ml_tell_batch(model, number, 0); /* how many there will be is not known */
+        ml_tell_batch(model, number, 0); /* the total is not known */
     }
     return TAMIS_OK;
 }
 
-/* Checks after a pass that it had the data of those before, or notes which data it had. */
+/* Checks after a pass that it had the same data as earlier passes, or records the first pass's fingerprint. */
 static tamis_status check_pass(tamis_model *model, int64_t cols, const stream_sum *came) {
     if (came->rows == 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the stream is empty");
     const uint64_t sum = ml_data_sum(came->rows, cols, came->nnz, came->rows_sum);
@@ -118,11 +118,11 @@ static tamis_status run(tamis_model *model, tamis_batch_source source, void *con
         ml_begin_iteration(model);
         stream_sum came;
         TRY(pass(model, source, context, cols, &came));
-        if (model->stopped) return ml_stopped(model); /* the checkpoint stays that of the last whole pass */
+        if (model->stopped) return ml_stopped(model); /* the checkpoint of the last whole pass stays */
         TRY(check_pass(model, cols, &came));
         if (model->iterations_done == 0 && held_out) TRY(ml_check_held_out(model, held_out, came.rows));
         TRY(ml_end_iteration(model, held_out));
-        model->last_save = -INFINITY; /* what is stopped within a pass goes on from here */
+        model->last_save = -INFINITY; /* saves now: a fit stopped within a pass resumes from here */
         TRY(ml_checkpoint(model, false));
     }
     return TAMIS_OK;

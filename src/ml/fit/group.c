@@ -1,4 +1,4 @@
-/* What a method calls in a fit on a group, and on one device alike. */
+/* Functions that methods call in fits on one device and on a group alike. */
 #include "ml/fit/group.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /*
- * A fit on a group. Each rank has some consecutive rows of the data, and their factors; and some consecutive columns,
- * with all their entries, and their factors. Half an iteration computes a rank's own rows (or columns) from the factors
- * of the columns (rows) that their entries name, which are fetched from the ranks that have them. Everything else that
- * ranks need of each other is a sum.
+ * A fit on a group. Each rank owns a range of rows of the data with their factors, and a range of columns with all
+ * their entries and factors. Half an iteration computes a rank's own rows (columns) from the factors of the columns
+ * (rows) in their entries, which are fetched from their owners. All other communication is reductions.
  *
  *   fit_group.c     tamis_model_fit_group, and what ranks must agree on
  *   group_columns.c  the entries by columns
@@ -16,35 +15,35 @@
 #include "group/collective.h"
 #include "ml/fit/place.h"
 
-/* What a rank knows during a fit on a group: model->rank. */
+/* State of a rank during a fit on a group: model->rank. */
 typedef struct ml_rank {
     tamis_group *group;
     int number, ranks;
-    int64_t *row_starts, *column_starts; /* ranks + 1: rank r has those from number starts[r] on */
-    void *offsets, *rows, *values;       /* of by_columns */
+    int64_t *row_starts, *column_starts; /* ranks + 1: rank r owns starts[r] to starts[r + 1] */
+    void *offsets, *rows, *values;       /* arrays of by_columns */
     tamis_sparse by_columns;             /* CSR: this rank's columns, each with the numbers of all its rows */
-    uint64_t generation;                 /* of the factors: another number after each half of an iteration */
+    uint64_t generation;                 /* version of the factors: changes after each half of an iteration */
 } ml_rank;
 
-/* How many of the data's columns have their factors on this rank, and the number of the first. */
+/* Return the number of columns whose factors this rank owns, and the first of them. */
 int64_t ml_own_columns(const tamis_model *model, const tamis_sparse *data);
 int64_t ml_first_column(const tamis_model *model);
 
-/* Places one half of `data`, or of its transpose, as ml_sparse_place does; and in a group makes the list of what its
-   entries need of the others. The columns of placed->view then are numbers of rows of what ml_gather gives. */
+/* Places one half of `data`, or of its transpose, as ml_sparse_place does. In a group it also lists the rows that its
+   entries need from other ranks; the columns of placed->view then index the rows of ml_gather's result. */
 tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, bool transpose, ml_sparse *placed);
 
-/* Gathers the factors that the half's entries name: Y itself, or in a group its rows and those of other ranks, which
-   stay until the next call for this half. */
+/* Gathers the factors that the half's entries refer to: Y itself, or in a group its rows and rows fetched from other
+   ranks. They are valid until the next call for this half. */
 tamis_status ml_gather(const tamis_model *model, const ml_sparse *half, const tamis_dense *Y, tamis_dense *all);
 
-/* Notes that factors have changed: what was fetched is of no use. */
+/* Invalidates fetched factors, after factors have changed. */
 void ml_changed(tamis_model *model);
 
-/* Adds up the numbers of all ranks; on one device they stay as they are. */
+/* All-reduce: replaces the numbers by their sums over all ranks. On one device it does nothing. */
 tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t count);
 
-/* Exchanges host memory, this rank's own part too, which a transport leaves where it is. */
+/* Exchanges host memory, and copies this rank's own part, which transports leave out. */
 tamis_status ml_exchange(const ml_rank *rank, const tamis_transfer *transfer);
 
 /* Computes G = Y^T Y + diagonal from the Y of all ranks. */

@@ -1,7 +1,7 @@
 /*
- * From the entries by rows, of which each rank has some rows, to the entries by columns: each rank transposes its own,
- * and each column's entries go to the rank that has the column. Those of rank 0 come first, then those of rank 1: so
- * rows ascend.
+ * Distributed transpose: from entries distributed by rows to entries distributed by columns. Each rank transposes its
+ * own rows and sends each column's entries to the rank that owns the column. A column's entries are concatenated in the
+ * order of ranks, so their rows ascend.
  */
 #include "ml/fit/group_columns.h"
 
@@ -15,10 +15,10 @@ typedef struct columns_trip {
     ml_rank *rank;
     const tamis_sparse *data;
     tamis_owned_sparse *transposed; /* of this rank's rows */
-    int64_t *counts;                /* of each column's entries in this rank's rows */
+    int64_t *counts;                /* entries of each column in this rank's rows */
     int64_t own;                    /* columns of this rank */
-    tamis_index_type row_type;      /* of rows' numbers in the whole */
-    int64_t *theirs;                /* of each rank, the counts of this rank's columns */
+    tamis_index_type row_type;      /* of global row numbers */
+    int64_t *theirs;                /* by rank: the counts of this rank's columns */
     int64_t *send_starts, *receive_starts;
     void *rows, *came_rows, *came_values;
     double *totals;
@@ -37,8 +37,8 @@ static tamis_status count_columns(columns_trip *t) {
     return TAMIS_OK;
 }
 
-/* Shares out the columns. Rank r begins where r / ranks of all entries are before it, or as near as columns allow;
-   without entries the columns themselves are counted. */
+/* Partitions the columns. Rank r begins where r / ranks of all entries lie before it, as nearly as columns allow;
+   without entries the columns are counted instead. */
 static void share_columns(const columns_trip *t) {
     const int ranks = t->rank->ranks;
     const int64_t cols = t->data->cols;
@@ -56,7 +56,7 @@ static void share_columns(const columns_trip *t) {
 
 /* ------------------------------------------------------------------------------------------ sending */
 
-/* Transposes the entries; each gets the number that its row has in the whole. */
+/* Transposes the entries; row numbers become global. */
 static tamis_status transpose(columns_trip *t) {
     const ml_rank *const rank = t->rank;
     const int64_t first = rank->row_starts[rank->number];
@@ -116,13 +116,13 @@ static tamis_status make_room(columns_trip *t) {
     return allocate(nnz, size, &rank->values);
 }
 
-/* Puts each column's entries together. What came from each rank is in the order of columns. */
+/* Concatenates each column's entries. Data from each rank are in the order of columns. */
 static void merge(const columns_trip *t) {
     ml_rank *const rank = t->rank;
     const int64_t *const offsets = rank->offsets;
     const size_t size = tamis_type_size(t->data->value_type), row_size = tamis_index_size(t->row_type);
     char *const rows = rank->rows;
-    int64_t *const next = t->counts; /* of each column: the counts have been sent */
+    int64_t *const next = t->counts; /* next place of each column; reuses the counts, which have been sent */
     int64_t at = 0;
     for (int64_t j = 0; j < t->own; j++) next[j] = offsets[j];
     for (int r = 0; r < rank->ranks; r++)

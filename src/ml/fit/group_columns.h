@@ -4,8 +4,8 @@
 
 #include "ml/fit/group.h"
 
-/* Gives each rank columns with about as many entries in all, and brings their entries there: fills column_starts,
-   which has its memory, and by_columns. */
+/* Assigns columns with about equal entries to ranks, and moves their entries there: fills column_starts, which is
+   allocated, and by_columns. */
 tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data);
 void ml_rank_free(ml_rank *rank);
 

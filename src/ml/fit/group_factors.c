@@ -1,5 +1,5 @@
 /*
- * Collects the whole model of a group: on rank 0 for a file, on all ranks in the end. During the fit a rank's model has
+ * Collects the whole model of a group: on rank 0 for a file, on all ranks at the end. During the fit a rank's model has
  * its own rows of both factors.
  */
 #include "ml/fit/group_factors.h"
@@ -27,13 +27,13 @@ static const int64_t *starts_of(const ml_rank *rank, bool columns) {
 typedef struct collection {
     tamis_model *model;
     bool columns, everywhere;
-    tamis_owned_dense *rows; /* on the host: of all ranks where this one gets them, else its own */
+    tamis_owned_dense *rows; /* on the host: all ranks' rows if this rank gets them, else its own */
     const char *own;         /* in `rows` */
-    char *copies;            /* of the own rows, where several ranks get them: one for each */
+    char *copies;            /* of the own rows, if several ranks get them: one copy per rank */
     int64_t *send_starts, *receive_starts;
 } collection;
 
-/* Whether a rank gets the rows of all. */
+/* Returns true if the rank receives the rows of all ranks. */
 static bool gets(const collection *c, int rank) { return c->everywhere || rank == 0; }
 
 static tamis_status prepare(collection *c) {
@@ -69,8 +69,8 @@ static tamis_status exchange(const collection *c) {
     return tamis_group_exchange(c->model->rank->group, &transfer);
 }
 
-/* Collects the rows of all ranks in their order on the host of all of them, or of rank 0; the others then get their own
-   rows. */
+/* Gathers the rows of all ranks, in their order, to the hosts of all ranks, or only of rank 0; the others then get
+   their own rows. */
 static tamis_status collect(tamis_model *model, bool columns, bool everywhere, tamis_owned_dense **rows) {
     collection c = {.model = model, .columns = columns, .everywhere = everywhere};
     tamis_status status;
@@ -89,7 +89,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ own and whole */
 
-/* Replaces a matrix by these packed rows of the host. */
+/* Replaces a matrix by packed rows from the host. */
 static tamis_status replace(const tamis_model *model, int64_t rows, const void *host, tamis_dense *dense) {
     tamis_dense made;
     tamis_status status;

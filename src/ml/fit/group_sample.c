@@ -1,6 +1,6 @@
 /*
- * The first rows of the whole go to rank 0. How many they are follows from the number of entries in front of each row
- * that could be the end (choose.h), which is a sum over ranks.
+ * Sends the first rows of the whole data to rank 0. Their number follows from the numbers of entries before each
+ * candidate end (choose.h), which are sums over ranks.
  */
 #include "ml/fit/group_sample.h"
 
@@ -9,16 +9,16 @@
 #include "ml/fit/choose.h"
 #include "ml/numbers.h"
 
-enum { ENDS = 160 }; /* more than it takes to come from 2^63 rows to one */
+enum { ENDS = 160 }; /* more candidates than from 2^63 rows down to one */
 
 typedef struct sample_trip {
     const ml_rank *rank;
     const tamis_sparse *data;
     int64_t rows, entries;    /* this rank's part of the sample */
-    int64_t *starts;          /* four lists of ranks + 1, in one piece of memory: */
+    int64_t *starts;          /* four lists of ranks + 1, in one allocation: */
     int64_t *rows_from;       /* rank r's rows of the sample begin at rows_from[r], */
     int64_t *entries_from;    /* its entries at entries_from[r] */
-    int64_t *sent, *received; /* in bytes, of the array that is on its way */
+    int64_t *sent, *received; /* offsets in bytes of the current exchange */
     int64_t *counts;          /* entries of each of this rank's rows */
     int64_t *columns;
 } sample_trip;
@@ -33,7 +33,7 @@ static int64_t rows_among(const ml_rank *rank, int number, int64_t rows) {
     return rows <= first ? 0 : (rows < end ? rows : end) - first;
 }
 
-/* Finds how many rows the sample has. */
+/* Finds the number of rows of the sample. */
 static tamis_status find_rows(const ml_rank *rank, const tamis_sparse *data, int64_t *rows) {
     double before[ENDS];
     const int64_t all = rank->row_starts[rank->ranks];
@@ -79,7 +79,7 @@ static tamis_status make_room(const sample_trip *t, ml_sample *sample) {
     return allocate(t->entries_from[ranks], tamis_type_size(t->data->value_type), &sample->values);
 }
 
-/* Sends an array of `count` elements to rank 0, where those of rank r go from from[r] on. */
+/* Gathers an array of `count` elements per rank at rank 0; the elements of rank r begin at index from[r]. */
 static tamis_status send(const sample_trip *t, const void *array, int64_t count, size_t size, const int64_t *from,
                          void *to) {
     t->sent[0] = t->received[0] = 0;

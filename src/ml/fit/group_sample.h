@@ -1,4 +1,4 @@
-/* The rows that a choice is made by (choose.h), out of data whose rows are on several ranks. */
+/* The sample for choosing hyperparameters (choose.h), from data distributed over ranks. */
 #ifndef TAMIS_ML_GROUP_SAMPLE_H
 #define TAMIS_ML_GROUP_SAMPLE_H
 
@@ -11,8 +11,8 @@ typedef struct ml_sample {
     void *values;
 } ml_sample;
 
-/* Puts on rank 0 the rows that one device would choose by; the other ranks get no rows. `data` are
-   canonical, and all ranks call it. ml_sample_free after it, also where it failed. */
+/* Gathers on rank 0 the sample that one device would take; other ranks get no rows. data: canonical. Collective. The
+   caller frees it with ml_sample_free, also after an error. */
 tamis_status ml_group_sample(const ml_rank *rank, const tamis_sparse *data, ml_sample *sample);
 void ml_sample_free(ml_sample *sample);
 

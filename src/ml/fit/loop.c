@@ -26,7 +26,7 @@ void ml_begin_iteration(tamis_model *model) {
                                       .metric = NAN,
                                       .elbo = NAN};
     model->iteration_start = tamis_clock_seconds();
-    model->times.calls = 0; /* what held-out entries took is no iteration's */
+    model->times.calls = 0; /* scoring of held-out entries does not count */
     for (int i = 0; i < 3; i++) model->times.seconds[i] = 0;
 }
 
@@ -45,7 +45,7 @@ tamis_status ml_checkpoint(tamis_model *model, bool now) {
     const tamis_status status =
         model->rank ? ml_group_checkpoint(model, true) : tamis_model_save(model, model->options.checkpoint);
     snprintf(model->save_failure, sizeof model->save_failure, "%s", status == TAMIS_OK ? "" : tamis_last_error());
-    return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk costs the checkpoint, not the fit */
+    return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk fails the checkpoint, not the fit */
 }
 
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches) {
@@ -89,14 +89,14 @@ tamis_status ml_check_finite(tamis_model *model) {
     TRY(ml_add_ranks(model, sums, 2));
     if (isfinite(sums[0]) && isfinite(sums[1])) return TAMIS_OK;
     const int iteration = model->iterations_done + 1;
-    ml_model_empty(model); /* what is not finite is no model */
+    ml_model_empty(model); /* a model with non-finite factors is unusable */
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "iteration %d: the factors of %s are not finite numbers: %s%s", iteration,
                       isfinite(sums[0]) ? "columns" : "rows",
                       model->method->about.sampled ? "use a smaller rate" : advice[model->method->about.data],
                       model->options.type == TAMIS_F32 ? "; or fp64" : "");
 }
 
-/* Computes the metric of the model as it is. */
+/* Computes the metric of the current model. */
 static tamis_status measure(tamis_model *model, const tamis_held_out *held_out) {
     double weight;
     model->metric = NAN;
@@ -134,7 +134,7 @@ tamis_status ml_end_iteration(tamis_model *model, const tamis_held_out *held_out
     TRY(ml_group_stop(model));
     const double tolerance = model->options.tolerance;
     if (tolerance > 0 && !model->options.skip_loss && before - model->loss < tolerance * fabs(before))
-        model->converged = true; /* not where `before` is NaN */
+        model->converged = true; /* false if `before` is NaN */
     return ml_checkpoint(model, false);
 }
 

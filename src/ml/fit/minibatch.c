@@ -30,7 +30,7 @@ static void shuffle_numbers(uint64_t seed, uint64_t stream, int64_t count, int64
 
 /* ------------------------------------------------------------------------------------------ rows in order */
 
-/* A CSR that has the rows of another one in another order. */
+/* A CSR with permuted rows. */
 typedef struct shuffled {
     tamis_sparse view;
     void *offsets, *columns, *values;
@@ -94,7 +94,7 @@ static void batch_free(const tamis_model *model, ml_batch *batch) {
     ml_sparse_free(model, &batch->T);
 }
 
-/* Makes a mini-batch, which ml_batches_free frees, after an error too. */
+/* Makes a mini-batch; ml_batches_free frees it, also after an error. */
 static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, int visits,
                                const ml_batch_plan *plans, int plan_count, ml_batch *batch) {
     const int64_t *const offsets = data->offsets;
@@ -115,7 +115,7 @@ static tamis_status make_all(const tamis_model *model, const tamis_sparse *data,
     const int64_t count = batches->count;
     TRY(tamis_allocate_zeroed(count, sizeof *batches->batch, "mini-batches", (void **)&batches->batch));
     TRY(tamis_allocate(count, sizeof *batches->order, "the order of mini-batches", (void **)&batches->order));
-    /* the first `longer` of them have one row more than the others */
+    /* the first `longer` mini-batches have one row more than the others */
     const int64_t least = data->rows / count, longer = data->rows % count;
     for (int64_t i = 0, first = 0; i < count; i++) {
         ml_batch *const batch = &batches->batch[i];
@@ -156,7 +156,7 @@ void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plan
 
 /* ------------------------------------------------------------------------------------------ passes */
 
-/* Adds what losses are known after an error, whose message stays. */
+/* Adds the known losses after an error, and keeps its message. */
 static void keep_losses(tamis_model *model, tamis_status status) {
     char message[TAMIS_MESSAGE_MOST];
     snprintf(message, sizeof message, "%s", tamis_last_error());

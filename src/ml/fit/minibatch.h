@@ -1,7 +1,7 @@
 /*
  * Data cut into mini-batches of rows on the device, with their plans, and passes over them in a different order each
- * time. Cut and order depend only on the seed, the sizes and the number of the pass, so that a fit that was interrupted
- * between two mini-batches continues as if it had not been.
+ * time. Cut and order depend only on the seed, the sizes and the number of the pass, so that a fit interrupted between
+ * two mini-batches continues exactly.
  */
 #ifndef TAMIS_ML_MINIBATCH_H
 #define TAMIS_ML_MINIBATCH_H
@@ -12,33 +12,33 @@
 
 enum { ML_BATCH_PLANS = 6 };
 
-/* A plan that each mini-batch gets, executed so many times a visit (0: once): see ml_plan. */
+/* Description of a plan that each mini-batch gets: the arguments of ml_plan. calls: executions per visit (0: one). */
 typedef struct ml_batch_plan {
-    bool transpose; /* over columns x rows of the mini-batch */
+    bool transpose; /* the plan is of the mini-batch's transpose */
     tamis_operation operation;
     tamis_edge edge;
     int64_t inner, width, calls;
 } ml_batch_plan;
 
 typedef struct ml_batch {
-    int64_t first, rows; /* of the rows in their order (see `shuffle`) */
+    int64_t first, rows; /* a range of the rows in their order (see `shuffle`) */
     double total;        /* sum of the values */
-    ml_sparse S, T;      /* T: the transpose, where a plan wants it */
+    ml_sparse S, T;      /* T: the transpose, if a plan needs it */
     tamis_plan *plans[ML_BATCH_PLANS];
 } ml_batch;
 
 typedef struct ml_batches {
-    int64_t count;     /* 1 or more, also where there are no rows */
-    int64_t rows, nnz; /* the most that a mini-batch has: for scratch */
+    int64_t count;     /* 1 or more, even without rows */
+    int64_t rows, nnz; /* of the largest mini-batch, for scratch */
     ml_batch *batch;
     int64_t *order; /* of the pass under way */
-    int64_t summed; /* mini-batches of it whose losses are in model->parts */
+    int64_t summed; /* mini-batches of the pass whose losses are in model->parts */
 } ml_batches;
 
-/* Cuts data into mini-batches. `rows` is the most that one is to have, 1 or more; they are as equal as can be. With
-   `shuffle` the rows are put into a seeded order first, since documents next to each other are often alike; without it
-   mini-batch i has the rows batch[i].first to batch[i].first + batch[i].rows - 1. `visits`: of each mini-batch,
-   ML_PASSES in a fit. `data` is not needed afterwards. On an error nothing is left. */
+/* Cuts data into mini-batches of at most `rows` rows (1 or more), of equal sizes up to one row. With `shuffle` the rows
+   are first permuted by the seed, since neighbouring documents are often similar; without it mini-batch i has the rows
+   batch[i].first to batch[i].first + batch[i].rows - 1. visits: expected visits of each mini-batch, ML_PASSES in a fit.
+   `data` is not needed afterwards. An error frees everything. */
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
 void ml_batches_free(const tamis_model *model, ml_batches *batches);
@@ -57,10 +57,9 @@ static inline double ml_rate(const tamis_model *model) {
 /* Does what the method does with one mini-batch. */
 typedef tamis_status ml_batch_step(tamis_model *model, ml_batch *batch);
 
-/* Goes on with pass model->iterations_done at mini-batch model->batches_done: does the step, counts it in batches_done
-   and steps, and tells ml_after_batch; ends early where that says so. Then the losses that the method has left on the
-   device are added; after an error, with which a later fit may go on, they are added too or said to be not known.
-   Allocates nothing. */
+/* Continues pass model->iterations_done from mini-batch model->batches_done: does the step, counts it in batches_done
+   and steps, and calls ml_after_batch; ends early if that says so. Then it adds the losses that the method has left on
+   the device; also after an error, since a later fit may continue, or marks them as unknown. Allocates nothing. */
 tamis_status ml_batches_pass(tamis_model *model, ml_batches *batches, ml_batch_step *step);
 
 #endif

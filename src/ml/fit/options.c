@@ -70,7 +70,7 @@ tamis_status ml_options_check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %s, models are fp32 or fp64", tamis_type_name(options->type));
     if (options->iterations < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "iterations = %d is negative", options->iterations);
-    if (method->about.pairs && options->iterations < 1) /* there are no factors to begin with */
+    if (method->about.pairs && options->iterations < 1) /* models of pairs have no initial factors */
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "iterations = %d: %s is made in its first iteration: expected 1",
                           options->iterations, method->about.name);
     if (options->threads < 0 || options->threads > THREADS_MOST)

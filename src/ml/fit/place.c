@@ -1,6 +1,6 @@
 /*
  * Matrices on the device: packed dense ones of the model's type, and sparse ones as CSR, with their transpose if the
- * method needs it. The CPU uses a sparse matrix where it was converted; a GPU gets copies.
+ * method needs it. The CPU uses the converted matrix itself; a GPU gets copies.
  */
 #include "ml/fit/place.h"
 
@@ -94,7 +94,7 @@ tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *d
     tamis_owned_dense *array;
     TRY(tamis_owned_dense_create(first + dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
     const tamis_dense *const all = tamis_owned_dense_view(array);
-    /* a seed of its own for each matrix of a model */
+    /* a different seed for each matrix of a model */
     tamis_status status = tamis_fill_uniform(all, tamis_random_at(model->options.seed, stream, 0), low, high);
     if (status == TAMIS_OK && dense->rows > 0)
         status =

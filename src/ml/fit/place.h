@@ -10,19 +10,19 @@ void ml_dense_free(const tamis_model *model, tamis_dense *dense);
 /* Copy between a packed host array of the model's type and the device; they wait. */
 tamis_status ml_dense_write(const tamis_model *model, const tamis_dense *dense, const void *host);
 tamis_status ml_dense_read(const tamis_model *model, const tamis_dense *dense, void *host);
-/* Do the same with doubles, whatever the model's type; the caller frees those read with tamis_release. */
+/* Do the same with doubles for any type of the model; the caller frees *numbers with tamis_release. */
 tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers);
 tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers);
 /* Copies a matrix to the host, as an array that the caller owns. */
 tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **array);
-/* Gives a matrix as it is on the host: itself on a CPU, where *copy becomes NULL, and else that copy. */
+/* Returns a matrix on the host: itself on a CPU (*copy is NULL), else a copy that *copy owns. */
 tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **copy,
                            tamis_dense *here);
-/* Writes seeded uniform values in [low, high) into a matrix on the device: `stream` tells matrices of one seed apart.
- */
+/* Writes seeded uniform values in [low, high) to a matrix on the device. stream: distinguishes matrices with the same
+   seed. */
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
                              double high);
-/* Writes the rows from number `first` on of such a matrix. */
+/* Writes only the rows from `first` on. */
 tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
                                   double low, double high);
 /* Allocates elements of the model's type on the device: the values of samples. */
@@ -36,26 +36,26 @@ typedef struct ml_sparse {
     tamis_sparse view;                /* at the device's location */
     void *offsets, *columns, *values; /* a GPU's, else NULL */
     struct tamis_row_exchange
-        *others; /* in a fit on a group (group.h): brings the rows that the columns name; else NULL */
+        *others; /* in a fit on a group (group.h): fetches the rows to which the columns refer; else NULL */
 } ml_sparse;
 /* Puts `S` (host, any form), or its transpose, onto the device. */
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
-/* Do its two steps: make placed->host with a view of it, and send the view's arrays to the device. After an error the
-   caller calls ml_sparse_free. */
+/* The two steps of ml_sparse_place: make placed->host and its view; copy the view's arrays to the device. After an
+   error the caller calls ml_sparse_free. */
 tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed);
 tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed);
 /* Places rows first to first + count - 1 of a CSR matrix with int64 offsets. */
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
                                   bool transpose, ml_sparse *placed);
 void ml_sparse_free(const tamis_model *model, ml_sparse *placed);
-/* Returns what lambda is multiplied by for a row of `count` ratings, weighted or not. It is never 0, so that rows
-   without ratings go to 0. */
+/* Returns the weight of lambda for a row with `count` ratings, 1 if lambda is not weighted. It is never 0, so that rows
+   without ratings become 0. */
 double ml_lambda_weight(const tamis_model *model, int64_t count);
 /* Computes the lambda of each row, rows x 1 on the device. */
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas);
 /* Computes the number of nonzeros of each row as the model's type, rows x 1 on the device. */
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts);
-/* Computes what lambda is multiplied by for each row, rows x 1 on the device. */
+/* Computes the weight of lambda for each row, rows x 1 on the device. */
 tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * Models that go on with other data: warm starts, and rows that are put into a model whose columns stay.
+ * Models that continue with other data: warm starts, and rows put into a model with fixed columns.
  *
- * A warm start keeps the factors of the rows and columns that were there, in their places, and gives new ones small
- * random factors; then it goes on as a fit that was paused does. So methods need no code of their own, but that what
- * they learn of the data before the first iteration (weights, popularity, lambda of uses) is learnt anew where
- * model->renewed says so.
+ * A warm start keeps the factors of existing rows and columns and gives new ones small random factors; then it
+ * continues like a resumed fit. So methods need no special code, except that statistics of the data (weights,
+ * popularity, lambda of uses) are recomputed if model->renewed is set.
  */
 #include "ml/fit/renew.h"
 
@@ -29,7 +28,7 @@ static bool keeps_rows(const ml_method *method) { return method->about.row_facto
 tamis_status tamis_model_renew(tamis_model *model) {
     tamis_clear_error();
     TRY(ml_check_fitted(model));
-    if (model->method->about.pairs) { /* nothing of the former data would help */
+    if (model->method->about.pairs) { /* the former model is of no use */
         ml_model_empty(model);
         return TAMIS_OK;
     }
@@ -47,7 +46,7 @@ tamis_status tamis_model_renew(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* Makes a matrix larger: rows behind those that are there get random numbers of up to `size`, but 0 as their bias. */
+/* Enlarges a matrix: new rows get random numbers of up to `size`, and a bias of 0. */
 static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t rows, uint64_t stream, double size) {
     if (kept->rows == rows) return TAMIS_OK;
     if (kept->rows > rows)
@@ -78,7 +77,7 @@ done:
     return status;
 }
 
-/* Makes states that go with rows or columns larger, by zeros. */
+/* Enlarges states with a row per row or column, with zeros. */
 static tamis_status grow_states(tamis_model *model, int64_t rows, int64_t cols) {
     for (int i = 0; i < ML_STATES; i++) {
         int64_t size[2];
@@ -99,10 +98,10 @@ tamis_status ml_renew(tamis_model *model, const tamis_sparse *data, uint64_t sum
     ml_forget(model);
     TRY(grow(model, &model->row_factors, data->rows, NEW_ROWS, size));
     TRY(grow(model, &model->column_factors, data->cols, NEW_COLUMNS, size));
-    TRY(grow_states(model, data->rows, data->cols)); /* what is learnt of the data is learnt anew */
+    TRY(grow_states(model, data->rows, data->cols)); /* statistics of the data are recomputed */
     const double mean = model->mean, scale = model->scale, least = model->least, most = model->most;
     ml_describe_data(model, data);
-    model->least = fmin(model->least, least); /* factors are of the former mean and scale */
+    model->least = fmin(model->least, least); /* factors keep the former mean and scale */
     model->most = fmax(model->most, most);
     model->mean = mean;
     model->scale = scale;
@@ -131,7 +130,7 @@ static tamis_status check_places(const tamis_model *model, const int64_t *rows, 
     return TAMIS_OK;
 }
 
-/* A model with other factors could not be read again. */
+/* Checks that factors are finite: a file with others could not be read. */
 static tamis_status check_finite(const tamis_dense *W) {
     for (int64_t i = 0; i < W->rows; i++)
         for (int64_t k = 0; k < W->cols; k++)
@@ -166,7 +165,8 @@ tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, con
         memcpy(to + (size_t)(rows ? rows[i] : had + i) * line, from + (size_t)i * line, line);
     TRY_GOTO(done, ml_dense_make(model, whole, width, &larger));
     TRY_GOTO(done, ml_dense_write(model, &larger, to));
-    TRY_GOTO(done, grow_states(model, whole, model->cols)); /* steps in new rows begin anew with the next fit */
+    TRY_GOTO(done,
+             grow_states(model, whole, model->cols)); /* ADAGRAD's sums of the new rows start at 0 in the next fit */
     ml_forget(model);
     ml_dense_free(model, &model->row_factors);
     model->row_factors = larger;

@@ -1,12 +1,12 @@
 /*
  * Prediction quality on held-out entries.
  *
- * Errors of ratings are those of the clamped predictions. The probability of a word is its prediction divided by the
- * sum of the row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and at least 1e-12:
- * a word that the model considers impossible costs 27.6 nats, not infinitely many. The relevant columns of a row are
- * its held-out ratings or, if values are counts, its held-out entries above zero; with held_out.relevant, in either
- * case only those of at least that value. Rows without relevant columns are left out. Precision divides by `top`,
- * recall by the number of relevant columns, ndcg by the best value that this number of relevant columns can reach.
+ * Errors of ratings use clamped predictions. The probability of a word is its prediction divided by the sum of the
+ * row's predictions (which is 1 for lda, and turns the rates of gap into probabilities), and at least 1e-12: a word
+ * that the model considers impossible costs 27.6 nats, not infinitely many. The relevant columns of a row are its
+ * held-out ratings or, if values are counts, its held-out entries above zero; with held_out.relevant, in either case
+ * only entries of at least that value. Rows without relevant columns are left out. Precision divides by `top`, recall
+ * by the number of relevant columns, ndcg by the best value that this number of relevant columns can reach.
  *
  * lda has a second perplexity, of whole documents by the variational bound, which other libraries print. The perplexity
  * of held-out words is smaller, since a bound also counts the entropy of documents and topics.
@@ -31,11 +31,11 @@
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
 
-/* What a score is computed from. */
+/* State of scoring: the model, its input and temporaries. */
 typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
-    double relevant;                        /* from which value on an entry is; -infinity: each */
+    double relevant;                        /* entries of at least this value are relevant; -infinity: all */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
     ml_operands operands; /* A has a line for each row of the entries */
@@ -63,7 +63,7 @@ static tamis_status check(const tamis_model *model, const tamis_held_out *held_o
     return TAMIS_OK;
 }
 
-/* Whether rows are folded in: documents always, and all rows of a model that keeps none. */
+/* Returns true if rows are folded in: as asked, for all documents, and for models that keep no row factors. */
 static bool folds_in(const tamis_model *model, bool asked) {
     return asked || model->method->about.data == TAMIS_DATA_COUNTS || model->row_factors.cols == 0;
 }
@@ -109,7 +109,7 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
     TRY(tamis_allocate(B->cols, sizeof *total, "sums of columns", (void **)&total));
-    ml_column_sums(B, total); /* a row's product with them is that of all columns together */
+    ml_column_sums(B, total); /* a row's product with them is the sum over all columns */
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
         for (int64_t k = 0; k < A->cols; k++) all += ml_element(A, i, k) * total[k];
@@ -152,7 +152,7 @@ static int64_t relevant_in(const scoring *s, int64_t row) {
     return relevant;
 }
 
-/* Is the column held out in the row? Columns are sorted. */
+/* Returns true if the column is held out in the row, by binary search. */
 static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
     const tamis_sparse *const S = s->entries;
     const int64_t end = ml_offset(S, row + 1);
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-/* Scores the documents' words, known and held out, as one matrix in COO: the model sums what stands twice. */
+/* Scores the documents' words, observed and held out, as one COO matrix; the model sums duplicates. */
 static tamis_status score_bound(const scoring *s, tamis_score *score) {
     const tamis_sparse *const parts[] = {s->entries, s->observed};
     const ml_method *const method = s->model->method;

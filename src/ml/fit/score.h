@@ -4,8 +4,8 @@
 
 #include "ml/model.h"
 
-/* Computes the number that a fit's callback gets as metric, and its weight: the held-out entries of ratings, the rows
-   of uses. */
+/* Computes the metric of a fit's callback, and its weight: the number of held-out entries for ratings, of rows for
+   uses. */
 tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight);
 
 #endif

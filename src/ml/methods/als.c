@@ -13,8 +13,7 @@
  * the ratings. So factors and biases are solved together, under the same lambda. `regressors` is Y with its last column
  * set to 1.
  *
- * With lambda 0 it is found by the noise of the ratings, anew for each iteration (noise.c): the loss is of the last
- * one's.
+ * With lambda 0, each iteration estimates it from the noise of the ratings (noise.c); the loss uses the last estimate.
  *
  * Memory in addition to data and factors: four matrices of each side's size, and the centred ratings in both orders.
  */
@@ -31,27 +30,27 @@
 #include "ml/serve/fold.h"
 #include "ml/serve/operands.h"
 
-/* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
+/* One half-step: solves for the rows of S (users) or of its transpose (items) with the columns' factors fixed. */
 typedef struct side {
     ml_sparse S;
     tamis_plan *fused, *spmm;
-    tamis_plan *less_bias;              /* with biases: ratings less those of the columns */
-    tamis_dense lambda;                 /* a row each; weighted alone */
-    tamis_dense weights;                /* what it is lambda times of; by noise alone */
-    tamis_dense P, R, AP, rr;           /* of conjugate gradients */
-    tamis_dense regressors, bias, ones; /* with biases: of the columns; a 1 for each row */
-    void *centred;                      /* ratings less their mean, divided */
-    void *targets;                      /* less the columns' biases as well: centred itself without biases */
+    tamis_plan *less_bias;              /* with biases: subtracts the columns' biases from the ratings */
+    tamis_dense lambda;                 /* one per row; only if lambda is weighted */
+    tamis_dense weights;                /* the factor of lambda in `lambda`; only if lambda is found by the noise */
+    tamis_dense P, R, AP, rr;           /* vectors of conjugate gradients */
+    tamis_dense regressors, bias, ones; /* with biases: the columns' regressors and biases; a 1 for each row */
+    void *centred;                      /* ratings minus their mean, divided by their deviation */
+    void *targets;                      /* centred minus the columns' biases; without biases it is `centred` */
 } side;
 
 typedef struct als {
     side sides[2];          /* rows, columns */
     tamis_plan *residual;   /* for the loss */
     void *errors;           /* a rating each */
-    tamis_dense squares[2]; /* of the factors, a row each */
+    tamis_dense squares[2]; /* squared norms of the factors' rows */
     ml_units units;         /* with biases */
-    ml_noise noise;         /* where lambda is found by it */
-    double left;            /* sum of squares of this rank's errors, of the factors as they are; NaN: not known */
+    ml_noise noise;         /* used if lambda is 0 */
+    double left;            /* sum of squares of this rank's errors with the current factors; NaN: not known */
 } als;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -123,7 +122,8 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, visits, &half->less_bias);
 }
 
-/* Makes what the rows are solved with: Y, or with biases Y ending in ones and targets less Y's biases. */
+/* Makes the regressors and targets of the rows' systems: Y, or with biases Y ending in ones and targets minus Y's
+   biases. */
 static tamis_status make_regressors(tamis_model *model, const als *work, side *half, const tamis_dense *Y,
                                     const tamis_dense **regressors) {
     *regressors = Y;
@@ -180,7 +180,7 @@ static void free_work(const tamis_model *model, void *given) {
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
-    if (model->iterations_done == 0) { /* not by `fresh`: a first iteration that failed has left something */
+    if (model->iterations_done == 0) { /* `fresh` would not do: a failed first iteration leaves factors behind */
         const double size = 1 / sqrt((double)model->options.factors);
         TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
         TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
@@ -190,7 +190,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     model->work = work;
     work->left = (double)NAN;
-    TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* of each half, and of the errors */
+    TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* calls of both halves, and of the errors */
     if (ml_biased(model)) TRY(ml_units_make(model, &work->units));
     if (ml_finds_lambda(model)) TRY(ml_noise_make(model, model->width, &work->noise));
     for (int i = 0; i < 2; i++) {
@@ -213,7 +213,7 @@ static tamis_status find_errors(tamis_model *model, als *work) {
     return tamis_dense_dot(model->device, NULL, model->workspace, &errors, &errors, &work->left);
 }
 
-/* Finds the lambda of the iteration that begins. */
+/* Estimates lambda for the next iteration. */
 static tamis_status find_lambda(tamis_model *model, als *work) {
     const tamis_dense *const factors[2] = {&model->row_factors, &model->column_factors};
     if (isnan(work->left)) TRY(find_errors(model, work));

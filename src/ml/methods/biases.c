@@ -72,8 +72,8 @@ tamis_dense ml_features(const tamis_model *model, const tamis_dense *factors) {
     return features;
 }
 
-/* A column of a matrix is no view of its own on OpenCL, since it does not begin at the first byte: so it is a product
-   with a unit vector. */
+/* On OpenCL a column cannot be a view, since it does not begin at the first byte. So it is extracted by a product with
+   a unit vector. */
 tamis_status ml_last_write(const tamis_model *model, const tamis_dense *factors, const double *numbers) {
     tamis_device *const device = model->device;
     ml_units units = {0};

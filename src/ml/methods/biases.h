@@ -7,11 +7,11 @@
 
 #include "ml/model.h"
 
-/* Sets rows[i] to the mean of what `columns` (NULL: zeros) leave of row i's ratings less the model's mean, as if it had
-   ML_BIAS_DAMPING ratings more, at 0. */
+/* Sets rows[i] to the damped mean of row i's residuals: ratings minus the model's mean and the biases `columns` (NULL:
+   zeros). Damping adds ML_BIAS_DAMPING residuals of 0. */
 enum { ML_BIAS_DAMPING = 10 };
 void ml_row_biases(const tamis_model *model, const tamis_sparse *data, const double *columns, double *rows);
-/* Finds both, in ML_BIAS_ROUNDS rounds in turn from zero. */
+/* Computes both biases by ML_BIAS_ROUNDS alternating rounds from zero. */
 enum { ML_BIAS_ROUNDS = 5 };
 tamis_status ml_damped_biases(const tamis_model *model, const tamis_sparse *data, double *rows, double *columns);
 /* Computes (rating - ml_centre - scale * (biases)) / scale of each entry, in the data's type; NULL: no biases. The
@@ -27,7 +27,7 @@ tamis_status ml_units_make(const tamis_model *model, ml_units *units);
 void ml_units_free(const tamis_model *model, ml_units *units);
 /* Returns a view of the first options.factors columns of factors. */
 tamis_dense ml_features(const tamis_model *model, const tamis_dense *factors);
-/* Writes numbers of the host into the last column of factors on the device, and reads it (the caller frees the numbers
+/* Write numbers from the host to the last column of factors on the device, and read it (the caller frees the numbers
    with tamis_release). Both wait. */
 tamis_status ml_last_write(const tamis_model *model, const tamis_dense *factors, const double *numbers);
 tamis_status ml_last_read(const tamis_model *model, const tamis_dense *factors, double **numbers);

@@ -1,18 +1,18 @@
 /*
- * Bayesian personalised ranking (Rendle et al. 2009): for each use (u, i) and an item j that u has not used, the score
- * of i is to be above that of j. It maximises the sum over such triples of ln sigma(x_u . (y_i - y_j) + b_i - b_j) less
- * lambda / 2 times the squares of the triple's factors, without its biases, by a step of ADAGRAD a triple; a sum of
- * squares for each row and column keeps the rates (with one rate for all steps recall after 30 passes was 6 % less on
- * visits and 8 % less on words). Counts do not matter: used is what is above 0.
+ * Bayesian personalised ranking (Rendle et al. 2009): for each use (u, i) and an item j that u has not used, item i
+ * should score above j. It maximises the sum over such triples of ln sigma(x_u . (y_i - y_j) + b_i - b_j) minus lambda
+ * / 2 times the squares of the triple's factors, without biases, by one ADAGRAD step per triple. A sum of squares for
+ * each row and column scales its rate (with one constant rate, recall after 30 passes was 6 % less on visits and 8 %
+ * less on words). Counts do not matter: every value above 0 is a use.
  *
- * A pass takes each use once, with an item drawn at random beside it. Steps that meet must follow one another, and so
- * that the model does not depend on how many threads there are, users are cut into blocks, and items, in an order drawn
- * anew for each pass, into as many. Round r of a pass has one task for each block of users a: its uses of items of
- * block a + r, in a random order, with j of the same block. Tasks of a round have neither users nor items in common,
- * and each has random numbers of its own.
+ * A pass visits each use once, each with a random negative item. Steps that share a row or column must run in a fixed
+ * order, so that the model does not depend on the number of threads. So users are cut into blocks, and items, in a
+ * random order for each pass, into as many blocks. Round r of a pass has one task for each block of users a: its uses
+ * of items in block a + r, in a random order, with j from the same block. Tasks of a round share neither users nor
+ * items, and each has its own stream of random numbers.
  *
- * The steps are a processor's work, a few hundred operations each on three lines of memory: they run on the host's
- * threads whatever the device is, and a GPU gets the factors after each pass.
+ * A step is a few hundred operations on three rows, which suits a CPU: steps run on the host's threads on every device,
+ * and a GPU gets the factors after each pass.
  *
  * States: 1 the popularity of columns, 2 and 3 the sums of squares of rows and columns.
  *
@@ -34,19 +34,19 @@
 #include "ml/serve/operands.h"
 #include "ml/serve/popular.h"
 
-/* A block has so many columns or more: j is drawn of them. */
+/* BLOCK_COLUMNS: the fewest columns of a block, from which the negative item j is drawn. */
 enum { BLOCKS_MOST = 32, BLOCK_COLUMNS = 16, DRAWS = 16, LANES = 8 };
 enum { OF_ROWS = 2, OF_COLUMNS = 3 };                                 /* states */
 enum { FIRST_ROWS = 1, FIRST_COLUMNS = 2, PASSES = 3, NEW_ROWS = 4 }; /* streams of random numbers */
 enum { COLUMN_ORDER = 1, TASKS = 2 };                                 /* and of a pass */
 
-/* New rows: so many steps an entry, and so many at least. */
+/* SGD steps for a new row: per entry, and at least. */
 enum { NEW_ROW_STEPS = 30, NEW_ROW_LEAST = 400 };
 
-static const double LITTLE = 1e-6;     /* against a division by zero */
-static const double LAMBDA = 1.0 / 30; /* of which lambda is a share (choose.c) */
+static const double LITTLE = 1e-6;     /* prevents a division by zero */
+static const double LAMBDA = 1.0 / 30; /* lambda is this times a share that choose.c finds */
 
-/* The columns above 0 of each row, sorted. */
+/* The columns with values above 0 of each row, sorted: CSR. */
 typedef struct uses {
     int64_t *offsets;
     int32_t *columns;
@@ -64,7 +64,7 @@ typedef struct sides {
 typedef struct bpr {
     uses uses;
     sides at;
-    void *own[4]; /* their memory, where the model's is on a GPU */
+    void *own[4]; /* own copies, if the model is on a GPU */
     int64_t rows, cols;
     int blocks;
     int64_t row_begin[BLOCKS_MOST + 1], column_begin[BLOCKS_MOST + 1]; /* of blocks; columns in their order */
@@ -144,13 +144,13 @@ static bool has(const uses *of, int64_t row, int32_t column) {
 
 /* ------------------------------------------------------------------------------------------ a step */
 
-/* Where a step is: x of the row, y of the column used, z of the other one; the biases are their last numbers. */
+/* The vectors of a step: x of the row, y of the used column, z of the other one; biases are their last numbers. */
 typedef struct triple {
     int64_t row, column, other;
-    bool fixed; /* the columns stay as they are */
+    bool fixed; /* columns are not updated */
 } triple;
 
-/* Vectors of any alignment; gcc and clang make them of those that the processor has. */
+/* Unaligned SIMD vectors; gcc and clang map them to the processor's vectors. */
 typedef float singles __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
 
@@ -262,7 +262,7 @@ static void body_sort(void *context, int thread, int threads) {
     for (int a = thread; a < work->blocks; a += threads) sort_block(work, a);
 }
 
-/* Draws one of `count` columns that the row has not; returns whether there was one. */
+/* Draws one of `count` columns that the row has not used; false if none was found. */
 static bool draw_other(const uses *of, const int32_t *columns, int64_t count, tamis_random *random, triple *t) {
     for (int i = 0; i < DRAWS; i++) {
         const int64_t drawn = tamis_random_below(random, count);
@@ -322,7 +322,7 @@ static tamis_dense *kept(tamis_model *model, int i) {
     return all[i];
 }
 
-/* Says where the numbers are on the host: the model's own, or copies of them. */
+/* Sets pointers to the numbers on the host: the model's own memory, or copies. */
 static tamis_status place_numbers(tamis_model *model, bpr *work) {
     void **const places[] = {&work->at.x, &work->at.y, &work->at.of_rows, &work->at.of_columns};
     for (int i = 0; i < 4; i++) {
@@ -358,7 +358,7 @@ static tamis_status make_first(tamis_model *model) {
     return tamis_stream_synchronize(model->device, NULL);
 }
 
-/* Cuts users into blocks of as many uses as can be, columns into blocks of as many columns. */
+/* Cuts users into blocks with about equal uses, and columns into blocks of equal size. */
 static void cut(bpr *work) {
     const int64_t fits = work->cols / BLOCK_COLUMNS, *const offsets = work->uses.offsets;
     work->blocks = fits < 1 ? 1 : fits > BLOCKS_MOST ? BLOCKS_MOST : (int)fits;
@@ -425,8 +425,8 @@ typedef struct folding {
     sides at;
 } folding;
 
-/* Finds the factors of a row with the columns' as they are. The draws are the same for all rows, so that a row's
-   factors do not depend on those beside it. */
+/* Computes the factors of a row with the columns' factors fixed. All rows use the same draws, so that a row's factors
+   do not depend on other rows. */
 static void fold_in(const folding *f, int64_t row) {
     const int64_t first = f->uses.offsets[row], count = f->uses.offsets[row + 1] - first;
     const int64_t least = count > 0 ? NEW_ROW_LEAST : 0, steps = count * NEW_ROW_STEPS;

@@ -43,14 +43,14 @@ static const double TINY = 1e-37;
 
 /* Rows of S (users; or of its transpose: items). */
 typedef struct side {
-    ml_sparse S;    /* its values are what the features are fitted to */
+    ml_sparse S;    /* its values are the targets of the features */
     void *residual; /* a rating each */
     tamis_plan *exact, *rank_one, *rank_two, *numerator, *denominator;
-    tamis_dense lambda;                      /* times the number of ratings */
-    tamis_dense weights;                     /* what it is lambda times of; by noise alone */
-    tamis_dense feature;                     /* as it is now */
-    tamis_dense before;                      /* as it was */
-    tamis_dense pair;                        /* the feature that goes out of the residual, and the one that comes in */
+    tamis_dense lambda;  /* times the number of ratings */
+    tamis_dense weights; /* the factor of lambda in `lambda`; only if lambda is found by the noise */
+    tamis_dense feature; /* as it is now */
+    tamis_dense before;  /* as it was */
+    tamis_dense pair;    /* the feature to add to the residual, and the one to subtract */
     tamis_dense next, divisor, squares, cut; /* scratch of a step */
 } side;
 
@@ -59,8 +59,8 @@ typedef struct ccd {
     tamis_dense shift, unit, step; /* width x width, and 1 x width twice */
     tamis_dense places[2];         /* in a pair: 1 x 2 each */
     tamis_dense decrease[2];       /* of the objective by a round's update of rows, columns: 1 x 1 */
-    ml_noise noise;                /* where lambda is found by it */
-    bool residual_is_new[2];       /* it is what the factors give */
+    ml_noise noise;                /* used if lambda is 0 */
+    bool residual_is_new[2];       /* the residual is up to date with the factors */
 } ccd;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -92,8 +92,8 @@ static void side_free(const tamis_model *model, side *half) {
     *half = (side){0};
 }
 
-/* `data` have the values that the features are fitted to; all features are gone through `passes` times, in up to
-   `rounds` each. */
+/* data: the targets of the features. The plans expect `passes` passes over all features, with up to `rounds` rounds
+   each. */
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int passes,
                               int rounds, side *half) {
     const int64_t features = passes * model->options.factors;
@@ -119,7 +119,7 @@ static tamis_status pair_make(const tamis_model *model, side *half) {
     return ml_plan(model, &half->S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 2, 0, calls, &half->rank_two);
 }
 
-/* Sets half->next to the best feature of these rows, given that of the others and R^ as residual. */
+/* Sets half->next to the optimal feature of these rows, given the other side's feature, with R^ as the residual. */
 static tamis_status update(tamis_model *model, side *half, const tamis_dense *others, const tamis_dense *squares) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, 0, others, others, squares));
@@ -132,15 +132,15 @@ static tamis_status update(tamis_model *model, side *half, const tamis_dense *ot
     return TAMIS_OK;
 }
 
-/* Makes half->next the feature. */
+/* Replaces the feature by half->next. */
 static void take(side *half) {
     const tamis_dense old = half->feature;
     half->feature = half->next;
     half->next = old;
 }
 
-/* Computes by how much the last update has lowered the objective: its curvature times the squared change (for a clamped
-   number it is more). It is called before take(), and overwrites `squares`. */
+/* Computes the decrease of the objective by the last update: its curvature times the squared change (a lower bound for
+   clamped numbers). Call it before take(); it overwrites `squares`. */
 static tamis_status decrease_of(tamis_model *model, side *half, const tamis_dense *decrease) {
     tamis_device *const device = model->device;
     TRY(tamis_dense_axpby(device, NULL, -1, &half->next, 1, &half->feature));
@@ -209,7 +209,7 @@ static tamis_status take_out(const tamis_model *model, const ccd *work, const ta
     return tamis_dense_multiply(model->device, NULL, 1, factors, &unit, 0, feature);
 }
 
-/* Puts the feature back. Non-negative ones stay so: a rounded u - old is at least -old. */
+/* Writes the feature back to the factors. Non-negative numbers stay so: a rounded u - old is at least -old. */
 static tamis_status put_back(const tamis_model *model, const ccd *work, side *half, const tamis_dense *factors) {
     TRY(tamis_dense_axpby(model->device, NULL, 1, &half->feature, -1, &half->before));
     return tamis_dense_multiply(model->device, NULL, 1, &half->before, &work->unit, 1, factors);
@@ -227,8 +227,8 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* Makes the values that features are fitted to. It reads the biases from the factors, so that a fit that goes on has
-   the same ones. */
+/* Computes the targets of the features. It reads the biases from the factors, so that a resumed fit has the same
+   targets. */
 static tamis_status make_values(const tamis_model *model, const tamis_sparse *data, void **values) {
     double *rows = NULL, *columns = NULL;
     tamis_status status = TAMIS_OK;
@@ -255,7 +255,7 @@ done:
     return status;
 }
 
-/* Makes the factors of a fit that begins. */
+/* Initialises the factors of a new fit. */
 static tamis_status make_first(const tamis_model *model, const tamis_sparse *data) {
     const double size = 1 / sqrt((double)model->options.factors);
     TRY(tamis_dense_fill(model->device, NULL, &model->column_factors, 0));
@@ -266,7 +266,7 @@ static tamis_status make_first(const tamis_model *model, const tamis_sparse *dat
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
-    /* not by `fresh`: a begin() that failed may have left factors without content */
+    /* `fresh` would not do: a failed begin() may leave uninitialised factors */
     if (model->iterations_done == 0) TRY(make_first(model, data));
     if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     ccd *work;
@@ -301,7 +301,7 @@ static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
     return TAMIS_OK;
 }
 
-/* Reads the decrease by both halves of a round: the one number that the host waits for. */
+/* Reads the decrease of both halves of a round: the only number for which the host waits. */
 static tamis_status read_decrease(const tamis_model *model, const ccd *work, double *decrease) {
     double number;
     TRY(tamis_dense_axpby(model->device, NULL, 1, &work->decrease[0], 1, &work->decrease[1]));
@@ -310,8 +310,8 @@ static tamis_status read_decrease(const tamis_model *model, const ccd *work, dou
     return TAMIS_OK;
 }
 
-/* Does the rounds of a feature, columns first: in the first iteration they are 0 and the rows random. *largest is the
-   largest decrease that a round of this iteration has made. */
+/* Does the rounds of a feature, columns first: in the first iteration columns are 0 and rows random. *largest: the
+   largest decrease by a round of this iteration. */
 static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, double *largest) {
     side *const rows = &work->sides[0], *const columns = &work->sides[1];
     const int count = model->options.inner_rounds;
@@ -325,13 +325,13 @@ static tamis_status rounds(tamis_model *model, ccd *work, bool very_first, doubl
         take(rows);
         if (count > 1) TRY(read_decrease(model, work, &decrease));
         if (decrease < 1e-3 * *largest) return TAMIS_OK;
-        /* that of the very first round is out of all proportion, and is no measure */
+        /* the very first round decreases far more than others, so it is not counted */
         if (decrease > *largest && !(very_first && round == 0)) *largest = decrease;
     }
     return TAMIS_OK;
 }
 
-/* Finds the lambda of the iteration that begins. The residuals are there. */
+/* Estimates lambda for the next iteration, from current residuals. */
 static tamis_status find_lambda(tamis_model *model, ccd *work) {
     const tamis_dense X = ml_features(model, &model->row_factors), Y = ml_features(model, &model->column_factors);
     const tamis_dense *const features[2] = {&X, &Y};
@@ -367,7 +367,7 @@ static tamis_status iterate(tamis_model *model) {
             TRY(add_feature(model, columns, rows, 1));
         }
         TRY(rounds(model, work, first && t == 0, &largest));
-        /* the last one stays out: the residual is made anew */
+        /* the last feature is not subtracted, since the next iteration recomputes the residual */
         TRY(put_in_pair(model, work, rows, 0, -1));
         TRY(put_in_pair(model, work, columns, 0, 1));
         TRY(put_back(model, work, rows, &X));
@@ -399,7 +399,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
-/* Passes once over the features of new rows with the columns fixed, as a fit does: non-negative rows stay so. */
+/* One pass over the features of new rows, with the columns fixed; non-negative rows stay so. */
 static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *columns, const tamis_dense *W) {
     side *const rows = &work->sides[0], *const fixed = &work->sides[1];
     for (int64_t t = 0; t < W->cols; t++) {
@@ -416,7 +416,7 @@ static tamis_status fold_in(tamis_model *model, ccd *work, const tamis_dense *co
     return TAMIS_OK;
 }
 
-/* Plans expect so many passes; a few to some tens are usual. */
+/* Number of passes that plans expect; usual are a few to some tens. */
 enum { FOLD_IN_PASSES = 10 };
 
 /* Repeats passes until they change the rows by less than a share of 1e-5 (fp64: 1e-9), at most 100 (400). */
@@ -437,7 +437,7 @@ static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense
     return TAMIS_OK;
 }
 
-/* Finds the features of new rows, which are fitted to `data`. */
+/* Computes the features of new rows from `data`. */
 static tamis_status find_features(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const tamis_dense columns = ml_features(model, &model->column_factors);
     tamis_dense last = {0};

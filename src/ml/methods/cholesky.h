@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Works in place: the lower triangle of a symmetric n x n matrix with eigenvalues of at least `least` becomes that of
-   the inverse of its Cholesky factor. Pivots that rounding makes smaller are set to `least`. */
+/* Replaces the lower triangle of a symmetric n x n matrix, with eigenvalues of at least `least`, by the inverse of its
+   Cholesky factor. Pivots that rounding makes smaller are set to `least`. */
 static inline void ml_invert_cholesky(double *A, int64_t n, double least) {
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = j; i < n; i++) {

@@ -9,7 +9,7 @@
 static const double FROM = 10;
 
 double ml_log_gamma(double x) {
-    if (!(x > 0)) return NAN; /* the loops below are of ten steps at most */
+    if (!(x > 0)) return NAN; /* bounds the loops below to ten steps */
     double product = 1;       /* at most 10! */
     while (x < FROM) {
         product *= x;

@@ -3,10 +3,10 @@
  * zeros, that minimise |X - X B|^2 + lambda |B|^2. With P = (X^T X + lambda)^-1 they are B_ij = -P_ij / P_jj. The
  * scores of a row are its line of X B, one SpMM.
  *
- * X^T X comes from SpMM, some columns at a time (items.c). The inverse is found on the host in double by Gauss-Jordan
- * elimination in blocks of columns, which needs no pivots as the matrix is positive definite: 2 columns^3 operations,
- * and 8 bytes for each pair. Lambda 0 is a share of the mean of the diagonal, chosen by an inner split where the
- * columns are few (choose.c).
+ * X^T X is computed by SpMM, some columns at a time (items.c). The inverse is computed on the host in double by blocked
+ * Gauss-Jordan elimination, without pivoting as the matrix is positive definite: 2 columns^3 operations, and 8 bytes
+ * for each pair. Lambda 0 means a share of the mean of the diagonal, chosen by an inner split if there are few columns
+ * (choose.c).
  */
 #include <math.h>
 #include <string.h>
@@ -53,11 +53,11 @@ static int64_t column_width(const tamis_model_options *options, int64_t cols) {
 /* ------------------------------------------------------------------------------------------ the inverse */
 
 typedef struct inverse {
-    double *A, *R; /* n x n; the panel under way times the inverse of its own part */
+    double *A, *R; /* A: n x n; R: the current panel times the inverse of its diagonal block */
     int64_t n, first, count;
 } inverse;
 
-/* Inverts the panel's own part, and makes R of the panel. */
+/* Inverts the panel's diagonal block, and computes R. */
 static void invert_panel(const inverse *v) {
     double D[PANEL * PANEL] = {0};
     const int64_t n = v->n, m = v->count;
@@ -139,7 +139,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     return ml_items_make(model, data, work);
 }
 
-/* Computes P's matrix: X^T X, and sets lambda where it is found. */
+/* Computes X^T X, and sets lambda if it is 0. */
 static tamis_status make_gram(tamis_model *model, double *A) {
     ml_items *const items = model->work;
     const int64_t n = model->cols, block = items->block;
@@ -167,7 +167,7 @@ static tamis_status iterate(tamis_model *model) {
     tamis_status status = make_gram(model, A);
     if (status == TAMIS_OK) status = invert(model, A, n, threads > 0 ? threads : 1);
     if (status == TAMIS_OK) {
-        for (int64_t j = 0; j < n; j++) { /* P is symmetric: its lines are its columns */
+        for (int64_t j = 0; j < n; j++) { /* P is symmetric: rows are columns */
             const double own = A[j * n + j];
             for (int64_t i = 0; i < n; i++) A[j * n + i] = i == j ? 0 : -A[j * n + i] / own;
         }

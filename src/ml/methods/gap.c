@@ -32,7 +32,7 @@
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
-/* Rows that begin with ones take so many rounds: those of a stream's mini-batch at least, new ones exactly. */
+/* Rounds for rows that start from ones: the fewest for a stream's mini-batch, and the number for new rows. */
 enum { STREAM_ROUNDS = 10, TRANSFORM_ROUNDS = 50 };
 
 static const double tiny = 1e-30; /* a topic that died: 0 / (0 + tiny) */
@@ -52,7 +52,7 @@ static void defaults(tamis_model_options *options) {
     options->factors = 20;
     options->iterations = 50;
     options->inner_rounds = 1;
-    options->row_prior = 1.1; /* on held-out words of KOS 6 % better than 1 without a scale, and 50 passes than 20 */
+    options->row_prior = 1.1; /* 6 % better on held-out words of KOS than 1 without a scale, as are 50 passes than 20 */
     options->column_prior = 1;
     options->rate_decay = 0.5;
     options->rate_offset = 1;
@@ -72,8 +72,8 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
-/* Refuses what a file of an older version may have. The loss has no minimum there: with rows times c and columns
-   divided by it, it falls without end as c grows. */
+/* Refuses options that files of older versions may have. Their loss is unbounded: scaling rows by c and columns by 1 /
+   c decreases it without end as c grows. */
 static tamis_status check_new(const tamis_model_options *options) {
     if (options->row_prior < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
@@ -120,7 +120,7 @@ static tamis_status count(tamis_model *model, const gap *work, const ml_batch *b
     return tamis_dense_column_sums(device, NULL, model->workspace, X, &work->sums);
 }
 
-/* Computes what depends on counts alone: sum F ln F - sum F. */
+/* Computes the terms of counts: sum F ln F - sum F. */
 static tamis_status measure_counts(const tamis_model *model, const ml_batch *batch, double *sum) {
     const tamis_sparse *const F = &batch->S.view;
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)F->values, F->nnz);
@@ -139,8 +139,7 @@ static tamis_status measure_likelihood(tamis_model *model, const gap *work, cons
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, tiny, sum);
 }
 
-/* Computes what depends on the sums over rows: sum P - (a - 1) sum ln X + sum X / b, of a mini-batch or of all rows at
-   once. */
+/* Computes the terms of rows: sum P - (a - 1) sum ln X + sum X / b, for a mini-batch or all rows. */
 static tamis_status measure_rows(const tamis_model *model, const gap *work, const tamis_dense *X, double *sum) {
     tamis_device *const device = model->device;
     const double shape = model->options.row_prior;
@@ -159,8 +158,8 @@ static tamis_status measure_rows(const tamis_model *model, const gap *work, cons
 
 /* ------------------------------------------------------------------------------------------ rows of mini-batches */
 
-/* Makes *X the mini-batch's rows: the model's own matrix if there is one mini-batch, else a copy, since a view cannot
-   begin within a matrix on every device. */
+/* Sets *X to the mini-batch's rows: the model's own matrix if there is one mini-batch, else a copy, since not every
+   device allows views that begin within a matrix. */
 static tamis_status load_rows(const tamis_model *model, const gap *work, const ml_batch *batch, tamis_dense *X) {
     *X = model->row_factors;
     if (work->batches.count == 1) return TAMIS_OK;
@@ -189,7 +188,7 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-/* Returns the rounds for a mini-batch's rows: those of a stream begin anew each time. */
+/* Returns the rounds for a mini-batch's rows. The rows of a stream start anew each time, so they take more. */
 static int rounds_of(const tamis_model *model, bool keep) {
     const int asked = model->options.inner_rounds;
     return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;
@@ -202,7 +201,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     bool fresh;
     const bool known = kept > 0 && model->row_factors.data && model->row_factors.rows == kept;
     TRY(ml_model_factors(model, kept, data->cols, &fresh));
-    /* just enough apart for topics to part: wider draws take more passes to the same perplexity */
+    /* small differences suffice to separate topics: a wider range takes more passes to the same perplexity */
     if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.9, 1.1));
     if (!known) TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 1));
     gap *work;
@@ -273,7 +272,7 @@ static tamis_status iterate(tamis_model *model) {
     return ml_batches_pass(model, &work->batches, learn);
 }
 
-/* Computes the loss of the model as it is now; after a pass over a stream, the loss that its mini-batches had. */
+/* Computes the loss of the current model; after a pass over a stream, the loss summed over its mini-batches. */
 static tamis_status loss(tamis_model *model, double *result) {
     const gap *const work = model->work;
     double sum = model->parts[0], counts = model->parts[1];
@@ -296,7 +295,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ streams */
 
-/* Computes Y from running averages, into which the mini-batch's N and sums go. */
+/* Adds the mini-batch's N and sums to the running averages, and computes Y from them. */
 static tamis_status average(tamis_model *model, const gap *work, const ml_batch *batch) {
     tamis_device *const device = model->device;
     const tamis_dense *const Y = &model->column_factors;
@@ -329,7 +328,7 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
         *weight = batch->total;
     }
     TRY(count(model, work, batch, X));
-    if (batch->total > 0) TRY(average(model, work, batch)); /* nothing is to be learnt from no counts */
+    if (batch->total > 0) TRY(average(model, work, batch)); /* a mini-batch without counts changes nothing */
     return tamis_stream_synchronize(model->device, NULL);
 }
 

@@ -32,7 +32,7 @@
 #include "ml/serve/operands.h"
 #include "ml/serve/popular.h"
 
-/* One half: the rows of S (users; or of its transpose: items) with the columns fixed. */
+/* One half-step: solves for the rows of S (users) or of its transpose (items) with the columns' factors fixed. */
 typedef struct side {
     ml_sparse S;    /* its values are c - 1 */
     void *weighted; /* c p */
@@ -40,7 +40,7 @@ typedef struct side {
     tamis_dense P, R, AP, rr; /* of conjugate gradients */
     tamis_dense G;
     bool known;    /* G is the model's */
-    tamis_dense Y; /* what the entries name of the other side's factors */
+    tamis_dense Y; /* the other side's factors that the entries refer to */
 } side;
 
 typedef struct implicit {
@@ -84,7 +84,7 @@ static void side_free(const tamis_model *model, side *half) {
     *half = (side){0};
 }
 
-/* Computes from r, on the device, c p into `weighted`, and c - 1 in place of r. */
+/* Computes, on the device, c p into `weighted`, and c - 1 in place of r. */
 static tamis_status make_weights(const tamis_model *model, side *half) {
     tamis_device *const device = model->device;
     const double confidence = model->options.confidence;
@@ -130,7 +130,7 @@ static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) 
     return tamis_dense_multiply(model->device, NULL, 1, P, &half->G, 1, &half->AP);
 }
 
-/* Whether all residuals are at the rounding of what they were: between two steps of many. */
+/* Sets *solved if every row's squared residual has fallen to rounding, relative to first[]. */
 static tamis_status is_solved(const tamis_model *model, const side *half, const double *first, bool *solved) {
     const double little = model->options.type == TAMIS_F64 ? 1e-26 : 1e-13; /* squares */
     double *squares;
@@ -172,9 +172,9 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* Starts users at 0 and items at random, but those that nobody used at 0, where they belong and never count. Rounds of
-   the power method from there were no better at 16 factors (visits, KOS, AP: 0.3 % either way), and worse at 64 of
-   counts with heavy tails: their directions are nearly one. */
+/* Starts users at 0 and items at random, except items that nobody used: these start at their optimum 0 and never count.
+   Starting with rounds of the power method was no better with 16 factors (visits, KOS, AP: 0.3 % either way), and worse
+   with 64 for counts with heavy tails, as the directions nearly coincide. */
 static tamis_status make_first(tamis_model *model, const side *columns) {
     tamis_device *const device = model->device;
     tamis_dense used;
@@ -212,7 +212,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         const double r = ml_value(data, t), weight = 1 + model->options.confidence * r;
         if (r > 0) work->weighted += weight, logarithms += log(weight), uses++;
     }
-    /* not by `fresh`: a begin() that failed may have left factors without content */
+    /* `fresh` would not do: a failed begin() may leave uninitialised factors */
     if (ml_finds_lambda(model) && ml_learns_data(model)) TRY(ml_noise_of_uses(model, logarithms, uses));
     return model->iterations_done > 0 ? TAMIS_OK : make_first(model, &work->sides[1]);
 }
@@ -227,7 +227,7 @@ static tamis_status iterate(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* Computes the loss. Y and G of the items' half are still those of X, since the items were solved last. */
+/* Computes the loss. The items were solved last, so Y and G of their half are still up to date with X. */
 static tamis_status loss(tamis_model *model, double *result) {
     implicit *const work = model->work;
     side *const items = &work->sides[1];

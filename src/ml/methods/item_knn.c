@@ -1,10 +1,10 @@
 /*
  * Nearest neighbours of columns: the score of column j for a row is the sum over the row's entries r_i of s_ij, where j
- * is one of the `neighbours` columns most similar to i. Similar is the cosine of the columns of weighted uses; with
- * weights bm25 their product, since these weights already take from rows and columns that are in everything (as
- * implicit's BM25Recommender). All products of columns are X^T X, some columns at a time by SpMM (items.c).
+ * is one of the `neighbours` columns most similar to i. Similarity is the cosine of columns of weighted uses. With
+ * weights bm25 it is the inner product, since these weights already reduce frequent rows and columns (as in implicit's
+ * BM25Recommender). All products of columns are X^T X, computed by SpMM some columns at a time (items.c).
  *
- * The model keeps for each column the numbers of its neighbours, as numbers of its type, and their similarities.
+ * For each column the model keeps its neighbours' indices, in its floating-point type, and their similarities.
  */
 #include <math.h>
 
@@ -24,7 +24,7 @@ enum {
     ROWS_A_THREAD = 16,
     NEIGHBOURS = 20,
     NEIGHBOURS_MOST = 4096,
-    COLUMNS_MOST = 1 << 24 /* whole numbers that fp32 has */
+    COLUMNS_MOST = 1 << 24 /* integers that fp32 represents exactly */
 };
 
 typedef struct item_knn {
@@ -51,7 +51,7 @@ static int64_t column_width(const tamis_model_options *options, int64_t cols) {
     return 2 * (int64_t)options->neighbours;
 }
 
-/* A neighbour is a column or, where there are no more, -1. */
+/* A neighbour is a column, or -1 if there are no more. */
 static tamis_status check_kept(const char *path, const tamis_dense *kept) {
     const int64_t n = kept->cols / 2;
     for (int64_t j = 0; j < kept->rows; j++)
@@ -69,7 +69,7 @@ static tamis_status check_kept(const char *path, const tamis_dense *kept) {
     return TAMIS_OK;
 }
 
-/* The uses of a row that is scored count as they are with bm25, whose weights are for finding neighbours. */
+/* With bm25 the uses of a scored row are not weighted: these weights only serve to find neighbours. */
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
     if (fit) TRY(ml_popular_learn(model, data));
     return fit || model->options.weights != TAMIS_WEIGHTS_BM25 ? ml_weights_apply(model, data, fit) : TAMIS_OK;
@@ -162,19 +162,19 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the best of few scores */
 
-/* Rows share no scores: each thread has its own. Those of all columns are 0 between two rows. */
+/* Each thread has its own scores, which are 0 for all columns between two rows. */
 typedef struct finder {
     tamis_dense kept;
     const tamis_sparse *data;
     const bool *allowed;
-    const int64_t *order; /* of columns that tie at 0, or NULL */
+    const int64_t *order; /* order of columns that tie at 0, or NULL */
     int n;
     int64_t *columns;
     double *scores;
-    double *sums; /* of each thread, a number a column; NaN: no candidate */
-    int64_t *met; /* of each thread, the columns that have a score */
+    double *sums; /* by thread and column; NaN: not a candidate */
+    int64_t *met; /* by thread: the columns with a score */
     int64_t met_most;
-    bool *is_short; /* rows to which columns with score 0 belong */
+    bool *is_short; /* rows whose list includes columns with score 0 */
     bool filling;   /* only those rows are done */
 } finder;
 
@@ -195,7 +195,7 @@ TAMIS_INLINE int64_t add_scores(const finder *f, int64_t row, double *sums, int6
     return count;
 }
 
-/* Columns that tie at 0 are offered as long as they are kept, the most popular first. */
+/* Offers columns that tie at 0, the most popular first, until one is not kept. */
 static void fill_up(const finder *f, ml_best *best, const double *sums) {
     int kept = best->kept, at = 0;
     while (at < kept && best->scores[at] > 0) at++;
@@ -223,7 +223,7 @@ static void best_of_row(const finder *f, int64_t row, double *sums, int64_t *met
         if (!wide) *sum = (double)(float)*sum; /* as transform stores it */
         if (*sum == 0 || (f->allowed && !f->allowed[met[i]])) continue;
         ml_best_offer_any(&best, met[i], *sum);
-        *sum = NAN; /* it may have been met twice, with 0 in between */
+        *sum = NAN; /* it may be listed twice, if its sum was 0 in between */
     }
     ml_best_finish(&best);
     if (f->filling)
@@ -248,7 +248,7 @@ static bool any_short(const finder *f) {
     return false;
 }
 
-/* Of a row's columns with scores there are at most so many, one met twice counted twice. */
+/* Returns an upper bound of the columns that get a score in one row, counted with repetitions. */
 static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
     int64_t longest = 0;
     for (int64_t i = 0; i < data->rows; i++) {

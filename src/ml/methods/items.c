@@ -10,7 +10,7 @@
 #include "ml/fit/loop.h"
 #include "ml/numbers.h"
 
-enum { ENTRIES = 1 << 23, BLOCK_LEAST = 8, BLOCK_MOST = 256 }; /* of a block of X's columns */
+enum { ENTRIES = 1 << 23, BLOCK_LEAST = 8, BLOCK_MOST = 256 }; /* sizes of a block of X's columns */
 
 tamis_status ml_items_make(tamis_model *model, const tamis_sparse *data, ml_items *items) {
     const size_t size = tamis_type_size(model->options.type);

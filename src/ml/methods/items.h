@@ -1,12 +1,12 @@
-/* Models of pairs of columns: what a row is recommended is the sum over what it has of weights of pairs. They have no
-   factors: scores of rows, rows x columns, stand in their place. */
+/* Models of pairs of columns: a row's score for a column is the sum of pair weights over the row's columns. They have
+   no factors; the scores, rows x columns, take the place of row factors. */
 #ifndef TAMIS_ML_ITEMS_H
 #define TAMIS_ML_ITEMS_H
 
 #include "ml/fit/place.h"
 #include "ml/serve/operands.h"
 
-/* Products of the data's columns with each other, X^T X, some columns of it at a time by SpMM. */
+/* The Gram matrix X^T X of the data's columns, computed by SpMM some columns at a time. */
 typedef struct ml_items {
     ml_sparse turned; /* X^T */
     tamis_plan *plan;
@@ -21,10 +21,10 @@ void ml_items_free(const tamis_model *model, ml_items *items);
  */
 tamis_status ml_items_products(tamis_model *model, ml_items *items, int64_t first);
 
-/* Tells the callback how many of the columns are done, between two blocks. If it says stop the model is empty, and the
-   call fails. */
+/* Reports progress to the callback between two blocks. If the callback stops the fit, the model is emptied and the call
+   fails. */
 tamis_status ml_items_go_on(tamis_model *model, int64_t done, int64_t all);
-/* Makes what the model keeps of its columns, cols x width, and the width of scores, where it is not there yet. */
+/* Allocates the model's column data, cols x width, unless it exists, and sets the width of scores. */
 tamis_status ml_items_factors(tamis_model *model, int64_t cols, int64_t width);
 /* Sets the operands of rows whose scores are W. */
 tamis_status ml_items_operands(tamis_model *model, const tamis_dense *W, ml_operands *made);

@@ -13,15 +13,14 @@
  * This differs from the equations in the papers (L = N with normalised columns, no `scale`, r = 1 in the first step),
  * for the following reason. The numbers are perplexities of held-out halves of held-out documents of KOS and AP after
  * 20 passes with 50 topics and mini-batches of 256 documents, from a prototype in double, each with the best priors
- * among those tried on these same held-out words (on other documents and on Reuters the defaults stayed as far from
- * scikit-learn): as in the papers                                    1874 and 3115 (with 512 documents 1688, 2766)
+ * tried on these same held-out words (on other documents and on Reuters the defaults stayed as far from scikit-learn):
+ * as in the papers                                    1874 and 3115 (with 512 documents 1688, 2766)
  *   first topics of the corpus's size, `scale`, r < 1   1494 and 2499
  *   the same with M = exp(psi(L) - psi(column sums))    1620 and 2838   (r = 1 at first: 1606, 2868)
- * With r = 1 the accidents of the first mini-batch become the topics and are never corrected. Of the last two, the
- * first is better, computes no digamma of the model, and loses no rare words to exp(psi(beta)), which is 1e-44 for beta
- * = 0.01. Defaults: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics;
- * rate_decay 0.3 to 0.5 and mini-batches of 128 to 256 documents make no difference; 0.7 or 512 documents are up to 5 %
- * worse on AP.
+ * With r = 1 the noise of the first mini-batch becomes the topics and is never corrected. Of the last two, the first is
+ * better, computes no digamma of the model, and loses no rare words to exp(psi(beta)), which is 1e-44 for beta = 0.01.
+ * Defaults: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics; rate_decay 0.3
+ * to 0.5 and mini-batches of 128 to 256 documents make no difference; 0.7 or 512 documents are up to 5 % worse on AP.
  *
  * Rows of M are divided by their sums as well. This changes neither U nor N, and keeps words with a low weight in every
  * topic (small beta, many documents) above the quotient's epsilon.
@@ -35,7 +34,7 @@
  *
  * The bound (`elbo`) is the evidence lower bound of that model per word, for the same theta and phi:
  *   sum over words of S ln sum_k exp(E[ln theta_dk]) phi_wk + sum over d of E[ln p(theta_d)] - E[ln q(theta_d)]
- *   + beta sum over words and k of ln phi_wk, of which a mini-batch has its documents' share
+ *   + beta sum over words and k of ln phi_wk, scaled to the mini-batch's share of all documents
  * The last term is ln Dirichlet(phi_k; 1 + beta) up to a constant. With one mini-batch, r = 1 and enough rounds for
  * documents to converge, no pass decreases it; with alpha below 1 a document may have several best posteriors, and a
  * pass may find another one.
@@ -64,7 +63,7 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
-/* New documents take so many rounds: they are not seen again, so more than in fitting. After 20 the perplexity of
+/* Rounds for new documents: more than in fitting, as they are visited only once. After 20 rounds the perplexity of
    held-out words of KOS and AP is within 0.6 % of that after 400, and no larger. */
 enum { TRANSFORM_ROUNDS = 20 };
 
@@ -79,13 +78,13 @@ typedef struct lda {
     tamis_dense M, N;      /* words x topics */
     tamis_dense word_sums; /* of M's rows */
     tamis_dense masses;    /* sums of L's columns */
-    tamis_dense U, E, G;   /* documents x topics, as many as the largest mini-batch has; G with the loss alone */
+    tamis_dense U, E, G;   /* documents of the largest mini-batch x topics; G only with the loss */
     tamis_dense norms;     /* of G's rows */
-    tamis_dense ones;      /* as large as U, with a learned alpha alone */
-    void **samples;        /* of each mini-batch: P at its words; the loss is made of them when a pass ends */
-    void *posteriors;      /* G on the host, with a learned alpha or the bound alone */
-    double *alpha; /* the same: of each topic; then as many numbers of scratch, twice, and sums of E[ln theta] */
-    double elbo;   /* of the last mini-batch */
+    tamis_dense ones;      /* as large as U; only with a learned alpha */
+    void **samples;        /* by mini-batch: P at its words, from which the loss is computed at the end of a pass */
+    void *posteriors;      /* G on the host; only with a learned alpha or the bound */
+    double *alpha;         /* likewise: alpha by topic; behind it two vectors of scratch and the sums of E[ln theta] */
+    double elbo;           /* of the last mini-batch */
 } lda;
 
 /* ------------------------------------------------------------------------------------------ options */
@@ -121,8 +120,8 @@ static double prior(const tamis_model *model, double given) {
     return given > 0 ? given : 1 / (double)model->options.factors;
 }
 
-/* Returns the documents of a mini-batch: a few hundred, so that small collections have enough updates a pass, up to a
-   few thousand; but no fewer than have an entry for each word, for each update goes over all words. */
+/* Returns the documents per mini-batch: from a few hundred, so that small collections have enough updates per pass, to
+   a few thousand; but enough to have as many entries as words, since each update visits all words. */
 static int64_t batch_rows(const tamis_model *model, const tamis_sparse *data) {
     if (model->options.batch_rows > 0) return model->options.batch_rows;
     double rows = fmin(fmax((double)data->rows / 16, 256), 4096);
@@ -157,8 +156,8 @@ static tamis_status add_prior(const tamis_model *model, const tamis_dense *U, co
     return tamis_dense_multiply(device, NULL, 1, &column, &line, 1, X);
 }
 
-/* Computes U of documents for M. E is scratch; `posterior` (NULL: not requested; may be E, then U is that of the round
-   before) gets U o E + alpha of the last round. ones: see add_prior. */
+/* Computes U of documents for M. E is scratch. Writes U o E + alpha of the last round to `posterior` (NULL: not
+   requested; if it is E, U is left from the round before). ones: see add_prior. */
 static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dense *M, int rounds, const tamis_dense *U,
                           const tamis_dense *E, const tamis_dense *ones, const tamis_dense *posterior) {
     tamis_device *const device = model->device;
@@ -187,15 +186,15 @@ static tamis_status sample(tamis_model *model, const lda *work, const ml_batch *
     return ml_sddmm(model, batch->plans[ML_PLAN_SAMPLE], X, Y, 1, 0, &samples);
 }
 
-/* Computes *sum = sum S ln P of the mini-batch's samples: waits. */
+/* Waits, and computes *sum = sum S ln P of the mini-batch's samples. */
 static tamis_status log_likelihood(const tamis_model *model, const lda *work, const ml_batch *batch, double *sum) {
     const tamis_dense samples = ml_values_view(model, work->samples[batch - work->batches.batch], batch->S.view.nnz);
     const tamis_dense counts = ml_values_view(model, (void *)(uintptr_t)batch->S.view.values, batch->S.view.nnz);
     return tamis_dense_log_dot(model->device, NULL, model->workspace, &counts, &samples, 1e-30, sum);
 }
 
-/* Returns the bound's part of documents, beside sum S ln <exp(psi(posterior)), phi>: posteriors are on the host. `sums`
-   of E[ln theta], of `*documents` that have words, stand behind work->alpha. */
+/* Returns the documents' terms of the bound other than sum S ln <exp(psi(posterior)), phi>, from posteriors on the
+   host. Sums of E[ln theta] over `*documents` documents with words are stored behind work->alpha. */
 static double documents_gain(const tamis_model *model, const lda *work, int64_t rows, int64_t *documents) {
     const int64_t n = model->width;
     double *const q = work->alpha + n, *const logs = q + n, *const sums = logs + n;
@@ -206,8 +205,8 @@ static double documents_gain(const tamis_model *model, const lda *work, int64_t 
     for (int64_t i = 0; i < rows; i++) {
         double after = 0;
         for (int64_t k = 0; k < n; k++) after += q[k] = ml_number(work->posteriors, model->options.type, i * n + k);
-        const double words = after - before;  /* topics share them all out */
-        if (words <= 1e-5 * before) continue; /* none, but for rounding: p and q are the same */
+        const double words = after - before;  /* the document's words, all assigned to topics */
+        if (words <= 1e-5 * before) continue; /* no words, up to rounding: p and q are equal */
         gain += ml_dirichlet_gain(work->alpha, q, n, logs) - words * ml_digamma(after);
         for (int64_t k = 0; k < n; k++) sums[k] += logs[k];
         ++*documents;
@@ -215,8 +214,8 @@ static double documents_gain(const tamis_model *model, const lda *work, int64_t 
     return gain;
 }
 
-/* Computes what the loss is made of, and the bound of a mini-batch whose posteriors are in G, which becomes theta, and
-   their exp(psi) in U; phi is made in N. gain: of documents_gain. */
+/* Computes the terms of the loss, and the bound of a mini-batch. G has the posteriors and becomes theta; U has their
+   exp(psi); phi is computed in N. gain: from documents_gain. */
 static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch, const tamis_dense *U,
                             const tamis_dense *G, double gain) {
     tamis_device *const device = model->device;
@@ -235,7 +234,8 @@ static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch
     return sample(model, work, batch, G, &work->N);
 }
 
-/* Makes alpha more likely; it is rounded as the model keeps it, so that a fit that goes on has the same. */
+/* Takes a step of alpha towards higher likelihood. It is rounded to the model's type, so that a resumed fit has the
+   same alpha. */
 static tamis_status learn_prior(const tamis_model *model, const lda *work, int64_t documents, double rate) {
     const int64_t n = model->width;
     double *const alpha = work->alpha, *const sums = alpha + 3 * n;
@@ -295,7 +295,7 @@ static tamis_status make_scratch(const tamis_model *model, lda *work) {
     return ml_dense_make(model, topics, 1, &work->masses);
 }
 
-/* Makes L of topics that differ by chance alone and together have as many tokens as the documents. */
+/* Initialises L with random topics that together have as many tokens as the documents. */
 static tamis_status make_topics(const tamis_model *model, const tamis_sparse *data, const lda *work) {
     double tokens = 0;
     for (int64_t i = 0; i < work->batches.count; i++) tokens += work->batches.batch[i].total;
@@ -304,7 +304,7 @@ static tamis_status make_topics(const tamis_model *model, const tamis_sparse *da
     return ml_dense_random(model, &model->column_factors, 1, 0.5 * mean, 1.5 * mean);
 }
 
-/* Makes alpha, and memory for posteriors of `rows` documents on the host. */
+/* Allocates alpha, and posteriors of `rows` documents on the host. */
 static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows) {
     const int64_t n = model->width;
     TRY(tamis_allocate(4 * n, sizeof *work->alpha, "alpha of topics", (void **)&work->alpha));
@@ -349,7 +349,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     const bool measured = !model->options.skip_loss;
     TRY(ml_batches_make(model, data, rows, shuffle, visits, plans, measured ? 3 : 2, &work->batches));
     work->documents = documents;
-    /* not by `fresh`: one that failed may have left topics without content */
+    /* `fresh` would not do: a failed begin() may leave uninitialised topics */
     if (model->steps == 0) TRY(make_topics(model, data, work));
     const bool learned = model->options.learn_row_prior;
     if (learned) TRY(ml_model_state(model, ALPHA, &fresh));
@@ -374,7 +374,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
     const lda *const work = model->work;
-    if (batch->total <= 0) return TAMIS_OK; /* nothing is to be learnt from no words */
+    if (batch->total <= 0) return TAMIS_OK; /* a mini-batch without words changes nothing */
     TRY(learn(model, batch));
     if (batch->plans[ML_PLAN_SAMPLE]) model->parts[1] += batch->total;
     model->parts[2] += work->elbo;
@@ -405,8 +405,7 @@ static tamis_status loss(tamis_model *model, double *result) {
     return TAMIS_OK;
 }
 
-/* Learns from one mini-batch. If nobody knows how many documents there are, it takes the number of those seen so far.
- */
+/* Learns from one mini-batch. If the number of documents is unknown, it uses the number seen so far. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     tamis_status status;
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
@@ -451,8 +450,8 @@ done:
 
 /* ------------------------------------------------------------------------------------------ the bound of documents */
 
-/* Takes topics as Dirichlet distributions with the numbers of L: work->M = exp(E[ln phi]), each word's over its
-   largest, whose logarithm is in largest[word]. *gain is that of topics, as documents_gain is that of documents. */
+/* Treats topics as Dirichlet distributions with parameters L: work->M = exp(E[ln phi]), scaled by each word's largest,
+   whose logarithm is in largest[word]. *gain: the topics' terms of the bound, as documents_gain for documents. */
 static tamis_status make_expected(const tamis_model *model, const lda *work, double *largest, double *gain) {
     const int64_t words = work->M.rows, n = work->M.cols;
     const double beta = prior(model, model->options.column_prior);
@@ -485,7 +484,7 @@ done:
 }
 
 /*
- * ln p(documents) is at least, with topics as distributions too:
+ * Lower bound of ln p(documents), with topics as distributions too:
  *   sum S ln sum_k exp(E[ln theta_dk] + E[ln phi_kw]) + E[ln p(theta)] - E[ln q(theta)] + E[ln p(phi)] - E[ln q(phi)]
  * scikit-learn's LatentDirichletAllocation.score(X), and gensim's bound().
  */

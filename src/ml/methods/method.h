@@ -1,6 +1,6 @@
 /*
- * What differs between methods: one row for each, at the end of the method's file. What all methods share is done once
- * around it: checking, the loop over iterations, timing, checkpoints, prediction.
+ * The interface of a method: a table of functions and properties, defined at the end of the method's file. Shared work
+ * is done once around it: checks, the loop over iterations, timing, checkpoints, prediction.
  */
 #ifndef TAMIS_ML_METHOD_H
 #define TAMIS_ML_METHOD_H
@@ -11,93 +11,93 @@
 struct ml_best;
 struct ml_operands;
 
-/* A method may keep so many matrices beside the factors between iterations; a checkpoint has them. It may also keep so
-   many sums during an iteration. */
+/* The most states (matrices beside the factors that persist between iterations and in checkpoints) and the most partial
+   sums (within an iteration) of a method. */
 enum { ML_STATES = 4, ML_PARTS = 4 };
 
-/* How long a side of a matrix is: a number of the model's, and some more. */
+/* Length of a side of a matrix: one of the model's sizes plus a constant. */
 typedef enum ml_count { ML_NONE = 0, ML_ROWS, ML_COLUMNS, ML_FACTORS } ml_count;
 typedef struct ml_length {
     ml_count of;
     int more;
 } ml_length;
 
-/* What the numbers of a matrix may be. Sums of squares may overflow, but are never NaN. */
+/* Permitted values of a matrix. ML_SQUARES: sums of squares, which may overflow to infinity but are never NaN. */
 typedef enum ml_range { ML_FINITE = 0, ML_NOT_NEGATIVE, ML_SQUARES, ML_POSITIVE } ml_range;
 
 /* A state: a matrix that a model keeps beside its factors, between iterations and in its file. Making, writing and
-   reading go by this row, so that a file has no other state, and none of another size. */
+   reading all follow this description, so a file has no other states and no other sizes. */
 typedef struct ml_state {
     ml_length rows, cols; /* no columns: there is no such state */
     ml_range range;
-    bool optional; /* some models have none: those of older versions, or those that have not needed it yet */
-    bool (*kept)(const tamis_model_options *options); /* whether a model of these options has it; NULL: always */
+    bool optional; /* may be absent: from a file of an older version, or because it was not needed yet */
+    bool (*kept)(const tamis_model_options *options); /* true if a model with these options has it; NULL: always */
 } ml_state;
 
 typedef struct ml_method {
     tamis_method_description about;
-    bool biases;                /* with options.biases the factors end in a bias */
-    bool nonnegative;           /* with options.nonnegative there are no biases, and ratings are not centred */
-    bool noise;                 /* options.regularization = 0 finds lambda by the noise of the data */
-    double lambda;              /* options.regularization = 0 is this times what an inner split chooses; 0: not so */
-    bool as_als;                /* als minimises the same sum sooner, and is what an inner split is of */
-    bool sizes;                 /* options.factors = 0 chooses their number by an inner split */
-    bool weighs;                /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
-    int64_t chosen_most;        /* of more columns nothing is chosen by an inner split; 0: no limit */
+    bool biases;      /* with options.biases the factors end in a bias */
+    bool nonnegative; /* with options.nonnegative there are no biases, and ratings are not centred */
+    bool noise;       /* options.regularization = 0 estimates lambda from the noise of the data */
+    double lambda; /* options.regularization = 0 means this times a factor chosen by an inner split; 0: not supported */
+    bool as_als;   /* als minimises the same objective faster, so inner splits fit als */
+    bool sizes;    /* options.factors = 0 chooses their number by an inner split */
+    bool weighs;   /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
+    int64_t chosen_most;        /* with more columns there is no inner split; 0: no limit */
     ml_state states[ML_STATES]; /* see factors.h */
     bool masses;                /* a topic's weights add up to the topic's share of the words, not to 1 */
 
     void (*defaults)(tamis_model_options *options);
-    /* Check the method's own options: always, and those of a new model, as files of older versions may have others.
+    /* Check the method's own options. check_new() adds rules for new models that files of older versions may break.
        NULL: nothing to check. */
     tamis_status (*check)(const tamis_model_options *options);
     tamis_status (*check_new)(const tamis_model_options *options);
-    /* Checks what a file has of the columns, on the host, where other numbers than factors are kept of them; the
-       message begins with the file's name. NULL: any numbers will do. */
+    /* Checks a file's column data, on the host, for methods that keep other numbers than factors there. The message
+       begins with the file's name. NULL: any numbers are valid. */
     tamis_status (*check_kept)(const char *path, const tamis_dense *kept);
 
-    /* Returns how many numbers the model keeps of a column, where that is not the factors and a bias. NULL: it is. */
+    /* Returns how many numbers the model keeps per column. NULL: the factors and perhaps a bias. */
     int64_t (*column_width)(const tamis_model_options *options, int64_t cols);
 
-    /* Rewrites the values of data before anything else is done with them: fit: of those of a fit, else of new rows.
-       Data are compared as they were given. NULL: they stay. */
+    /* Transforms the values of data before anything else uses them. fit: the data are a fit's, else new rows.
+       Fingerprints are of the data before the transformation. NULL: values stay. */
     tamis_status (*prepare)(tamis_model *model, tamis_sparse *data, bool fit);
 
-    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always there,
-       offsets int64; it lives until the work is freed. begin() makes what the model has not yet (factors, states: see
-       factors.h) and keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: all
-       allocation is in begin(), that of events too (ml_times_reserve). Methods of mini-batches go on from
-       model->batches_done, raise it after each, and call ml_after_batch(). Fits on groups use what is in group.h. */
+    /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always present,
+       offsets int64; it lives until the work is freed. begin() makes missing factors and states (see factors.h) and
+       keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: begin() does all
+       allocation, also of events (ml_times_reserve). Methods with mini-batches continue from model->batches_done,
+       increase it after each, and call ml_after_batch(). Fits on groups use the functions in group.h. */
     tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
     tamis_status (*iterate)(tamis_model *model);
     tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NULL: not known */
-    /* Between two mini-batches: adds to `parts`, a copy of model->parts, what of them is still on the device. NULL:
-       nothing ever is. iterate() leaves nothing there. */
+    /* Between two mini-batches: adds the sums that are still on the device to `parts`, a copy of model->parts. NULL:
+       there never are any. iterate() leaves none there. */
     tamis_status (*pending)(const tamis_model *model, double parts[]);
-    void (*free_work)(const tamis_model *model, void *work); /* after a failed begin() too, unless `work` is NULL */
+    void (*free_work)(const tamis_model *model, void *work); /* also after a failed begin(), unless `work` is NULL */
 
-    /* One mini-batch of new rows, data as above; `whole` is an estimate of all rows there are (0: unknown). *loss is of
-       this batch: the sum and what it is divided by, so that batches can be added up. NULL without mini-batches. */
+    /* Learns from one mini-batch of new rows, data as above. whole: an estimate of the total number of rows (0:
+       unknown). *loss: this batch's sum and its divisor, so that batches can be added. NULL without mini-batches. */
     tamis_status (*step)(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *loss, double *weight);
 
-    /* Rows of `data` (as above) in the model's factors: W is data->rows x width on the device. */
+    /* Computes the factors W (data->rows x width, on the device) of the rows of `data` (as above). */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
 
     /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
     tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
 
-    /* Offers the columns that are like one, with their weights. kept: the model's column_factors on the host. NULL:
-       their directions are compared. */
+    /* Offers the columns similar to `column` to `best`, with their weights. kept: the model's column_factors on the
+       host. NULL: similarity is the cosine of factors. */
     void (*similar)(const tamis_dense *kept, int64_t column, struct ml_best *best);
 
-    /* Of models of pairs: finds the n best columns of each row of `data` (as above, weighted by prepare()), those of
-       the row left out, of those that are allowed (NULL: all), without an array of all scores. As
-       tamis_model_recommend. NULL: all scores are computed. */
+    /* For models of item pairs: finds the n best columns of each row of `data` (as above, weighted by prepare()) as
+       tamis_model_recommend does, without an array of all scores. A row's own columns are left out; `allowed` restricts
+       the columns (NULL: all). best = NULL: all scores are computed. */
     tamis_status (*best)(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores);
 
-    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. *operands is
-       for ml_operands_free() after an error too. */
+    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. The caller
+       frees *operands with ml_operands_free(), also after an error. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);
 } ml_method;
 
@@ -105,17 +105,17 @@ static inline bool ml_is_nonnegative(const ml_method *method, const tamis_model_
     return method->nonnegative && options->nonnegative;
 }
 
-/* Numbers of a row or column: the bias is the last. */
+/* Returns the numbers per row or column; the last is the bias. */
 static inline int64_t ml_width(const ml_method *method, const tamis_model_options *options) {
     return options->factors + (method->biases && options->biases && !ml_is_nonnegative(method, options) ? 1 : 0);
 }
 
-/* Whether lambda is found by the noise of the data. */
+/* Returns true if lambda is estimated from the noise of the data (noise.h). */
 static inline bool ml_by_noise(const ml_method *method, const tamis_model_options *options) {
     return method->noise && options->regularization == 0;
 }
 
-/* Whether a multiple of the method's own lambda is to be chosen. */
+/* Returns true if the fit chooses lambda as a multiple of the method's own. */
 static inline bool ml_chooses_lambda(const ml_method *method, double regularization) {
     return method->lambda > 0 && regularization == 0;
 }

@@ -13,7 +13,7 @@ static void divide_columns(const tamis_dense *B, double *sums) {
             ml_put_element(B, i, j, sums[j] > 0 ? ml_element(B, i, j) / sums[j] : 1 / (double)B->rows);
 }
 
-/* Sets A_i to W_i o sizes, or to sizes alone, over the sum. */
+/* Sets A_i to W_i o sizes, or to sizes if W_i is zero, normalised to sum 1. */
 static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, const double *sizes) {
     double sum = 0, all = 0;
     for (int64_t j = 0; j < A->cols; j++) {

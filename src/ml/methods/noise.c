@@ -1,27 +1,26 @@
 /*
- * Lambda by the noise of the data. A pair of factors u, v is kept against lambda if |W^-1/2 E V^-1/2| > lambda, where
- * E are the ratings that are left and W, V the diagonals that lambda is multiplied by (a row's ratings and 40 more). Of
- * noise alone with deviation s, that norm is about s (sqrt a + sqrt b) / sqrt(w v), with a and b ratings in a row and
- * in a column (the largest singular value of a random matrix). So
+ * Estimates lambda from the noise of the data. Regularisation by lambda keeps a pair of factors u, v if |W^-1/2 E
+ * V^-1/2| > lambda, where E are the residuals and W, V the diagonal weights of lambda (a row's ratings plus 40). For
+ * pure noise with deviation s, that norm is about s (sqrt a + sqrt b) / sqrt(w v), with a and b ratings in a row and in
+ * a column (the largest singular value of a random matrix). So
  *
  *   lambda = share s (sqrt a + sqrt b) / sqrt((a + 40) (b + 40)),   a = nnz / rows, b = nnz / columns
  *
- * lets factors be found that stand out of the noise, and few others: one rule for dense and sparse ratings, for strong
- * signals and for none. s is estimated before each iteration from what the factors leave over:
- * s^2 = (sum of squares) / (nnz - d). d are the degrees of freedom that the factors have taken: of rows
- * rows * trace(A (A + w lambda)^-1), A = a times the mean of y y^T over the columns, and likewise of columns. Without d
- * a fit that begins to follow the noise finds less of it, lowers lambda, and follows more (measured with a
- * share of 0.7: 6 % worse than means and biases, where there is nothing else). In the first iteration s is the
- * deviation of all ratings; so lambda falls as factors are found.
+ * admits the factors above the noise and few others: one rule for dense and sparse ratings, for strong signals and for
+ * none. Each iteration first estimates s from the residuals: s^2 = (sum of squares) / (nnz - d). d are the factors'
+ * degrees of freedom: for rows, rows trace(A (A + w lambda)^-1) with A = a times the mean of y y^T over the columns,
+ * and likewise for columns. Without d a fit that begins to follow the noise sees less of it, lowers lambda, and follows
+ * it more (measured with a share of 0.7: 6 % worse than means and biases, for data with no other signal). In the first
+ * iteration s is the deviation of all ratings; so lambda falls as factors are found.
  *
- * implicit-als has weights c p at what was used and nothing elsewhere: as if each use were drawn at random, they are
- * the noise, with their geometric mean in place of s: one count of a million among ones leaves it as it is. lambda is
- * not multiplied there, and is the same in all iterations.
+ * implicit-als has weights c p at uses and 0 elsewhere. These weights are taken for noise, as if uses were random, with
+ * their geometric mean in place of s, which is robust: one count of a million among ones hardly changes it. There
+ * lambda is not weighted, and is the same in all iterations.
  *
  * The share is 0.9 unless an inner split finds a better one (choose.c).
  *
  * This is the square-root form of nuclear-norm regularisation (Klopp 2014, "Noisy low-rank matrix completion with
- * general sampling distribution", for unknown variance), with the degrees of freedom beside it.
+ * general sampling distribution", for unknown variance), with degrees of freedom added.
  */
 #include "ml/methods/noise.h"
 
@@ -34,10 +33,10 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
-/* Noise counts as at least this share of the ratings' deviation, so that lambda is never 0. */
+/* Lower limit of the noise, as a share of the ratings' deviation, so that lambda is never 0. */
 static const double LEAST = 1e-3;
 
-/* Degrees of freedom count as at most this share of the ratings. */
+/* Upper limit of the degrees of freedom, as a share of the ratings. */
 static const double TAKEN_MOST = 0.75;
 
 tamis_status ml_check_lambda(const tamis_model_options *options) {
@@ -51,14 +50,14 @@ static double weight_of(const tamis_model *model, double ratings) {
     return model->options.weighted ? ratings + model->prior_ratings : 1;
 }
 
-/* Returns about the largest singular value of entries of that deviation at the places of the data. */
+/* Estimates the largest singular value of random entries with that deviation at the data's positions. */
 static double norm_of(const tamis_model *model, double deviation) {
     const double nnz = (double)model->nnz;
     return deviation * (sqrt(nnz / (double)model->rows) + sqrt(nnz / (double)model->cols));
 }
 
-/* Returns trace(A^-1) of a positive definite matrix, which it overwrites: the sum of the squares of its factor's
-   inverse. No eigenvalue is below `least`. */
+/* Returns trace(A^-1) of a positive definite matrix, as the sum of squares of its Cholesky factor's inverse; overwrites
+   A. No eigenvalue is below `least`. */
 static double inverse_trace(double *A, int64_t n, double least) {
     double trace = 0;
     ml_invert_cholesky(A, n, least);
@@ -90,7 +89,7 @@ static tamis_status freedom_of(const tamis_model *model, const ml_noise *noise, 
     TRY(ml_gram(model, Y, 0, &noise->gram));
     TRY(ml_dense_read(model, &noise->gram, noise->narrow));
     for (int64_t i = 0; i < n * n; i++) A[i] = ml_number(noise->narrow, model->options.type, i) * ratings / others;
-    if (last_is_bias) { /* it meets a one, not the others' biases */
+    if (last_is_bias) { /* it multiplies a one, not the others' biases */
         for (int64_t i = 0; i < n; i++) A[(n - 1) * n + i] = 0;
         A[n * n - 1] = ratings;
     }
@@ -104,7 +103,7 @@ static tamis_status find(tamis_model *model, const ml_noise *noise, double squar
     const double nnz = (double)model->nnz, sizes[2] = {(double)model->rows, (double)model->cols};
     double taken = 0;
     if (nnz == 0) {
-        model->lambda = 1; /* whatever it is: all factors are 0 */
+        model->lambda = 1; /* irrelevant: all factors are 0 */
         return TAMIS_OK;
     }
     TRY(ml_add_ranks(model, &squares, 1));

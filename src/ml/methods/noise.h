@@ -1,4 +1,4 @@
-/* Lambda by the noise of the ratings: options.regularization = 0 of als, ccd and implicit-als. */
+/* Estimation of lambda from the noise of the ratings: options.regularization = 0 of als, ccd and implicit-als. */
 #ifndef TAMIS_ML_NOISE_H
 #define TAMIS_ML_NOISE_H
 
@@ -7,7 +7,8 @@
 /* Checks options.regularization: positive, or 0 to find lambda by the noise. */
 tamis_status ml_check_lambda(const tamis_model_options *options);
 
-/* What finding lambda takes, made before the first iteration: a matrix of features on the device, and as numbers. */
+/* Scratch for estimating lambda, made before the first iteration: a Gram matrix of features on the device and on the
+   host. */
 typedef struct ml_noise {
     tamis_dense gram;
     void *narrow;
@@ -16,15 +17,15 @@ typedef struct ml_noise {
 tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise);
 void ml_noise_free(const tamis_model *model, ml_noise *noise);
 
-/* Sets model->lambda for the first iteration, in which all of this rank's ratings are taken for noise. */
+/* Sets model->lambda for the first iteration, which takes all ratings for noise. */
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data);
-/* Sets it for a later iteration, from the factors as they are. `squares` is the sum of the squares of what they leave
-   of this rank's ratings, in units of the model's scale. features: of rows and columns, each on its rank; last_is_bias:
-   their last column is a bias that is fitted with them, and meets a one. Waits. */
+/* Sets it for a later iteration, from the current factors. squares: the sum of squared residuals of this rank's
+   ratings, in units of the model's scale. features: this rank's rows and columns; last_is_bias: their last column is a
+   bias, fitted with them, that multiplies a one. Waits. */
 tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
                              const tamis_dense *const features[2], bool last_is_bias);
 
-/* Sets it for implicit-als: the sum of the logarithms of this rank's weights c p, and how many there are. */
+/* Sets it for implicit-als. logarithms: the sum of logarithms of this rank's weights c p; uses: their number. */
 tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses);
 
 #endif

@@ -56,15 +56,15 @@ typedef struct sfa {
     ml_batches batches;
     tamis_dense X, P, R, AP, Q, rr, U; /* as many rows as the largest mini-batch */
     tamis_dense *lambdas;              /* of each mini-batch's users */
-    tamis_dense items, gradient;       /* items whitened; then the items times their lambdas */
+    tamis_dense items, gradient;       /* whitened items; later the items times their lambdas */
     tamis_dense item_lambda;           /* for one user */
     tamis_dense T, transposed, shift;  /* the change of variables; lambda T^T T */
-    bool own_T;                        /* T is no state of the model */
-    double *numbers;                   /* width x width on the host, and as they are on the device */
+    bool own_T;                        /* T is not a state of the model */
+    double *numbers;                   /* width x width on the host, and in the device's type */
     void *narrow;
-    tamis_dense errors, zeros, dots;           /* a rating each; a vector of zeros; scratch of sums */
+    tamis_dense errors, zeros, dots;           /* one per rating; a vector of zeros; scratch of sums */
     tamis_dense of_errors, of_users, of_items; /* sums of squares: 1 x 1 */
-    tamis_dense losses;                        /* of the pass's mini-batches, in the order in which they came */
+    tamis_dense losses;                        /* of the pass's mini-batches, in their order */
     void *host_losses;
 } sfa;
 
@@ -93,8 +93,8 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ biases */
 
-/* Adds to base the sums of an item's ratings less their users' biases, and their numbers, and makes the biases of them.
- */
+/* Adds the sums of each item's ratings minus users' biases, and their counts, to `base`, and computes biases from
+   them. */
 static void sum_items(const tamis_model *model, const tamis_sparse *data, const double *users, const double *base,
                       double *sums, double *biases) {
     const int64_t *const offsets = data->offsets;
@@ -111,8 +111,8 @@ static void sum_items(const tamis_model *model, const tamis_sparse *data, const 
     }
 }
 
-/* Takes the ratings of `data` into the items' sums, or begins them anew, and makes the biases of them: anew in rounds,
-   with the users' in turn. */
+/* Adds the ratings of `data` to the items' sums, or restarts these (anew), and computes the biases; anew: in rounds
+   that alternate with the users' biases. */
 static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, bool anew) {
     const int64_t cols = model->column_factors.rows;
     double *base = NULL, *sums = NULL, *users = NULL, *biases = NULL;
@@ -141,8 +141,8 @@ done:
     return status;
 }
 
-/* Computes the ratings less mean and biases, values for `data` that the caller frees with tamis_release. The users'
-   biases go into the last column of W, where it is not NULL. */
+/* Computes the ratings minus mean and biases, as values for `data` that the caller frees with tamis_release. Writes the
+   users' biases to the last column of W (NULL: not). */
 static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
     double *biases = NULL, *users = NULL;
     tamis_status status;
@@ -161,7 +161,7 @@ done:
 
 /* ------------------------------------------------------------------------------------------ preconditioner */
 
-/* Computes what follows from T, which is in work->narrow. */
+/* Computes the matrices that depend on T, which is in work->narrow. */
 static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
     const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
@@ -174,7 +174,8 @@ static tamis_status use_whitening(const tamis_model *model, const sfa *work) {
     return tamis_dense_gram(model->device, NULL, model->workspace, 1, &work->T, 0, &work->shift);
 }
 
-/* Computes T from the items as they are, and what follows from it; `share` of the ratings are there. */
+/* Computes T from the current items, and the matrices that depend on it. share: the share of ratings that are
+   present. */
 static tamis_status make_whitening(const tamis_model *model, const sfa *work, double share) {
     const int64_t n = model->options.factors;
     const tamis_type type = model->options.type;
@@ -193,7 +194,7 @@ static tamis_status make_whitening(const tamis_model *model, const sfa *work, do
     return use_whitening(model, work);
 }
 
-/* Does the same for a pass that goes on: T is there. */
+/* The same for a resumed pass, which has T. */
 static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
     TRY(ml_dense_read(model, &work->T, work->narrow));
     return use_whitening(model, work);
@@ -221,7 +222,7 @@ static void free_work(const tamis_model *model, void *given) {
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Allocates what measure() takes. */
+/* Allocates the scratch of measure(). */
 static tamis_status make_sums(const tamis_model *model, sfa *work) {
     const int64_t users = work->batches.rows, items = model->column_factors.rows, ratings = work->batches.nnz;
     tamis_dense *const sums[] = {&work->of_errors, &work->of_users, &work->of_items};
@@ -234,7 +235,7 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
                           &work->host_losses);
 }
 
-/* Computes what a user costs of an item's size: its lambda times its share of the users' ratings. */
+/* Computes each item's lambda per user: its lambda times its share of the users' ratings. */
 static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
     double *sums, *lambdas = NULL;
     const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
@@ -276,8 +277,8 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
 
-/* Makes the work for mini-batches of `rows` rows. W gets the biases of new rows, and T is its own; if W is NULL, T is
-   the model's state, and there is what the items' step takes. */
+/* Makes the work for mini-batches of `rows` rows. With W (new rows) it writes their biases to W, and T is its own. If W
+   is NULL (a fit), T is the model's state, and the scratch of the items' step is included. */
 static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
                               int visits, int steps, sfa **made) {
     const int64_t width = model->options.factors;
@@ -317,7 +318,7 @@ static const tamis_dense *lambda_of(const sfa *work, const ml_batch *batch) {
     return &work->lambdas[batch - work->batches.batch];
 }
 
-/* Computes U of a mini-batch's users; the items are whitened as they are now. */
+/* Computes U of a mini-batch's users, with the currently whitened items. */
 static tamis_status solve(tamis_model *model, const sfa *work, const ml_batch *batch, int steps, const tamis_dense *U) {
     tamis_device *const device = model->device;
     const int64_t rows = batch->rows;
@@ -360,7 +361,7 @@ static tamis_status measure(tamis_model *model, const sfa *work, const ml_batch 
     return tamis_device_copy(device, NULL, work->losses.data, (size_t)number * size, work->of_errors.data, 0, size);
 }
 
-/* Adds losses first .. end - 1 to *sum: waits. */
+/* Waits, and adds losses first .. end - 1 to *sum. */
 static tamis_status add_losses(const tamis_model *model, const sfa *work, int64_t first, int64_t end, double *sum) {
     const tamis_type type = model->options.type;
     const size_t size = tamis_type_size(type);
@@ -391,7 +392,7 @@ static double share_of(int64_t rows, int64_t cols, int64_t nnz) {
     return nnz > 0 ? (double)nnz / (double)rows / (double)cols : 0;
 }
 
-/* Makes what the model keeps; a model that has learnt nothing yet gets random items. */
+/* Makes the model's matrices; a new model gets random items. */
 static tamis_status make_model(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols, width = model->options.factors;
     bool fresh;
@@ -433,7 +434,7 @@ static tamis_status iterate(tamis_model *model) {
     return ml_batches_pass(model, &work->batches, learn_and_sum);
 }
 
-/* Computes the loss of a rating, as it was on the way through the pass. */
+/* Computes the loss per rating, summed over the pass as its mini-batches had it. */
 static tamis_status loss(tamis_model *model, double *result) {
     *result = model->parts[1] > 0 ? model->parts[0] / model->parts[1] : NAN;
     return TAMIS_OK;
@@ -447,7 +448,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     }
     const bool anew = model->steps == 0;
     TRY(make_model(model, batch));
-    if (whole == 0) TRY(learn_biases(model, batch, anew)); /* each rating once, not in every pass of a stream */
+    if (whole == 0) TRY(learn_biases(model, batch, anew)); /* counts each rating once, not in every pass of a stream */
     sfa *work;
     TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, 1, model->options.cg_steps, &work));
     tamis_status status;

@@ -1,12 +1,14 @@
 /*
- * See weights.h. Numbers of uses have heavy tails: of a song that was played a thousand times one is not a thousand
- * times as sure as of one that was played once. Each use r becomes, with its sign,
+ * See weights.h. Numbers of uses have heavy tails: a thousand plays of a song do not say a thousand times as much as
+ * one. Each use r becomes, with its sign,
  *
  *   linear  |r|                log   log2(1 + |r|)             ones  1
- *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)   with l the sum of the row's |r|, and of n rows in all
- * m of which have the column, idf = ln(1 + (n - m + 1/2) / (m + 1/2)); K and B are those of implicit
+ *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)
  *
- * so a single use stays 1 but for bm25. A zero, which is a known absence, stays 0.
+ * Here l is the sum of the row's |r|, m of n rows have the column, and idf = ln(1 + (n - m + 1/2) / (m + 1/2)). K and B
+ * are implicit's.
+ *
+ * A single use stays 1, except with bm25. A zero, which is a known absence, stays 0.
  */
 #include "ml/methods/weights.h"
 
@@ -26,7 +28,7 @@ tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weig
 
 bool ml_weights_kept(const tamis_model_options *options) { return options->weights == TAMIS_WEIGHTS_BM25; }
 
-/* Makes the state: the idf of each column, and behind them the mean length of a row. */
+/* Computes the state: the idf of each column, then the mean length of a row. */
 static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols;
     double *numbers;

@@ -1,7 +1,7 @@
 /*
- * Keeps the n best of many scores in place: arrays of n columns and n scores are a heap whose root is the worst score
- * kept, and finally a list, best first. Of equal scores the lower column is better. NaN and -infinity are never kept,
- * since they cannot be ranked.
+ * Top-n selection with a heap: arrays of n columns and n scores whose root is the worst score kept; finally sorted,
+ * best first. Among equal scores the lower column is better. NaN and -infinity are never kept, since they cannot be
+ * ranked.
  */
 #ifndef TAMIS_ML_BEST_H
 #define TAMIS_ML_BEST_H
@@ -30,7 +30,7 @@ static inline void ml_best_swap(ml_best *best, int a, int b) {
     best->scores[b] = score;
 }
 
-/* Restores the heap of the first `count` below `at`. */
+/* Sifts down element `at` in the heap of the first `count`. */
 static inline void ml_best_sink(ml_best *best, int at, int count) {
     for (;;) {
         int worst = at;
@@ -57,14 +57,14 @@ static inline void ml_best_insert(ml_best *best, int64_t column, double score) {
     }
 }
 
-/* Offers a column with its score. Columns must come in rising order: one that equals the worst kept is then worse, and
-   a comparison tells. */
+/* Offers a column with its score. Columns must come in rising order: then a score equal to the worst kept is worse, and
+   one comparison decides. */
 static inline void ml_best_offer(ml_best *best, int64_t column, double score) {
     if (!(score > -INFINITY)) return;
     if (best->kept < best->n || (best->n > 0 && score > best->scores[0])) ml_best_insert(best, column, score);
 }
 
-/* The same in any order of columns. Returns whether it was kept. */
+/* The same for columns in any order. Returns true if the column was kept. */
 static inline bool ml_best_offer_any(ml_best *best, int64_t column, double score) {
     if (!(score > -INFINITY)) return false;
     if (best->kept >= best->n &&
@@ -74,7 +74,7 @@ static inline bool ml_best_offer_any(ml_best *best, int64_t column, double score
     return true;
 }
 
-/* Sorts what was kept, best first; what is left over becomes -1 and NaN. */
+/* Sorts the kept columns, best first; fills the rest with -1 and NaN. */
 static inline void ml_best_finish(ml_best *best) {
     for (int count = best->kept - 1; count > 0; count--) {
         ml_best_swap(best, 0, count);

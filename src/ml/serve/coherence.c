@@ -23,10 +23,10 @@ typedef struct counting {
     const int64_t *words;
     int64_t topics, cols;
     int top;
-    int64_t *first;    /* of a column, -1: it is no topic's */
+    int64_t *first;    /* first place of a column; -1: none */
     int64_t *next;     /* of a place */
-    int64_t *together; /* top x top of a topic: documents with both; on the diagonal with the word */
-    int *present;      /* of a topic: the positions in the document at hand */
+    int64_t *together; /* top x top per topic: documents with both words; diagonal: with the word */
+    int *present;      /* a topic's positions that are in the current document */
     int *presents;     /* how many */
     int64_t *touched;  /* topics that have any */
 } counting;

@@ -1,8 +1,8 @@
 /*
- * Factors of few new rows on the CPU, for services. Plans, conversions and scratch for them (implicit.c, als.c) take
- * longer than one row's arithmetic. So its entries' factors are gathered, and the system is solved by conjugate
- * gradients that are preconditioned by the part that all rows have in common, G. A row's own entries are few beside
- * all columns, so the preconditioned matrix is near the identity, and few steps suffice.
+ * Factors of few new rows on the CPU, for services. For one row, plans, conversions and scratch (implicit.c, als.c)
+ * take longer than the arithmetic. So this gathers the factors of the row's entries and solves the system by
+ * preconditioned conjugate gradients. The preconditioner is G, the part that all rows have in common. A row has few
+ * entries compared with all columns, so the preconditioned matrix is near the identity, and few steps suffice.
  *
  * With G^-1 as preconditioner, G p follows as p does: z = G^-1 r, p = z + b p, so G p = r + b G p. A step is two
  * products with the gathered factors and one with G^-1.
@@ -14,7 +14,7 @@
 #include "base/sizes.h"
 #include "ml/numbers.h"
 
-enum { ROWS_MOST = 16, WIDTH_MOST = 512 }; /* of more factors the inverse takes long */
+enum { ROWS_MOST = 16, WIDTH_MOST = 512 }; /* beyond this width the inverse takes too long */
 
 bool ml_folds_alone(const tamis_model *model, int64_t rows) {
     return model->location == TAMIS_HOST && rows <= ROWS_MOST && model->width <= WIDTH_MOST;

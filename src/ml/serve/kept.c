@@ -1,4 +1,4 @@
-/* See kept.h. Kept are for each row and column one number, and for implicit-als a matrix of factors x factors and its
+/* See kept.h. The cache has a number for each row and column, and for implicit-als a factors x factors matrix and its
    inverse. */
 #include "ml/serve/kept.h"
 
@@ -11,7 +11,7 @@
 #include "ml/numbers.h"
 #include "ml/serve/fold.h"
 
-/* Puts what was made in its place, and gives what is there: another thread may have been earlier. */
+/* Publishes `made` atomically and returns the cached value, which may be from another thread that was first. */
 static void *publish(_Atomic(void *) *place, void *made) {
     void *there = NULL;
     return atomic_compare_exchange_strong(place, &there, made) ? made : there;
@@ -51,7 +51,7 @@ static void gram_free(const tamis_model *model, ml_gram_kept *gram) {
     tamis_release(gram);
 }
 
-/* Makes the inverse from that of the Cholesky factor, L^-T L^-1. */
+/* Computes the inverse as L^-T L^-1, from the inverse of the Cholesky factor. */
 static tamis_status invert(const tamis_model *model, const tamis_dense *G, double **inverse) {
     const int64_t n = G->rows;
     double *L;

@@ -1,5 +1,5 @@
-/* What calls that use a model compute once and keep until its factors change. Any number of threads may ask for it at
-   the same time: two that find nothing both compute it, and one of them throws its own away. */
+/* Cache of a model: values computed once for all calls that use it, and valid until its factors change. Any number of
+   threads may ask at the same time: if two find nothing, both compute the value and one of them discards its own. */
 #ifndef TAMIS_ML_KEPT_H
 #define TAMIS_ML_KEPT_H
 
@@ -12,19 +12,19 @@ struct ml_kept {
     _Atomic(void *) gram;
 };
 
-/* Gives 1 over the length of each row's or column's features, without biases, on the host, in the model's type; NaN for
-   zeros, which are like nothing. */
+/* Returns the reciprocal norm of each row's or column's features, without biases, on the host, in the model's type; NaN
+   for zeros, which are similar to nothing. */
 tamis_status ml_kept_scales(const tamis_model *model, bool rows, const void **scales);
 
-/* Y^T Y + lambda of the columns' factors, on the model's device, and its inverse on the host, in double; NULL where
-   fold.h does not need it. */
+/* Y^T Y + lambda of the columns' factors, on the model's device, and its inverse on the host, in double; NULL if fold.h
+   does not need it. */
 typedef struct ml_gram_kept {
     tamis_dense G;
     double *inverse;
 } ml_gram_kept;
 tamis_status ml_kept_gram(const tamis_model *model, const ml_gram_kept **gram);
 
-/* Forgets all of it: the factors are about to change, or have changed. */
+/* Clears the cache, before or after factors change. */
 void ml_forget(const tamis_model *model);
 
 #endif

@@ -46,7 +46,7 @@ tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tami
     return TAMIS_OK;
 }
 
-/* Makes [x, b_u, 1] of [x, b_u], or for columns [y, 1, b_i] of [y, b_i]. */
+/* Makes [x, b_u, 1] from [x, b_u], or for columns [y, 1, b_i] from [y, b_i]. */
 static tamis_status widen(const tamis_model *model, bool columns, ml_operand *operand) {
     TRY(ml_operand_fetch(model, operand));
     const tamis_dense *const from = &operand->host;
@@ -57,8 +57,8 @@ static tamis_status widen(const tamis_model *model, bool columns, ml_operand *op
     return TAMIS_OK;
 }
 
-/* Uses the columns' factors, which may be a million, as they are: the bias of one row is a number for all columns, and
-   the row becomes [x, 1]. */
+/* For one row: uses the columns' factors without a copy, as there may be a million. The row's bias is added to all
+   predictions, and the row becomes [x, 1]. */
 static tamis_status narrow(const tamis_model *model, ml_operands *operands) {
     TRY(ml_operand_fetch(model, &operands->A));
     const tamis_dense *const from = &operands->A.host;

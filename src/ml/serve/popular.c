@@ -70,7 +70,8 @@ static bool has_seen(const ml_seen *seen, int64_t row, int64_t column) {
     return at < end && seen->columns[at] == column;
 }
 
-/* Which of the row's n places have columns that tie at 0: all of a line of zeros, or those whose scores are 0. */
+/* Finds which of the row's n places have columns that tie at 0: all places for a line of zeros, else the places with
+   score 0. */
 static void places_to_fill(const ml_operands *operands, int64_t row, int n, const double *scores, int *from, int *to) {
     *from = 0;
     *to = operands->direct ? 0 : is_zero(&operands->A.host, row) ? n : 0;

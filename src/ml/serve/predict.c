@@ -44,7 +44,7 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
                       (long long)model->cols);
 }
 
-/* Fetches few rows of a model on a GPU one by one, without the rest. */
+/* Fetches few rows from a model on a GPU one by one, rather than the whole matrix. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
                             tamis_owned_dense **gathered) {
     tamis_status status;
@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-/* Copies line by line: what is between the lines stays the caller's. */
+/* Copies line by line, without touching the padding between the caller's lines. */
 static void copy_lines(const tamis_dense *from, const tamis_dense *to) {
     const size_t size = tamis_type_size(from->type);
     const size_t step = (size_t)tamis_dense_stride(to) * size, length = (size_t)from->cols * size;
@@ -140,7 +140,7 @@ tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, co
 
 /* ------------------------------------------------------------------------------------------ predict */
 
-/* Copies of host memory on a GPU; on the CPU the host's own. */
+/* Copies of host arrays on a GPU; on the CPU the host arrays themselves. */
 typedef struct copies {
     const tamis_model *model;
     void *blocks[6];
@@ -161,7 +161,7 @@ static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sp
     const size_t index = tamis_index_size(S->index_type);
     *there = *S;
     there->location = c->model->location;
-    there->values = NULL; /* the mask does not look at them */
+    there->values = NULL; /* the mask edge does not read values */
     there->batch_stride = 0;
     if (S->format == TAMIS_CSR)
         TRY(to_device(c, S->offsets, S->rows + 1, tamis_index_size(S->offset_type), &there->offsets));

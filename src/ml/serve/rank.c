@@ -32,8 +32,8 @@
 #include "ml/serve/seen.h"
 #include "sparse/index.h"
 
-/* Blocks have enough rows for each thread to have some that no other touches, and vectors full. Tiles of the CPU stay
-   in a core's L2 with the block; a GPU's are large, because each is a transfer. */
+/* A block has enough rows to give each thread its own and to fill vectors. A tile on the CPU fits a core's L2 together
+   with the block; a GPU's tiles are large, because each is a transfer. */
 enum {
     LINE = 16, /* rows that are compared at once */
     ROWS_LEAST = 128,
@@ -45,13 +45,13 @@ enum {
 
 typedef struct scorer {
     tamis_model *model;
-    const tamis_dense *A, *B; /* on the host; of B the size alone where ... */
+    const tamis_dense *A, *B; /* on the host; B only as a size if ... */
     const tamis_dense *there; /* ... this is not NULL: B on the device */
     size_t size;              /* of an element */
     bool on_host;
     int threads;
     int64_t block, tile; /* rows and columns of a product, at most */
-    tamis_dense *tiles;  /* B's, where the device has them */
+    tamis_dense *tiles;  /* tiles of B on the device */
     int64_t tile_count;
     tamis_dense turned, scores; /* on the device: width x rows, columns x rows */
     void *host_turned, *host_scores;
@@ -108,7 +108,7 @@ static bool look_at(const scorer *s, int64_t at, int64_t row) {
                         : any_above((const float *)s->host_scores + at, s->thresholds + row);
 }
 
-/* Sets the scores of columns of the tile that the row has seen to NaN: they are no candidates. */
+/* Sets the scores of seen columns in the tile to NaN, which excludes them. */
 static void leave_out_seen(scorer *s, int64_t row) {
     const int64_t *const columns = s->seen->columns, end = s->seen->offsets[s->first + row + 1];
     int64_t t = s->cursors[row];
@@ -122,7 +122,7 @@ static void leave_out_seen(scorer *s, int64_t row) {
     s->cursors[row] = t;
 }
 
-/* Selects in rows from to to - 1 of the block, over all columns of the tile. */
+/* Selects the best columns of the tile for rows from .. to - 1 of the block. */
 static void select_rows(scorer *s, int64_t from, int64_t to) {
     if (s->seen)
         for (int64_t row = from; row < to; row++) leave_out_seen(s, row);
@@ -137,7 +137,7 @@ static void select_rows(scorer *s, int64_t from, int64_t to) {
     }
 }
 
-/* Gives each thread whole lines of cache: no two write into one. */
+/* Gives each thread whole cache lines, so that threads never write to the same line. */
 static void body_select(void *context, int thread, int threads) {
     scorer *const s = context;
     const int64_t lines = (s->rows + LINE - 1) / LINE;
@@ -151,7 +151,7 @@ static const char *line_of(const tamis_dense *X, int64_t row) {
     return (const char *)X->data + (size_t)row * (size_t)X->cols * tamis_type_size(X->type);
 }
 
-/* Copies the block of A, turned round and packed, so that it begins a buffer wherever it lies. */
+/* Copies the transposed, packed block of A to the beginning of a buffer. */
 static tamis_status turn_block(scorer *s, tamis_dense *G) {
     const int64_t width = s->A->cols;
     const size_t at = (size_t)s->first * (size_t)width;
@@ -247,7 +247,7 @@ static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int 
     return TAMIS_OK;
 }
 
-/* Picks the best of scores that are there already. */
+/* Selects the best of scores that are already computed. */
 static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) {
     const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
     const int64_t *const seen = s->seen ? s->seen->columns : NULL;

@@ -4,10 +4,11 @@
 
 #include "ml/serve/operands.h"
 
-enum { ML_RANK_ALONE = 4 }; /* so few rows are sooner ranked one by one, by a pass over the columns' factors (scan.c) */
+enum { ML_RANK_ALONE = 4 }; /* up to this many rows are ranked one by one, which is faster (scan.c) */
 
-/* Finds the n best columns of each line of A, which is on the host, and of which line i is row rows[i] of `seen` (NULL:
-   row i), of those that are allowed (NULL: all). Arguments have been checked, but not the arrays of `seen`. */
+/* Finds the n best columns for each line of A, which is on the host. Line i belongs to row rows[i] (NULL: row i) of
+   `seen`, whose columns are left out; `allowed` restricts the columns (NULL: all). Arguments have been checked, except
+   the arrays of `seen`. */
 tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int64_t *rows, const tamis_sparse *seen,
                      const bool *allowed, int n, int64_t *columns, double *scores);
 

@@ -1,6 +1,5 @@
 /*
- * Recommending: checks of what is asked, and who finds the best columns: rank.c by factors of rows, recommend_uses.c by
- * what rows have.
+ * Recommendations: checks arguments, and dispatches to rank.c (by row factors) or recommend_uses.c (by rows' uses).
  */
 #include <tamis/ml.h>
 

@@ -1,7 +1,7 @@
 /*
- * See recommend_uses.h. Some rows at a time are copied, brought into the form of all data, and weighted as for
- * tamis_model_transform. A method that has few scores other than 0 for a row finds the best of them itself
- * (ml_method.best); of others all scores of these rows are computed.
+ * See recommend_uses.h. It works on blocks of rows: copies them, converts them to canonical form, and weights them as
+ * tamis_model_transform does. A method with sparse scores finds the best itself (ml_method.best); for others all scores
+ * of the block are computed.
  */
 #include "ml/serve/recommend_uses.h"
 
@@ -16,9 +16,9 @@
 #include "ml/serve/seen.h"
 #include "sparse/element.h"
 
-enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* at a time; scores of at least one row */
+enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* of a block; at least one row */
 
-/* Rows of CSR, copied with the types that they had. */
+/* A copy of rows of a CSR, with the same types. */
 typedef struct copied_rows {
     tamis_sparse view;
     int64_t *offsets;
@@ -31,7 +31,7 @@ static void copied_free(copied_rows *copied) {
     tamis_release(copied->values);
 }
 
-/* Values of a row, whose number in a message is the caller's. */
+/* Checks a row's values; messages give the caller's row number. */
 static tamis_status check_values(const tamis_sparse *uses, int64_t row) {
     if (!uses->values) return TAMIS_OK;
     for (int64_t t = ml_offset(uses, row); t < ml_offset(uses, row + 1); t++) {
@@ -80,7 +80,7 @@ static tamis_status copy_rows(const tamis_sparse *uses, const int64_t *rows, int
     return TAMIS_OK;
 }
 
-/* The best by all scores of the rows. */
+/* Finds the best columns by computing all scores of the rows. */
 static tamis_status by_scores(tamis_model *model, const tamis_sparse *uses, const bool *candidates, int n,
                               int64_t *columns, double *scores) {
     tamis_owned_dense *W = NULL;

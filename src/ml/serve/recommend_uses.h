@@ -4,7 +4,7 @@
 
 #include "ml/model.h"
 
-/* Finds the n best columns for those rows of `uses` (rows = NULL: the first `count`), without what they have; as
+/* Finds the n best columns for rows of `uses` (rows = NULL: the first `count`), without their own columns; as
    tamis_model_recommend_among. */
 tamis_status ml_recommend_uses(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
                                const bool *candidates, int n, int64_t *columns, double *scores);

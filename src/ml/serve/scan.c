@@ -1,8 +1,7 @@
 /*
  * The best columns of one row on the CPU, for services: one pass over all columns' factors, at the speed of memory.
  * Each thread has a range of columns and its own heap; the heaps are merged at the end. A range is cut into tiles,
- * whose products stay in L1 until they have been looked through. A product does not depend on where tiles and ranges
- * begin.
+ * whose products stay in L1 until they are scanned. A product does not depend on where tiles and ranges begin.
  */
 #include "ml/serve/scan.h"
 
@@ -17,8 +16,8 @@ enum {
     PARTS_MOST = 64,
     BEST_MOST = 1024,
     TILE_MOST = 1024,     /* columns */
-    TILE_WORTH = 1 << 17, /* multiply-adds of a tile, too few for the product to be shared out once more */
-    LINE = 16             /* scores that are compared at once */
+    TILE_WORTH = 1 << 17, /* multiply-adds of a tile: few enough that the product is not split over threads again */
+    LINE = 16             /* scores compared at once */
 };
 
 typedef struct parts {
@@ -42,7 +41,7 @@ static bool any_above_double(const double *scores, double threshold) {
     return any;
 }
 
-/* Computes the scores of columns first to first + Y->rows - 1, NaN where they are no candidates. skip: of `seen`. */
+/* Computes the scores of columns first to first + Y->rows - 1; NaN for excluded columns. skip: position in `seen`. */
 static tamis_status score_tile(const ml_scan *scan, int64_t first, const tamis_dense *Y, int64_t *skip) {
     const int64_t count = Y->rows;
     tamis_dense X = *scan->B;
@@ -65,7 +64,8 @@ static void offer(const ml_scan *scan, const tamis_dense *Y, int64_t first, int6
         if (!scan->allowed || scan->allowed[first + j]) ml_best_offer(best, first + j, ml_element(Y, j, 0));
 }
 
-/* Once n are kept, the next one must beat the worst of them, which nearly all fail together. */
+/* Offers the scores of a tile. Once n are kept, a score must exceed their minimum; a vector comparison skips whole
+   lines without one. */
 static void select_tile(const ml_scan *scan, const tamis_dense *Y, int64_t first, ml_best *best) {
     int64_t j = 0;
     for (; j + LINE <= Y->rows; j += LINE) {
@@ -103,8 +103,7 @@ static void body_scan(void *context, int thread, int threads) {
     }
 }
 
-/* Merges all parts in rising order of columns, as a heap needs them: each part is sorted, and parts follow one another.
- */
+/* Merges all parts in rising order of columns, as ml_best_offer requires: each part is sorted, and so are the parts. */
 static void merge(const parts *p, ml_best *best) {
     for (int part = 0; part < p->count; part++) {
         int64_t *const columns = p->columns + (int64_t)part * p->n;
@@ -116,9 +115,9 @@ static void merge(const parts *p, ml_best *best) {
     }
 }
 
-/* Of many best ones there is one part: sorting them costs more than threads bring. */
+/* Returns the number of parts. A large n takes one part: sorting costs more than threads gain. */
 static int count_parts(const ml_scan *scan, const ml_best *best) {
-    if (scan->B->rows * scan->B->cols < 1 << 15) return 1; /* sooner done than shared out */
+    if (scan->B->rows * scan->B->cols < 1 << 15) return 1; /* too little work to share */
     return scan->threads < 1 || best->n > BEST_MOST ? 1 : scan->threads > PARTS_MOST ? PARTS_MOST : scan->threads;
 }
 

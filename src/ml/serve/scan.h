@@ -7,19 +7,19 @@
 
 #include "ml/serve/best.h"
 
-/* What is scanned: the products of one packed row with the packed lines of B, on the host of a CPU. */
+/* Arguments of a scan: one packed row times the packed lines of B, on the CPU. */
 typedef struct ml_scan {
     tamis_device *device;
     const void *row;
     const tamis_dense *B;
-    const void *scales;  /* products are multiplied by the line's number, of B's type; NULL: by none */
+    const void *scales;  /* one per line, of B's type, multiplies its product; NULL: none */
     const int64_t *seen; /* sorted columns that are left out */
     int64_t seen_count;
     const bool *allowed; /* columns, or NULL: all */
     int threads;
 } ml_scan;
 
-/* Fills `best`, which is empty and is a list then, best first. */
+/* Fills `best`, which must be empty, with a list, best first. */
 tamis_status ml_scan_row(const ml_scan *scan, ml_best *best);
 
 #endif

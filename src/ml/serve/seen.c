@@ -44,7 +44,7 @@ static int by_column(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Makes sorted copies of the rows of a CSR, which nearly always are sorted. */
+/* Copies rows of a CSR, sorted; nearly always they already are. */
 static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
     TRY(tamis_allocate(count + 1, sizeof *sorted->offsets, "what was seen", (void **)&sorted->offsets));
     TRY(sum_up(seen, rows, count, sorted->offsets));
@@ -64,7 +64,7 @@ static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_
     return TAMIS_OK;
 }
 
-/* Checks COO, of which every entry has to be looked at. */
+/* Checks every entry of a COO matrix. */
 static tamis_status check_entries(const tamis_sparse *seen) {
     for (int64_t t = 0; t < seen->nnz; t++) {
         const int64_t row = tamis_index_load(seen->row_indices, seen->index_type, t);

@@ -1,7 +1,7 @@
 /*
- * What is alike: columns or rows whose factors point the same way, which rank.c finds as products of the
- * directions of those that are asked for with all factors over their lengths (kept.h); of models of pairs those with
- * the largest weights.
+ * Similar columns or rows: nearest neighbours by the cosine of their factors. rank.c finds them as products of the
+ * queries' normalised factors with all normalised factors (kept.h). For models of item pairs they are those with the
+ * largest weights.
  */
 #include <math.h>
 
@@ -23,8 +23,7 @@ static void list_similar(const tamis_model *model, const tamis_dense *X, const i
     }
 }
 
-/* Makes lines of `asked`, factors as the model has them, directions, without their biases. The product of the largest
-   cosine is then the cosine. */
+/* Normalises the lines of `asked`, without biases, so that products are cosines. */
 static void make_directions(const tamis_model *model, const int64_t *which, const void *scales,
                             const tamis_dense *asked) {
     for (int64_t i = 0; i < asked->rows; i++) {
@@ -34,7 +33,7 @@ static void make_directions(const tamis_model *model, const int64_t *which, cons
     }
 }
 
-/* Each leaves out itself. Those that are all zeros, whose directions are NaN, are like nothing. */
+/* Each leaves out itself. Zero vectors, whose directions are NaN, are similar to nothing. */
 static tamis_status find_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
                                  int64_t *similar, double *cosines) {
     const tamis_dense *const X = rows ? &model->row_factors : &model->column_factors;

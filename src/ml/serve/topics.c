@@ -7,7 +7,7 @@
 #include "ml/serve/best.h"
 #include "ml/serve/predict.h"
 
-/* Makes weights of counts shares of the topic's mass; without mass they stay as they are. */
+/* Divides weights of counts by the topic's mass, unless it is 0. */
 static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
     double mass = 0;
     for (int64_t j = 0; j < X->rows; j++) mass += ml_element(X, j, factor);
@@ -16,7 +16,7 @@ static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
 }
 
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
-    const int64_t factors = model->options.factors; /* without the bias, which comes behind them */
+    const int64_t factors = model->options.factors; /* excludes the bias, which is last */
     tamis_status status;
     tamis_owned_dense *array = NULL;
     ml_best *best;
@@ -54,7 +54,7 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
 
 /* ------------------------------------------------------------------------------------------ shares */
 
-/* Computes what a topic's weight in a document is worth in words. */
+/* Computes the words per unit of a topic's weight in a document. */
 static tamis_status find_masses(tamis_model *model, double *masses) {
     tamis_owned_dense *array = NULL;
     for (int64_t k = 0; k < model->width; k++) masses[k] = 1;
@@ -64,7 +64,7 @@ static tamis_status find_masses(tamis_model *model, double *masses) {
     tamis_owned_dense_free(array);
     double sum = 0;
     for (int64_t k = 0; k < model->width; k++) sum += masses[k];
-    for (int64_t k = 0; k < model->width && sum == 0; k++) masses[k] = 1; /* documents without words: weights alone */
+    for (int64_t k = 0; k < model->width && sum == 0; k++) masses[k] = 1; /* documents without words: use the weights */
     return TAMIS_OK;
 }
 

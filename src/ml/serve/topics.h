@@ -4,7 +4,7 @@
 
 #include "ml/model.h"
 
-/* Does what tamis_model_topics does. */
+/* Implements tamis_model_topics. */
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights);
 
 #endif

@@ -25,10 +25,10 @@ typedef struct tool_bench_settings {
     const char *baseline_name, *json, *parameters, *variants, *suite;
 } tool_bench_settings;
 
-/* A matrix under way, and its description. */
+/* The current matrix, and its description. */
 typedef struct tool_bench_matrix {
     const tool_source *source;
-    const char *spec, *group; /* as in tool_input; of a file only its name */
+    const char *spec, *group; /* as in tool_input; for a file only its name */
     bool stand_in;
     tamis_profile profile;
     tamis_structure structure;
@@ -51,15 +51,15 @@ typedef struct tool_bench_case {
 typedef struct tool_bench_result {
     const char *algorithm;
     char variant[64];      /* of a peer; "" of others */
-    char parameters[128];  /* those it was named with; "" for the defaults */
-    const char *chosen_by; /* what decided on the algorithm of a plan; NULL: there is no plan */
+    char parameters[128];  /* as given by name; "" for the defaults */
+    const char *chosen_by; /* how the plan's algorithm was chosen; NULL: no plan */
     bool automatic, baseline, gather, peer, fastest;
     int threads;
     double setup, check, predicted; /* seconds */
     double initial, cleanup;        /* copying to the device and making the plan; fetching the result and freeing */
     tool_summary time;
-    tool_interval median; /* of the medians of its turns */
-    bool compared, late;  /* late: it was right, but no longer after the timed executions */
+    tool_interval median; /* interval of the medians of its turns */
+    bool compared, late;  /* late: it was correct, but not after the timed executions */
     tamis_comparison comparison;
 } tool_bench_result;
 
@@ -69,7 +69,7 @@ typedef struct tool_bench_results {
     int count;
     tool_bench_result at[TOOL_BENCH_CONTESTANTS];
     tamis_floor floor;
-    double baseline, gather; /* medians in seconds; 0 where not measured */
+    double baseline, gather; /* medians in seconds; 0: not measured */
     double clock;            /* MHz just after; NaN if it is not known */
     tool_interval versus;    /* of the baseline's median */
     tamis_load load;         /* while they were measured */
@@ -94,14 +94,14 @@ typedef struct tool_bench_report {
     bool table, bold, gathered, peered;
     int64_t rows;    /* measurements reported */
     char versus[40]; /* title of the speed-ups: "x naive"; "" without a baseline */
-    /* speed-ups over the baseline, for the summary: of each operation, of the chosen or only algorithm */
+    /* speed-ups over the baseline, for the summary: by operation, of the chosen or only algorithm */
     struct {
         double log_sum, least;
         int count, ties; /* ties: within the noise */
         char where[160];
     } speedup[3];
-    int cases, disturbed; /* disturbed ones are in no summary */
-    double others;        /* the most processors that others used in one of them */
+    int cases, disturbed; /* summaries leave out disturbed cases */
+    double others;        /* the most processors used by others in a disturbed case */
 } tool_bench_report;
 
 /* The state of the whole run. */
@@ -109,12 +109,12 @@ typedef struct tool_bench_run {
     const tool_bench_settings *settings; /* of the case under way */
     const tool_suite *suite;             /* NULL without one */
     bool full;                           /* the suite's tier */
-    tool_place place;                    /* devices of the case under way */
+    tool_place place;                    /* devices of the current case */
     char id[48], started[32];            /* in every line; UTC */
     tool_bench_report report;
     int64_t cases, done;
     int worst; /* exit code so far */
-    /* NULL, or: takes the results of each case, which are then not reported */
+    /* if not NULL: receives the results of each case, which are then not reported */
     void (*observe)(void *context, const tool_bench_case *one, const tool_bench_results *results);
     void *observer;
 } tool_bench_run;
@@ -122,7 +122,7 @@ typedef struct tool_bench_run {
 /* Returns the number of measurements of one matrix by these settings. */
 int64_t tool_bench_cases(const tool_bench_settings *settings);
 bool tool_bench_is_place(const tool_device *device, tool_place place);
-/* Measures one matrix on the devices that the run's place allows; notes in the run what went wrong. */
+/* Measures one matrix on the devices that the run's place allows; records failures in the run. */
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices);
 
 /* Opens the matrix of an input, and records it, unless it is open. Returns 0 or an exit code, after a message. */
@@ -134,7 +134,7 @@ void tool_bench_close_inputs(void);
 int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool_device *devices, int count,
                      char *const *files);
 
-/* Give the run its identity; write the lines of JSON that are no measurements. Return 0 or an exit code. */
+/* Give the run its identity; write the lines of JSON other than measurements. Return 0 or an exit code. */
 void tool_bench_run_begin(tool_bench_run *run);
 int tool_bench_record_run(tool_bench_run *run, const tool_device *device);
 int tool_bench_describe(const tool_source *source, const tool_input *input, tool_bench_matrix *matrix);

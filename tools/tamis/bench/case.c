@@ -1,4 +1,4 @@
-/* One case of the benchmark: makes the plans, checks each result once, measures all in turn. */
+/* One case of the benchmark: makes the plans, checks each result once, and measures all in turns. */
 #include <tamis/algorithms.h>
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static tamis_status timed(void *context, int count, double *seconds) {
     return run->peer->timed(run->peer, run->problem->beta, count, seconds);
 }
 
-/* The contestants under way. */
+/* The contestants of the current case. */
 typedef struct field {
     int count;
     tool_mirror mirror;
@@ -41,7 +41,7 @@ typedef struct field {
     tool_contestant contestant[TOOL_BENCH_CONTESTANTS];
 } field;
 
-/* Finds the contestant of that name and parameters: `auto` may have chosen what is also named. */
+/* Finds the contestant with that name and parameters, since `auto` may have chosen one that is also named. */
 static tool_bench_result *find(tool_bench_results *results, const char *name, const char *parameters) {
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
@@ -59,7 +59,7 @@ static void enter(field *all, tool_bench_results *results, const runner *run, co
     all->count = results->count;
 }
 
-/* Reports a decline once a matrix, since it comes again with every width and number of threads. */
+/* Reports a decline once per matrix, since it recurs with every width and number of threads. */
 static void warn_once(const char *matrix, const char *message) {
     enum { KEPT = 32 };
     static char kept[KEPT][512];
@@ -84,7 +84,7 @@ static tamis_options planning(const tool_bench_case *one, const char *name, cons
     return options;
 }
 
-/* Adds a contestant by name (NULL: auto). A decline is reported when the algorithm was asked for by name. */
+/* Adds a contestant by name (NULL: auto). A decline is reported if the algorithm was requested by name. */
 static int add(const tool_bench_case *one, const char *name, const char *parameters, bool asked, bool baseline,
                field *all, tool_bench_results *results) {
     if (results->count == TOOL_BENCH_CONTESTANTS) return 0;
@@ -125,7 +125,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     return 0;
 }
 
-/* Adds another library as a contestant. What it cannot do is reported and left out. */
+/* Adds another library as a contestant, or reports that it does not support the case. */
 static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, bool baseline, field *all,
                      tool_bench_results *results) {
     char why[256] = "", message[320];
@@ -253,8 +253,8 @@ static void keep_comparison(const tool_bench_case *one, const tamis_comparison *
     if (comparison->not_finite > 0) warn_not_finite(one, comparison);
 }
 
-/* Checks each result before any is timed. With `again`, checks those of the plans once more afterwards: a plan that
-   went wrong in between has timed something useless. */
+/* Checks each result before any is timed. With `again`, checks the plans' results once more afterwards: if a plan
+   failed in between, its times are worthless. */
 static int check_all(const tool_bench_case *one, const field *all, bool again, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t batch = tool_problem_batch(&one->problem);
@@ -276,7 +276,7 @@ static int check_all(const tool_bench_case *one, const field *all, bool again, t
         keep_comparison(one, &comparison, again, &results->at[i]);
     }
     memset(output->data, 0, bytes);
-    const tamis_status status = tool_mirror_put(&all->mirror); /* with beta, NaN would stay in the output */
+    const tamis_status status = tool_mirror_put(&all->mirror); /* with beta != 0, NaN would stay in the output */
     return tool_library_error(status, one->source->name);
 }
 
@@ -343,7 +343,7 @@ static void add_gather(const tool_bench_case *one, field *all, tool_bench_result
     enter(all, results, &run, &result);
 }
 
-/* Whether a result is faster than the ceilings allow. Data in caches may be read faster than from memory. */
+/* Returns true if a result is faster than the ceilings allow. Data in caches may be read faster than from memory. */
 static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results *results) {
     const tamis_floor *floor = &results->floor;
     const double from_memory = 4 * (double)(one->device->description.cache_l3 > one->device->description.cache_l2
@@ -359,7 +359,7 @@ static bool beats_ceilings(const tool_bench_case *one, const tool_bench_results 
     return false;
 }
 
-/* Measures ceilings again, once in a run, if a result beats them: they were measured on a busy machine. */
+/* Measures the ceilings again, once per run, if a result beats them: then they were measured on a busy machine. */
 static void raise_ceilings(const tool_bench_case *one, tool_bench_results *results) {
     static bool raised;
     tamis_ceilings ceilings = tool_device_ceilings(one->device);

@@ -26,7 +26,7 @@ static double of_processor(void) {
     return count > 0 && sum > 0 ? sum / count : (double)NAN;
 }
 
-/* The functions of NVML that are needed; they return 0 on success. */
+/* The required functions of NVML; they return 0 on success. */
 static struct {
     bool tried;
     void *library;
@@ -48,7 +48,8 @@ static bool open_management(void) {
     return management.library != NULL;
 }
 
-/* NVML numbers all GPUs of the machine, CUDA those that CUDA_VISIBLE_DEVICES leaves: if it is set, numbers differ. */
+/* NVML numbers all GPUs of the machine, CUDA only the visible ones: the numbers differ if CUDA_VISIBLE_DEVICES is
+   set. */
 static double of_cuda(const char *name) {
     enum { MULTIPROCESSORS = 1 };
     void *device = NULL;

@@ -1,4 +1,4 @@
-/* tamis bench: measures algorithms on matrices, each result checked, in ratios that can be trusted. */
+/* tamis bench: measures algorithms on matrices, checks each result, and gives reliable ratios. */
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -156,7 +156,7 @@ static int run_bench(const void *given, int count, char **operands) {
     }
     if (code) return code;
     tool_bench_run_begin(&run);
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment: each line is written out at once */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);

@@ -1,7 +1,7 @@
 /*
- * The GPU empties its own cache: writing from the host would take longer than most products, and the program has no
- * copies within the device. A sampled product with one nonzero a row reads each row of A once, and A is four times as
- * large as the L2.
+ * The GPU flushes its own cache: writing from the host would take longer than most products, and the program cannot
+ * copy within the device. An SDDMM with one nonzero per row reads each row of A once, and A is four times as large as
+ * the L2.
  */
 #include "bench/flush.h"
 

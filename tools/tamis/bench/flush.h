@@ -1,4 +1,4 @@
-/* Empties a device's caches between executions. */
+/* Flushes a device's caches between executions. */
 #ifndef TOOL_FLUSH_H
 #define TOOL_FLUSH_H
 
@@ -10,8 +10,8 @@ typedef struct tool_flush tool_flush;
 int tool_flush_create(const tool_device *device, int threads, tool_flush **flush);
 void tool_flush_free(tool_flush *flush);
 
-/* Reads memory of four times the last cache level (on the CPU every thread reads twice the L3). A GPU does so in its
-   default stream. */
+/* Reads four times the last cache level (on the CPU every thread reads twice the L3); on a GPU in its default
+   stream. */
 tamis_status tool_flush_execute(tool_flush *flush);
 
 #endif

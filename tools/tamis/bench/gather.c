@@ -1,4 +1,4 @@
-/* Spreads the gather over threads, and reads memory to empty the caches. */
+/* Distributes the gather over threads, and reads memory to flush the caches. */
 #include "bench/gather.h"
 
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 #include "base/threads.h"
 #include "bench/gather_rows.h"
 
-enum { PREFETCH_FROM = 2 << 20 }; /* bytes of a table that no L2 cache holds */
+enum { PREFETCH_FROM = 2 << 20 }; /* least bytes of a table that exceeds the L2 cache */
 
-static _Atomic uint64_t sink; /* keeps compilers from dropping the reads */
+static _Atomic uint64_t sink; /* keeps compilers from eliminating the reads */
 
 static tool_gather_function *best_loop(void) {
 #if defined(TOOL_GATHER_VARIANTS) && (defined(__x86_64__) || defined(__i386__))
@@ -56,7 +56,8 @@ typedef struct flushing {
     int64_t words;
 } flushing;
 
-/* Every thread reads all of it, from a start of its own, so that its private caches hold nothing else afterwards. */
+/* Every thread reads the whole memory, from a different start, so that its private caches hold nothing else
+   afterwards. */
 static void flush_share(void *context, int share, int shares) {
     const flushing *const f = context;
     const int64_t start = f->words / shares * share;

@@ -5,10 +5,10 @@
 
 #include "cli/problem.h"
 
-/* Reads the rows once with so many threads, each an equal share of the nonzeros. B and D must be row-major. */
+/* Reads the rows once with `threads` threads, which share the nonzeros equally. B and D must be row-major. */
 void tool_gather(const tool_problem *problem, int threads);
 
-/* Reads memory larger than the caches, so that they hold nothing of the operands. The first call allocates it. bytes:
+/* Flushes the operands from the caches by reading memory larger than the caches. The first call allocates it. bytes:
    size of the last cache level. */
 void tool_flush_caches(int64_t bytes, int threads);
 

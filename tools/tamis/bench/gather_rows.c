@@ -1,4 +1,4 @@
-/* Reads rows in whole vectors and folds them with exclusive or, four accumulators deep so that only loads limit it. */
+/* Reads rows in whole vectors and combines them by XOR in four accumulators, so that only loads limit it. */
 #include "bench/gather_rows.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ INLINE folded fold_row(folded into, const char *row, size_t bytes) {
     }
     for (; at + LINE <= bytes; at += LINE) into.sum[0] ^= *(const lane *)(row + at);
     if (at < bytes && bytes >= LINE) {
-        into.sum[1] ^= *(const lane *)(row + bytes - LINE); /* the tail, which overlaps what was read before */
+        into.sum[1] ^= *(const lane *)(row + bytes - LINE); /* the tail, overlapping earlier reads */
     } else if (at < bytes) {
         line tail = {0};
         memcpy(&tail, row + at, bytes - at);
@@ -52,7 +52,7 @@ INLINE folded walk(const tool_gather_work *work, bool wide, bool two, size_t byt
     const char *first = work->rows[0], *second = work->rows[1];
     const size_t stride = work->stride[0], stride2 = work->stride[1];
     const size_t most = (size_t)PREFETCH_LINES * LINE;
-    const int64_t last = work->prefetch ? work->end - AHEAD : work->begin; /* from here on nothing is prefetched */
+    const int64_t last = work->prefetch ? work->end - AHEAD : work->begin; /* no prefetches from here on */
     for (int64_t t = work->begin; t < work->end; t++) {
         const size_t column = (size_t)column_at(work, t, wide);
         if (t < last) {

@@ -15,7 +15,7 @@ typedef struct tool_gather_work {
     bool prefetch;              /* prefetch rows some nonzeros ahead: this pays if they do not fit the L2 cache */
 } tool_gather_work;
 
-/* Returns a sum over what was read, so that compilers cannot drop the reads. */
+/* Returns a checksum of the reads, so that compilers cannot eliminate them. */
 typedef uint64_t tool_gather_function(const tool_gather_work *work);
 tool_gather_function tool_gather_rows_base, tool_gather_rows_v3, tool_gather_rows_v4;
 

@@ -1,4 +1,4 @@
-/* Several devices against the first of them alone: the same rows, the same clock, in turn; each result checked. */
+/* Several devices against the first of them alone: the same rows and clock, in turns, with each result checked. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 
 enum { ALONE, GROUP, SIDES, BURST_MOST = 1000 };
 
-/* A sample is so long that what starting and waiting take is little of it. */
+/* Length of a sample, long compared with the time of starting and waiting. */
 static const double sample_seconds = 0.005;
 
-/* One device, which of several processes is that of the first, or all of them. */
+/* A side of the comparison: one device (with processes, the first one's), or all of them. */
 typedef struct side {
     bool alone;
     tool_group_kind kind;
@@ -24,7 +24,7 @@ typedef struct side {
     tamis_plan_report local;
     tamis_group_report exchange;
     tamis_comparison comparison;
-    tool_samples samples, kept; /* kept: without the exchange */
+    tool_samples samples, kept; /* kept: samples without the exchange */
     tool_summary time, kept_time;
     int burst;
 } side;
@@ -44,7 +44,7 @@ static tamis_options planning_of(const tool_bench_case *one) {
     return planning;
 }
 
-/* Whether this process has no part in it. */
+/* Returns true if this process does not take part in this side. */
 static bool looks_on(const side *s) { return s->alone && tool_rank_number() > 0; }
 
 /* Makes the plans, and compares a first result. */
@@ -52,7 +52,7 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     const tool_problem *problem = &one->problem;
     const tamis_options planning = planning_of(one);
     double seconds = 0;
-    s->comparison.passed = true; /* unless the first process finds otherwise */
+    s->comparison.passed = true; /* unless the first process finds an error */
     if (looks_on(s)) return TAMIS_OK;
     tamis_status status = tool_group_open_best(&s->kind, problem, &planning, &s->group);
     if (status == TAMIS_OK) status = tool_group_describe(&s->group, &s->local, &s->exchange);
@@ -61,14 +61,13 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     tool_spoil(&problem->output, NULL);
     if (one->oracle && tool_rank_number() == 0)
         status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
-    if (status == TAMIS_OK)
-        status = tool_group_time(&s->group, 1, 1, false, &seconds); /* the first one has warmed up */
+    if (status == TAMIS_OK) status = tool_group_time(&s->group, 1, 1, false, &seconds); /* after a warm-up */
     const double burst = seconds > 0 ? ceil(sample_seconds / seconds) : BURST_MOST;
     s->burst = burst < 1 ? 1 : burst > BURST_MOST ? BURST_MOST : (int)burst;
     return status;
 }
 
-/* The sides in turn, at least five times, until the samples or the time are enough. */
+/* Measures the sides in turns, at least five times, until there are enough samples or the time is over. */
 static tamis_status measure(const tool_bench_case *one, side *sides) {
     const double start = tool_seconds();
     tamis_status status = TAMIS_OK;

@@ -1,4 +1,4 @@
-/* Opens the matrices of a benchmark once, describes them, and keeps them while there is room. */
+/* Opens the matrices of a benchmark once, describes them, and caches them while there is memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void close_from(int first) {
 
 void tool_bench_close_inputs(void) { close_from(0); }
 
-/* Closes the matrices measured longest ago, until there is a place, and memory, for one more. */
+/* Closes the least recently measured matrices, until there is a place, and memory, for one more. */
 static void make_place(void) {
     double bytes = 0;
     int kept = 0;
@@ -77,8 +77,8 @@ int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_mat
     for (place = 0; place < MOST_OPEN - 1 && opened[place];) place++;
     put_first(one, place);
     code = tool_bench_describe(&one->source, input, &one->matrix);
-    if (code) one->types = -1; /* what has no description is not taken for opened */
-    one->matrix.spec = one->spec + (one->matrix.spec - input->spec); /* the input may go before it */
+    if (code) one->types = -1; /* a matrix without description does not count as opened */
+    one->matrix.spec = one->spec + (one->matrix.spec - input->spec); /* the input may be freed before it */
     *matrix = &one->matrix;
     return code ? code : tool_bench_record_matrix(run, &one->matrix);
 }

@@ -10,7 +10,7 @@
 #include "cli/timer.h"
 
 enum { LEAST_TURNS = 5, MOST_EXECUTIONS_A_TURN = 2000 };
-static const double LEAST_SECONDS = 0.2; /* of each contestant, over all its turns; a smaller budget is less */
+static const double LEAST_SECONDS = 0.2; /* per contestant, over all its turns, unless the budget is smaller */
 
 /* Times executions by the contestant's own clock, after the device's pending work. */
 static int64_t execute_timed(tool_contestant *contestant, const tool_measure_options *options, const tool_timer *timer,
@@ -66,7 +66,7 @@ static int64_t turn_length(double once, const tool_measure_options *options) {
     return wanted < 1 ? 1 : wanted > MOST_EXECUTIONS_A_TURN ? MOST_EXECUTIONS_A_TURN : (int64_t)wanted;
 }
 
-/* Warms up. The last execution, with the caches as they will be, determines how many make a turn. The first one on a
+/* Warms up. The last execution, with caches in their later state, determines how many make a turn. The first one on a
    device also compiles or loads kernels, and the clock rises meanwhile, so a device gets one more. */
 static int64_t warm_up(tool_contestant *contestant, const tool_measure_options *options, tool_timer *timer) {
     double once = 0;

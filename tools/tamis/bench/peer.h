@@ -1,7 +1,7 @@
 /*
  * Other libraries as contestants of the benchmark, on the same data in the same run: cuSPARSE and cuBLAS on CUDA's
- * devices, GraphBLAS and OpenBLAS on the CPU, and PyTorch and SciPy in a Python process of their own. They are opened
- * at run time where they are installed; nothing of them is needed to build.
+ * devices, GraphBLAS and OpenBLAS on the CPU, and PyTorch and SciPy in separate Python processes. They are opened at
+ * run time if installed; the build does not need them.
  */
 #ifndef TOOL_PEER_H
 #define TOOL_PEER_H
@@ -12,8 +12,8 @@
 typedef struct tool_peer tool_peer;
 struct tool_peer {
     const char *name; /* as tables show it */
-    char variant[64]; /* which of its algorithms runs */
-    double setup;     /* seconds to make it ready for the problem; without opening the library and trials */
+    char variant[64]; /* the peer's algorithm */
+    double setup;     /* seconds of set-up for the problem, without opening the library and trials */
     int threads;      /* in: requested threads on the CPU; out: those that the peer uses */
     bool edge;        /* the peer computes the problem's edge, not mask */
     const tool_mirror *mirror;
@@ -22,9 +22,9 @@ struct tool_peer {
     char why[256]; /* set by make(): why the peer cannot serve the problem; empty if a message has said so */
     /* Executes once; on CUDA in the default stream. */
     tamis_status (*execute)(tool_peer *peer, double beta);
-    /* NULL, or executes `count` times and measures each with the peer's own clock. */
+    /* Executes `count` times and measures each with the peer's own clock; NULL: not supported. */
     tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
-    /* Brings what the oracle compares into the host's output; NULL: the mirror's output is fetched. */
+    /* Copies the rows that the oracle compares to the host's output; NULL: the mirror's output is fetched. */
     tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle);
     void (*release)(tool_peer *peer);
 };
@@ -39,40 +39,41 @@ typedef struct tool_peer_kind {
     int places;
     const char *variable;
     const char *const *candidates;
-    const char *setting, *value; /* a variable of the environment that it is opened with, unless it is set */
-    /* Fills the functions from the library, once; the name of the first that it lacks, or NULL. A peer without it is no
-       library of this process. */
+    const char *setting, *value; /* environment variable to set for opening it, unless it is already set */
+    /* Resolves the functions of the library, once; returns the first missing name, or NULL. A peer without load() is
+       not a library in this process. */
     const char *(*load)(void *library);
-    /* Fills all but name, mirror and host. False when it cannot serve the problem. */
+    /* Fills all fields except name, mirror and host. Returns false if the peer does not support the problem. */
     bool (*make)(tool_peer *peer);
 } tool_peer_kind;
 
-/* Opens the first of the files that loads, or the one that the variable names. `tried` gets those that do not. */
+/* Opens the first of the candidates that loads, or the file that the variable names. Failures are appended to
+   `tried`. */
 void *tool_peer_open_library(const char *variable, const char *const *candidates, tool_text *tried);
 
-/* Makes the primary context of the device the thread's: CUDA's libraries use the one that is current. */
+/* Makes the device's primary context current for this thread, since CUDA's libraries use the current context. */
 bool tool_peer_enter(const tool_device *device);
 
 /* Sets the reason, and returns false. */
 bool tool_peer_decline(tool_peer *peer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Bytes free on the device, and on the host; 0 when that is not known. */
+/* Return the free bytes on the device, and on the host; 0 if not known. */
 size_t tool_peer_free_memory(void);
 size_t tool_peer_free_host_memory(void);
 
-/* One of CUDA's data types, or -1. */
+/* Returns CUDA's data type, or -1. */
 int tool_peer_type(tamis_type type);
 
-/* One symbol of a library, and where its address goes. */
+/* A symbol of a library, and the variable for its address. */
 typedef struct tool_peer_symbol {
     const char *name;
     void *to;
 } tool_peer_symbol;
-/* Fills them all. Returns the first that is missing, or NULL. */
+/* Resolves the symbols. Returns the first missing one, or NULL. */
 const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
 
-/* Return why peers on the host's arrays cannot serve the problem, whatever the library, or NULL when they can. The
-   first is for peers that know no edge but mask, the second for those that look at the edge themselves. */
+/* Return why no peer on the host's arrays supports the problem, or NULL. tool_peer_refusal is for peers that only have
+   the edge mask; the second function is for peers that check the edge themselves. */
 const char *tool_peer_refusal(const tool_problem *problem);
 const char *tool_peer_refusal_of_form(const tool_problem *problem);
 

@@ -36,7 +36,7 @@ bool tool_peer_serves(const tool_peer_kind *kind, const tool_device *device, cha
     return false;
 }
 
-/* Opens the library of that kind. False: it is absent, and the first time a warning says so. */
+/* Opens the library of that kind. Returns false if it is absent, with a warning the first time. */
 static bool open_kind(const tool_peer_kind *kind) {
     static enum { UNTRIED, THERE, ABSENT } found[TOOL_PEER_KINDS_MOST];
     int number = 0;

@@ -1,4 +1,4 @@
-/* Reads suite files: a directive a line, words between blanks. */
+/* Reads suite files: one directive per line, words separated by blanks. */
 #include "bench/suite.h"
 
 #include <errno.h>
@@ -13,11 +13,11 @@
 
 enum { MOST_WORDS = 128, MOST_BRACES = 9, LINE_BYTES = 4096 };
 
-/* The reader, and its place in the text. */
+/* The reader, and its position in the text. */
 typedef struct reader {
     tool_suite *suite;
     const char *at; /* the rest of the text */
-    int line;       /* number of the line that has been taken */
+    int line;       /* number of the current line */
 } reader;
 
 static char **copy_words(char **words, int count) {
@@ -32,7 +32,7 @@ static int refuse(const reader *r, const char *what, const char *value) {
     return TOOL_FILE;
 }
 
-/* Takes the next line, with the lines that continue it, without its comment. False at the end. */
+/* Reads the next line, with its continuation lines, without its comment. Returns false at the end. */
 static bool take_line(reader *r, char *line, int *code) {
     size_t length = 0;
     *line = 0;
@@ -48,7 +48,7 @@ static bool take_line(reader *r, char *line, int *code) {
             *code = refuse(r, "longer than 4094 characters", NULL);
             return false;
         }
-        size_t blanks = 0; /* a list goes on after its comma */
+        size_t blanks = 0; /* a list continues after its comma */
         if (length > 0 && line[length - 1] == ',') blanks = strspn(r->at, " \t");
         if (blanks > used) blanks = used;
         memcpy(line + length, r->at + blanks, used - blanks);
@@ -69,9 +69,9 @@ static int split(char *line, char **words) {
 
 /* ------------------------------------------------------------------------------------------ matrices */
 
-/* Writes `text` with the n-th brace replaced by the chosen of its values and $n by the value of the n-th brace. A brace
-   is counted where it stands in the line: `first` braces stood before this text. Returns how many it had, -1 when the
-   result is too long. */
+/* Writes `text` with the n-th brace replaced by the chosen of its values and $n by the value of the n-th brace. Braces
+   are numbered within the line: `first` braces precede this text. Returns their number, -1 if the result is too
+   long. */
 static int expand(const char *text, int first, const char *const *values, const size_t *lengths, char *out,
                   size_t bytes) {
     size_t used = 0;
@@ -164,7 +164,7 @@ static int read_case(reader *r, int count, char **words) {
     return 0;
 }
 
-/* Sets or continues a text from all that follows the directive. */
+/* Sets or continues a text from the rest of the directive. */
 static int read_text(char **to, const char *rest) {
     tool_text text = {0};
     size_t length = strlen(rest);

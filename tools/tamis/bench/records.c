@@ -1,4 +1,4 @@
-/* The JSON lines of a benchmark beside the measurements: where it ran, and on which matrices. */
+/* The JSON lines of a benchmark other than measurements: the machine, and the matrices. */
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
@@ -90,7 +90,7 @@ int tool_bench_record_run(tool_bench_run *run, const tool_device *device) {
     tool_json_text(json, "version", tamis_version());
     tool_json_text(json, "commit", tool_commit);
     tool_json_text(json, "compiler", tool_bench_compiler());
-    if (uname(&system) == 0) { /* the builder of the kernel chose what follows the numbers of the release */
+    if (uname(&system) == 0) { /* only the numbers: the kernel's builder chose the rest of the release */
         snprintf(text, sizeof text, "%s %.*s %s", system.sysname, (int)strspn(system.release, "0123456789."),
                  system.release, system.machine);
     }

@@ -56,7 +56,7 @@ void tool_bench_report_matrix(const tool_bench_report *report, const tool_bench_
     fflush(stdout);
 }
 
-/* Whether the two differ within the noise: their intervals have points in common. */
+/* Returns true if the intervals overlap: the difference is within the noise. */
 static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->low <= b->high && b->low <= a->high; }
 
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
@@ -167,7 +167,7 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     return tool_lines_end(&run->report.lines);
 }
 
-/* Returns the result of a case for the summary: that of the chosen algorithm, else the fastest. */
+/* Returns the result of a case for the summary: the chosen algorithm's, else the fastest. */
 static const tool_bench_result *representative(const tool_bench_results *results) {
     const tool_bench_result *best = NULL;
     for (int i = 0; i < results->count; i++) {
@@ -203,7 +203,7 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
     int code = 0;
     for (int i = 0; i < results->count; i++) {
         const tool_bench_result *result = &results->at[i];
-        if (result->time.count == 0) continue; /* an error came before it was its turn */
+        if (result->time.count == 0) continue; /* an error occurred before its turn */
         report->gathered |= result->gather;
         report->peered |= result->peer;
         if (report->table) print_row(report, one, results, result);
@@ -213,7 +213,7 @@ int tool_bench_report_case(tool_bench_run *run, const tool_bench_case *one, cons
             if (written) code = written;
         }
         if (result->compared && !result->comparison.passed) {
-            /* a wrong result of another library is reported, but is no defect of ours */
+            /* a wrong result of another library is reported, but does not count as our failure */
             tool_message(
                 result->peer ? "warning: " : "",
                 "%s: %s is outside the tolerance%s: relative error %.2e, %.2e allowed; at (%lld, %lld) %.9g, expected "

@@ -1,4 +1,4 @@
-/* Runs the cases of a suite one after the other, each with options of its own. */
+/* Runs the cases of a suite one after the other, each with its own options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ typedef struct suite_case {
     tool_inputs inputs;
 } suite_case;
 
-/* Fills in the settings of a case: the presets, then its own options, then those of the command line. */
+/* Fills in the settings of a case: the presets, then its own options, then the command line's. */
 static int read_settings(const tool_suite *suite, const tool_option *options, suite_case *ready) {
     const tool_suite_case *one = ready->one;
     char **words = tool_allocate((size_t)one->option_count, sizeof *words);

@@ -1,4 +1,4 @@
-/* Samples of a measured time and what is reported of them. */
+/* Samples of a measured time and their statistics. */
 #ifndef TOOL_STATISTICS_H
 #define TOOL_STATISTICS_H
 
@@ -22,8 +22,8 @@ typedef struct tool_summary {
 /* Summarises the samples, and sorts them. All zero if there are none. */
 tool_summary tool_samples_summary(tool_samples *samples);
 
-/* Returns an interval that has the true median with a confidence of 95 %, by the binomial distribution of how many
-   samples lie below it; for fewer than six samples, their range. Sorts the samples. NaN if there are none. */
+/* Returns a 95 % confidence interval of the median, by the binomial distribution of the number of samples below it; for
+   fewer than six samples, their range. Sorts the samples. NaN if there are none. */
 typedef struct tool_interval {
     double low, high;
 } tool_interval;

@@ -1,6 +1,6 @@
 /*
- * Suites: text files that say which matrices are measured how, so that an experiment is one command. The ones in
- * lab/bench/suites are part of the program. Their language is described in docs/manual/laboratory.md.
+ * Suites: text files that describe matrices and measurements, so that an experiment is one command. The suites in
+ * lab/bench/suites are part of the program. docs/manual/laboratory.md describes their language.
  */
 #ifndef TOOL_SUITE_H
 #define TOOL_SUITE_H
@@ -10,9 +10,9 @@
 /* A matrix to be measured. */
 typedef struct tool_input {
     char *spec;    /* a path or "generate:..." */
-    char *name;    /* as results call it; NULL: the one that opening it gives */
+    char *name;    /* name in results; NULL: from opening it */
     char *group;   /* its class in a paper's words; NULL: none */
-    bool stand_in; /* generated in place of a real matrix of that name */
+    bool stand_in; /* generated in place of the real matrix with that name */
 } tool_input;
 
 typedef struct tool_inputs {
@@ -24,7 +24,7 @@ typedef enum tool_place { TOOL_ANYWHERE, TOOL_ON_CPU, TOOL_ON_GPU } tool_place;
 
 /* One line `case`: options of `tamis bench`, and patterns that name matrices. */
 typedef struct tool_suite_case {
-    bool full; /* of the full tier, else of the small one */
+    bool full; /* in the full tier, else in the small one */
     tool_place place;
     int line; /* of the file */
     int option_count, pattern_count;

@@ -32,7 +32,8 @@ void tool_inputs_free(tool_inputs *inputs) {
 
 /* ------------------------------------------------------------------------------------------ folders */
 
-/* Whether a file's ending says by itself that it holds a matrix; lists of edges and words are named one by one. */
+/* Returns true if a file's ending alone tells that it is a matrix; lists of edges and words must be named one by
+   one. */
 static bool is_matrix(const char *path) {
     static const char *const endings[] = {".mtx", ".npz", ".smtx", ".graph", ".rsa", ".rua"};
     static const char *const packed[] = {"", ".gz", ".xz", ".zst"};
@@ -47,7 +48,7 @@ static bool is_matrix(const char *path) {
     return false;
 }
 
-/* The list that visit() fills: nftw passes no argument of the caller's. */
+/* The list that visit() fills, since nftw passes no user argument. */
 static tool_inputs *walking;
 
 static int visit(const char *path, const struct stat *information, int kind, struct FTW *place) {
@@ -64,7 +65,7 @@ static int by_spec(const void *a, const void *b) {
 int tool_inputs_add_path(tool_inputs *inputs, const char *path) {
     struct stat information;
     if (stat(path, &information) != 0 || !S_ISDIR(information.st_mode)) {
-        tool_inputs_add(inputs, path, NULL, NULL, false); /* opening it will tell whether it exists */
+        tool_inputs_add(inputs, path, NULL, NULL, false); /* opening it reports if it does not exist */
         return 0;
     }
     const int before = inputs->count;
@@ -95,7 +96,7 @@ static int add_matrix_path(tool_inputs *inputs) {
     return code;
 }
 
-/* Finds the file of that matrix among those of TAMIS_MATRIX_PATH; NULL if there is none. */
+/* Finds the matrix among the files of TAMIS_MATRIX_PATH; NULL if there is none. */
 static const char *find_matrix(const tool_inputs *real, const char *name) {
     for (int i = 0; i < real->count; i++) {
         char own[128];
@@ -147,7 +148,7 @@ int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int c
     *inputs = (tool_inputs){0};
     tool_inputs real = {0};
     int code = 0;
-    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* that has been reported; stand-ins serve */
+    if (add_matrix_path(&real) != 0) tool_inputs_free(&real); /* after a message; stand-ins are used */
     for (int p = 0; p < one->pattern_count && code == 0; p++) {
         const char *pattern = one->patterns[p];
         code = strcmp(pattern, "@files") == 0 ? add_files(suite, count, files, inputs)

@@ -1,10 +1,11 @@
 /*
- * tamis tune-device: measures every algorithm on generated matrices, and keeps by what factor each prediction is off.
+ * tamis tune-device: measures every algorithm on generated matrices, and stores a correction factor for each
+ * prediction.
  *
  * The factor of an algorithm, operation, type and width is the geometric mean of measured over predicted times. Nothing
- * is fitted beyond that: the cost model knows how time grows with a matrix, a factor how fast this device does it.
- * Cases that other processes disturbed are left out, and where these are many nothing is kept: a factor stays until the
- * next one, and a wrong one makes every plan choose wrongly.
+ * else is fitted: the cost model describes how time grows with a matrix, a factor the speed of this device. Cases
+ * disturbed by other processes are left out; if there are many, nothing is stored, since a wrong factor would spoil the
+ * choices of all plans until the next tuning.
  */
 #include <tamis/ceilings.h>
 
@@ -42,7 +43,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* Graphs, meshes, bands, attention and layers, of sizes that people have. */
+/* Graphs, meshes, bands, attention and layers, of typical sizes. */
 static const char *const matrices[] = {
     "generate:rmat:rows=20000,nnz=200000,name=graph",
     "generate:rmat:rows=131072,nnz=2000000,name=large-graph",
@@ -60,11 +61,11 @@ static const char *const small_matrices[] = {"generate:rmat:rows=500,nnz=5000,na
 
 /* One algorithm's times of one case. */
 typedef struct timing {
-    int number, row; /* of the case; of the correction */
+    int number, row; /* index of the case; of the correction */
     double predicted, measured;
 } timing;
 
-/* The factors under way: sums of logarithms. */
+/* State of the factors: sums of logarithms. */
 typedef struct tally {
     int count, cases, timed, disturbed;
     tamis_correction rows[TAMIS_CORRECTIONS_MOST];
@@ -113,8 +114,8 @@ static void finish(tally *t) {
     for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
 }
 
-/* The time of what is predicted fastest over that of the fastest, geometric mean over the cases; by corrected
-   predictions, or by those of the model alone. */
+/* Returns the regret of the predictions: the measured time of the algorithm predicted fastest over the fastest time, as
+   a geometric mean over the cases. corrected: use the corrected predictions, else the model's. */
 static double regret(const tally *t, bool corrected) {
     double logs = 0;
     for (int i = 0; i < t->timed;) {
@@ -133,7 +134,7 @@ static double regret(const tally *t, bool corrected) {
     return t->cases > 0 ? exp(logs / t->cases) : NAN;
 }
 
-/* How far the ratios of a row are from its factor, as a factor: exp of the standard deviation. */
+/* Returns the geometric standard deviation of a row's ratios. */
 static double spread(const tally *t, int i) {
     const double n = (double)t->rows[i].cases, mean = t->logs[i] / n;
     return exp(sqrt(fmax(0, t->squares[i] / n - mean * mean)));
@@ -207,8 +208,8 @@ static void print_json(const tally *t) {
     tool_json_finish(&json);
 }
 
-/* Predictions must be the model's own while they are compared: earlier corrections are put aside, and come back if
-   nothing new is found. */
+/* Measured predictions must be the model's own: removes earlier corrections, and restores them if nothing new is
+   found. */
 static int tune(const settings *set, tool_device *device) {
     tally *const t = tool_allocate(1, sizeof *t);
     tamis_correction *const before = tool_allocate(TAMIS_CORRECTIONS_MOST, sizeof *before);

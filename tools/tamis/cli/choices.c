@@ -41,7 +41,7 @@ static const char *file_format_at(int i) {
     return row ? row->name : NULL;
 }
 
-/* Whether an earlier algorithm has that name: families of devices may use the same one. */
+/* Returns true if an earlier algorithm has the same name: families of devices may share names. */
 static bool named_before(int number, const char *name) {
     tamis_algorithm_description description;
     for (int i = 0; i < number; i++) {
@@ -63,7 +63,7 @@ static const char *registered(int number) {
 static const char *algorithm_at(int i) { return i == 0 ? "auto" : i == 1 ? "all" : registered(i - 2); }
 static const char *one_algorithm_at(int i) { return i == 0 ? "auto" : registered(i - 1); }
 
-/* A family without a device is listed by its bare name, which stands for the first one that is missing. */
+/* A family without devices is listed by its bare name, which means its first, missing device. */
 static const char *device_at(int i) {
     const char *name = NULL;
     if (i == 0) return "best";

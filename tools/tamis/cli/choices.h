@@ -9,12 +9,12 @@ typedef struct tool_choices {
     const char *what;                  /* "a type", as messages say: "'fp23' is not a type" */
     const char *const *names;          /* up to a NULL; or */
     const char *(*name_at)(int index); /* NULL past the end */
-    bool many;                         /* too many, or too different from one machine to another, for --help to list */
+    bool many;                         /* not listed by --help: too many, or different on each machine */
 } tool_choices;
 
-/* The name of that index; NULL past the end. */
+/* Returns the name with that index; NULL past the end. */
 const char *tool_choice_name(const tool_choices *choices, int index);
-/* The index of a name, or -1. */
+/* Returns the index of a name, or -1. */
 int tool_choices_find(const tool_choices *choices, const char *name, size_t length);
 
 /* The value of an enumeration is the index of its name here. */

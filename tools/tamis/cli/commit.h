@@ -1,4 +1,4 @@
-/* The commit that the program was built of, as scripts/commit.sh has it; a file of the build defines it. */
+/* The commit from which the program was built, by scripts/commit.sh; the build generates its definition. */
 #ifndef TAMIS_TOOL_COMMIT_H
 #define TAMIS_TOOL_COMMIT_H
 

@@ -1,4 +1,4 @@
-/* Opens devices and tells which algorithms are theirs. */
+/* Opens devices and finds their algorithms. */
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
 

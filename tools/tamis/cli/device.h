@@ -1,4 +1,4 @@
-/* Opened devices with what the commands need to know of them. */
+/* Open devices and their properties, for commands. */
 #ifndef TOOL_DEVICE_H
 #define TOOL_DEVICE_H
 
@@ -12,8 +12,8 @@ typedef struct tool_device {
     tamis_device *device;
     tamis_device_description description;
     tamis_ceilings ceilings;
-    bool gpu;       /* it computes on memory of its own */
-    bool addresses; /* its memory has addresses to which one can add (the host's, CUDA's); a cl_mem has none */
+    bool gpu;       /* it has its own memory */
+    bool addresses; /* its memory supports pointer arithmetic (host, CUDA), unlike cl_mem */
 } tool_device;
 
 /* Opens a device. choice: index into tool_devices, 0 for the best. Returns 0 or an exit code, after a message. */
@@ -28,19 +28,20 @@ tamis_ceilings tool_device_ceilings(const tool_device *device);
 /* Returns the given choices, or all present devices if none was given. */
 tool_chosen tool_devices_wanted(const tool_chosen *given);
 
-/* Whether an algorithm is one of the device's. Families may share a name: "gpu" is every cuda:N and opencl:N. */
+/* Returns true if the algorithm belongs to the device. The family "gpu" includes every cuda:N and opencl:N. */
 bool tool_device_serves(const tool_device *device, const tamis_algorithm_description *algorithm);
 
-/* Finds the device's algorithm of that name; false if it has none. */
+/* Finds the device's algorithm with that name; false if there is none. */
 bool tool_device_algorithm(const tool_device *device, const char *name, tamis_algorithm_description *algorithm);
 
-/* Names the algorithm in the options of a plan (NULL: auto), and allows it any order if it needs that. */
+/* Sets the algorithm in a plan's options (NULL: auto), and allows any order of sums if the algorithm needs that. */
 void tool_device_plan_with(const tool_device *device, const char *name, tamis_options *options);
 
-/* Returns which ceilings bound a call: those of one thread, or of all. A GPU is always used as a whole. */
+/* Returns true if the ceilings of all threads bound a call, false for the ceilings of one thread. A GPU is always used
+   as a whole. */
 bool tool_device_whole(const tool_device *device, int threads);
 
-/* Returns the family of algorithms of a name like "gpu" or "cuda:0": "cpu", "gpu", or the name itself. */
+/* Returns the family of algorithms for a name like "gpu" or "cuda:0": "cpu", "gpu", or the name itself. */
 const char *tool_device_family(const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 typedef struct tool_embedded {
-    const char *name;          /* of the file; of a suite without its ending */
+    const char *name;          /* name of the file; for a suite without its ending */
     const unsigned char *text; /* ends with a zero */
     size_t bytes;              /* before it */
 } tool_embedded;

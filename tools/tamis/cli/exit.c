@@ -27,7 +27,7 @@ static const char *command_name = NULL;
 static int rank = 0;
 static char last_message[2048];
 
-/* The message of the signal handler, which must not format text. */
+/* Prepares the message of the signal handler, which must not format text. */
 static void prepare_last_words(void) {
     static char words[128];
     char who[24] = "";

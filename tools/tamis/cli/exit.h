@@ -1,5 +1,5 @@
-/* The program's exit codes and its messages on standard error. Functions of the program begin with tool_, those of the
-   library with tamis_. */
+/* The program's exit codes and its messages on standard error. Functions of the program begin with tool_, the library's
+   with tamis_. */
 #ifndef TOOL_EXIT_H
 #define TOOL_EXIT_H
 
@@ -35,13 +35,13 @@ void tool_message_line(const char *text);
 #define tool_error(...)   tool_message("", __VA_ARGS__)
 #define tool_warning(...) tool_message("warning: ", __VA_ARGS__)
 
-/* Tells of something done or assumed that the user may not expect; says nothing after tool_set_quiet(true). */
+/* Notes an action or assumption that the user may not expect; silent after tool_set_quiet(true). */
 #define tool_note(...) (tool_is_quiet() ? (void)0 : tool_message("", __VA_ARGS__))
 void tool_set_quiet(bool quiet);
 bool tool_is_quiet(void);
 
-/* Sets the number of this process among several that compute together. Messages of all but the first name it. These
-   processes leave out notes, warnings, and errors that name a rank, which the first one reports for all. */
+/* Sets this process's rank among several that compute together. Messages of ranks other than 0 name the rank. These
+   ranks omit notes, warnings, and errors that name a rank, which rank 0 reports for all. */
 void tool_set_rank(int rank);
 const char *tool_last_message(void); /* returns the last message of tool_error and the like; "" before any */
 
@@ -49,16 +49,16 @@ const char *tool_last_message(void); /* returns the last message of tool_error a
 #define tool_usage_error(...) (tool_message("", __VA_ARGS__), tool_usage_hint())
 int tool_usage_hint(void);
 
-/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code of its status. For TAMIS_OK it
-   says nothing and returns 0. */
+/* Reports a failed call of the library ("CONTEXT: message") and returns the exit code of its status. TAMIS_OK: prints
+   nothing and returns 0. */
 int tool_library_error(tamis_status status, const char *context);
-/* Reports a failed call on a file, which the library's message may name already. */
+/* Reports a failed call on a file, which the library's message may already name. */
 int tool_file_error(tamis_status status, const char *path);
 
-/* Returns a command's exit code: `code`, or that of an interruption if it is 0 after Ctrl-C. */
+/* Returns a command's exit code: `code`, or the code of an interruption if `code` is 0 after Ctrl-C. */
 int tool_outcome(int code);
 
-/* Allocates zeros; the program ends with code 5 if there is no memory. */
+/* Allocates zeroed memory; exits with code 5 if there is none. */
 void *tool_allocate(size_t count, size_t size);
 void *tool_grow(void *memory, size_t count, size_t size);
 char *tool_copy(const char *text); /* returns NULL for NULL */

@@ -1,7 +1,7 @@
 /*
- * Everything below runs on the main thread; other threads hand their signals to it. While the handler runs, the main
- * thread makes no file. The handler calls only what POSIX allows there, and setitimer(), which is a plain system call
- * on Linux; a timer of timer_create() may be refused.
+ * Everything below runs on the main thread; other threads forward their signals to it. While the handler runs, the main
+ * thread makes no file. The handler calls only async-signal-safe functions, and setitimer(), which is a plain system
+ * call on Linux; timer_create() may fail.
  */
 #include "cli/interrupt.h"
 
@@ -16,7 +16,7 @@
 
 #include "base/temporaries.h"
 
-/* The time that work has to end by itself. One Ctrl-C, or timeout(1), may send two signals within a moment: to the
+/* Grace time for work to end by itself. One Ctrl-C, or timeout(1), may send two signals at nearly the same time: to the
    process and to its group. */
 enum { GRACE_MICROSECONDS = 600000 };
 static const double SAME_INTERRUPT = 0.3;
@@ -27,7 +27,7 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 static volatile sig_atomic_t interrupted = 0;
 static bool caught[SIGNALS], terminal;
 static pthread_t main_thread;
-static pid_t process; /* a child that has not become another program yet owns no file */
+static pid_t process; /* a child before exec() owns no files */
 enum { GROUPS = 16 };
 static volatile pid_t groups[GROUPS];
 static const char *volatile words, *volatile other_path, *volatile other_words;
@@ -38,7 +38,7 @@ static double now(void) {
     return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
 }
 
-/* Writes if somebody listens: a full pipe would hold the process. */
+/* Writes without blocking: a full pipe would otherwise hang the process. */
 static void write_text(const char *text) {
     struct pollfd errors = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&errors, 1, 0) != 1 || !(errors.revents & POLLOUT)) return;

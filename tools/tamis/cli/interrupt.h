@@ -1,5 +1,5 @@
-/* The signals INT, TERM and HUP. Work ends at a clean point if it comes to one soon, else where it is. The process then
-   ends by the signal, so that a shell's loop ends with it. */
+/* The signals INT, TERM and HUP. Work ends at a clean point if it reaches one soon, else at once. The process then ends
+   by the signal, so that a shell's loop ends, too. */
 #ifndef TOOL_INTERRUPT_H
 #define TOOL_INTERRUPT_H
 
@@ -13,23 +13,22 @@
 void tool_interrupt_catch(void);
 bool tool_interrupted(void);
 
-/* Gives a process that has to tell others of its end that many seconds for it. */
+/* Extends the grace time to this many seconds, for a process that must inform others of its end. */
 void tool_interrupt_wait(int seconds);
 
-/* Gives signals, also one that has come, their usual effect again, before the process ends or becomes another program.
- */
+/* Restores the default effect of signals, also of one already received, before the process ends or calls exec(). */
 void tool_interrupt_release(void);
 
-/* Makes a group of processes end with this one; lets it go again. */
+/* Register a process group to be ended with this process; unregister it. */
 void tool_interrupt_takes(pid_t group);
 void tool_interrupt_leaves(pid_t group);
 
-/* Does so before the process becomes a Python interpreter. INT then waits until the interpreter, which would make an
-   exception of it, has set the usual effect and lets it through. */
+/* The same before the process becomes a Python interpreter. INT is blocked until the interpreter, which would raise an
+   exception for it, has restored the default effect and unblocks it. */
 void tool_interrupt_hand_over(void);
 
-/* Sets the message for when the process ends at once, and another one if a file exists by then. Both stay the caller's.
- */
+/* Set the message printed if the process ends at once, and another one for the case that a file exists by then. Not
+   copied. */
 void tool_interrupt_words(const char *words);
 void tool_interrupt_words_if(const char *path, const char *words);
 

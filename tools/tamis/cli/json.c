@@ -11,7 +11,7 @@
 
 tool_json tool_json_start(FILE *out, bool pretty) { return (tool_json){.out = out, .pretty = pretty}; }
 
-/* Writes a string. Bytes that are no UTF-8 become the replacement character, since JSON allows no others. */
+/* Writes a string. Invalid UTF-8 becomes the replacement character, as JSON must be valid UTF-8. */
 static void write_string(FILE *out, const char *text) {
     fputc('"', out);
     while (*text) {
@@ -36,7 +36,7 @@ static void break_line(tool_json *json) {
     if (json->pretty) fprintf(json->out, "\n%*s", 2 * json->depth, "");
 }
 
-/* Writes what stands before a value: the comma, the line end, the name. */
+/* Writes the prefix of a value: the comma, the line end, the name. */
 static void lead(tool_json *json, const char *name) {
     if (json->depth > 0) {
         if (json->filled[json->depth]) fputs(json->pretty ? "," : ", ", json->out);

@@ -10,7 +10,7 @@ typedef struct tool_json {
     FILE *out;
     bool pretty; /* indented over several lines; else one line, without the final line end */
     int depth;
-    bool filled[16];  /* whether the object or array at this depth holds anything yet */
+    bool filled[16];  /* true if the object or array at this depth is not empty */
     char bracket[16]; /* which closes it */
 } tool_json;
 
@@ -34,7 +34,7 @@ void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value
    array). The caller adds more members and finishes it. */
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz);
 
-/* Ends a document or a line, and closes what is still open. */
+/* Ends a document or a line, and closes open objects and arrays. */
 void tool_json_finish(tool_json *json);
 
 /* Lines of JSON, one object each, appended and flushed at once, so that an interrupted run loses nothing. */
@@ -44,10 +44,10 @@ typedef struct tool_lines {
     tool_json json;
 } tool_lines;
 
-/* Opens the file; path NULL: nothing is written; "-": standard output. Returns 0 or an exit code, after a message. */
+/* Opens the file; path NULL: write nothing; "-": standard output. Returns 0, or an exit code after a message. */
 int tool_lines_open(tool_lines *lines, const char *path);
 
-/* Starts a line and returns the writer inside its object, or NULL when none is wanted. */
+/* Starts a line and returns the writer inside its object, or NULL if nothing is written. */
 tool_json *tool_lines_begin(tool_lines *lines);
 int tool_lines_end(tool_lines *lines);
 int tool_lines_close(tool_lines *lines);

@@ -1,11 +1,11 @@
-/* Reads lists whose ids are names by the reader that `train` uses; the rows and columns of the matrix are numbered in
-   the order in which the names come. */
+/* Reads lists whose ids are names, by the reader of `train`; rows and columns are numbered in order of first
+   occurrence. */
 #include "cli/list_names.h"
 
 #include "cli/exit.h"
 #include "cli/progress.h"
 
-/* Replaces *matrix by one in the arrangement and types that were asked for. */
+/* Converts *matrix to the requested arrangement and types. */
 static tamis_status arrange(const tamis_read_options *reading, tamis_values values, tamis_owned_sparse **matrix) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.format = reading->format;
@@ -51,7 +51,7 @@ int tool_list_read_names(const char *path, const tamis_read_options *reading, co
     if (status == TAMIS_OK) {
         list->rows = rows;
         list->columns = columns;
-        const bool none = report->times_column == 3 || !report->weights; /* the reader made up these values */
+        const bool none = report->times_column == 3 || !report->weights; /* the reader filled in these values */
         if (none) status = arrange(reading, TAMIS_VALUES_NONE, &list->matrix);
         if (status == TAMIS_OK) status = arrange(reading, reading->values, &list->matrix);
     }

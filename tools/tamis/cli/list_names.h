@@ -10,8 +10,8 @@ typedef struct tool_named_list {
     tamis_names *rows, *columns;
 } tool_named_list;
 
-/* Reads the list by the reader of `train`, after another reader has reported that its ids are names. Returns 0 or an
-   exit code, after a message. */
+/* Reads a list by the reader of `train`, after another reader has reported that its ids are names. Returns 0 or an exit
+   code, after a message. */
 int tool_list_read_names(const char *path, const tamis_read_options *reading, const tamis_read_report *report,
                          tool_named_list *list);
 void tool_named_list_free(tool_named_list *list);

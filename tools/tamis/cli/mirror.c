@@ -7,8 +7,8 @@ enum { OFFSETS, COLUMNS, ROWS, VALUES, OPERAND_A, OPERAND_B, OPERAND_D, OUTPUT }
 
 static tamis_device *device_of(const tool_mirror *mirror) { return mirror->device->device; }
 
-/* Copies `bytes` of the host's into memory of their own, `before` bytes after its start. Empty arrays get memory, too,
-   so that they have an address. */
+/* Copies `bytes` bytes from the host to new memory, `before` bytes after its start. Empty arrays get memory, too, so
+   that they have an address. */
 static tamis_status copy(tool_mirror *mirror, int at, const void *from, size_t bytes, size_t before, const void **to) {
     if (!from) return TAMIS_OK;
     const tamis_status status = tamis_device_allocate(device_of(mirror), before + bytes + 1, &mirror->memory[at]);

@@ -1,4 +1,4 @@
-/* Dense operands in 64-byte aligned memory on huge pages, the same for every algorithm, and element access. */
+/* Dense operands in 64-byte aligned memory on huge pages, shared by all algorithms, and element access. */
 #ifndef TOOL_OPERANDS_H
 #define TOOL_OPERANDS_H
 
@@ -10,13 +10,13 @@ typedef struct tool_dense {
     size_t bytes;
 } tool_dense;
 
-/* Makes a matrix of zeros, with `padding` elements after each row and `shift` elements before the first, for tests of
-   odd addresses. */
+/* Makes a zero matrix, with `padding` elements after each row and `shift` elements before the first, for tests of
+   unaligned addresses. */
 tool_dense tool_dense_create(int64_t rows, int64_t cols, tamis_type type, tamis_layout layout, int64_t padding,
                              int64_t shift);
 void tool_dense_free(tool_dense *dense);
 
-/* Allocates aligned zeros; free() releases them. */
+/* Allocates aligned zeroed memory, to be released by free(). */
 void *tool_large_allocate(size_t bytes);
 
 double tool_dense_get(const tamis_dense *dense, int64_t row, int64_t col);

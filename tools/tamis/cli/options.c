@@ -98,7 +98,7 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
     return parse_choice(choices, described, value, strlen(value), result);
 }
 
-/* Splits at commas and hands each part to the parser of one value. */
+/* Splits at commas and parses each part as one value. */
 static int parse_list(const tool_option *option, const char *described, const char *value, void *list) {
     tool_integers *integers = list;
     tool_chosen *chosen = list;
@@ -209,9 +209,9 @@ static bool ends_in(const char *word, const char *ending) {
     return length > size && strcmp(word + length - size, ending) == 0;
 }
 
-/* Whether the word after --json is its file, as in some commands until 0.2: if it can be nothing else, that is standard
-   output, a device, a name of JSON, a file that holds JSON or nothing, or a new one. What may be a matrix is an
-   operand. */
+/* Decides if the word after --json is its file, as in some commands until 0.2. It is if it cannot be an operand: "-", a
+   device file, a name ending in .json, a file that is empty or holds JSON, or a new file. Anything that may be a matrix
+   is an operand. */
 static int take_word(const char *described, const char *word, bool *taken) {
     struct stat there;
     char name[256];
@@ -243,7 +243,7 @@ char *tool_file_name(char *word) {
     return word;
 }
 
-/* Takes one option. `value` stands in the same word; NULL: it is the next word, to which *at moves. */
+/* Parses one option. value: in the same word; NULL: it is the next word, to which *at advances. */
 static int take_value(const tool_option *option, void *settings, const char *described, const char *value, int count,
                       char **arguments, int *at) {
     if (tool_option_is_flag(option)) {
@@ -361,7 +361,7 @@ int tool_options_repeat(const tool_option *options, void *settings) {
     return code;
 }
 
-/* Quotes a word, unless a shell leaves it as it is. */
+/* Appends a word, quoted for a shell if necessary. */
 static void add_word(tool_text *line, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,%@";
     tool_text_add(line, " ");

@@ -1,4 +1,4 @@
-/* Options, described by tables: from one table come the parser, --help, the man page and the completions. */
+/* Options, described by tables, from which the parser, --help, the man page and the completions derive. */
 #ifndef TOOL_OPTIONS_H
 #define TOOL_OPTIONS_H
 
@@ -11,20 +11,20 @@
 
 /* The kind of an option's value, and the C type of the field that holds it. */
 typedef enum tool_value {
-    TOOL_FLAG,       /* bool; no argument. One whose default is "yes" is turned off by --no-NAME */
-    TOOL_FLAG_NOT,   /* a flag whose field says the reverse */
+    TOOL_FLAG,       /* bool; no argument. With the default "yes", --no-NAME turns it off */
+    TOOL_FLAG_NOT,   /* a flag whose field has the opposite value */
     TOOL_INTEGER,    /* int64_t within low .. high */
     TOOL_INT,        /* int within low .. high */
     TOOL_REAL,       /* double within low .. high */
     TOOL_NAME,       /* const char *, any text */
     TOOL_PATH,       /* const char *, a file that is read */
     TOOL_OUTPUT,     /* const char *, a file that is written and replaces an old one */
-    TOOL_ADDED_TO,   /* const char *, a file that is added to, or whose old content has a rule of its own */
-    TOOL_PATH_MAYBE, /* const char *, a file that may be left out: --NAME or --NAME=FILE; "" where it was */
-    TOOL_LINES,    /* const char *, lines of JSON: --NAME, "-", to standard output, or --NAME=FILE, which is added to */
-    TOOL_CHOICE,   /* int, index into choices */
-    TOOL_INTEGERS, /* tool_integers: a list with commas, each within low .. high */
-    TOOL_CHOSEN    /* tool_chosen: a list with commas of names from choices */
+    TOOL_ADDED_TO,   /* const char *, a file that is appended to, or whose old content has its own rule */
+    TOOL_PATH_MAYBE, /* const char *, an optional file: --NAME ("") or --NAME=FILE */
+    TOOL_LINES,      /* const char *, lines of JSON: --NAME ("-") to standard output, or --NAME=FILE, appended */
+    TOOL_CHOICE,     /* int, index into choices */
+    TOOL_INTEGERS,   /* tool_integers: a list with commas, each within low .. high */
+    TOOL_CHOSEN      /* tool_chosen: a list with commas of names from choices */
 } tool_value;
 
 enum { TOOL_LIST_LIMIT = 64, TOOL_THREADS_MOST = 1024 };
@@ -46,37 +46,37 @@ typedef struct tool_option {
     const char *argument; /* "K", "FILE"; NULL for flags */
     const char *preset;   /* the default as one would type it; NULL: none */
     const char *help;
-    size_t offset; /* of the field in the command's settings */
+    size_t offset; /* offset of the field in the command's settings */
     double low, high;
     const tool_choices *choices;
 } tool_option;
 
-/* Which columns of a file of ratings are what. */
+/* The row of --columns: roles of a rating file's columns. */
 #define TOOL_DATA_COLUMNS(at)                                                                                          \
     {                                                                                                                  \
         "columns", 0, TOOL_NAME, "user=NAME,item=NAME,...", NULL,                                                      \
             "columns of a list, also rating= and time=: titles of its first line, or numbers from 1", at, 0, 0, NULL   \
     }
 
-/* The row of --no-clobber, which every command with a TOOL_OUTPUT has. */
+/* The row of --no-clobber, for every command with a TOOL_OUTPUT. */
 #define TOOL_NO_CLOBBER(offset)                                                                                        \
     { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
 
-/* The row of --math, which a command with plans of operations has. */
+/* The row of --math, for commands with plans of operations. */
 #define TOOL_MATH(offset)                                                                                              \
     {                                                                                                                  \
         "math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: GPUs may round fp32 inputs to eleven bits", offset, \
             0, 0, &tool_maths                                                                                          \
     }
 
-/* The row of --to, which a command with matrices as outputs has. */
+/* The row of --to, for commands that write matrices. */
 #define TOOL_TO(offset)                                                                                                \
     {                                                                                                                  \
         "to", 0, TOOL_CHOICE, "FORMAT", "auto", "format if the output is -, standard output; auto: matrix-market",     \
             offset, 0, 0, &tool_written_formats                                                                        \
     }
 
-/* The row of --json where JSON is lines, which may be kept; elsewhere it is a flag. */
+/* The row of --json for lines of JSON, optionally in a file; in other commands --json is a flag. */
 #define TOOL_JSON_LINES(of, offset)                                                                                    \
     {                                                                                                                  \
         "json", 'j', TOOL_LINES, "FILE", NULL,                                                                         \
@@ -85,13 +85,13 @@ typedef struct tool_option {
             offset, 0, 0, NULL                                                                                         \
     }
 
-/* Returns what an option is set to, as one would type it; for flags, numbers and choices. */
+/* Returns an option's value, as one would type it; for flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);
 
-/* Writes the names of chosen ones with commas between them, as one would type them. */
+/* Writes the names of the chosen items, separated by commas, as one would type them. */
 void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes);
 
-/* Whether an option has no value, and whether its value is the name of a file. */
+/* Return true if an option has no value; if its value is the name of a file; if its value is optional. */
 bool tool_option_is_flag(const tool_option *option);
 bool tool_option_is_path(const tool_option *option);
 bool tool_option_is_optional(const tool_option *option); /* --NAME or --NAME=VALUE */
@@ -104,38 +104,38 @@ void tool_options_preset(const tool_option *options, void *settings);
 int tool_options_parse(const tool_option *options, void *settings, int count, char **arguments, int *operands,
                        bool *help);
 
-/* Keep the arguments as they were given, before parsing moves them; parse the options among them once more, over what
-   the settings hold by now. */
+/* Keep the original arguments, before parsing moves them; parse the options among them again, overriding the current
+   settings. */
 void tool_options_remember(int count, char **arguments);
 int tool_options_repeat(const tool_option *options, void *settings);
 
-/* Set and return the options of the command that runs, and their settings. */
+/* Set and return the options of the running command, and their settings. */
 void tool_options_use(const tool_option *options, const void *settings);
 const tool_option *tool_options_in_use(const void **settings);
 
-/* Returns the arguments as they were given; NULL for none. */
+/* Returns the original arguments; NULL if there are none. */
 char *const *tool_options_given(int *count);
 
-/* Adds these arguments to a text, as one would type them into a shell. The option `without` (NULL: none), a flag or one
-   with its value in the same word, is left out. */
+/* Appends these arguments to a text, as one would type them in a shell, without the option `without` (NULL: all), which
+   is a flag or has its value in the same word. */
 void tool_options_retype(tool_text *line, const char *without);
 
-/* Sets one option by its name; `described` is how messages call it ("--rows"). Returns 0 or TOOL_USAGE. */
+/* Sets an option. described: its name in messages ("--rows"). Returns 0 or TOOL_USAGE. */
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described);
 
 /* Parses one name from a list; `described` may be "". Returns 0 or TOOL_USAGE after a message that lists the names. */
 int tool_choice_parse(const tool_choices *choices, const char *described, const char *value, int *result);
 
-/* Returns "-" for the files by which shells name standard input and output, and other words as they are. */
+/* Returns "-" for device files of standard input and output, and other words unchanged. */
 char *tool_file_name(char *word);
 
-/* Finds the option of that name, or NULL. */
+/* Finds the option with that name, or returns NULL. */
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length);
 
-/* Whether the flag of that name is on; false if there is none. */
+/* Returns true if the flag with that name is set; false if there is none. */
 bool tool_option_flag(const tool_option *options, const void *settings, const char *name);
 
-/* Returns a hint at the option that is near to `wanted`, for the end of a message. */
+/* Returns a hint at the option most similar to `wanted`, for the end of a message. */
 tool_hint tool_option_hint(const tool_option *options, const char *dashes, const char *wanted);
 
 #endif

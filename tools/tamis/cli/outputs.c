@@ -1,5 +1,5 @@
-/* Rules for all outputs. Files are compared on their device, not by name: a link to an input is that input. Of files
-   that are not there yet the folders are compared. */
+/* Rules for all outputs. Files are compared by device and inode, not by name: a link to an input is that input. For
+   missing files the folders are compared. */
 #define _GNU_SOURCE
 #include "cli/outputs.h"
 
@@ -19,7 +19,7 @@ typedef struct named_file {
     char called[40]; /* "--output", or the operand's name */
     const char *path;
     bool standard;      /* "-": standard input or output */
-    bool written, kept; /* kept: it is added to, or another rule says whether it may be replaced */
+    bool written, kept; /* kept: it is appended to, or has another rule for replacement */
     struct stat now;    /* st_mode 0: there is no file */
 } named_file;
 
@@ -35,7 +35,7 @@ static named_file *add_file(const char *path, bool written) {
     return file;
 }
 
-/* Whether operand `number`, from 0, is a file, by its word in "MODEL [USER ...]". */
+/* Returns true if operand `number` (from 0) is a file, by its word in a synopsis like "MODEL [USER ...]". */
 static bool is_file_operand(const tool_command *command, int number) {
     static const char *const others[] = {"KIND", "OP", "USER", "ITEM", "METHOD", "info|clear"};
     const char *last = "";
@@ -87,7 +87,7 @@ static bool ends_in(const char *path, const char *ending, size_t size) {
 }
 
 int tool_output_room(const char *path, double entries, size_t size, int characters) {
-    enum { PACKING = 1024 }; /* more than deflate achieves */
+    enum { PACKING = 1024 }; /* upper bound of deflate's compression ratio */
     if (strcmp(path, "-") == 0) return 0;
     const bool packed = ends_in(path, ".npz", 4) || ends_in(path, ".gz", 3);
     return tool_output_check(path,
@@ -130,7 +130,7 @@ static struct {
     char form[16];
 } standard;
 
-/* If data go to standard output, all else that is printed there goes to standard error. */
+/* If data go to standard output, redirects all other output to standard error. */
 static int open_standard(const tool_command *command, const tool_option *options, const void *settings) {
     const tool_option *const to = tool_option_find(options, "to", 2);
     const int format = to ? *(const int *)((const char *)settings + to->offset) : 0;

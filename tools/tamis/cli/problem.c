@@ -100,7 +100,7 @@ tamis_status tool_problem_oracle(const tool_problem *problem, double budget, tam
     return tamis_oracle_create(&problem->S, &problem->A, &problem->B, &problem->D, &options, budget, oracle);
 }
 
-/* Makes a batch of matrices one below the other, as a view of the first. */
+/* Makes a batch of consecutive matrices, as a view of the first. */
 static tool_dense create(int64_t rows, int64_t cols, int64_t batch, const tool_problem *problem, tamis_layout layout,
                          int64_t padding, int64_t shift) {
     return tool_dense_create(rows * batch, cols, problem->type, layout, padding, shift);

@@ -1,4 +1,4 @@
-/* One operation on given operands: what check, bench and run have in common. */
+/* One operation on given operands, for check, bench and run. */
 #ifndef TOOL_PROBLEM_H
 #define TOOL_PROBLEM_H
 
@@ -16,10 +16,10 @@ typedef struct tool_problem {
     tamis_operation operation;
     tamis_edge edge;
     tamis_type type;
-    tamis_math math;      /* TF32: a plan may round inputs to it; the oracle expects that it did */
+    tamis_math math;      /* TF32: plans may round inputs, and the oracle allows for it */
     int64_t inner, width; /* SpMM: inner is the width too */
     int64_t batch;        /* dense operands over the one S, their batch_stride apart; 0 and 1: a single one */
-    bool d_is_b;          /* fused with K = L: D is the view B, which a plan is promised */
+    bool d_is_b;          /* fused with K = L: D is the view B, as promised to the plan */
     double edge_scale, edge_slope, edge_epsilon;
     double alpha, beta;
     tamis_sparse S;
@@ -29,14 +29,14 @@ typedef struct tool_problem {
 
 bool tool_uses_edge(tamis_operation operation);
 
-/* Returns the scale that keeps dot products of K random terms within reach of exp: 1 / sqrt(K), 1 for K = 0. */
+/* Returns a scale for which exp of dot products of K random terms does not overflow: 1 / sqrt(K), 1 for K = 0. */
 double tool_default_scale(int64_t inner);
 
 int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
-/* Returns one member of the batch as a problem of its own, on the host. */
+/* Returns one member of the batch as a problem, on the host. */
 tool_problem tool_problem_member(const tool_problem *problem, int64_t member);
 
-/* Computes the floor on a device, by the ceilings of so many threads; S is on the host. */
+/* Computes the floor on a device, by the ceilings of `threads` threads; S is on the host. */
 tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *device, int threads,
                                 tamis_floor *floor);
 

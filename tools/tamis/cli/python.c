@@ -13,8 +13,8 @@
 #include "cli/interrupt.h"
 #include "cli/python.h"
 
-/* Says what to install if the package is missing. Returns the exit code of what is not supported. Before anything is
-   imported, the current folder is taken from the path: it may hold a stranger's data set, and modules beside it. */
+/* Start-up code: if the package is missing, it says what to install and exits with TOOL_UNSUPPORTED. Before importing
+   anything it removes the current folder from the path, as that may hold untrusted modules. */
 static const char start[] =
     "import sys\n"
     "sys.path = [folder for folder in sys.path if folder]\n"

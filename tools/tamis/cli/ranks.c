@@ -1,4 +1,4 @@
-/* The ranks of `--transport mpi`: who they are, and what they agree on. */
+/* The ranks of `--transport mpi`: their numbers and agreements. */
 #include "cli/ranks.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ static struct {
     tamis_transport transport;
     tool_ranks_stop *stop;
     bool on;
-    bool shared; /* all ranks know of the failure that this one has seen */
+    bool shared; /* all ranks know of this rank's failure */
 } here;
 
 void tool_ranks_enter(const tamis_transport *transport, tool_ranks_stop *stop) {
@@ -27,7 +27,7 @@ const tamis_transport *tool_ranks_transport(void) { return here.on ? &here.trans
 int tool_rank_number(void) { return here.on ? here.transport.rank : 0; }
 int tool_rank_count(void) { return here.on ? here.transport.ranks : 1; }
 
-/* Tells the others where they do not know this rank's code: they would wait for it. */
+/* Reports this rank's failure to the others unless they know of it, since they would wait for it. */
 int tool_ranks_end(int code) {
     if (!here.on) return code;
     fflush(NULL);
@@ -35,7 +35,7 @@ int tool_ranks_end(int code) {
     if (alone) {
         here.transport.abort(here.transport.context, *tool_last_message() ? tool_last_message() : "it has ended");
         tool_interrupt_wait(5);
-        sleep(1); /* the others say so, before all processes end */
+        sleep(1); /* lets the others print their messages before all processes end */
     }
     here.stop(&here.transport, code);
     here.on = false;
@@ -49,7 +49,8 @@ typedef struct report {
     char message[400];
 } report;
 
-/* Gathers the reports of all ranks. *failed becomes that of the first that has failed; its rank, or -1. */
+/* Gathers the reports of all ranks. Sets *failed to the report of the first rank that failed, and *rank to that rank,
+   or -1. */
 static tamis_status exchange_reports(const report *mine, report *failed, int *rank) {
     report *all = tool_allocate((size_t)tool_rank_count(), sizeof *all);
     const tamis_status met = here.transport.gather(here.transport.context, mine, sizeof *mine, all);
@@ -71,7 +72,7 @@ tamis_status tool_ranks_agree(tamis_status status) {
     const tamis_status met = exchange_reports(&mine, &failed, &rank);
     if (met != TAMIS_OK) return status == TAMIS_OK ? met : tamis_transport_fail(status, mine.message);
     if (rank < 0) return status;
-    const bool named = strncmp(failed.message, "rank ", 5) == 0; /* the library has agreed already */
+    const bool named = strncmp(failed.message, "rank ", 5) == 0; /* the library has already shared this error */
     if (!named) snprintf(name, sizeof name, "rank %d: ", rank);
     snprintf(text, sizeof text, "%s%s", name, failed.message);
     return tamis_transport_fail((tamis_status)failed.status, text);

@@ -1,4 +1,4 @@
-/* A raster of a matrix: how many nonzeros fall into each cell of a grid over it. */
+/* A raster of a matrix: the number of nonzeros in each cell of a grid. */
 #ifndef TOOL_RASTER_H
 #define TOOL_RASTER_H
 
@@ -11,12 +11,12 @@ typedef struct tool_raster {
 } tool_raster;
 
 /* Makes a raster of a CSR. It has at most `most` cells along the longer side, and no more than the matrix has rows and
-   columns. The sides have the matrix's proportion, but none is below an eighth of the other. Free with
-   tool_raster_free. */
+   columns. The sides have the matrix's proportion, limited to 1 : 8. Free with tool_raster_free. */
 void tool_raster_make(const tamis_sparse *S, int most, tool_raster *raster);
 void tool_raster_free(tool_raster *raster);
 
-/* Returns how dark a cell is: 0 without nonzeros, else 1 to `levels`, on a logarithmic scale up to the fullest. */
+/* Returns the darkness of a cell: 0 without nonzeros, else 1 to `levels`, on a logarithmic scale up to the fullest
+   cell. */
 int tool_raster_level(const tool_raster *raster, int row, int col, int levels);
 
 #endif

@@ -1,4 +1,4 @@
-/* Out of core: a plan of slabs replaces the plan and the copies of the operands. */
+/* Out-of-core execution: a plan of slabs replaces the plan and the copies of the operands. */
 #include <stdio.h>
 #include <stdlib.h>
 

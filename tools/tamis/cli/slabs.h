@@ -1,4 +1,4 @@
-/* One operation out of core, for run and explain with --device-memory. */
+/* One out-of-core operation, for run and explain with --device-memory. */
 #ifndef TOOL_SLABS_H
 #define TOOL_SLABS_H
 

@@ -18,7 +18,7 @@
 
 static const char prefix[] = "generate:";
 
-/* Takes one "key=value" of a generated matrix; keys are the options of `tamis generate`. */
+/* Parses one "key=value" of a generated matrix; keys are the options of `tamis generate`. */
 static int set_key(tool_generate_settings *settings, char *entry, char *name, size_t name_bytes) {
     char described[64];
     char *equals = strchr(entry, '=');
@@ -128,7 +128,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
 }
 
 tamis_read_options tool_read_options(const tool_reading *reading, int type, tamis_index_type offset_type) {
-    static tamis_read_report names_too; /* that it is there says so; tool_source has the report */
+    static tamis_read_report names_too; /* a marker; the actual report is in tool_source */
     static const int value_columns[] = {0, 3, 4};
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.report = &names_too;

@@ -1,4 +1,4 @@
-/* Input matrices: files, and "generate:KIND:rows=1000,nnz=10k,name=..." in place of one. */
+/* Input matrices: files, or "generate:KIND:rows=1000,nnz=10k,name=...". */
 #ifndef TOOL_SOURCE_H
 #define TOOL_SOURCE_H
 
@@ -12,14 +12,14 @@
 typedef struct tool_source {
     tamis_owned_sparse *matrix;
     const tamis_sparse *S;
-    char name[128]; /* as tables and JSON show it */
+    char name[128]; /* name in tables and JSON */
     double seconds; /* for reading or generating */
     int64_t bytes;  /* of the file, 0 for a generated one */
     tamis_read_report report;
     tamis_names *rows, *columns; /* if ids are names, else NULL; the same ones for a graph */
 } tool_source;
 
-/* How a matrix is read: options that commands share; their settings have a field `reading`. */
+/* Options for reading a matrix, shared by commands, whose settings have a field `reading`. */
 typedef struct tool_reading {
     int format;
     bool relabel, undirected, zero_based;
@@ -73,11 +73,11 @@ tamis_read_options tool_read_options(const tool_reading *reading, int type, tami
 
 /* Opens a matrix with a progress bar. options may be NULL (fp32, int32). Returns 0 or an exit code, after a message. */
 int tool_source_open(const char *spec, const tamis_read_options *options, tool_source *source);
-/* Notes what a file has that the matrix does not tell. */
+/* Prints notes on a file's contents that are not part of the matrix. */
 void tool_source_tell(const char *path, const tamis_read_report *report);
 void tool_source_close(tool_source *source);
 
-/* Writes its sizes, rows and class as members of an object. */
+/* Writes the matrix's sizes, row statistics and class as members of an object. */
 void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes results wrong on purpose: a comparison that has never failed in a test may be unable to fail. */
+/* Corrupts results on purpose (fault injection): a comparison that has never failed in a test may be unable to fail. */
 #include "cli/spoil.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Makes results wrong on purpose, to test what compares them: see TAMIS_SPOIL in CONTRIBUTING.md. */
+/* Corrupts results on purpose, to test the comparisons: see TAMIS_SPOIL in CONTRIBUTING.md. */
 #ifndef TOOL_SPOIL_H
 #define TOOL_SPOIL_H
 

@@ -36,7 +36,7 @@ static void print_cell(FILE *out, const char *cell, const tool_column *column, b
     if (!last) fputs("  ", out);
 }
 
-/* Prints a line without blanks at its end. */
+/* Prints a line without trailing blanks. */
 static void print_line(const tool_table *table, FILE *out, const char *const *cells) {
     int last = table->columns - 1;
     while (last > 0 && !cells[last][0]) last--;

@@ -23,10 +23,10 @@ typedef struct tool_table {
 void tool_table_start(tool_table *table, int columns, const tool_column *column);
 /* Adds a row of `columns` strings, which are copied. */
 void tool_table_row(tool_table *table, const char *const *cells);
-/* Prints all rows, the last column wrapped to the terminal when it is text, and empties the table. */
+/* Prints all rows, with the last column wrapped to the terminal if it is text, and empties the table. */
 void tool_table_print(tool_table *table, FILE *out, int indent);
 
-/* Print at once, in the least widths: the header; one row. */
+/* Print the header, or one row, at once, in minimum widths. */
 void tool_table_print_header(const tool_table *table, FILE *out);
 void tool_table_print_row(const tool_table *table, FILE *out, const char *const *cells);
 

@@ -129,7 +129,7 @@ bool tool_parse_integer(const char *text, size_t length, int64_t *value) {
     return true;
 }
 
-/* Levenshtein distance with a swap of neighbours as one step; names longer than the table are never near. */
+/* Damerau-Levenshtein distance (optimal string alignment); names longer than the table are never near. */
 static int edit_distance(const char *a, const char *b) {
     enum { LONGEST = 40 };
     const int m = (int)strlen(a), n = (int)strlen(b);
@@ -154,7 +154,8 @@ static int edit_distance(const char *a, const char *b) {
 const char *tool_nearest(const char *wanted, const char *const *names) {
     const char *nearest = NULL;
     const int length = (int)strlen(wanted);
-    /* one past the largest distance that still counts; a single letter is near to every other one, and to none */
+    /* one more than the largest accepted distance; a single letter would be near to every other one, so it has no
+       neighbours */
     int best = length < 2 ? 1 : length < 3 ? 2 : length / 3 + 2;
     for (; *names; names++) {
         int distance = edit_distance(wanted, *names);

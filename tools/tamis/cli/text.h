@@ -1,4 +1,4 @@
-/* Text: growing strings, numbers as people read them, wrapped paragraphs, the nearest of some names. */
+/* Text: growing strings, human-readable numbers, wrapped paragraphs, nearest names. */
 #ifndef TOOL_TEXT_H
 #define TOOL_TEXT_H
 
@@ -26,15 +26,15 @@ tool_word tool_word_bytes(int64_t bytes);    /* 35651584 -> "34.0 MiB" */
 tool_word tool_word_seconds(double seconds); /* 0.00123 -> "1.23 ms" */
 tool_word tool_word_number(double value);    /* three significant digits */
 
-/* Parses a whole number as people type it: 1000, 1_000, 1e6, 64k, 2M, 1G (thousands). False if it is none or too large.
- */
+/* Parses an integer such as 1000, 1_000, 1e6, 64k, 2M, 1G (powers of 1000). Returns false if it is invalid or too
+   large. */
 bool tool_parse_integer(const char *text, size_t length, int64_t *value);
 
-/* Returns the name nearest to `wanted` if it is near enough to be meant, else NULL. names ends with NULL. */
+/* Returns the name nearest to `wanted` if it is near enough to be intended, else NULL. names: terminated by NULL. */
 const char *tool_nearest(const char *wanted, const char *const *names);
 
-/* Returns the end of a message about an unknown name: " (did you mean --NAME?)", or "" if no name is near. `dashes`
-   stand before the name. */
+/* Returns the end of a message about an unknown name: " (did you mean --NAME?)", or "" if no name is near. dashes:
+   printed before the name. */
 typedef struct tool_hint {
     char text[128];
 } tool_hint;

@@ -1,5 +1,5 @@
-/* Points in time before and after executions: by the host's clock on the CPU, by events of the device on a GPU, where a
-   call only puts work into a queue. */
+/* Points in time before and after executions: by the host's clock on the CPU, by the device's events on a GPU, where a
+   call only enqueues work. */
 #ifndef TOOL_TIMER_H
 #define TOOL_TIMER_H
 
@@ -17,7 +17,7 @@ typedef struct tool_timer {
 tool_timer tool_timer_create(const tool_device *device);
 void tool_timer_free(tool_timer *timer);
 
-/* Takes point number i now, or when the device comes to it. */
+/* Records point number i now, or when the device reaches it. */
 tamis_status tool_timer_take(tool_timer *timer, int i);
 /* Returns the seconds between two points; waits for the device to reach the later one. */
 tamis_status tool_timer_between(tool_timer *timer, int from, int to, double *seconds);

@@ -6,7 +6,7 @@
 
 size_t tool_character(const char *text, uint32_t *number) {
     const unsigned char *const at = (const unsigned char *)text;
-    /* by the first byte: how many there are, and the smallest number that needs as many */
+    /* by the first byte: length of the UTF-8 sequence, and the smallest code point that needs it */
     static const struct {
         size_t length;
         uint32_t least;
@@ -27,7 +27,7 @@ size_t tool_character(const char *text, uint32_t *number) {
 
 bool tool_is_control(uint32_t number) { return number < 0x20 || (number >= 0x7f && number < 0xa0); }
 
-/* Returns the bytes of the character that begins there, 0 if it is not to be shown. */
+/* Returns the bytes of the character at `text`, 0 if it must not be shown. */
 static size_t shown_length(const char *text) {
     uint32_t number = 0;
     const size_t length = tool_character(text, &number);
@@ -69,7 +69,7 @@ const char *tool_visible(const char *name) {
     char *const text = malloc(bytes);
     if (!text) return "?";
     tool_visible_copy(name, text, bytes);
-    for (struct copy *copy = copies; copy; copy = copy->next) { /* a name is shown many times */
+    for (struct copy *copy = copies; copy; copy = copy->next) { /* names are shown repeatedly, so copies are reused */
         if (strcmp(copy->text, text) != 0) continue;
         free(text);
         return copy->text;

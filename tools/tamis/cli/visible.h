@@ -1,4 +1,4 @@
-/* Text of others, such as names of files, as terminals may show it: a control byte could move the cursor or forge a
+/* Makes untrusted text, such as file names, safe for terminals: a control byte could move the cursor or forge a
    line. */
 #ifndef TOOL_VISIBLE_H
 #define TOOL_VISIBLE_H
@@ -7,15 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the bytes of the character that begins there, and sets its number; 0 if they are no UTF-8. */
+/* Decodes a UTF-8 character: returns its bytes and sets *number to its code point; 0 if it is invalid. */
 size_t tool_character(const char *text, uint32_t *number);
 bool tool_is_control(uint32_t number);
 
-/* Writes the text with \n, \t, \r, \x1b and the like in place of control bytes and of what is no UTF-8. It is cut at
-   the end of the room. */
+/* Writes the text with control bytes and invalid UTF-8 escaped as \n, \t, \r, \x1b and the like; truncated to
+   `bytes`. */
 void tool_visible_copy(const char *text, char *to, size_t bytes);
 
-/* Returns a name in this form: itself if it has no such bytes, else a copy that lives as long as the process. */
+/* Returns a name in this form: itself if nothing is escaped, else a copy that lives as long as the process. */
 const char *tool_visible(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rewords some messages of the library. Names of files within them are not our words, and stay. */
+/* Rewords some messages of the library. File names within them stay. */
 #include "cli/wording.h"
 
 #include <ctype.h>
@@ -62,8 +62,8 @@ static size_t is_name(const char *text, const char *name) {
     return length > 0 && strncmp(text, name, length) == 0 && has_phrase(name) ? length : 0;
 }
 
-/* Returns the length of the longest name with which the text begins: `name`, a word that was typed, or what follows the
-   first = of "--output=OUT" or "generate:KIND:name=OUT". */
+/* Returns the length of the longest name at the beginning of the text: `name`, a word of the command line, or the part
+   behind the first = of "--output=OUT" or "generate:KIND:name=OUT". */
 static size_t longest_name(const char *text, const char *name) {
     size_t longest = is_name(text, name);
     for (int i = 0; i < typed.count; i++) {
@@ -75,8 +75,8 @@ static size_t longest_name(const char *text, const char *name) {
     return longest;
 }
 
-/* Returns the length of the quotation that begins here; 0: none does. An apostrophe within a word, as in "the model's",
-   begins none. */
+/* Returns the length of the quotation that begins here, or 0. An apostrophe within a word, as in "the model's", is not
+   a quotation mark. */
 static size_t quotation(const char *text, char before) {
     if ((*text != '\'' && *text != '"') || isalnum((unsigned char)before)) return 0;
     for (const char *end = strchr(text + 1, *text); end; end = strchr(end + 1, *text)) {
@@ -101,7 +101,7 @@ static size_t translate_option(const char *text, char before, char *ours, size_t
     return 0;
 }
 
-/* Puts a phrase that begins here into `ours`. Returns its length; 0: none begins here. */
+/* Translates the phrase that begins here to `ours`. Returns the length of the original, or 0 if there is none. */
 static size_t translate(const char *text, char before, char *ours, size_t bytes) {
     for (int i = 0; i < PHRASES; i++) {
         const size_t length = strlen(phrases[i][0]);

@@ -70,7 +70,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* How the data of a check lie in memory. */
+/* The memory layout of a check's data. */
 typedef struct arrangement {
     const char *name;
     tamis_format format;
@@ -95,12 +95,12 @@ typedef struct check_run {
     const settings *set; /* on the device under way */
     tool_lines lines;
     int64_t passed, failed, skipped, done, expected;
-    int64_t in_part; /* passed, though not all of their elements could be compared */
+    int64_t in_part; /* passed, but not all elements could be compared */
     int shown;       /* failures printed */
     int worst;
     const char *matrix;
     const tool_device *device;
-    tamis_owned_sparse *arranged[ARRANGEMENTS]; /* the matrix in the type under way */
+    tamis_owned_sparse *arranged[ARRANGEMENTS]; /* the matrix in the current type */
 } check_run;
 
 static tamis_sparse arranged(const check_run *run, const arrangement *how) {
@@ -129,20 +129,21 @@ static void free_arranged(check_run *run) {
 
 static const tool_integers usual_inner = {3, {32, 37, 128}};
 
-/* Kernels are made for a width: these widths cover each way to cut one into vectors, lanes, pieces and slices. */
+/* Kernels are specialised by width: these widths cover each way of cutting one into vectors, lanes, pieces and
+   slices. */
 static const tool_integers usual_widths = {14, {1, 3, 7, 32, 37, 64, 100, 128, 200, 256, 512, 1000, 1024, 4096}};
 enum { WIDTHS_NONZEROS = 500 };
 
-enum { FILLER = 0xff }; /* a NaN in every type; beta = 0 must not read it, and padding must keep it */
+enum { FILLER = 0xff }; /* a NaN in every type: beta = 0 must not read it, and padding must not change */
 
-/* Fills the old output: with NaN, and with values where beta reads them. */
+/* Fills the old output with NaN, or with values if beta reads it. */
 static tamis_status prepare_output(const tool_problem *problem, const tool_operands *operands, uint64_t seed) {
     memset(operands->output.memory, FILLER, operands->output.bytes);
     if (problem->beta == 0) return TAMIS_OK;
     return tamis_fill_uniform(&problem->output, seed + 7, -1, 1);
 }
 
-/* Whether all bytes of the output's memory outside its elements are as they were. */
+/* Returns true if no byte of the output's memory outside its elements has changed. */
 static bool padding_intact(const tool_dense *output) {
     const tamis_dense *view = &output->view;
     const size_t size = tamis_type_size(view->type);
@@ -174,8 +175,8 @@ static verdict failed_call(tamis_status status) {
     return result;
 }
 
-/* Elements that are not finite are counted. A result that the comparison could hardly judge does not count as checked.
- */
+/* Returns the verdict of a comparison. Counts non-finite elements. A result that could hardly be compared does not
+   count as checked. */
 static verdict judge(const tamis_comparison *comparison, bool intact) {
     verdict result = {.kind = comparison->passed && intact ? PASSED : FAILED, .comparison = *comparison};
     if (!comparison->passed) {
@@ -324,7 +325,7 @@ static void check_arrangement(check_run *run, tool_problem problem, const arrang
     if (filled) tool_operands_free(&operands);
 }
 
-/* A corner of what is checked: one operation, edge, type and width, in some of the chosen arrangements. */
+/* A combination to check: one operation, edge, type and width, in some of the chosen arrangements. */
 typedef struct corner {
     tamis_operation operation;
     tamis_edge edge;
@@ -369,7 +370,7 @@ static void check_one_corner(check_run *run, const corner *at) {
     tamis_oracle_free(oracle);
 }
 
-/* Checks a corner; fused once more with D that is B. */
+/* Checks a combination; fused also with D = B. */
 static void check_corner(check_run *run, const corner *at) {
     corner same = *at;
     check_one_corner(run, at);
@@ -377,7 +378,7 @@ static void check_corner(check_run *run, const corner *at) {
     if (same.d_is_b) check_one_corner(run, &same);
 }
 
-/* Checks everything with everything, at the few inner widths. */
+/* Checks all combinations, at the few inner widths. */
 static void check_corners(check_run *run, tamis_type type) {
     const settings *set = run->set;
     corner at = {.type = type, .arrangements = set->quick ? 1 : set->arrangements.count};
@@ -433,7 +434,7 @@ static void check_part(check_run *run, const tool_source *source, int64_t limit,
     }
 }
 
-/* METIS orders rows and columns alike, which it cannot do for some rows of a matrix. */
+/* Checks that METIS can partition: it orders rows and columns alike, which is impossible for a part of the rows. */
 static int check_partition(const settings *set, const tool_source *source) {
     const tamis_sparse *S = source->S;
     const int64_t few = set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS;
@@ -488,7 +489,7 @@ static int64_t problems_of_a_matrix(const settings *set) {
     return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
 }
 
-/* Fills in the default widths: the few ones, and also the many unless little was asked for. */
+/* Fills in the default widths: the few, and also the many unless a brief check is requested. */
 static void settle_widths(settings *set) {
     const bool few = set->inner.count > 0 || set->quick;
     if (set->inner.count == 0) set->inner = usual_inner;
@@ -501,8 +502,8 @@ typedef struct checked_device {
     settings set;
 } checked_device;
 
-/* Opens the devices that can be opened; *worst becomes the code of the last one that cannot. An OpenCL device that
-   nobody named is checked in brief, since it may be a processor whose compiler takes a second for every kernel. */
+/* Opens the available devices; sets *worst to the exit code of the last one that fails. An OpenCL device that was not
+   named is checked briefly, since it may be a CPU whose compiler takes a second per kernel. */
 static int open_devices(const settings *set, checked_device *devices, int *worst) {
     const tool_chosen wanted =
         set->group.devices.count > 0 ? tool_group_first(&set->group).devices : tool_devices_wanted(&set->devices);
@@ -550,7 +551,7 @@ static int run_check(const void *given, int count, char **operands) {
     if (joined) return joined;
     const int opened = tool_lines_open(&run.lines, set->json);
     if (opened) return opened;
-    setvbuf(stdout, NULL, _IOLBF, 0); /* a signal may end the process at any moment: each line is written out at once */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);
     for (int d = 0; d < device_count; d++) run.expected += problems_of_a_matrix(&devices[d].set) * count;

@@ -7,7 +7,7 @@ static void offer(FILE *out, const char *name, const char *before, const char *t
     if (strncmp(name, typed, strlen(typed)) == 0) fprintf(out, "%s%s\t%s\n", before, name, meaning);
 }
 
-/* Completes the last entry of a list with commas, and keeps what stands before it. */
+/* Completes the last entry of a comma-separated list, and keeps the entries before it. */
 static void offer_choices(FILE *out, const tool_choices *choices, const char *typed) {
     const char *comma = strrchr(typed, ',');
     char before[512] = "";
@@ -27,7 +27,7 @@ static void offer_options(FILE *out, const tool_option *option, const char *type
     }
 }
 
-/* Returns the option whose value comes after a word, or NULL. */
+/* Returns the option whose value follows the word, or NULL. */
 static const tool_option *option_before(const tool_option *option, const char *word) {
     for (; option && option->name; option++) {
         const bool short_form = word[0] == '-' && option->letter && word[1] == option->letter && !word[2];

@@ -60,14 +60,14 @@ static bool is_array(const char *path) {
     return strcmp(path, "-") == 0 ? tamis_standard_format() == TAMIS_FILE_NPY : ends_with(path, ".npy");
 }
 
-/* Files of the ids of rows and of columns, each if it is wanted. They are kept once OUT is written. */
+/* Output files for the ids of rows and columns, if requested. They are kept once OUT is written. */
 typedef struct id_files {
     const char *path[2];
     tool_output_file file[2];
     int code;
 } id_files;
 
-/* Returns where the ids go, NULL if they are not wanted or something has failed before. */
+/* Returns the file for the ids; NULL if they are not requested, or after an earlier failure. */
 static FILE *open_ids(id_files *files, bool of_columns) {
     if (!files->path[of_columns] || files->code) return NULL;
     files->code = tool_output_open(files->path[of_columns], &files->file[of_columns]);
@@ -100,7 +100,7 @@ enum { KEEPING = TAMIS_BF16 + 1 }; /* of tool_kept_types */
 
 static bool fits_float(double value) { return (double)(float)value == value || value != value; }
 
-/* Returns the type for values read as fp64: the one that was asked for, else fp32 if that holds them all. */
+/* Returns the type for values read as fp64: the requested one, else fp32 if all values fit. */
 static tamis_type choose_type(const settings *set, bool all_fit) {
     return set->type != KEEPING ? (tamis_type)set->type : all_fit ? TAMIS_F32 : TAMIS_F64;
 }
@@ -111,7 +111,7 @@ static void tell_changes(const settings *set, const char *out, tamis_type type, 
               tool_word_count(changed).text, tool_word_count(count).text, tamis_type_name(type));
 }
 
-/* Replaces *matrix, of fp64, by one in the type that was asked for. Counts the values that this type does not hold. */
+/* Converts *matrix from fp64 to the requested type, and counts the values that do not fit. */
 static tamis_status narrow(const settings *set, const tamis_sparse *S, tamis_owned_sparse **matrix, int64_t *changed) {
     bool all_fit = true;
     *changed = 0;
@@ -187,8 +187,8 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     return code;
 }
 
-/* Refuses to turn columns into rows if they are out of proportion: a file may state any number of columns, and each row
-   needs memory and time. */
+/* Refuses to transpose a matrix with too many columns for its size: a file may state any number of columns, and each
+   row takes memory and time. */
 static int check_transpose(const settings *set, const tool_source *source) {
     enum { ALWAYS = 1 << 26, ROWS_A_BYTE = 64 }; /* the library's limit for the rows of a file */
     const int64_t columns = source->S->cols;
@@ -199,8 +199,8 @@ static int check_transpose(const settings *set, const tool_source *source) {
     return TOOL_FILE;
 }
 
-/* Arranges the matrix as it is to be written, then converts it to its type. *arranged stays NULL if S serves as it is.
- */
+/* Arranges the matrix for the output, then converts it to its type. *arranged stays NULL if S can be written
+   unchanged. */
 static tamis_status arrange(const settings *set, const tamis_read_options *reading, const tamis_sparse *S,
                             tamis_owned_sparse **arranged, int64_t *changed) {
     if (set->transpose || set->sort || set->format != TAMIS_CSR) {

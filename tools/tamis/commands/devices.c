@@ -1,4 +1,4 @@
-/* tamis devices: the devices, and how fast each could be. */
+/* tamis devices: the devices and their ceilings. */
 #include <stdio.h>
 #include <tamis/ceilings.h>
 #include <tamis/tamis.h>
@@ -22,7 +22,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* A ceiling with its two figures, by where it lies in the structure. */
+/* A ceiling with two figures, and its offset in the structure. */
 typedef struct ceiling_row {
     const char *title, *unit, *key;
     size_t offset;
@@ -43,7 +43,7 @@ static const double *ceiling(const tamis_ceilings *ceilings, const ceiling_row *
     return at;
 }
 
-/* Prints the figures of one ceiling. A GPU has only those of the whole chip, and none for caches that it lacks. */
+/* Prints the figures of one ceiling. A GPU has only figures of the whole chip, and none for caches that it lacks. */
 static void add_ceiling(tool_table *table, const char *title, double one, double all, bool gpu, const char *unit) {
     if (gpu && all <= 0) return;
     const tool_word single = tool_word_number(one), many = tool_word_number(all);

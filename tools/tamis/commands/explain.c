@@ -1,4 +1,4 @@
-/* tamis explain: which algorithm would run on a matrix, why, and why not the others. */
+/* tamis explain: the algorithm that would run on a matrix, and the reasons for it and against the others. */
 #include <tamis/structure.h>
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* tamis info: what is in a file. */
+/* tamis info: describes the contents of a file. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

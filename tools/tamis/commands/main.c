@@ -21,7 +21,7 @@
 
 enum { OPTIONS_MOST = 126 };
 
-/* Tells of the order until 0.1, when the method came first. */
+/* Explains the order of arguments, since until 0.1 the method came first. */
 static int method_first(const char *method, const char *action) {
     const bool used = action && strcmp(action, "train") != 0 && tool_command_find(action);
     if (!used) return tool_usage_error("models are trained by 'tamis train %s DATA -o MODEL'", method);
@@ -81,7 +81,7 @@ static int run_global_option(int count, char **arguments) {
     return tool_usage_error("unknown option %s%s", option, hint.text);
 }
 
-/* Says so if an option belongs to other methods only, and to which. */
+/* Reports that an option belongs only to other methods, and to which. */
 static int refuse_option(const tool_command *command, const tool_command *method, const char *argument) {
     const char *name = argument + (strncmp(argument, "--no-", 5) == 0 ? 5 : 2);
     const size_t length = strcspn(name, "=");
@@ -106,7 +106,7 @@ static int refuse_options(const tool_command *command, const tool_command *metho
     return code;
 }
 
-/* Names the operands that a command needs, from number `given` on. */
+/* Names the missing operands of a command, from number `given` on. */
 static int missing_operands(const char *words, int given) {
     tool_text missing = {0};
     int count = 0;
@@ -140,7 +140,7 @@ static int start(const tool_command *command, const void *settings, int count, c
 
 /* The operands of a command with methods begin with the method, whose options it has. */
 static int run_command(const tool_command *command, const tool_command *method, int count, char **arguments) {
-    static tool_word name; /* which messages name to the end */
+    static tool_word name; /* static, as messages use it until the process ends */
     name = tool_command_name(command, method);
     tool_set_command(name.text);
     const tool_option *options = method ? method->options : command->options;
@@ -203,7 +203,7 @@ static int show_help(int count, char **arguments) {
     return TOOL_OK;
 }
 
-/* Limits the memory of the process: beyond that it gets none and ends with code 5, before the machine's memory ends. */
+/* Limits the memory of the process: it then exits with code 5 before the machine runs out of memory. */
 static int limit_memory(const char *size) {
     int64_t bytes = 0;
     if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
@@ -234,7 +234,7 @@ static int dispatch(int count, char **arguments) {
                             : run_command(command, NULL, count - 2, arguments + 2);
 }
 
-/* Keeps OpenCL compilers from writing to standard error how many warnings our kernels have. */
+/* Keeps OpenCL compilers from printing the number of warnings to standard error. */
 static void quieten_opencl(void) {
     const char *given = getenv("TAMIS_OPENCL_OPTIONS");
     tool_text options = {0};
@@ -246,7 +246,7 @@ static void quieten_opencl(void) {
 int main(int count, char **arguments) {
     tool_interrupt_catch();
     tool_wording_typed(count, arguments);
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is an error of writing, which says so */
+    signal(SIGXFSZ, SIG_IGN); /* then a write beyond the file size limit fails with an error */
     quieten_opencl();
     tool_train_options_prepare();
     int code = dispatch(count, arguments);
@@ -256,6 +256,6 @@ int main(int count, char **arguments) {
         tool_error("standard output cannot be written");
         if (code == TOOL_OK) code = TOOL_FILE;
     }
-    tool_interrupt_release(); /* ends the process by a signal that has come */
+    tool_interrupt_release(); /* ends the process by a signal received meanwhile */
     return code;
 }

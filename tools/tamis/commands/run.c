@@ -97,7 +97,7 @@ typedef struct work {
     tamis_owned_dense *given[4]; /* A, B, D, the old output */
     tool_problem problem;
     tool_operands random;
-    tool_dense old; /* the old output, kept for repeats and for the check */
+    tool_dense old; /* copy of the old output, for repeats and the check */
     tool_mirror mirror;
     tamis_plan *plan;
     tool_group group;       /* with --devices, in place of the plan */
@@ -235,7 +235,7 @@ static tamis_status make_plan(work *job) {
     if (set->group.devices.count > 0) {
         tamis_status status = tool_group_open_best(&set->group, problem, &planning, &job->group);
         if (status == TAMIS_OK) status = tool_group_describe(&job->group, &job->report, &job->exchange);
-        job->report.setup_seconds = job->exchange.setup_seconds; /* it includes that of the local plan and its checks */
+        job->report.setup_seconds = job->exchange.setup_seconds; /* includes the local plan's set-up and checks */
         job->report.check_seconds = 0;
         return status;
     }
@@ -275,7 +275,7 @@ static int execute(work *job) {
         if (i == 0 || seconds < job->seconds) job->seconds = seconds;
     }
     tool_timer_free(&timer);
-    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* does nothing without a mirror */
+    if (status == TAMIS_OK) status = tool_mirror_fetch(&job->mirror); /* no-op without a mirror */
     if (status == TAMIS_OK && job->slabs) {
         status = tamis_slab_plan_describe(job->slabs, &job->moved);
         job->report.setup_seconds = job->moved.setup_seconds;
@@ -288,7 +288,7 @@ static int compare(work *job) {
     if (!job->set->check || tool_rank_number() > 0) return 0;
     tamis_oracle *oracle = NULL;
     tool_problem problem = job->problem;
-    problem.math = job->report.math; /* what ran, not what was allowed */
+    problem.math = job->report.math; /* the arithmetic used, not the one allowed */
     tamis_status status = tool_problem_oracle(&problem, 5e7, &oracle);
     if (status == TAMIS_OK)
         status = tamis_oracle_compare(oracle, &problem.output, problem.alpha, problem.beta, &job->old.view,
@@ -453,7 +453,7 @@ static int run_job(work *job, char **operands) {
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
-/* Refuses options that this run would not use: who gives one expects an effect. */
+/* Refuses options without an effect in this run, as the user expects one. */
 static int check_unused(const settings *set, tamis_operation operation) {
     if (set->width > 0 && operation != TAMIS_OP_FUSED)
         return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",

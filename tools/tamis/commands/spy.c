@@ -1,4 +1,4 @@
-/* tamis spy: a picture of where a matrix has its nonzeros. They are counted here; the Python package draws. */
+/* tamis spy: a picture of a matrix's nonzeros. The program counts them; the Python package draws. */
 #include <tamis/structure.h>
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static int run_spy(const void *given, int count, char **operands) {
     if (!set->output) return tool_usage_error("-o FILE is missing");
     int code = tool_output_ending("--output", set->output, ".svg or .png");
     if (code) return code;
-    const char *const ending = strrchr(set->output, '.'); /* none of standard output, which gets .svg */
+    const char *const ending = strrchr(set->output, '.'); /* standard output has none and gets .svg */
     const bool png = ending && strcasecmp(ending, ".png") == 0;
     const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);

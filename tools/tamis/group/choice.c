@@ -1,4 +1,4 @@
-/* Several devices, or the first of them alone where that is predicted to be as fast. */
+/* Chooses between several devices and the first of them alone, if that is predicted to be as fast. */
 #include "group/choice.h"
 
 #include "cli/exit.h"
@@ -22,7 +22,7 @@ int tool_group_begin(tool_group_kind *kind) {
     return tool_ranks_begin(kind->transport, kind->link, &kind->devices);
 }
 
-/* Predicts the seconds of the first device alone; 0: not known, as where it has too little memory. */
+/* Predicts the seconds of the first device alone; 0: not known, for instance because it has too little memory. */
 static double alone_seconds(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
     const tool_group_kind first = tool_group_first(kind);
     tool_group group = {0};
@@ -34,8 +34,8 @@ static double alone_seconds(const tool_group_kind *kind, const tool_problem *pro
     return status == TAMIS_OK ? report.together_seconds : 0;
 }
 
-/* Whether all are the same device. Its ranks share it: they compute no faster than it does alone, even where the model
-   has caches that grow with the parts. */
+/* Returns true if all are the same device. Its ranks share it, so they are no faster than one rank, even if the cost
+   model predicts better use of caches by smaller parts. */
 static bool one_device(const tool_chosen *devices) {
     for (int i = 1; i < devices->count; i++)
         if (devices->at[i] != devices->at[0]) return false;

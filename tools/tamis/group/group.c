@@ -1,4 +1,4 @@
-/* Ranks as threads, or one of a process: each has its rows of every operand, in the arrays of the whole. */
+/* Ranks as threads, or one rank per process: each has its rows of every operand, as views of the whole arrays. */
 #include "group/group.h"
 
 #include <stdio.h>
@@ -24,16 +24,16 @@ struct tool_rank {
     tamis_sparse S;
     int64_t first_row, first_entry, first_own, own_rows;
     tool_problem problem;  /* its rows of the operands, on the host */
-    tool_dense columns[4]; /* A, B, D and the output where columns lie together: copies, since a device takes blocks */
+    tool_dense columns[4]; /* A, B, D and the output if column-major: copies, since their rows are not contiguous */
     tamis_dense output;    /* its rows of the whole output */
-    tool_mirror mirror;    /* the problem where the device computes */
+    tool_mirror mirror;    /* the problem in the device's memory */
     tool_line *line;
     const tamis_options *planning;
     const tool_problem *whole;
-    int count, burst; /* of samples, and of executions in each */
-    bool kept;        /* B and D are the same in all of a sample */
+    int count, burst; /* number of samples, and of executions in each */
+    bool kept;        /* B and D do not change within a sample */
     bool processes;   /* the others are such */
-    bool copies;      /* the output, before and after them */
+    bool copies;      /* copy the output to and from the device */
     double *seconds;
 };
 
@@ -62,7 +62,7 @@ static tamis_dense rows_of(const tamis_dense *dense, int64_t first, int64_t rows
     return view;
 }
 
-/* Copies matrices whose columns lie together: their rows are no block of memory. */
+/* Copies column-major matrices, whose rows are not contiguous. */
 static void make_blocks(tool_rank *rank) {
     tamis_dense *const views[] = {&rank->problem.A, &rank->problem.B, &rank->problem.D, &rank->problem.output};
     rank->output = rank->problem.output;
@@ -78,7 +78,7 @@ static void make_blocks(tool_rank *rank) {
     }
 }
 
-/* S stays on the host: its plan copies what it needs. */
+/* Sets the rank's views. S stays on the host; the plan copies what it needs. */
 static void take_rows(tool_rank *rank, const tool_problem *whole) {
     const bool sddmm = whole->operation == TAMIS_OP_SDDMM;
     rank->problem = *whole;
@@ -115,7 +115,7 @@ static tamis_status make_plan(tool_rank *rank) {
     return tamis_group_plan_create(rank->group, &rank->S, rank->own_rows, rank->planning, &rank->plan);
 }
 
-/* Copies the output, with what lies between its elements, from the host to the device. */
+/* Copies the output, including padding, from the host to the device. */
 static tamis_status put_output(const tool_rank *rank) {
     if (rank->columns[3].memory) tool_dense_copy(&rank->output, &rank->columns[3].view);
     return tool_mirror_put(&rank->mirror);
@@ -128,7 +128,7 @@ static tamis_status fetch_output(const tool_rank *rank) {
 }
 
 static tamis_status take_sample(tool_rank *rank, double *seconds) {
-    tamis_status status = rank->kept ? execute(rank) : TAMIS_OK; /* which fetches the rows that are kept */
+    tamis_status status = rank->kept ? execute(rank) : TAMIS_OK; /* fetches the rows that are then kept */
     if (status == TAMIS_OK) status = tamis_stream_synchronize(rank->device.device, NULL);
     wait_at(rank->line);
     if (rank->processes) (void)tool_ranks_most(0); /* their starting line */
@@ -139,7 +139,8 @@ static tamis_status take_sample(tool_rank *rank, double *seconds) {
     return status;
 }
 
-/* A rank that fails goes on with the others, whose calls then fail soon: all come to the starting line as often. */
+/* Executes the samples. A rank that fails continues like the others, whose calls then fail soon, so that all reach the
+   barrier equally often. */
 static tamis_status execute_all(tool_rank *rank) {
     tamis_status first = rank->copies ? put_output(rank) : TAMIS_OK;
     char why[512] = "";
@@ -161,7 +162,7 @@ static tamis_status call_rank(void *context, int rank) {
     return group->call(&group->at[rank]);
 }
 
-/* Calls a function for each rank; a failure of one is that of all. */
+/* Calls a function for each rank; one failure is a failure of all. */
 static tamis_status run_all(tool_group *group, tamis_status (*call)(tool_rank *rank)) {
     group->call = call;
     return group->processes ? tool_ranks_agree(call(group->at)) : tamis_group_run(group->ranks, call_rank, group);
@@ -180,7 +181,7 @@ static tamis_status open_groups(tool_group *group, int link) {
     return status;
 }
 
-/* Gives each rank its rows: those of `order`, or where that is NULL rows with equal nonzeros. */
+/* Gives each rank its rows: as in `order`, or if that is NULL, ranges of rows with equal nonzeros. */
 static tamis_status share_rows(tool_group *group, const tamis_sparse *S, const tool_order *order) {
     int64_t *first = tool_allocate((size_t)group->ranks + 1, sizeof *first);
     tamis_status status = TAMIS_OK;

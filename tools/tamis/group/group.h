@@ -1,5 +1,5 @@
-/* One operation on several devices of this process, a rank of a group and a thread for each; or with --transport mpi on
-   those of several processes, each with one. */
+/* One operation on several devices: a thread with a rank of a group for each device of this process, or with
+   --transport mpi a process for each device. */
 #ifndef TOOL_GROUP_GROUP_H
 #define TOOL_GROUP_GROUP_H
 
@@ -10,15 +10,15 @@
 #include "cli/problem.h"
 #include "group/order.h"
 
-/* What run, explain, check and bench are told of several devices that share a problem, `group` in their settings.
-   0 is the default of each, also where a command has no such option. */
+/* Settings of devices that share a problem: `group` in the settings of run, explain, check and bench. Zeros are the
+   defaults, also for commands that lack an option. */
 typedef struct tool_group_kind {
-    tool_chosen devices;            /* none: one device has all rows. Of processes, this one's */
-    int transport, link, partition; /* of tool_transports, a tamis_link, of tool_partitions */
-    int overlap, exchange, spread;  /* a tamis_overlap, a tamis_exchange, of tool_spreads */
+    tool_chosen devices;            /* none: one device has all rows. With processes: this one's */
+    int transport, link, partition; /* a choice of tool_transports, a tamis_link, a choice of tool_partitions */
+    int overlap, exchange, spread;  /* a tamis_overlap, a tamis_exchange, a choice of tool_spreads */
 } tool_group_kind;
 
-/* The rows of these options. */
+/* The table rows of these options. */
 #define TOOL_OVERLAP(offset)                                                                                           \
     {                                                                                                                  \
         "overlap", 0, TOOL_CHOICE, "WHEN", "auto",                                                                     \
@@ -60,7 +60,7 @@ typedef struct tool_group_kind {
 
 typedef struct tool_rank tool_rank;
 
-/* Where the ranks wait for each other before an execution that is timed. */
+/* Barrier of the ranks before a timed execution. */
 typedef struct tool_line {
     pthread_mutex_t lock;
     pthread_cond_t start;
@@ -68,59 +68,60 @@ typedef struct tool_line {
     int64_t starts;
 } tool_line;
 
-/* Whether the first device computes all of it, and the predictions behind that in seconds, 0 where there are none. */
+/* The decision between one device and all, and the predictions behind it in seconds (0: none). stays: the first device
+   computes alone. */
 typedef struct tool_group_choice {
     bool stays;
-    double alone, together, exchange; /* exchange: of `together` */
+    double alone, together, exchange; /* exchange: its part of `together` */
 } tool_group_choice;
 
-/* Takes the first of its devices alone. */
+/* Returns the settings for the first device alone. */
 static inline tool_group_kind tool_group_first(const tool_group_kind *kind) {
     return (tool_group_kind){.devices = {.count = 1, .at = {kind->devices.at[0]}}};
 }
 
 typedef struct tool_group {
-    int ranks; /* all of them */
+    int ranks; /* in all processes */
     bool processes;
-    int here;                 /* those of this process: all, or one */
-    tool_group_choice choice; /* of tool_group_open_best */
+    int here;                 /* ranks in this process: all, or one */
+    tool_group_choice choice; /* made by tool_group_open_best */
     tool_rank *at;
-    const tool_problem *whole; /* that the ranks share: the caller's, or that of `order` */
-    tool_order *order;         /* NULL: rows are as they are */
-    int64_t *first_rows;       /* of all ranks, and the number of rows */
+    const tool_problem *whole; /* the problem that the ranks share: the caller's, or the reordered one */
+    tool_order *order;         /* NULL: rows keep their order */
+    int64_t *first_rows;       /* first row of each rank, then the number of rows */
     tool_line line;
-    tamis_status (*call)(tool_rank *rank); /* under way */
+    tamis_status (*call)(tool_rank *rank); /* the call in progress */
 } tool_group;
 
-/* Opens the devices, makes the ranks' plans, and copies the operands there: rows of S with equal nonzeros; rows of B
-   like those of a square S, else equal numbers. Operands of the problem are on the host. After an error too it is to be
-   closed. */
+/* Opens the devices, makes the ranks' plans, and copies the operands to the devices. Rows of S are distributed with
+   equal nonzeros; rows of B like the rows of a square S, else in equal numbers. The problem's operands are on the host.
+   The caller must close the group, also after an error. */
 tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
                              tool_group *group);
 
-/* The two halves of tool_group_open: plans, which need no operands, and the copies. */
+/* The two halves of tool_group_open: making plans, which needs no operands, and copying. */
 tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
                              tool_group *group);
 tamis_status tool_group_fill(tool_group *group);
 void tool_group_close(tool_group *group);
 
-/* Executes `count` times from the output as it is on the host, which gets the result of the last, of processes on rank
-   0; with a beta, callers execute one at a time. Sets the seconds of each, from all ranks' start to the end of the
-   last. */
+/* Executes `count` times, starting from the output on the host, which receives the last result (with processes on rank
+   0); with beta != 0 callers execute one at a time. Sets the seconds of each execution, from the common start to the
+   end of the last rank. */
 tamis_status tool_group_execute(tool_group *group, int count, double *seconds);
 
-/* Takes `count` samples of `burst` executions in a row, which the ranks put into their devices' queues without waiting.
-   Sets the seconds of each execution. The output stays where it is computed. kept: rows of B and D are fetched before a
-   sample, and kept in it. */
+/* Takes `count` samples of `burst` consecutive executions, which the ranks enqueue on their devices without waiting.
+   Sets the seconds of each execution. The output stays on the devices. kept: rows of B and D are fetched before a
+   sample, and reused within it. */
 tamis_status tool_group_time(tool_group *group, int count, int burst, bool kept, double *seconds);
 
 /* Opens, executes once, and closes. */
 tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning);
 
-/* Prints what the first rank's plan says of itself and of the exchange. */
+/* Prints the explanation of the first rank's plan and of the exchange. */
 tamis_status tool_group_explain(const tool_group *group);
 
-/* Describes what the first rank computes, and what all ranks exchange. */
+/* Describes the first rank's computation, and the exchange of all ranks. */
 tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *local, tamis_group_report *report);
 
 #endif

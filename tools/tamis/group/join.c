@@ -1,4 +1,4 @@
-/* Joining the ranks of `--transport mpi`, through libtamis_mpi at run time. */
+/* Joins the ranks of `--transport mpi`, through libtamis_mpi, opened at run time. */
 #include "group/join.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ enum { THREADS, MPI }; /* in the order of tool_transports */
 
 typedef tamis_status start_function(const tamis_transport_options *options, tamis_transport *transport);
 
-/* Opens the library beside the program, as it is installed and as it is built. */
+/* Opens the library relative to the program, in an installation or in the build folder. */
 static void *open_beside(tool_text *tried) {
     static const char *const folders[] = {"../lib", "../lib/x86_64-linux-gnu", "../lib/aarch64-linux-gnu", "../lib64",
                                           "../../src/mpi"};
@@ -30,7 +30,7 @@ static void *open_beside(tool_text *tried) {
         char path[1200];
         snprintf(path, sizeof path, "%s/%s/libtamis_mpi.so.1", program, folders[i]);
         if (access(path, F_OK) == 0) {
-            library = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* MPI's plug-ins look for its symbols */
+            library = dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* MPI's plug-ins need its symbols */
             if (!library) tool_text_add(tried, "; %s", dlerror());
         }
     }

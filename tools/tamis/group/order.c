@@ -1,4 +1,4 @@
-/* Reorders a problem by METIS, and its result back. */
+/* Reorders a problem by METIS, and restores its result's order. */
 #include "group/order.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static int64_t offset_of(const tamis_sparse *S, int64_t row) {
 
 static void reorder_pattern(tool_order *o) {
     const tamis_sparse *S = &o->given->S;
-    int64_t *place = tool_allocate((size_t)S->rows, sizeof *place); /* of each given row and column */
+    int64_t *place = tool_allocate((size_t)S->rows, sizeof *place); /* new position of each given row and column */
     int64_t at = 0;
     for (int64_t i = 0; i < S->rows; i++) place[o->order[i]] = i;
     for (int64_t i = 0; i < S->rows; i++) {
@@ -58,7 +58,7 @@ static void reorder_matrix(tool_order *o) {
                                   .values = o->values};
 }
 
-/* Compares the orders of the processes: METIS of another version or width may find another one. */
+/* Checks that all processes found the same order: METIS of another version or width may find another one. */
 static tamis_status compare_processes(const tool_order *o) {
     const uint64_t sum = tamis_fnv_words(TAMIS_FNV_START, o->order, (size_t)o->given->S.rows * sizeof *o->order);
     const double mine = (double)(sum >> 12); /* exactly */

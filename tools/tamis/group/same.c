@@ -1,4 +1,4 @@
-/* What the ranks of `--transport mpi` must have in common: the command, its options, the matrix. */
+/* Checks that the ranks of `--transport mpi` have the same command, options and matrix. */
 #include "group/same.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ typedef struct same_text {
     char text[TEXT_BYTES];
 } same_text;
 
-/* Which devices compute, with how many threads, and what is printed may differ; names of files differ between hosts. */
+/* Returns true if an option may differ between ranks: devices, threads, printing, and file names, which differ between
+   hosts. */
 static bool may_differ(const tool_option *option) {
     static const char *const names[] = {"device", "devices", "threads", "quiet", "verbose", "no-clobber"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -49,7 +50,7 @@ static same_text text_of(const tool_option *option, const void *settings) {
     return record;
 }
 
-/* Finds the first rank that has another text than rank 0; 0: none has. `first` becomes rank 0's text. */
+/* Finds the first rank whose text differs from rank 0's; 0: none. Sets *first to rank 0's text. */
 static tamis_status find_other(const same_text *mine, same_text *first, same_text *other, int *rank) {
     const int ranks = tool_rank_count();
     const tamis_transport *transport = tool_ranks_transport();

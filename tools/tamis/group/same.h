@@ -1,4 +1,4 @@
-/* What the ranks of `--transport mpi` must have in common. */
+/* Checks that the ranks of `--transport mpi` agree. */
 #ifndef TOOL_GROUP_SAME_H
 #define TOOL_GROUP_SAME_H
 
@@ -7,8 +7,8 @@
 #include "cli/options.h"
 
 /*
- * Whether all ranks have the same command, options (but for devices, threads, what is printed and names of files) and
- * matrix. The message names the first rank that has not, and the option. All ranks call it; an exit code, a status.
+ * Check that all ranks have the same command, options (except devices, threads, printing and file names) and matrix.
+ * The message names the first rank that differs, and the option. Collective. Return an exit code, and a status.
  */
 int tool_ranks_same_options(const char *command, const tool_option *options, const void *settings);
 tamis_status tool_ranks_same_matrix(const tamis_sparse *S);

@@ -1,6 +1,6 @@
 /*
- * Whether several devices fit faster than the first alone, by what groups' plans predict. Nearly all of a fit's time is
- * in fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
+ * Predicts from groups' plans if several devices fit faster than the first alone. Nearly all of a fit's time is in
+ * fused calls with the mask: in half an iteration one for the residual and one for each step of conjugate gradients,
  * after one exchange of factors. The two halves have S and its transpose.
  */
 #include "model/choice.h"
@@ -13,7 +13,7 @@
 #include "cli/ranks.h"
 #include "group/choice.h"
 
-enum { FACTORS = 32 }; /* where the fit chooses them: from so many on */
+enum { FACTORS = 32 }; /* assumed number of factors if the fit chooses it: the first that it tries */
 
 static tamis_options planning_of(const tool_group_fit *what) {
     const tamis_model_options *const options = what->options;
@@ -28,11 +28,11 @@ static tamis_options planning_of(const tool_group_fit *what) {
     planning.d_is_b = true;
     planning.threads = options->threads;
     planning.expected_calls = (int64_t)options->iterations * (1 + options->cg_steps);
-    planning.overlap = TAMIS_OVERLAP_NEVER; /* a half begins when the factors are there */
+    planning.overlap = TAMIS_OVERLAP_NEVER; /* a half-step begins when the factors have arrived */
     return planning;
 }
 
-/* Adds half an iteration with S; false where there is no prediction. */
+/* Adds the prediction of half an iteration with S; false if there is none. */
 static bool add_half(const tool_group_fit *what, const tamis_sparse *S, tool_group_choice *sum) {
     const tool_group_kind kind = {.devices = *what->devices, .link = TAMIS_LINK_COPIES};
     const tamis_options planning = planning_of(what);
@@ -40,7 +40,7 @@ static bool add_half(const tool_group_fit *what, const tamis_sparse *S, tool_gro
     const double calls = 1 + what->options->cg_steps;
     tool_group_choice one = {.stays = false};
     tool_group group = {0};
-    problem.S.values = NULL; /* the mask reads none, and the model may have another type than they */
+    problem.S.values = NULL; /* the mask reads no values, and their type may differ from the model's */
     tamis_status status = tool_group_plan(&kind, &problem, &planning, &group);
     if (status == TAMIS_OK) status = tool_group_predict(&group, &kind, &problem, &planning, &one);
     tool_group_close(&group);

@@ -1,5 +1,5 @@
-/* Reads the data of models. Ratings and edge lists go through the reader that keeps any ids as names; all else, and
-   numbers where a model has no names, through the core's. */
+/* Reads the data of models. Ratings and edge lists use the reader that keeps ids as names; all else, and numbers if a
+   model has no names, use the core's reader. */
 #include "model/data.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static int find_shape(const tool_data_request *request, tamis_file_shape *shape)
     if (request->columns_of) return 0;
     const bool standard = request->format == TAMIS_FILE_AUTO && strcmp(request->spec, "-") == 0;
     const tamis_file_format format = standard ? tamis_standard_format() : (tamis_file_format)request->format;
-    if (standard && format == TAMIS_FILE_AUTO) return 0; /* names make content that is of no other format */
+    if (standard && format == TAMIS_FILE_AUTO) return 0; /* content of no other format: ids may be names */
     if (format != TAMIS_FILE_AUTO) {
         *shape = tamis_file_row_of(format)->shape;
         return 0;
@@ -38,7 +38,7 @@ static int find_shape(const tool_data_request *request, tamis_file_shape *shape)
 
 /* ------------------------------------------------------------------------------------------ leaving out */
 
-/* Copies the entries within rows x columns; the data then has exactly that size. Returns how many there are. */
+/* Restricts the data to rows x columns entries, in copies of exactly that size. Returns the number of entries. */
 static int64_t trim(tool_data *data, int64_t rows, int64_t columns) {
     const tamis_sparse *S = &data->S;
     int64_t *offsets = tool_allocate((size_t)rows + 1, sizeof *offsets);
@@ -72,7 +72,7 @@ static int64_t trim(tool_data *data, int64_t rows, int64_t columns) {
     return count;
 }
 
-/* Says what was left out of `total` entries. */
+/* Reports how many of `total` entries were left out. */
 static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
     if (left_out == 0) return 0;
     if (left_out < total) {
@@ -86,7 +86,7 @@ static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
 
 /* ------------------------------------------------------------------------------------------ reading */
 
-/* Ids as names. Dictionaries are copies: the reader adds to them what it does not find, unless both are known. */
+/* Reads ids as names. Dictionaries are copies: the reader adds unknown names, unless both are known. */
 static int read_named(const tool_data_request *request, tool_data *data) {
     const bool known_rows = request->rows && !request->new_rows;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
@@ -107,7 +107,8 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     status = tamis_read_ratings(request->spec, &options, &data->matrix, &rows, &columns, &skipped);
     tool_progress_clear();
     if (status != TAMIS_OK) return tool_file_error(status, request->spec);
-    const bool telling = strchr(found, ';') || strncmp(found, "lists", 5) == 0; /* of titles, comments, other lines */
+    const bool telling =
+        strchr(found, ';') || strncmp(found, "lists", 5) == 0; /* it mentions titles, comments or other lines */
     if (telling && request->column_count == 0) tool_note("%s: %s", request->spec, found);
     data->rows = rows;
     data->columns = columns;
@@ -119,7 +120,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     return request->unknown_too ? 0 : report_left_out(request->spec, total - data->S.nnz, total);
 }
 
-/* Ids as indices. What has no size of its own gets the model's. */
+/* Reads ids as indices. Data without a stated size get the model's. */
 static int read_indexed(const tool_data_request *request, tamis_file_shape shape, tool_data *data) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.file_format = (tamis_file_format)request->format;
@@ -156,7 +157,7 @@ int tool_data_open(const tool_data_request *request, tool_data *data) {
 int tool_data_open_pair(const tool_data_request *request, const char *known_spec, tool_data *data, tool_data *known) {
     *data = *known = (tool_data){0};
     tool_data_request of_data = *request;
-    if (known_spec && strcmp(known_spec, request->spec) == 0) { /* which may be a pipe: read once */
+    if (known_spec && strcmp(known_spec, request->spec) == 0) { /* may be a pipe, so it is read once */
         const int read = tool_data_open(request, known);
         if (read) return read;
         data->S = known->S;

@@ -1,4 +1,4 @@
-/* tamis transform and tamis export: the factors of new rows, and those that a model has. */
+/* tamis transform and tamis export: the factors of new rows, and a model's factors. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -165,7 +165,7 @@ static int write_factors(const tool_use *use, const char *path, bool of_rows) {
 static int export_all(const tool_use *use, const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count, (void)operands;
-    /* what is not there is said before a file is replaced */
+    /* errors are reported before a file is replaced */
     if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
     int code = check_names("--row-names", set->row_names, use->rows);
     if (code == 0) code = check_names("--column-names", set->column_names, use->columns);

@@ -1,4 +1,4 @@
-/* Ranks of a fit: each has its rows of the data, and a model. */
+/* Ranks of a fit: each has its rows of the data and a model. */
 #include "model/group.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ typedef struct rank {
     const tool_group_fit *what;
     tool_device device;  /* of all but the first */
     tamis_device *where; /* it computes */
-    tamis_model *model;  /* that of `what`, or its own */
+    tamis_model *model;  /* the request's model, or its own */
     tamis_group *group;
     tamis_sparse S, entries, observed;
     tamis_held_out held_out;
@@ -36,7 +36,7 @@ static tamis_status take_rows(rank *one, const int64_t *first, int number) {
     return take_slice(what->held_out->observed, first, number, &one->observed);
 }
 
-/* Makes the same model as the first rank's: a new one, or what the file has. */
+/* Makes the same model as the first rank's: a new one, or from the file. */
 static tamis_status make_model(rank *one) {
     tamis_model_options options = *one->what->options;
     options.callback = NULL;

@@ -1,4 +1,4 @@
-/* tamis info of a model: what a model is, what it was fitted to and how far. */
+/* tamis info for a model: its kind, its data and its progress. */
 #include "model/info.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static int64_t file_bytes(const char *path) {
     return (standard ? fstat(STDIN_FILENO, &there) : stat(path, &there)) == 0 ? (int64_t)there.st_size : 0;
 }
 
-/* The options with which the model was made, as one would type them. */
+/* Appends the options with which the model was made, as one would type them. */
 static void add_options(const tamis_model_options *made, tool_text *text) {
     const tool_train_settings set = {.model = *made};
     for (const tool_option *option = tool_train_options(made->method); option->name; option++) {
@@ -112,7 +112,7 @@ static void print_json(const tool_use *use, tool_json *json) {
 }
 
 int tool_model_info(const char *path, tool_json *json) {
-    enum { CPU = 1 }; /* of tool_devices, the first after the best */
+    enum { CPU = 1 }; /* index in tool_devices: the first after "best" */
     const tool_use_settings settings = {.device = CPU};
     tool_use use;
     const int code = tool_use_open(&settings, path, &use);

@@ -1,5 +1,5 @@
-/* The options of training: one table, from which the program picks those of each method when it starts, by what the
-   library says of the method. The library has the defaults of what are fields of tamis_model_options. */
+/* The options of training, in one table. At its start the program selects each method's options by the library's
+   description of the method. The library has the defaults of fields of tamis_model_options. */
 #include "model/options.h"
 
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #define AT(field)    offsetof(tool_train_settings, field)
 #define MODEL(field) (offsetof(tool_train_settings, model) + offsetof(tamis_model_options, field))
 
-/* Which methods have an option: those of some data, with mini-batches or on groups, or those that name it among their
-   own. */
+/* Which methods have an option: methods for some kind of data, with mini-batches or on groups, or methods that list
+   it. */
 enum {
     RATINGS = 1 << TAMIS_DATA_RATINGS,
     USES = 1 << TAMIS_DATA_USES,
@@ -23,12 +23,13 @@ enum {
     BATCHES = 1 << 8,
     GROUPS = 1 << 9,
     OWN = 1 << 10,
-    FACTORS = 1 << 11,   /* those that are no documents, and no pairs of items */
-    MAY_CHANGE = 1 << 16 /* of a training that goes on: it does not change what the numbers are */
+    FACTORS = 1 << 11,   /* models with factors: neither for documents nor of pairs of items */
+    MAY_CHANGE = 1 << 16 /* may change when training is resumed, as it does not affect the results */
 };
 
-/* Who has it, then the option as in tool_option: name, letter, value, argument, default, help, field, least, most,
-   choices. An option whose meaning depends on the data has several rows. Methods may have a help of their own. */
+/* The methods that have it, then the option as in tool_option: name, letter, value, argument, default, help, field,
+   least, most, choices. An option whose meaning depends on the data has several rows. Methods may have their own
+   help. */
 static const struct {
     int who;
     tool_option option;
@@ -167,7 +168,7 @@ static const struct {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* What each method is, and its options with the end of the table: by their order in the library. */
+/* Each method's command, description and options with a terminator, in the library's order. */
 enum { METHODS_MOST = 32 };
 tool_command tool_train_methods[METHODS_MOST + 1];
 static tamis_method_description about[METHODS_MOST];
@@ -185,10 +186,10 @@ const tool_option *tool_train_options(tamis_method method) { return options[numb
 
 _Static_assert(AT(model) == 0, "is_field() asks how far from the beginning");
 
-/* A field of the model's options. */
+/* Returns true if the option is a field of the model's options. */
 static bool is_field(const tool_option *option) { return option->offset < sizeof(tamis_model_options); }
 
-/* One that the model keeps: it stands before or after those that say where and how. */
+/* Returns true if the model keeps the option: it is outside the range of fields about where and how to run. */
 static bool is_kept(const tool_option *option) {
     return is_field(option) && (option->offset < MODEL(algorithms) || option->offset >= MODEL(rate_offset));
 }
@@ -198,7 +199,7 @@ bool tool_train_of_model(const tool_option *option) {
     return is_kept(option) && !named && strcmp(option->name, "topics") != 0;
 }
 
-/* What the method says of the option's field; NULL where it is none of its own. */
+/* Returns the method's description of the option's field; NULL if the method does not list it. */
 static const tamis_method_option *find_own(const tamis_method_description *method, const tool_option *option) {
     char field[64];
     snprintf(field, sizeof field, "%s", strcmp(option->name, "map") == 0 ? "maximum_a_posteriori" : option->name);
@@ -215,7 +216,7 @@ static bool has_option(const tamis_method_description *method, int row) {
            (who & FACTORS && method->data != TAMIS_DATA_COUNTS && !method->pairs);
 }
 
-/* A flag that is on unless it is turned off has a default, others none. */
+/* Makes a method's options. Only flags that are on by default have a preset. */
 static void prepare_method(int number) {
     static tool_word presets[METHODS_MOST][ROWS];
     const tamis_method_description *const method = &about[number];

@@ -1,4 +1,4 @@
-/* The options of training: what is asked on the command line, and how it becomes the library's options. */
+/* The options of training: the command line's settings, and their conversion to the library's options. */
 #ifndef TOOL_MODEL_OPTIONS_H
 #define TOOL_MODEL_OPTIONS_H
 
@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 typedef struct tool_train_settings {
-    tamis_model_options model; /* options have the names of its fields */
+    tamis_model_options model; /* options are named after its fields */
     int device, transport, spread;
     tool_chosen devices; /* several: one rank each */
     /* the data */
@@ -22,19 +22,20 @@ typedef struct tool_train_settings {
     bool no_clobber, verbose, quiet;
 } tool_train_settings;
 
-/* What the library says of a method, and the options of its training. They are made when the program starts. */
+/* The library's description of a method, and the options of its training. tool_train_options_prepare makes them when
+   the program starts. */
 void tool_train_options_prepare(void);
 const tamis_method_description *tool_method_about(tamis_method method);
 const tool_option *tool_train_options(tamis_method method);
-/* The same as commands, which end with no name. */
+/* The methods as commands; the last has no name. */
 extern tool_command tool_train_methods[];
 
-/* Whether an option is a number that the model keeps, or what uses count. --topics, the other name of --factors, is
-   not. */
+/* Returns true if an option is a number that the model keeps, or the weights of uses; false for --topics, an alias of
+   --factors. */
 bool tool_train_of_model(const tool_option *option);
 
-/* For a training that goes on: fills the settings' model from that of the checkpoint, with what was given on the
-   command line over it. Returns 0, or TOOL_USAGE where it would change what the numbers are. */
+/* For a resumed training: sets the settings' model to the checkpoint's options, overridden by the command line. Returns
+   0, or TOOL_USAGE if an option would change the results. */
 int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint, tool_train_settings *settings);
 
 #endif

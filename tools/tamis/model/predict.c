@@ -1,4 +1,4 @@
-/* tamis predict: what the model expects of pairs of a row and a column. */
+/* tamis predict: predictions for pairs of a row and a column. */
 #include <stdlib.h>
 
 #include "cli/exit.h"
@@ -24,12 +24,11 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* What is predicted of rows and columns that the model does not know: the mean with the biases of those that it does.
- */
+/* Predictions for rows and columns that the model does not know: the mean plus the known biases. */
 typedef struct unknown {
-    int64_t rows, cols; /* of the model, or of the new rows */
+    int64_t rows, cols; /* known rows and columns: the model's, or the new rows */
     int64_t width;
-    const tamis_dense *row_factors, *column_factors; /* whose last column is the bias; NULL: there are none */
+    const tamis_dense *row_factors, *column_factors; /* their last column is the bias; NULL: no biases */
     const tamis_model_description *of;
 } unknown;
 
@@ -45,8 +44,8 @@ static double predict_unknown(const unknown *u, int64_t row, int64_t column) {
     return value < u->of->least ? u->of->least : value > u->of->most ? u->of->most : value;
 }
 
-/* Writes all pairs: predictions are those of the pairs that the model knows, in their order. Returns how many others
-   there were. */
+/* Writes all pairs. predictions: of the pairs that the model knows, in their order. Returns the number of other
+   pairs. */
 static int64_t write_pairs(const tool_use *use, const tool_data *data, const unknown *u, const double *predictions) {
     const tamis_sparse *const S = data->whole.offsets ? &data->whole : &data->S;
     const tamis_names *const rows = data->rows ? data->rows : use->rows;
@@ -69,7 +68,7 @@ static int64_t write_pairs(const tool_use *use, const tool_data *data, const unk
     return others;
 }
 
-/* Finds the biases, if the model has any: of the columns, and of its own rows or of those in W. */
+/* Finds the biases, if the model has any: of the columns, and of its own rows or the rows in W. */
 static int find_unknown(const tool_use *use, const tool_data *data, const tamis_dense *W, tamis_owned_dense *own[2],
                         unknown *u) {
     *u = (unknown){.rows = data->S.rows, .cols = data->S.cols, .of = &use->description};
@@ -82,7 +81,7 @@ static int find_unknown(const tool_use *use, const tool_data *data, const tamis_
     return 0;
 }
 
-/* Refuses data of which nothing is known. */
+/* Refuses data without any known row or column. */
 static int check_some(const char *spec, const tool_data *data) {
     const tamis_sparse *const S = &data->whole;
     if (!S->offsets || S->nnz == 0 || data->S.nnz > 0) return 0;
@@ -123,7 +122,7 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
     return tool_outcome(code);
 }
 
-/* What a model keeps no rows of is known by the data themselves, unless there is more. */
+/* If the model keeps no rows, their factors are computed from the data themselves, unless --new gives more entries. */
 static int predict(const tool_use *use, const void *given, int count, char **operands) {
     const settings *set = given;
     const char *spec = operands[0];

@@ -36,15 +36,15 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* Whom to recommend to, and by what. */
+/* The rows to recommend to, and their data. */
 typedef struct listing {
     const tool_use *use;
     int64_t top;
-    const tamis_names *names; /* of the rows, or NULL */
-    tamis_owned_dense *W;     /* factors of new rows, or NULL: those of the fit, or uses */
-    tool_data known;          /* of --new or --seen */
-    int64_t row_count;        /* that there are */
-    int64_t *rows, count;     /* those requested */
+    const tamis_names *names; /* names of the rows, or NULL */
+    tamis_owned_dense *W;     /* factors of new rows; NULL: rows of the fit, or uses */
+    tool_data known;          /* data of --new or --seen */
+    int64_t row_count;        /* number of rows to choose from */
+    int64_t *rows, count;     /* the rows requested */
     bool *candidates;         /* columns, or NULL: all */
 } listing;
 
@@ -66,13 +66,13 @@ static int open_rows(listing *job, const settings *set) {
     if (code || !set->new_rows) return code;
     job->names = job->known.rows;
     job->row_count = job->known.S.rows;
-    if (tool_method_about(use->method)->pairs) return 0; /* it takes the uses themselves */
+    if (tool_method_about(use->method)->pairs) return 0; /* the model uses the rows' uses directly */
     return tool_use_transform(use, &job->known.S, &job->W);
 }
 
 /* ------------------------------------------------------------------------------------------ which columns */
 
-/* Sets candidates[j] for each column that a file names. Names of no column are counted. */
+/* Sets candidates[j] for each column that a file names, and counts unknown names. */
 static int mark_columns(const listing *job, const char *path, bool value) {
     tamis_names *listed;
     const tamis_status status = tamis_names_read(path, &listed);

@@ -36,7 +36,7 @@ static void show_progress(tool_training_report *report, const tamis_iteration *i
     const double within = iteration->batches > 0 ? (double)iteration->batch / (double)iteration->batches : 0;
     const double share = (iteration->iteration - 1 + within) / (iteration->iterations > 0 ? iteration->iterations : 1);
     const double now = tool_seconds();
-    if (report->begun < 0) { /* a rate is known from the second report on */
+    if (report->begun < 0) { /* the rate is known from the second report on */
         report->begun = share;
         report->start = now;
     }
@@ -196,7 +196,7 @@ static bool weighs_uses(tamis_method method) {
     return own->name != NULL;
 }
 
-/* What an inner split chose. */
+/* Prints the options that an inner split chose. */
 static void print_choice(const tool_training_summary *summary, const tamis_model_description *description) {
     const tamis_model_options *asked = summary->asked, *options = &description->options;
     const char *before = "";

@@ -1,4 +1,4 @@
-/* tamis score: how well a model foresees entries that it was not fitted to. */
+/* tamis score: the quality of predictions for entries that are not in the fit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,8 +41,7 @@ static const tool_option options[] = {
     {.name = NULL},
 };
 
-/* The numbers of a score, in the order in which they are shown; one that has no meaning for a method is NaN. # in
-   a meaning stands for --top. */
+/* The numbers of a score, in the order of the output; NaN: not defined for the method. # stands for --top. */
 static const struct {
     const char *name, *title, *meaning;
     size_t offset;

@@ -1,4 +1,4 @@
-/* tamis similar: the columns (or rows) of a model whose factors point the same way. */
+/* tamis similar: the most similar columns (or rows) of a model, by the cosine of factors. */
 #include <stdlib.h>
 
 #include "cli/exit.h"

@@ -59,7 +59,7 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
     tool_text_free(&words);
 }
 
-/* Whether a topic of documents has no words: they are all alike in it. */
+/* Returns true if a topic of documents is empty: its words have nearly uniform weights. */
 static bool is_empty(const tool_use *use, const double *weights) {
     return tool_method_of_documents(use->method) && weights[0] * (double)use->description.cols < 1.5;
 }

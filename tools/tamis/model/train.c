@@ -1,5 +1,5 @@
-/* tamis train METHOD: reads data, fits a model to it while the table grows, and writes the model. What was reached is
-   kept in a checkpoint meanwhile, with which an interrupted training goes on. */
+/* tamis train METHOD: reads data, fits a model, printing a row per iteration, and writes the model. Checkpoints allow
+   an interrupted training to resume. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@
 #include "model/report.h"
 
 enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
-static const int64_t STREAM_ROWS = 1024; /* of a mini-batch of --stream, where none is asked for */
+static const int64_t STREAM_ROWS = 1024; /* default rows of a mini-batch with --stream */
 
 typedef struct training {
     tool_train_settings settings;
@@ -33,15 +33,15 @@ typedef struct training {
     const char *data_spec;
     char *checkpoint;            /* its file, NULL for none */
     bool saved;                  /* the whole model is in it */
-    const char *resume;          /* the file to go on with, NULL for none */
-    tool_chosen devices;         /* that fit together; none: the one device */
+    const char *resume;          /* the file from which to resume, NULL for none */
+    tool_chosen devices;         /* devices that fit together; none: one device */
     tool_device device;          /* the first of them */
     tamis_model_options options; /* of the model's fit */
     tamis_model *model;
     tool_data data; /* without --stream */
     tamis_batches *batches;
-    tamis_sparse batch;         /* of the stream, as wide as the vocabulary */
-    tamis_owned_sparse *unique; /* the same without ratings that a later one replaces, NULL where there are none */
+    tamis_sparse batch;         /* of the stream, widened to the vocabulary */
+    tamis_owned_sparse *unique; /* the same without replaced ratings; NULL: there are none */
     int64_t columns;
     tamis_names *vocabulary;
     tool_held_out held;
@@ -89,12 +89,13 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     return 0;
 }
 
-/* Which file the checkpoint is, and which one to go on with. */
+/* Chooses the checkpoint's file, and the file from which to resume. */
 static int choose_checkpoint(training *run) {
     const tool_train_settings *set = &run->settings;
     struct stat there;
     const bool device = strcmp(set->output, "-") == 0 ||
-                        (stat(set->output, &there) == 0 && !S_ISREG(there.st_mode)); /* which has nothing beside it */
+                        (stat(set->output, &there) == 0 &&
+                         !S_ISREG(there.st_mode)); /* a device or pipe has no place for a checkpoint beside it */
     if (set->checkpoint && strcmp(set->checkpoint, "-") == 0)
         return tool_usage_error("--checkpoint: -, that is standard output, cannot be read again; name a file");
     if (set->checkpoint || !device) {
@@ -130,7 +131,7 @@ static int choose_checkpoint(training *run) {
 
 /* ------------------------------------------------------------------------------------------ model and data */
 
-/* Sets the library's options. If there are several processes, the first one writes and reports. */
+/* Sets the library's options. With several processes, rank 0 writes and reports. */
 static void set_library_options(training *run) {
     const bool first = tool_rank_number() == 0;
     run->options = run->settings.model;
@@ -154,7 +155,7 @@ static int open_model(const training *run, const char *path, tamis_model **model
                             tamis_method_name(run->method));
 }
 
-/* Sets how many iterations the model of --continue has. */
+/* Sets *done to the number of iterations of the model of --continue. */
 static int count_done(const training *run, int *done) {
     tamis_model *base = NULL;
     tamis_model_description description = {.iterations_done = 0};
@@ -164,7 +165,7 @@ static int count_done(const training *run, int *done) {
     return code;
 }
 
-/* The model of --continue, or a checkpoint, which may be of such a training. */
+/* Loads the model of --continue, or a checkpoint, perhaps of such a training. */
 static int load_model(training *run) {
     tamis_model_description description;
     const char *const base = run->settings.base, *const path = run->resume ? run->resume : base;
@@ -179,7 +180,7 @@ static int load_model(training *run) {
     return tool_library_error(status, path);
 }
 
-/* Data and model both have names, or none: else there is no telling who is who. */
+/* Checks that either both data and model have names, or neither: otherwise rows and columns cannot be matched. */
 static int check_names(const training *run) {
     const bool named = tamis_model_column_names(run->model) != NULL;
     if (!run->settings.base || named == (run->data.columns != NULL)) return 0;
@@ -188,7 +189,7 @@ static int check_names(const training *run) {
     return TOOL_FILE;
 }
 
-/* Of the ratings at one place of a batch the last stays, as in data that are read whole: a fit would add them up. */
+/* Keeps the last of repeated ratings in a batch, as in data that are read at once; a fit would sum them. */
 static tamis_status replace_repeated(training *run, const tamis_sparse **batch) {
     tamis_profile profile;
     tamis_status status = tamis_row_profile(*batch, &profile);
@@ -217,7 +218,8 @@ static tamis_status next_batch(void *context, const tamis_sparse **batch) {
     return tool_method_of_counts(run->method) ? TAMIS_OK : replace_repeated(run, batch);
 }
 
-/* Pairs without ratings are uses: with ratings that are all 1 a model of ratings has nothing to learn. */
+/* Refuses pairs without ratings, which are uses, for models of ratings: if all ratings are 1, there is nothing to
+   learn. */
 static int check_rated(const training *run) {
     const tamis_sparse *const S = &run->data.S;
     if (run->settings.stream || tool_method_of_counts(run->method) || S->nnz < 2) return 0;
@@ -267,7 +269,7 @@ static int open_data(training *run) {
     return code;
 }
 
-/* How many entries a and b have in common: CSR, sorted, each place once. */
+/* Returns the number of common entries of a and b: CSR, sorted, without duplicates. */
 static int64_t count_common(const tamis_sparse *a, const tamis_sparse *b) {
     int64_t common = 0;
     for (int64_t row = 0; row < a->rows && row < b->rows; row++) {
@@ -286,7 +288,7 @@ static int64_t count_common(const tamis_sparse *a, const tamis_sparse *b) {
     return common;
 }
 
-/* A model is not measured on what it has learnt. */
+/* Refuses held-out entries that are also in the training data. */
 static int check_overlap(const training *run) {
     const tamis_sparse *data = &run->data.S, *held = &run->held.entries.S;
     const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
@@ -317,13 +319,13 @@ static int hold_out(training *run) {
                                        .new_rows = documents};
     const int code = tool_hold_out_read(&request, set->observed, set->split_seed, &run->held);
     if (code || documents) return code;
-    run->held.view.observed = &run->data.S; /* not to be recommended again */
+    run->held.view.observed = &run->data.S; /* not recommended again */
     return set->stream ? 0 : check_overlap(run);
 }
 
 static int set_names(training *run) {
     const tamis_names *rows = run->data.rows, *columns = run->vocabulary ? run->vocabulary : run->data.columns;
-    if (!rows && !columns) return 0; /* those of a model that is gone on with stay */
+    if (!rows && !columns) return 0; /* a resumed model keeps its names */
     if (!rows) rows = tamis_model_row_names(run->model);
     if (!columns) columns = tamis_model_column_names(run->model);
     return tool_library_error(tamis_model_set_names(run->model, rows, columns), NULL);
@@ -331,7 +333,7 @@ static int set_names(training *run) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* The command that goes on. */
+/* Appends the command that resumes the training. */
 static void add_continuation(const training *run, tool_text *text) {
     tool_text line = {0};
     tool_options_retype(&line, "resume");
@@ -339,7 +341,7 @@ static void add_continuation(const training *run, tool_text *text) {
     tool_text_free(&line);
 }
 
-/* What is said if a signal ends the process within a long iteration. */
+/* Prepares the message for a signal that ends the process within a long iteration. */
 static void prepare_last_words(training *run) {
     tool_text *const words = &run->last_words;
     if (!run->checkpoint) return;
@@ -374,7 +376,7 @@ static int report_interrupted(const training *run) {
     return TOOL_INTERRUPTED;
 }
 
-/* The last checkpoint could not be written, and nothing else is wrong. Of several devices the first one writes it. */
+/* Returns true if only the last checkpoint could not be written. With several devices the first one writes it. */
 static bool checkpoint_failed(const training *run, tamis_status status) {
     static const char who[] = "rank 0: ";
     const char *said = tamis_last_error();
@@ -383,7 +385,7 @@ static bool checkpoint_failed(const training *run, tamis_status status) {
            strncmp(said, run->checkpoint, strlen(run->checkpoint)) == 0;
 }
 
-/* The data without what was held out of them. */
+/* Returns the data without held-out entries. */
 static const tamis_sparse *fitted_data(const training *run) {
     return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
 }
@@ -398,7 +400,7 @@ static tool_group_fit group_fit_of(const training *run, const tamis_held_out *he
                             .held_out = held};
 }
 
-/* All devices, or the first alone where it is predicted to be no slower. */
+/* Chooses all devices, or only the first if it is predicted to be no slower. */
 static int choose_devices(training *run) {
     const tool_group_fit what = group_fit_of(run, NULL);
     if (run->settings.spread == SPREAD_AUTO) run->choice = tool_fit_predict(&what);
@@ -437,9 +439,9 @@ static void name_devices(const training *run, tool_text *text) {
         tool_text_add(text, "%s", is_alone(run) ? run->device.description.name : names);
 }
 
-/* Whether the last checkpoint has become the model's file: where there is none of that name, both are on one file
-   system, and the checkpoint is a file that this training made, with the rights of a new one. Large models take seconds
-   to write. */
+/* Tries to link the last checkpoint as the output file, since large models take seconds to write. Returns true on
+   success. This requires that the output does not exist, that both are on one file system, and that this training made
+   the checkpoint, with a new file's permissions. */
 static bool takes_checkpoint(const training *run) {
     const char *const output = run->settings.output;
     struct stat is;
@@ -486,7 +488,7 @@ static int finish(training *run, double seconds) {
     return run->report.written;
 }
 
-/* The model and its checkpoint have at least the factors of the columns. */
+/* Checks that there is room for the model and its checkpoint, which have at least the columns' factors. */
 static int check_space(training *run) {
     const tamis_model_options *const model = &run->settings.model;
     const double factors = model->factors > 0 ? (double)model->factors : 1; /* not chosen yet */
@@ -495,7 +497,7 @@ static int check_space(training *run) {
     return code || !run->checkpoint ? code : tool_output_check(run->checkpoint, bytes);
 }
 
-/* The model is made first: options out of range are refused before large data are read. */
+/* Trains. Makes the model first, so that invalid options are refused before large data are read. */
 static int train(training *run) {
     int (*const steps[])(training *) = {run->resume || run->settings.base ? load_model : make_model,
                                         open_data,

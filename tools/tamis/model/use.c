@@ -1,4 +1,4 @@
-/* Opening a model to use it, and the names of its rows and columns. */
+/* Opens a model for use, and looks up names of its rows and columns. */
 #include "model/use.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 bool tool_is_model(const char *path) {
     static const char magic[8] = {'\x89', 'T', 'A', 'M', 'I', 'S', '\r', '\n'};
     char begin[sizeof magic];
-    struct stat there; /* what is read from a pipe is gone */
+    struct stat there; /* bytes read from a pipe would be lost */
     if (strcmp(path, "-") == 0) {
         const void *first = NULL;
         return tamis_standard_look(&first) >= sizeof magic && memcmp(first, magic, sizeof magic) == 0;
@@ -30,7 +30,7 @@ static int load(tool_use *use) {
     tamis_status status = tamis_device_set_threads(use->device.device, (int)use->settings->threads);
     if (status == TAMIS_OK) status = tamis_model_load(use->device.device, use->path, &use->model);
     if (status == TAMIS_OK) status = tamis_model_describe(use->model, &use->description);
-    if (status == TAMIS_OK) { /* as many threads as are asked for here, not when it was trained */
+    if (status == TAMIS_OK) { /* threads as requested now, not as in training */
         use->description.options.threads = (int)use->settings->threads;
         status = tamis_model_continue_with(use->model, &use->description.options);
     }
@@ -138,7 +138,7 @@ static void write_name(FILE *out, const tamis_names *names, int64_t index) {
         fprintf(out, "%lld", (long long)index);
         return;
     }
-    static int terminal = -1; /* which gets no control characters; another program gets the name */
+    static int terminal = -1; /* terminals get no control characters; other programs get the unchanged name */
     if (terminal < 0) terminal = isatty(STDOUT_FILENO);
     if (out == stdout && terminal) name = tool_visible(name);
     for (; *name; name++) fputc(strchr("\t\n\r", *name) ? ' ' : *name, out);

@@ -1,5 +1,4 @@
-/* A trained model that is used: opened on a device, with the names of its rows and columns and the data that go with
-   it. */
+/* A trained model in use: opened on a device, with the names of its rows and columns and its data. */
 #ifndef TOOL_MODEL_USE_H
 #define TOOL_MODEL_USE_H
 
@@ -11,7 +10,7 @@
 #include "cli/outputs.h"
 #include "model/data.h"
 
-/* The options that all of them share, as the first member of their settings. */
+/* Common options, as the first member of the commands' settings. */
 typedef struct tool_use_settings {
     int device, from;
     const char *columns;
@@ -49,37 +48,38 @@ typedef struct tool_use {
     tamis_model_description description;
     tamis_method method;
     const tamis_names *rows, *columns; /* the model's, or NULL */
-    tool_output_file file;             /* of --output */
-    FILE *out;                         /* that, or standard output */
+    tool_output_file file;             /* file of --output */
+    FILE *out;                         /* `file`, or standard output */
 } tool_use;
 
-/* Whether a file begins as models do. */
+/* Returns true if a file begins like a model. */
 bool tool_is_model(const char *path);
 
-/* Opens the model and the output. Returns 0 or an exit code, after a message. Closing keeps the output where `code` is
-   0, and returns it, or what became of it. */
+/* Open the model and the output; close them. Opening returns 0, or an exit code after a message. Closing keeps the
+   output if `code` is 0. It returns `code`, or the exit code of a failure to close. */
 int tool_use_open(const tool_use_settings *settings, const char *path, tool_use *use);
 int tool_use_close(tool_use *use, int code);
 
-/* Does something with the model of the first operand between these two: settings begin with tool_use_settings. */
+/* Opens the model of the first operand, calls the body, and closes. settings begin with tool_use_settings. */
 int tool_use_run(const void *settings, int count, char **operands, tool_use_body *body);
 
-/* Data for the model: of its rows, or of new ones. */
+/* Returns a request for data of the model's rows, or of new rows. */
 tool_data_request tool_use_request(const tool_use *use, const char *spec, bool new_rows);
 
-/* The factors of new rows, to be freed with tamis_owned_dense_free(). Returns 0 or an exit code, after a message. */
+/* Computes the factors of new rows; the caller frees *W with tamis_owned_dense_free(). Returns 0, or an exit code after
+   a message. */
 int tool_use_transform(const tool_use *use, const tamis_sparse *S, tamis_owned_dense **W);
 
-/* The indices of what a user names, all where nothing is: by the names, or where there are none by numbers below
-   `all`. Messages call one `what` ("row"), and `where` it was looked for. To be freed. Returns 0 or TOOL_USAGE. */
+/* Looks up the requested rows or columns (none: all), by names, or without names by numbers below `all`. what, where:
+   for messages, such as "row". The caller frees the indices. Returns 0 or TOOL_USAGE. */
 int tool_use_choose(const tamis_names *names, int64_t all, int count, char **requested, const char *what,
                     const char *where, int64_t **chosen, int64_t *chosen_count);
 
 /* Refuses what needs rows that the model does not store; names the methods that do. */
 int tool_use_no_rows(const tool_use *use, const char *option);
 
-/* A line of results: fields with tabs between them, or with --json an object. A field is a name (or the number of what
-   has none), an integer, or a number. In a name a tab or the end of a line becomes a blank. */
+/* A line of results: tab-separated fields, or with --json an object. A field is a name (or an index, without names), an
+   integer, or a number. Tabs and line ends in names become blanks. */
 typedef struct tool_field {
     const char *member;
     const tamis_names *names;

@@ -20,8 +20,8 @@ ElementTree.register_namespace("svg", _SVG)
 
 
 def svg(width: float, height: float, title: str, description: str, draw: Callable[[Any], Any], style: Optional[str] = None) -> str:
-    """What `draw` draws on the axes that it is given, so many points wide and high. `style`: the rules of a file of its own; without
-    them it is a part of the page, and has its rules.
+    """Return as SVG what `draw` draws on its axes; width and height are in points. `style`: the style rules of a separate file; without
+    them the drawing is a part of the page and has the page's rules.
     """
     import matplotlib
     from matplotlib.backends.backend_svg import FigureCanvasSVG

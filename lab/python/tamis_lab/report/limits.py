@@ -1,16 +1,16 @@
-"""What the data of a page cannot support, as sentences for its top."""
+"""The limits of a page's data, as sentences for its top."""
 from __future__ import annotations
 
 from typing import Iterable
 
 from .._cases import Case, Cases, Machine
 
-FEW = 5           # matrices: means of fewer say little of others
-ABOVE_ROOF = 1.05  # so many times as fast as the arithmetic's ceiling, a measurement shows that the ceiling is too low
+FEW = 5           # matrices: means over fewer say little about others
+ABOVE_ROOF = 1.05  # a measurement above this multiple of the arithmetic ceiling shows that the ceiling is too low
 
 
 def limits(cases: Cases) -> list[str]:
-    """The sentences, the gravest first."""
+    """Return the sentences, the most serious first."""
     every = cases.all
     said = [sentence for machine in cases.machines for sentence in _of_machine(machine, len(cases.machines) > 1)]
     said += _of_measurements(every)
@@ -30,7 +30,7 @@ def limits(cases: Cases) -> list[str]:
 
 
 def compares(cases: Cases) -> bool:
-    """Whether the fastest method is the fastest of several anywhere."""
+    """Return True if at least one case has several methods to compare."""
     return any(_compares(case) for case in cases.all)
 
 

@@ -18,7 +18,7 @@ from .limits import compares
 
 @dataclass
 class Page:
-    """What all sections are made of."""
+    """The data of all sections."""
 
     results: Results
     cases: Cases
