@@ -24,6 +24,7 @@ if [ -n "$bad" ]; then
 fi
 echo 'lint: format is right'
 ! git grep -nI 'SPDX-[L]icense' || { echo 'lint: LICENSE is for all files: none has a line of its own' >&2; exit 1; }
+scripts/words.py
 scripts/size-products.py
 echo 'lint: no product of sizes is allocated unchecked'
 folder=build/release

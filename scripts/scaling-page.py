@@ -101,7 +101,7 @@ def predict(shards: Shards, work: Work, machine: Machine) -> list[float]:
 # ---- patterns
 
 class Pattern:
-    """A sparsity pattern in the library's memory."""
+    """A pattern in the library's memory."""
 
     def __init__(self, given: str):
         self.name, self._owned = given, ctypes.c_void_p()
