@@ -54,7 +54,7 @@ enum { TAMIS_F_IS_X, TAMIS_F_LINEAR, TAMIS_F_CURVED };
         NONE, SELECT(y < 0, slope * y, y),                                                                             \
         NONE, SELECT(y < 0, slope * y, y), SELECT(y < 0, slope * scale, scale))                                        \
     ROW(SOFTMAX, 7, "softmax", TAMIS_S_BIAS, TAMIS_F_CURVED,                                                           \
-        NONE, y, /* the score; softmax normalises rows afterwards, and has its own gradients */                  \
+        NONE, y, /* the score; softmax normalises rows afterwards, and has its own gradients */                        \
         NONE, y, scale)
 /* clang-format on */
 
