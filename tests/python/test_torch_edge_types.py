@@ -6,6 +6,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+import operators as table  # noqa: E402
+
 import tamis.torch as tt  # noqa: E402
 from tamis.torch import _ops  # noqa: E402
 
@@ -42,17 +44,10 @@ def operands(op, data):
     return x, e
 
 
-def restated(ends, op, x, e, reduce):
-    """With all messages in memory."""
-    given = []
-    for i, (_, columns) in enumerate(ends):
-        own = None if e is None else e[i].reshape(*e[i].shape, *(1,) * (0 if x is None else 3 - e[i].dim()))
-        given.append({"copy_u": lambda: x[i][columns], "mul": lambda: x[i][columns] * own, "add": lambda: x[i][columns] + own,
-                      "add_relu": lambda: (x[i][columns] + own).relu(), "copy_e": lambda: own}[op]())
-    given, rows = torch.cat(given), torch.cat([rows for rows, _ in ends])
-    place = rows.reshape(-1, *(1,) * (given.dim() - 1)).expand(given.shape)
-    how = {"sum": "sum", "mean": "mean", "max": "amax", "min": "amin"}[reduce]
-    return given.new_zeros(ROWS, *given.shape[1:]).scatter_reduce(0, place, given, how, include_self=False)
+def restated(ends, cols, op, x, e, reduce):
+    """With all messages in memory: types are blocks of one pattern."""
+    R, C = [torch.eye(ROWS)[rows] for rows, _ in ends], [torch.eye(n)[columns] for (_, columns), n in zip(ends, cols)]
+    return table.Dense(torch, torch.cat(R).double(), torch.block_diag(*C).double()).message(op, x and torch.cat(x), e and torch.cat(e), reduce)
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min"])
@@ -64,7 +59,7 @@ def test_messages(op, data, reduce):
     for into in (None, [0, 1, 0], [2, 0, 1]):
         got = tt.messages(patterns, op, x, e, reduce, into)
         groups = [list(range(3))] if into is None else [[i for i in range(3) if into[i] == number] for number in range(max(into) + 1)]
-        want = [restated([ends[i] for i in group], op, x and [x[i] for i in group], e and [e[i] for i in group], reduce) for group in groups]
+        want = [restated([ends[i] for i in group], [COLS[i] for i in group], op, x and [x[i] for i in group], e and [e[i] for i in group], reduce) for group in groups]
         for one, other in zip([got] if into is None else got, want):
             torch.testing.assert_close(one, other)
         weights = [torch.randn_like(out) for out in want]
@@ -105,20 +100,6 @@ def test_other_rows():
     assert tt.messages([first], "copy_u", [x], into=[0])[0].equal(tt.message(first, "copy_u", x))
     many = torch.vmap(lambda x: both(x, y.detach())[1])(torch.stack([x.detach(), 2 * x.detach()]))
     torch.testing.assert_close(many, torch.stack([got[1], 2 * got[1]]).detach())
-
-
-def test_compile():
-    patterns, _ = make()
-    x, e = operands("mul", "number")
-
-    def loss(*given):
-        return (tt.messages(patterns, "mul", given[:3], given[3:], "mean") ** 2).sum()
-
-    want = torch.autograd.grad(loss(*x, *e), [*x, *e])
-    torch._dynamo.reset()
-    got = torch.autograd.grad(torch.compile(loss, backend="aot_eager", fullgraph=True)(*x, *e), [*x, *e])
-    for one, other in zip(got, want):
-        torch.testing.assert_close(one, other)
 
 
 def test_errors():

@@ -1,4 +1,5 @@
-"""Each operation of tamis.jax under each transform: the right value, or the error that the table has."""
+"""Each operator of tamis.jax, a row of operators.py: values and gradients against dense matrices, eager and compiled, alone and in batches, in every type; and each
+transform of the manual's table: the right value, or the error."""
 from __future__ import annotations
 
 import itertools
@@ -12,7 +13,7 @@ if not hasattr(jax, "ffi"):
     pytest.skip("tamis.jax needs JAX 0.5", allow_module_level=True)
 
 import jax.numpy as jnp  # noqa: E402
-import transforms as table  # noqa: E402
+import operators as table  # noqa: E402
 from jax import export  # noqa: E402
 
 import tamis.jax as tj  # noqa: E402
@@ -25,62 +26,40 @@ def fp64():
     jax.config.update("jax_enable_x64", False)
 
 
+class Calls:
+    """The functions as tamis.torch has them, of which a pattern is offsets, columns and the number of columns."""
+
+    sddmm = staticmethod(lambda p, *x, **how: tj.sddmm(*p[:2], *x, **how))
+    fused = staticmethod(lambda p, *x, **how: tj.fused(*p[:2], *x, **how))
+    attention = staticmethod(lambda q, k, v, p, bias=None: tj.attention(*p[:2], q, k, v, bias=bias))
+
+    @staticmethod
+    def spmm(p, *x, transpose=False):
+        return tj.spmm(*p[:2], *x, transpose=transpose, cols=p[2] if transpose else None)
+
+
 class Case:
-    """An operation: ours takes a pattern and operands, theirs operands."""
+    """A row with a pattern and operands: ours takes a pattern and operands, theirs operands."""
 
-    def __init__(self, label, ours, theirs, names, edge="scale"):
-        offsets, columns, _ = (jnp.asarray(x) for x in table.pattern_arrays())
-        self.label, self.theirs, self.offsets, self.columns = label, theirs, offsets, columns
-        self.with_pattern, self.ours = ours, lambda *x: ours(columns, *x)
-        self.inputs = [jnp.asarray(table.operands(edge)[name]) for name in names]
-
-    @property
-    def everything(self):
-        return tuple(range(len(self.inputs)))
-
-
-def dense():
-    return table.Dense(jnp, jax.nn.sigmoid, [jnp.asarray(x) for x in table.picked()])
+    def __init__(self, row, leads=None, kind="int32", dtype="float64"):
+        sizes = row.sizes()
+        rows, columns = table.places(sizes, True)
+        self.label, self.columns = repr(row), jnp.asarray(columns, kind)
+        self.offsets = jnp.asarray(np.concatenate([[0], np.bincount(rows, minlength=sizes["m"]).cumsum()]), kind)
+        dense = table.Dense(jnp, jnp.eye(sizes["m"])[rows], jnp.eye(sizes["n"])[columns])
+        self.with_pattern = lambda columns, *x: row.call(Calls, (self.offsets, columns, sizes["n"]), *x)
+        self.ours, self.theirs = lambda *x: self.with_pattern(self.columns, *x), lambda *x: row.reference(dense, *x)
+        self.inputs = [jnp.asarray(x, dtype) for x in row.drawn(sizes, leads)]
+        self.everything = tuple(range(len(self.inputs)))
 
 
-def cases(operation, some=False):
-    """some: fewer, for what takes long."""
-    offsets = jnp.asarray(table.pattern_arrays()[0])
-    reference = dense()
-    edges = ("quotient", "softmax") if some else table.EDGES
-    settings = {"scale": 0.7, "slope": 0.2}
-
-    def sddmm(edge, valued=True):
-        return Case(edge, lambda columns, a, b, v=None: tj.sddmm(offsets, columns, a, b, v, edge=edge, **settings),
-                    lambda a, b, v=None: reference.samples(a, b, v, edge), ("a", "b", "v") if valued else ("a", "b"), edge)
-
-    def fused(edge, transpose):
-        return Case(f"{edge}{', transpose' * transpose}",
-                    lambda columns, a, b, d, v: tj.fused(offsets, columns, a, b, d, v, edge=edge, transpose=transpose, **settings),
-                    lambda a, b, d, v: reference.fused(a, b, d, v, edge, transpose), ("at", "bt", "dt", "v") if transpose else ("a", "b", "d", "v"), edge)
-
-    if operation == "sddmm":
-        return [sddmm(edge) for edge in edges] + [sddmm("scale", False), sddmm("softmax", False)]
-    if operation == "spmm":
-        return [Case("", lambda columns, d, v: tj.spmm(offsets, columns, d, v), lambda d, v: reference.times(v, d), ("d", "v")),
-                Case("no values", lambda columns, d: tj.spmm(offsets, columns, d), lambda d: reference.times(None, d), ("d",)),
-                Case("transpose", lambda columns, d, v: tj.spmm(offsets, columns, d, v, transpose=True, cols=table.COLS),
-                     lambda d, v: reference.times(v, d, True), ("dt", "v"))]
-    if operation == "fused":
-        return [fused(edge, transpose) for edge in (("softmax",) if some else edges) for transpose in (False, True)]
-
-    def attention(columns, q, k, v, bias=None):
-        return tj.attention(offsets, columns, q, k, v, bias=bias)
-
-    def theirs(q, k, v, bias=None):
-        return reference.fused(q * (table.INNER**-0.5 / 0.7), k, v, bias, "softmax")
-
-    return [Case("", attention, theirs, ("a", "b", "d")), Case("bias", attention, theirs, ("a", "b", "d", "v"))]
+def named(name):
+    return next(row for row in table.JAX_ROWS if repr(row) == name)
 
 
-def close(got, want, what):
+def close(got, want, what, tolerance=1e-11):
     for g, w in zip(jax.tree_util.tree_leaves(got), jax.tree_util.tree_leaves(want)):
-        np.testing.assert_allclose(np.asarray(g), np.asarray(w), rtol=1e-8, atol=1e-8, err_msg=what)
+        np.testing.assert_allclose(np.asarray(g, "float64"), np.asarray(w), rtol=tolerance, atol=tolerance, err_msg=str(what))
 
 
 def both(transformed):
@@ -180,29 +159,57 @@ CHECKS = {
     "export as it is": check_export_as_it_is,
 }
 LONG = ("vmap", "nested vmap", "jvp", "hessian", "orders", "vmap of grad", "export", "jacfwd", "jacrev")
+SOME = {"sddmm": ("quotient", "softmax", "scale, no values", "softmax, no values"), "spmm": ("", "no values", "transpose"),
+        "fused": ("softmax", "softmax, transpose"), "attention": ("", "bias")}  # in checks that take long
 
 
-@pytest.mark.parametrize(("transform", "operation"), table.JAX_TABLE)
-def test_cell(transform, operation):
-    cell = table.JAX_TABLE[transform, operation]
-    for case in cases(operation, transform in LONG):
-        if cell == table.WORKS:
-            CHECKS[transform](case)
-        else:
-            with pytest.raises(Exception, match=f"^{re.escape(cell)}"):
-                CHECKS[transform](case)
+@pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if not row.rare], ids=repr)
+def test_values_and_gradients(row):
+    """Of operands alone, of all in a batch, and of one batch beside what all members share, whose gradient is the sum."""
+    for leads in ([()], [(2,)], [(2,), ()], [(), (), (), (2,)])[:3 if "mask" in row.label else 4]:
+        leads = [lead if place in row.batch else () for place, lead in zip(range(len(row.shapes)), (leads + [leads[-1]] * 3)[:4])]
+        case = Case(row, leads)
+        want = case.theirs(*case.inputs)
+        for compiled in (case.ours, jax.jit(case.ours)):
+            close(compiled(*case.inputs), want, leads)
+        weights = jnp.linspace(-1, 1, want.size).reshape(want.shape)
+        close(*[jax.grad(lambda *x, f=f: (f(*x) * weights).sum(), case.everything)(*case.inputs) for f in (jax.jit(case.ours), case.theirs)], leads)
 
 
-@pytest.mark.parametrize("edge", table.EDGES)
-def test_every_edge_has_derivatives_of_both_modes(edge):
-    for case in cases("fused"):
-        if case.label.split(",")[0] == edge:
-            close(*[jax.jit(jax.hessian(loss(f), 0))(*case.inputs) for f in (case.ours, case.theirs)], case.label)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if row.brief], ids=repr)
+def test_types(row, dtype):
+    for kind in ("int32", "int64"):
+        case = Case(row, kind=kind, dtype=dtype)
+        exact = [x.astype("float64") for x in case.inputs]
+        tolerance = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 4e-2}[dtype]
+        assert case.ours(*case.inputs).dtype == dtype
+        close(case.ours(*case.inputs), case.theirs(*exact), kind, tolerance)
+        got = jax.grad(lambda *x: case.ours(*x).astype("float64").sum(), case.everything)(*case.inputs)
+        assert all(g.dtype == dtype for g in got)
+        close(got, jax.grad(lambda *x: case.theirs(*x).sum(), case.everything)(*exact), kind, tolerance)
+
+
+@pytest.mark.parametrize(("transform", "row"), [(transform, row) for transform in table.JAX for row in table.JAX_ROWS
+                                                if row.label in SOME[row.operation] or (transform not in LONG and not row.rare)], ids=str)
+def test_transform(transform, row):
+    cell = table.JAX_TABLE[transform, row.operation]
+    if cell == table.WORKS:
+        CHECKS[transform](Case(row))
+    else:
+        with pytest.raises(Exception, match=f"^{re.escape(cell)}"):
+            CHECKS[transform](Case(row))
+
+
+@pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if row.operation == "fused" and not row.rare], ids=repr)
+def test_every_edge_has_derivatives_of_both_modes(row):
+    case = Case(row)
+    close(*[jax.jit(jax.hessian(loss(f), 0))(*case.inputs) for f in (case.ours, case.theirs)], case.label)
 
 
 def test_symbols_of_export():
     """The batch and nnz may be symbols; the sizes of the matrices are part of the program."""
-    case = cases("spmm")[0]
+    case = Case(named("spmm"))
     checks = [export.DisabledSafetyCheck.custom_call("tamis")]
     batch, = export.symbolic_shape("b")
     program = export.export(jax.jit(case.ours), disabled_checks=checks)(jax.ShapeDtypeStruct((batch, *case.inputs[0].shape), "float64"), case.inputs[1])
@@ -213,8 +220,16 @@ def test_symbols_of_export():
 
 def test_a_gradient_of_many_members_has_the_statistics_of_each():
     """softmax's numbers of one call, for a gradient that is mapped over its outputs."""
-    case = cases("attention")[1]
+    case = Case(named("attention-bias"))
     close(jax.jacrev(case.ours)(*case.inputs), jax.jacfwd(case.theirs)(*case.inputs), "jacrev")
+
+
+def test_gradients_of_nested_maps():
+    """q by members, k by heads, v by none: there is no single stride from one to the next."""
+    case = Case(named("attention"))
+    q, k, v = several(case.inputs[0], 2), several(case.inputs[1], 3), case.inputs[2]
+    mapped = [jax.vmap(jax.vmap(f, (None, 0, None)), (0, None, None)) for f in (case.ours, case.theirs)]
+    close(*[jax.grad(lambda *x, f=f: (f(*x)**2).sum(), (0, 1, 2))(q, k, v) for f in mapped], "nested")
 
 
 def test_every_transform_has_a_check():
