@@ -373,7 +373,7 @@ def _layers():
 
 
 ROWS = [*_edges(), *_products(), *_attentions(), *_layers(), *_graphs()]
-JAX_ROWS = [*_edges(), *_products()]
+JAX_ROWS = NUMPY_ROWS = [*_edges(), *_products()]
 
 if __name__ == "__main__":
     print(rendered(TORCH, TORCH_OPERATIONS, TORCH_TABLE))

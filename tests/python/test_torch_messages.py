@@ -1,7 +1,5 @@
-"""Message passing beside what test_operators_torch has: ties, hubs, errors, streams, third derivatives, layers, and how many calls a map makes."""
+"""Message passing and attention on graphs beside what test_operators_torch has: ties, hubs, errors, streams, third derivatives, layers, and how many calls a map makes."""
 from __future__ import annotations
-
-import itertools
 
 import pytest
 
@@ -10,8 +8,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import operators as table  # noqa: E402
 
+import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _messages, _ops  # noqa: E402
+from tamis import _declarations, _errors  # noqa: E402
+from tamis.torch import _graph_attention, _messages, _ops  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
@@ -59,7 +59,7 @@ def test_ties_and_nan():
 def test_errors():
     pattern, _, _ = make()
     x, e, y = operand(COLS, 4), operand(NNZ, 4), operand(ROWS, 4)
-    cases = itertools.chain([
+    for call, kind, text in [
         (lambda: tt.message(pattern, "times", x, e), ValueError, "op = 'times': expected one of 'copy_u'"),
         (lambda: tt.message(pattern, "mul", x, e, "median"), ValueError, "reduce = 'median': expected one of 'sum'"),
         (lambda: tt.message(pattern, "mul", x), ValueError, "e is None: mul reads it"),
@@ -77,10 +77,36 @@ def test_errors():
         (lambda: tt.edge_op(pattern, "div", y, x), ValueError, "op = 'div': expected one of 'add'"),
         (lambda: tt.edge_op(pattern, "add", x, x), ValueError, r"x has shape \(5, 4\): expected \(7, width\)"),
         (lambda: tt.edge_op(pattern, "add", y, operand(COLS, 3)), ValueError, "expected the same heads and width"),
-    ])
-    for call, kind, text in cases:
+        (lambda: tt.graph_attention("graph", y, x, x), TypeError, "pattern is a str"),
+        (lambda: tt.graph_attention(pattern, x, x, x), ValueError, r"q has shape \(5, 4\): expected \(7, width\)"),
+        (lambda: tt.graph_attention(pattern, y, y, x), ValueError, r"k has shape \(7, 4\): expected \(5, width\)"),
+        (lambda: tt.graph_attention(pattern, y, x, x, e[:, :2]), ValueError, "e has shape .* expected the same heads and width"),
+        (lambda: tt.graph_attention(pattern, y, x, x, e, e), ValueError, r"bias has shape \(24, 4\): expected \(24,\) or \(24, 1\)"),
+        (lambda: tt.graph_attention(pattern, y, x, x.float()), ValueError, "v is torch.float32"),
+        (lambda: tt.graph_attention(pattern, y, x, 3), TypeError, "v is a int"),
+        (lambda: tt.edge_softmax(pattern, y), ValueError, r"values has shape \(7, 4\): expected 24"),
+        (lambda: tt.edge_softmax(pattern, e, order="csr"), ValueError, "order = 'csr': expected one of 'given'"),
+        (lambda: tt.segment(pattern, e, "softmax"), ValueError, "reduce = 'softmax': expected one of 'sum'"),
+        (lambda: tt.segment(pattern, e, dim=1), ValueError, "dim = 1: expected 0"),
+        (lambda: tt.segment(pattern, e.long()), ValueError, "int64"),
+    ]:
         with pytest.raises(kind, match=text):
             call()
+
+
+def test_order_of_columns_where_there_is_none(monkeypatch):
+    """What the library says of its option becomes what a caller has passed."""
+    said = 'options.column_places = true: cuda:0 takes no edge values in the order of columns; expected false, or the device "cpu"'
+
+    def refuse(*given):
+        raise _errors.of_status(_declarations.TAMIS_ERROR_UNSUPPORTED, said)
+
+    if DEVICE == "cpu":
+        monkeypatch.setattr(_graph_attention, "_graph", refuse)
+    for call in (lambda x: tt.segment(make()[0], x, "sum", "columns"), lambda x: tt.edge_softmax(make()[0], x, "columns")):
+        with pytest.raises(tamis.UnsupportedError, match="^order = 'columns': cuda:0 takes no edge values in the order of columns; expected 'given' or 'rows', or the "
+                                                         "device \"cpu\"$"):
+            call(operand(NNZ))
 
 
 def test_places_beyond_the_pattern():
