@@ -46,7 +46,7 @@ print("--python-version", sysconfig.get_python_version(), "--target", sysconfig.
     # Left out: how long an import takes, which is the emulator's; what takes it minutes and is the same Python on every processor (mypy, searches
     # for options, results and reports of the laboratory); and most of what XLA compiles, which takes it a quarter of an hour. One thread: threads
     # are emulated slowly.
-    jax='not test_jax.py or test_against_scipy or test_declarations_of_xla or test_refused_when_run'
+    jax='not test_jax.py or test_declarations_of_xla or test_refused_when_run'
     operators='not test_operators_jax.py or test_values_and_gradients and (sddmm-scale or sddmm-softmax or spmm)'
     set -- -k "not test_import_is_quick and ($jax) and ($operators)"
     for file in types tune report results; do set -- "$@" "--ignore=test_$file.py"; done

@@ -6,6 +6,7 @@ A cell of the page's tables is WORKS, or the start of the error that a call rais
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 
@@ -31,7 +32,8 @@ TORCH = {
     "nested vmap": "`torch.vmap(torch.vmap(f))`, each mapping other operands",
     "vmap over a pattern": "`torch.vmap(lambda columns: f(Pattern.from_csr(offsets, columns, ...)))`",
     "jvp": "`torch.func.jvp`",
-    "jacfwd": "`torch.func.jacfwd`, `jacobian(strategy=\"forward-mode\")`",
+    "jacfwd": "`torch.func.jacfwd`",
+    "jacobian": "`torch.autograd.functional.jacobian(strategy=\"forward-mode\")`",
     "duals": "`torch.autograd.forward_ad.dual_level`",
     "grad": "`torch.func.grad`",
     "vjp": "`torch.func.vjp`",
@@ -62,7 +64,8 @@ JAX = {
     "vjp": "`jax.vjp`",
     "jacrev": "`jax.jacrev`",
     "hessian": "`jax.hessian`: jacfwd of jacrev",
-    "orders": "jacrev of jacrev, jacfwd of jacfwd, jacrev of jacfwd",
+    "orders": "jacrev of jacrev",
+    "orders of forward mode": "jacfwd of jacfwd, jacrev of jacfwd",
     "vmap of grad": "`jax.vmap(jax.grad(f))`, with a sum or a mean as loss",
     "export": "`jax.export.export(disabled_checks=[DisabledSafetyCheck.custom_call(\"tamis\")])`",
     "export as it is": "`jax.export.export` without that",
@@ -74,8 +77,8 @@ def _table(transforms, operations, errors):
     return {(transform, operation): errors.get((transform, operation), WORKS) for transform in transforms for operation in operations}
 
 
-_WITHOUT_SPARSE = ("vmap", "nested vmap", "jvp", "jacfwd", "duals", "grad", "vjp", "jacrev", "hessian", "orders", "orders of forward mode", "vmap of grad")
-_FORWARD = ("jvp", "jacfwd", "duals", "hessian", "orders of forward mode")
+_WITHOUT_SPARSE = ("vmap", "nested vmap", "jvp", "jacfwd", "jacobian", "duals", "grad", "vjp", "jacrev", "hessian", "orders", "orders of forward mode", "vmap of grad")
+_FORWARD = ("jvp", "jacfwd", "jacobian", "duals", "hessian", "orders of forward mode")
 _GRAPHS = {"message": "message", "messages": "message", "edge_op": "edge_op", "graph_attention": "graph_attention", "segment": "segment"}
 TORCH_TABLE = _table(TORCH, TORCH_OPERATIONS, {
     **{(transform, "sampled_addmm"): SPARSE for transform in _WITHOUT_SPARSE},
@@ -124,7 +127,8 @@ class Dense:
 
     def softmax(self, scores):
         e = self.xp.exp(scores)
-        return e / (self.R @ (self.R.T @ e[..., None]))[..., 0]
+        total = self.R.T @ e[..., None]
+        return e / (self.R @ self.xp.where(total == 0, 1.0, total))[..., 0]  # a row that is masked is zeros
 
     def samples(self, a, b, values=None, edge="scale"):
         x = ((self.R @ a) * (self.C @ b)).sum(-1)
@@ -207,6 +211,7 @@ class Dense:
 # ------------------------------------------------------------------------------ the rows
 
 SIZES = {"m": 5, "n": 4, "e": 11, "k": 2, "l": 3, "h": 2, "f": 3, "o": 2, "c": 4, "w": 12, "q": 4, "1": 1}
+NOTHING = [{"e": 0}, {"m": 0, "e": 0}, {"n": 0, "e": 0}, {"m": 0, "n": 0, "e": 0}, {"l": 0}, {"k": 0}, {"h": 0, "q": 0}]
 
 
 class Row:
@@ -229,10 +234,14 @@ class Row:
         sizes = {**SIZES, **more}
         return {**sizes, "n": sizes["m"]} if self.square else sizes
 
-    def drawn(self, sizes, leads=None):
+    def drawn(self, sizes, leads=None, rows=None):
+        """Operands; of a row whose label says so, the last one is -inf for all entries of one of the pattern's rows, and for some others."""
         random = np.random.default_rng(4)
         shapes = [(*(leads[place] if leads else ()), *(sizes[x] for x in shape if x != "_")) for place, shape in enumerate(self.shapes)]
-        return [random.random(shape) + 0.5 if self.positive else random.standard_normal(shape) for shape in shapes]
+        made = [random.random(shape) + 0.5 if self.positive else random.standard_normal(shape) for shape in shapes]
+        if "masked" in self.label:
+            made[-1][..., (rows == rows[:1]) | (np.arange(len(rows)) % 5 == 0)] = -np.inf
+        return made
 
 
 def places(sizes, ordered=False, simple=False):
@@ -264,17 +273,21 @@ def _products():
         yield Row("spmm", label, shapes, functools.partial(lambda turn, t, p, *x: t.spmm(p, *x, transpose=turn), turn),
                   functools.partial(lambda turn, d, *x: d.times(*x, transpose=turn), turn), batch="all", brief="values" not in label)
     yield Row("attention", "", "mk nk nl", lambda t, p, *x: t.attention(*x, p), Dense.attention, batch="all", brief=True)
-    yield Row("attention", "bias", "mk nk nl e", lambda t, p, q, k, v, b: t.attention(q, k, v, p, bias=b), Dense.attention, batch="all", brief=True)
+    for label in ("bias", "masked"):
+        yield Row("attention", label, "mk nk nl e", lambda t, p, q, k, v, b: t.attention(q, k, v, p, bias=b), Dense.attention, batch="all", brief=True)
+    yield Row("sddmm", "softmax, masked", "mk nk e", lambda t, p, *x: t.sddmm(p, *x, edge="softmax", **HOW), lambda d, *x: d.samples(*x, edge="softmax"), batch="all", wide=True)
 
 
 def _attentions():
     def with_sums(t, p, q, k, v, bias):
-        out, sums = t.attention(q, k, v, p, bias=bias, return_lse=True)
+        out, sums = t.attention(q, k, v, p, bias=bias, return_lse=True, enable_gqa=q.shape[:-2] != k.shape[:-2])
         return out * sums.exp().unsqueeze(-1).to(out.dtype)
 
     yield Row("spmm", "vector", "n e", lambda t, p, *x: t.spmm(p, *x), lambda d, b, v: d.times(b[..., None], v)[..., 0], batch="1", brief=True)
-    yield Row("attention", "sums", "mk nk nl e", with_sums, lambda d, *x: d.attention(*x, sums=True))
-    yield Row("attention", "shared keys", "qmk hnk hnl e", lambda t, p, q, k, v, b: t.attention(q, k, v, p, bias=b, enable_gqa=True), Dense.attention, brief=True)
+    for label, shapes in (("sums", "mk nk nl e"), ("shared keys, sums", "qmk hnk hnl qe"), ("shared keys and bias, sums", "qmk hnk hnl e")):
+        yield Row("attention", label, shapes, with_sums, lambda d, *x: d.attention(*x, sums=True))
+    yield Row("softmax", "masked", "e", lambda t, p, v: t.softmax(p, v), Dense.softmax, batch="all", wide=True)
+    yield Row("attention", "shared keys", "qmk hnk hnl qe", lambda t, p, q, k, v, b: t.attention(q, k, v, p, bias=b, enable_gqa=True), Dense.attention, brief=True)
     yield Row("softmax", "", "e", lambda t, p, v: t.softmax(p, v), Dense.softmax, batch="all", wide=True, brief=True)
 
     def numbers(xp, like):
@@ -370,6 +383,79 @@ def _layers():
                       functools.partial(conv, norm), batch="0", brief=(norm, shapes) == ("both", "nf fo o e"))
     names = ["project.weight", "project.bias", "out.weight", "out.bias"]
     yield row("SparseAttention", "mc wc w cc c", names, lambda nn: nn.SparseAttention(4, heads=2), sequence, batch="0", square=True)
+
+
+# ------------------------------------------------------------------------------ transforms that PyTorch and JAX have by the same names
+
+
+def subsets(places):
+    places = list(places)
+    return [chosen for count in range(1, len(places) + 1) for chosen in itertools.combinations(places, count)]
+
+
+class Transforms:
+    """Checks of a case, which has ours and theirs, inputs and with_pattern. t: torch.func or jax; xp: torch or jax.numpy; close(got, want, what)."""
+
+    def __init__(self, t, xp, close):
+        self.t, self.xp, self.close = t, xp, close
+
+    def both(self, transformed):
+        """A check that a transform gives the same of ours and of theirs."""
+        return lambda case: self.close(transformed(case, case.ours), transformed(case, case.theirs), case.label)
+
+    def loss(self, f):
+        return lambda *x: self.xp.sin(f(*x)).sum()
+
+    def tangents(self, case):
+        return tuple(self.xp.cos(3 * self.xp.where(x == -np.inf, 0.0, x) + 1) for x in case.inputs)
+
+    def several(self, x, count):
+        """Members that differ."""
+        return self.xp.stack([x * (1 + 0.1 * number) for number in range(count)])
+
+    def members(self, case, chosen, count=3):
+        """The operands, some with members, and the places of these."""
+        return [self.several(x, count) if place in chosen else x for place, x in enumerate(case.inputs)], tuple(0 if place in chosen else None for place in case.everything)
+
+    def vmap(self, case):
+        for chosen in subsets(case.everything):
+            given, dims = self.members(case, chosen)
+            want = self.xp.stack([case.theirs(*[x if dim is None else x[number] for x, dim in zip(given, dims)]) for number in range(3)])
+            self.close(self.t.vmap(case.ours, dims)(*given), want, chosen)
+            last = [x if dim is None else self.xp.moveaxis(x, 0, -1) for x, dim in zip(given, dims)]
+            self.close(self.t.vmap(case.ours, tuple(x.ndim - 1 if dim == 0 else None for x, dim in zip(last, dims)))(*last), want, f"{chosen}, in the last dimension")
+        x, *rest = case.inputs  # as many members as a vector has numbers
+        square = self.several(x, x.shape[-1] if x.ndim else 1)
+        self.close(self.t.vmap(case.ours, (0, *[None for _ in rest]))(square, *rest), self.xp.stack([case.theirs(one, *rest) for one in square]), "square")
+
+    def nested(self, case):
+        for outer in subsets(case.everything):
+            inner = [place for place in case.everything if place not in outer] or list(case.everything)
+            given, dims = self.members(case, inner)
+            outside = tuple(0 if place in outer else None for place in case.everything)
+            given = [x if dim is None else self.several(x, 2) for x, dim in zip(given, outside)]
+            self.close(*[self.t.vmap(self.t.vmap(f, dims), outside)(*given) for f in (case.ours, case.theirs)], outer)
+
+    def vmap_of_grad(self, case):
+        for mean, chosen in itertools.product((False, True), subsets(case.everything)):
+            def summed(f, mean=mean):
+                return lambda *x: (f(*x)**2).mean() if mean else f(*x).sum()
+
+            given, dims = self.members(case, chosen)
+            self.close(*[self.t.vmap(self.t.grad(summed(f), tuple(case.everything)), dims)(*given) for f in (case.ours, case.theirs)], chosen)
+
+    def vjp(self, case, f):
+        out, back = self.t.vjp(f, *case.inputs)
+        return back(self.xp.cos(out))
+
+    def orders(self, *pairs):
+        return self.both(lambda case, f: [getattr(self.t, outer)(getattr(self.t, inner)(self.loss(f)))(*case.inputs) for outer, inner in pairs])
+
+    def checks(self):
+        of_all = {name: self.both(lambda case, f, name=name: getattr(self.t, name)(f if "jac" in name else self.loss(f), tuple(case.everything))(*case.inputs))
+                  for name in ("jacfwd", "jacrev", "grad", "hessian")}
+        return {**of_all, "vmap": self.vmap, "nested vmap": self.nested, "vmap of grad": self.vmap_of_grad, "vjp": self.both(self.vjp),
+                "jvp": self.both(lambda case, f: [self.t.jvp(f, tuple(case.inputs), t) for t in (self.tangents(case), tuple(map(self.xp.ones_like, case.inputs)))])}
 
 
 ROWS = [*_edges(), *_products(), *_attentions(), *_layers(), *_graphs()]

@@ -2,8 +2,8 @@
 transform of the manual's table: the right value, or the error."""
 from __future__ import annotations
 
-import itertools
 import re
+import types
 
 import numpy as np
 import pytest
@@ -41,15 +41,15 @@ class Calls:
 class Case:
     """A row with a pattern and operands: ours takes a pattern and operands, theirs operands."""
 
-    def __init__(self, row, leads=None, kind="int32", dtype="float64"):
-        sizes = row.sizes()
+    def __init__(self, row, leads=None, kind="int32", dtype="float64", **sizes):
+        sizes = row.sizes(**sizes)
         rows, columns = table.places(sizes, True)
         self.label, self.columns = repr(row), jnp.asarray(columns, kind)
         self.offsets = jnp.asarray(np.concatenate([[0], np.bincount(rows, minlength=sizes["m"]).cumsum()]), kind)
         dense = table.Dense(jnp, jnp.eye(sizes["m"])[rows], jnp.eye(sizes["n"])[columns])
         self.with_pattern = lambda columns, *x: row.call(Calls, (self.offsets, columns, sizes["n"]), *x)
         self.ours, self.theirs = lambda *x: self.with_pattern(self.columns, *x), lambda *x: row.reference(dense, *x)
-        self.inputs = [jnp.asarray(x, dtype) for x in row.drawn(sizes, leads)]
+        self.inputs = [jnp.asarray(x, dtype) for x in row.drawn(sizes, leads, rows)]
         self.everything = tuple(range(len(self.inputs)))
 
 
@@ -62,42 +62,8 @@ def close(got, want, what, tolerance=1e-11):
         np.testing.assert_allclose(np.asarray(g, "float64"), np.asarray(w), rtol=tolerance, atol=tolerance, err_msg=str(what))
 
 
-def both(transformed):
-    def check(case):
-        close(transformed(case, case.ours), transformed(case, case.theirs), case.label)
-    return check
-
-
-def loss(f):
-    return lambda *x: jnp.sin(f(*x)).sum()
-
-
-def tangents(case):
-    return tuple(jnp.cos(3 * x + 1) for x in case.inputs)
-
-
-def several(x, count):
-    return jnp.stack([x * (1 + 0.1 * number) for number in range(count)])
-
-
-def subsets(case):
-    return [chosen for count in range(1, len(case.inputs) + 1) for chosen in itertools.combinations(case.everything, count)]
-
-
-def check_vmap(case):
-    for chosen in subsets(case):
-        given = [several(x, 3) if place in chosen else x for place, x in enumerate(case.inputs)]
-        dims = tuple(0 if place in chosen else None for place in case.everything)
-        close(jax.vmap(case.ours, dims)(*given), jax.vmap(case.theirs, dims)(*given), f"{case.label}, {chosen}")
-
-
-def check_nested(case):
-    for outer in subsets(case):
-        inner = [place for place in case.everything if place not in outer] or list(case.everything)
-        given = [several(x, 3) if place in inner else x for place, x in enumerate(case.inputs)]
-        given = [several(x, 2) if place in outer else x for place, x in enumerate(given)]
-        dims = [tuple(0 if place in chosen else None for place in case.everything) for chosen in (outer, inner)]
-        close(*[jax.vmap(jax.vmap(f, dims[1]), dims[0])(*given) for f in (case.ours, case.theirs)], f"{case.label}, {outer}")
+HOW = types.SimpleNamespace(vmap=jax.vmap, grad=jax.grad, vjp=jax.vjp, jvp=jax.jvp, jacrev=jax.jacrev, jacfwd=jax.jacfwd, hessian=lambda f, places: jax.jit(jax.hessian(f, places)))
+T = table.Transforms(HOW, jnp, close)
 
 
 def check_pattern(case):
@@ -105,37 +71,19 @@ def check_pattern(case):
 
 
 def check_jvp(case):
-    for chosen in subsets(case):
-        def partly(f):
+    for chosen in table.subsets(case.everything):
+        def partly(f, chosen=chosen):
             return lambda *x: f(*[x[chosen.index(place)] if place in chosen else case.inputs[place] for place in case.everything])
-        given, changes = [tuple(x[place] for place in chosen) for x in (case.inputs, tangents(case))]
+        given, changes = [tuple(x[place] for place in chosen) for x in (case.inputs, T.tangents(case))]
         close(*[jax.jvp(partly(f), given, changes) for f in (case.ours, case.theirs)], f"{case.label}, {chosen}")
-
-
-def transformed_vjp(case, f):
-    out, back = jax.vjp(f, *case.inputs)
-    return back(jnp.cos(out))
-
-
-def transformed_orders(case, f):
-    return [jax.jit(outer(inner(loss(f))))(*case.inputs) for outer, inner in ((jax.jacrev, jax.jacrev), (jax.jacfwd, jax.jacfwd), (jax.jacrev, jax.jacfwd))]
-
-
-def check_vmap_of_grad(case):
-    for mean, chosen in itertools.product((False, True), subsets(case)):
-        def summed(f):
-            return lambda *x: f(*x).mean() if mean else f(*x).sum()
-        given = [several(x, 3) if place in chosen else x for place, x in enumerate(case.inputs)]
-        dims = tuple(0 if place in chosen else None for place in case.everything)
-        close(*[jax.vmap(jax.grad(summed(f), case.everything), dims)(*given) for f in (case.ours, case.theirs)], f"{case.label}, {chosen}")
 
 
 def check_export(case):
     checks = [export.DisabledSafetyCheck.custom_call("tamis")]
     program = export.export(jax.jit(case.ours), disabled_checks=checks)(*case.inputs)
     close(program.call(*case.inputs), case.theirs(*case.inputs), case.label)
-    program = export.export(jax.jit(jax.grad(loss(case.ours))), disabled_checks=checks)(*case.inputs)
-    close(program.call(*case.inputs), jax.grad(loss(case.theirs))(*case.inputs), case.label)
+    program = export.export(jax.jit(jax.grad(T.loss(case.ours))), disabled_checks=checks)(*case.inputs)
+    close(program.call(*case.inputs), jax.grad(T.loss(case.theirs))(*case.inputs), case.label)
 
 
 def check_export_as_it_is(case):
@@ -143,24 +91,18 @@ def check_export_as_it_is(case):
 
 
 CHECKS = {
-    "jit": both(lambda case, f: jax.jit(f)(*case.inputs)),
-    "vmap": check_vmap,
-    "nested vmap": check_nested,
+    **T.checks(),
+    "jit": T.both(lambda case, f: jax.jit(f)(*case.inputs)),
     "vmap over a pattern": check_pattern,
     "jvp": check_jvp,
-    "jacfwd": both(lambda case, f: jax.jacfwd(f, case.everything)(*case.inputs)),
-    "grad": both(lambda case, f: jax.grad(loss(f), case.everything)(*case.inputs)),
-    "vjp": both(transformed_vjp),
-    "jacrev": both(lambda case, f: jax.jacrev(f, case.everything)(*case.inputs)),
-    "hessian": both(lambda case, f: jax.jit(jax.hessian(loss(f), case.everything))(*case.inputs)),
-    "orders": both(transformed_orders),
-    "vmap of grad": check_vmap_of_grad,
+    "orders": T.orders(("jacrev", "jacrev")),
+    "orders of forward mode": T.orders(("jacfwd", "jacfwd"), ("jacrev", "jacfwd")),
     "export": check_export,
     "export as it is": check_export_as_it_is,
 }
-LONG = ("vmap", "nested vmap", "jvp", "hessian", "orders", "vmap of grad", "export", "jacfwd", "jacrev")
+LONG = ("vmap", "nested vmap", "jvp", "hessian", "orders", "orders of forward mode", "vmap of grad", "export", "jacfwd", "jacrev")
 SOME = {"sddmm": ("quotient", "softmax", "scale, no values", "softmax, no values"), "spmm": ("", "no values", "transpose"),
-        "fused": ("softmax", "softmax, transpose"), "attention": ("", "bias")}  # in checks that take long
+        "fused": ("softmax", "softmax, transpose"), "attention": ("", "bias", "masked")}  # in checks that take long
 
 
 @pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if not row.rare], ids=repr)
@@ -174,6 +116,14 @@ def test_values_and_gradients(row):
             close(compiled(*case.inputs), want, leads)
         weights = jnp.linspace(-1, 1, want.size).reshape(want.shape)
         close(*[jax.grad(lambda *x, f=f: (f(*x) * weights).sum(), case.everything)(*case.inputs) for f in (jax.jit(case.ours), case.theirs)], leads)
+
+
+@pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if row.brief], ids=repr)
+def test_sizes_of_zero(row):
+    for sizes in table.NOTHING:
+        case = Case(row, **sizes)
+        close(case.ours(*case.inputs), case.theirs(*case.inputs), sizes)
+        close(*[jax.grad(lambda *x, f=f: (f(*x)**2).sum(), case.everything)(*case.inputs) for f in (case.ours, case.theirs)], sizes)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -204,7 +154,7 @@ def test_transform(transform, row):
 @pytest.mark.parametrize("row", [row for row in table.JAX_ROWS if row.operation == "fused" and not row.rare], ids=repr)
 def test_every_edge_has_derivatives_of_both_modes(row):
     case = Case(row)
-    close(*[jax.jit(jax.hessian(loss(f), 0))(*case.inputs) for f in (case.ours, case.theirs)], case.label)
+    close(*[jax.jit(jax.hessian(T.loss(f), 0))(*case.inputs) for f in (case.ours, case.theirs)], case.label)
 
 
 def test_symbols_of_export():
@@ -213,21 +163,15 @@ def test_symbols_of_export():
     checks = [export.DisabledSafetyCheck.custom_call("tamis")]
     batch, = export.symbolic_shape("b")
     program = export.export(jax.jit(case.ours), disabled_checks=checks)(jax.ShapeDtypeStruct((batch, *case.inputs[0].shape), "float64"), case.inputs[1])
-    close(program.call(several(case.inputs[0], 3), case.inputs[1]), case.theirs(several(case.inputs[0], 3), case.inputs[1]), "a symbol")
+    close(program.call(T.several(case.inputs[0], 3), case.inputs[1]), case.theirs(T.several(case.inputs[0], 3), case.inputs[1]), "a symbol")
     with pytest.raises(ValueError, match="the number of rows of B is b, a symbol of jax.export: expected a number"):
         export.export(jax.jit(case.ours), disabled_checks=checks)(jax.ShapeDtypeStruct((batch, 2), "float64"), case.inputs[1])
-
-
-def test_a_gradient_of_many_members_has_the_statistics_of_each():
-    """softmax's numbers of one call, for a gradient that is mapped over its outputs."""
-    case = Case(named("attention-bias"))
-    close(jax.jacrev(case.ours)(*case.inputs), jax.jacfwd(case.theirs)(*case.inputs), "jacrev")
 
 
 def test_gradients_of_nested_maps():
     """q by members, k by heads, v by none: there is no single stride from one to the next."""
     case = Case(named("attention"))
-    q, k, v = several(case.inputs[0], 2), several(case.inputs[1], 3), case.inputs[2]
+    q, k, v = T.several(case.inputs[0], 2), T.several(case.inputs[1], 3), case.inputs[2]
     mapped = [jax.vmap(jax.vmap(f, (None, 0, None)), (0, None, None)) for f in (case.ours, case.theirs)]
     close(*[jax.grad(lambda *x, f=f: (f(*x)**2).sum(), (0, 1, 2))(q, k, v) for f in mapped], "nested")
 

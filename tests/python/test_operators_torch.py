@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import types
 
 import pytest
 
@@ -20,6 +21,7 @@ ROWS = [row for row in table.ROWS if _ops.REGISTERED or row.operation in table.J
 PLAIN = [row for row in ROWS if row.operation != "sampled_addmm"]  # what takes a pattern
 each = pytest.mark.parametrize("row", PLAIN, ids=repr)
 common = pytest.mark.parametrize("row", [row for row in PLAIN if not row.rare], ids=repr)
+TRANSFORMS = types.SimpleNamespace(vmap=torch.vmap, **{name: getattr(torch.func, name) for name in ("grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian")})
 registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
 
 
@@ -56,19 +58,15 @@ class Case:
             pytest.skip("the order of columns is the CPU's")
         sizes = row.sizes(**sizes)
         rows, columns = table.places(sizes, form == "csr" or row.simple, row.simple)
-        self.row, self.offsets = row, torch.nn.functional.pad(torch.bincount(torch.as_tensor(rows), minlength=sizes["m"]).cumsum(0), (1, 0))
+        self.row, self.label, self.offsets = row, repr(row), torch.nn.functional.pad(torch.bincount(torch.as_tensor(rows), minlength=sizes["m"]).cumsum(0), (1, 0))
         self.pattern = pattern = pattern_of("csr" if row.simple else form, rows, columns, (sizes["m"], sizes["n"]))
         R, C = (torch.eye(sizes[x], dtype=torch.float64)[torch.as_tensor(at)].to(DEVICE) for x, at in (("m", rows), ("n", columns)))
         dense = table.Dense(torch, R, C)
-        self.inputs = [torch.as_tensor(x).to(DEVICE, dtype) for x in row.drawn(sizes, leads)]
+        self.inputs = [torch.as_tensor(x).to(DEVICE, dtype) for x in row.drawn(sizes, leads, rows)]
         first = tt if row.made is None else row.made(tt, pattern)
         self.with_pattern = lambda pattern, *x: row.call(first, pattern, *x)
         self.ours, self.theirs = lambda *x: row.call(first, pattern, *x), lambda *x: row.reference(dense, *x)
         self.everything = range(len(self.inputs))
-
-    @property
-    def label(self):
-        return repr(self.row)
 
     def leaves(self):
         return [x.clone().requires_grad_() for x in self.inputs]
@@ -86,26 +84,21 @@ def gradients(out, given, weights=None, **settings):
     return [torch.zeros_like(x) if g is None else g for g, x in zip(found, given)]
 
 
-def weights_of(out, dtype=None):
-    return torch.linspace(-1, 1, out.numel(), dtype=dtype or out.dtype, device=out.device).reshape(out.shape)
-
-
-def subsets(places):
-    places = list(places)
-    return [chosen for count in range(1, len(places) + 1) for chosen in itertools.combinations(places, count)]
+def weights_of(out):
+    return torch.linspace(-1, 1, out.numel(), dtype=out.dtype, device=out.device).reshape(out.shape)
 
 
 def leads_of(row):
     """Leading dimensions of the operands: of each choice of them; of more dimensions, where values have fewer."""
     count = len(row.shapes)
     yield [()] * count
-    for chosen in subsets(row.batch):
+    for chosen in table.subsets(row.batch):
         yield [(2,) if place in chosen else () for place in range(count)]
     if len(row.batch) > 1:
         yield [(3,) if shape == "e" else (2, 3) for shape in row.shapes]
 
 
-@each
+@pytest.mark.parametrize("row", ROWS, ids=repr)
 @pytest.mark.parametrize("form", ["coo", "csr"])
 def test_values_and_gradients(row, form, direct):
     """Of all operands, of each alone, and with create_graph=True, which has second derivatives too."""
@@ -124,7 +117,7 @@ def test_values_and_gradients(row, form, direct):
         for place in case.everything:
             alone = [x.detach().requires_grad_(at == place) for at, x in enumerate(given)]
             close(gradients(case.ours(*alone), [alone[place]], weights)[0], firsts[0][place], f"{leads}, {place} alone")
-        if _ops.REGISTERED:
+        if _ops.REGISTERED and table.TORCH_TABLE["double backward", row.operation] == table.WORKS:
             again = gradients(got, given, weights, create_graph=True)
             close(again, firsts[0])
             close(*[gradients(sum((g * g.detach().cos()).sum() for g in found) + 0 * sum(x.sum() for x in given), given) for found in (again, firsts[0])], leads)
@@ -189,13 +182,10 @@ def test_a_gradient_that_repeats_an_earlier_one_reads_the_new_tensors(row, colum
         assert kept and len(kept) <= 8
 
 
-NOTHING = [{"e": 0}, {"m": 0, "e": 0}, {"n": 0, "e": 0}, {"m": 0, "n": 0, "e": 0}, {"l": 0}, {"k": 0}, {"h": 0, "q": 0}]
-
-
 @common
 def test_sizes_of_zero(row, direct):
     """No entries, rows, columns, widths, heads, and batches of no members: results have their shapes, gradients are zeros or what they should be."""
-    cases = [(sizes, None) for sizes in NOTHING if row.operation != "nn" or "e" in sizes]
+    cases = [(sizes, None) for sizes in table.NOTHING if row.operation != "nn" or "e" in sizes]
     cases += [({}, [lead if place in row.batch else () for place in range(len(row.shapes))]) for lead in ((0,), (0, 2), (2, 0)) if row.batch]
     for sizes, leads in cases:
         if (row.positive and "k" in sizes) or (row.square and sizes.get("m", 1) != sizes.get("n", 1)):
@@ -213,7 +203,7 @@ def rounded(f, given, unit, times):
     that they are by. Where terms cancel, the largest of a tensor counts."""
     want, far = f(*given), f(*given).abs()
     for jacobian, x in zip(torch.func.jacrev(f, tuple(range(len(given))))(*given), given):
-        far = far + (jacobian * x).abs().reshape(*want.shape, -1).sum(-1)
+        far = far + (jacobian * x).nan_to_num(0.0).abs().reshape(*want.shape, -1).sum(-1)
     return want, unit * times * (far + far.max() / 3)
 
 
@@ -285,51 +275,7 @@ def test_opcheck(row, monkeypatch):
 # ------------------------------------------------------------------------------ transforms
 
 
-def loss(f):
-    return lambda *x: f(*x).sin().sum()
-
-
-def tangents(case):
-    return tuple(torch.cos(3 * x + 1) for x in case.inputs)
-
-
-def both(transformed):
-    """A check that a transform gives the same of ours and of theirs."""
-    def check(case):
-        close(transformed(case, case.ours), transformed(case, case.theirs), case.label)
-    return check
-
-
-def several(x, count):
-    """Members that differ."""
-    return torch.stack([x * (1 + 0.1 * number) for number in range(count)])
-
-
-def check_vmap(case):
-    for chosen in subsets(case.everything):
-        for last in (False, True):
-            given = [several(x, 3) if place in chosen else x for place, x in enumerate(case.inputs)]
-            dims = tuple((x.dim() - 1 if last else 0) if place in chosen else None for place, x in enumerate(given))
-            given = [x.movedim(0, -1) if last and place in chosen else x for place, x in enumerate(given)]
-            want = torch.stack([case.theirs(*[x.select(dim, number) if dim is not None else x for x, dim in zip(given, dims)]) for number in range(3)])
-            close(torch.vmap(case.ours, in_dims=dims)(*given), want, f"{case.label}, {chosen}")
-    square = [several(x, x.shape[-1]) for x in case.inputs[:1]] + case.inputs[1:]  # as many members as a vector has numbers
-    dims = (0, *[None for _ in case.inputs[1:]])
-    close(torch.vmap(case.ours, in_dims=dims)(*square), torch.stack([case.theirs(x, *square[1:]) for x in square[0]]), f"{case.label}, square")
-
-
-def check_nested(case):
-    for outer in subsets(case.everything):
-        inner = [place for place in case.everything if place not in outer] or list(case.everything)
-        given = []
-        for place, x in enumerate(case.inputs):
-            x = several(x, 3) if place in inner else x
-            given.append(several(x, 2) if place in outer else x)
-        dims = [tuple(0 if place in chosen else None for place in case.everything) for chosen in (outer, inner)]
-        transformed = torch.vmap(torch.vmap(case.ours, in_dims=dims[1]), in_dims=dims[0])(*given)
-        want = torch.stack([torch.stack([case.theirs(*[(x[i] if place in outer else x)[j] if place in inner else (x[i] if place in outer else x)
-                                                       for place, x in enumerate(given)]) for j in range(3)]) for i in range(2)])
-        close(transformed, want, f"{case.label}, {outer}")
+T = table.Transforms(TRANSFORMS, torch, close)
 
 
 def check_pattern(case):
@@ -338,44 +284,30 @@ def check_pattern(case):
 
 def check_duals(case):
     forward_ad = torch.autograd.forward_ad
-    for chosen in subsets(case.everything):
+    for chosen in table.subsets(case.everything):
         for recorded in (False, True):
             with forward_ad.dual_level():
                 given = [forward_ad.make_dual(x.clone().requires_grad_(recorded), t) if place in chosen else x
-                         for place, (x, t) in enumerate(zip(case.inputs, tangents(case)))]
+                         for place, (x, t) in enumerate(zip(case.inputs, T.tangents(case)))]
                 got, want = (forward_ad.unpack_dual(f(*given)).tangent for f in (case.ours, case.theirs))
                 close(torch.zeros_like(want) if got is None else got, want, f"{case.label}, {chosen}")
 
     def product(f):  # a gradient within a dual level, which is not recorded
         with forward_ad.dual_level():
-            given = [forward_ad.make_dual(x.clone().requires_grad_(), t) for x, t in zip(case.inputs, tangents(case))]
-            found = torch.autograd.grad(loss(f)(*given), given, allow_unused=True)
+            given = [forward_ad.make_dual(x.clone().requires_grad_(), t) for x, t in zip(case.inputs, T.tangents(case))]
+            found = torch.autograd.grad(T.loss(f)(*given), given, allow_unused=True)
             return [forward_ad.unpack_dual(g).tangent for g in found if g is not None and forward_ad.unpack_dual(g).tangent is not None]
 
     got, want = product(case.ours), product(case.theirs)
     close([x for x in got if x.any()], [x for x in want if x.any()], f"{case.label}, gradient of duals")
 
 
-def orders(*pairs):
-    return both(lambda case, f: [getattr(torch.func, outer)(getattr(torch.func, inner)(loss(f)))(*case.inputs) for outer, inner in pairs])
-
-
-def transformed_vjp(case, f):
-    out, back = torch.func.vjp(f, *case.inputs)
-    return back(torch.cos(out))
-
-
-def check_vmap_of_grad(case):
-    for mean, chosen in itertools.product((False, True), subsets(case.everything)):
-        def summed(f, mean=mean):
-            return lambda *x: (f(*x)**2).mean() if mean else f(*x).sum()
-
-        dims = tuple(0 if place in chosen else None for place in case.everything)
-        given = [several(x, 3) if place in chosen else x for place, x in enumerate(case.inputs)]
-        close(*[torch.vmap(torch.func.grad(summed(f), tuple(case.everything)), in_dims=dims)(*given) for f in (case.ours, case.theirs)], f"{case.label}, {chosen}")
-        if mean:
-            leaves = [x.requires_grad_() for x in given]
-            close(*[gradients((torch.vmap(f, dims)(*leaves)**2).sum(), leaves) for f in (case.ours, case.theirs)], f"{case.label}, {chosen}, gradient of vmap")
+def check_gradients_of_vmap(case):
+    T.vmap_of_grad(case)
+    for chosen in table.subsets(case.everything):
+        given, dims = T.members(case, chosen)
+        given = [x.clone().requires_grad_() for x in given]
+        close(*[gradients((torch.vmap(f, dims)(*given)**2).sum(), given) for f in (case.ours, case.theirs)], chosen)
 
 
 def batched_gradients(case, f):
@@ -388,7 +320,7 @@ def batched_gradients(case, f):
 
 def twice(case, f):
     given = case.leaves()
-    first = torch.autograd.grad(loss(f)(*given), given, create_graph=True, allow_unused=True)
+    first = torch.autograd.grad(T.loss(f)(*given), given, create_graph=True, allow_unused=True)
     return gradients(sum(g.square().sum() for g in first if g is not None), given)
 
 
@@ -405,12 +337,12 @@ def check_compile(case):
 
 
 def check_compiled_jvp(case):
-    close(*[through(lambda *x, f=f: torch.func.jvp(f, x, tangents(case))[1])(*case.inputs) for f, through in ((case.ours, compiled), (case.theirs, lambda f: f))])
+    close(*[through(lambda *x, f=f: torch.func.jvp(f, x, T.tangents(case))[1])(*case.inputs) for f, through in ((case.ours, compiled), (case.theirs, lambda f: f))])
 
 
 def check_compiled_transforms(case):
-    close(compiled(torch.func.grad(loss(case.ours)))(*case.inputs), torch.func.grad(loss(case.theirs))(*case.inputs), case.label)
-    many = [several(case.inputs[0], 2), *case.inputs[1:]]
+    close(compiled(torch.func.grad(T.loss(case.ours)))(*case.inputs), torch.func.grad(T.loss(case.theirs))(*case.inputs), case.label)
+    many = [T.several(case.inputs[0], 2), *case.inputs[1:]]
     dims = (0, *[None for _ in case.inputs[1:]])
     close(compiled(lambda *x: torch.vmap(case.ours, in_dims=dims)(*x))(*many), torch.vmap(case.theirs, in_dims=dims)(*many), case.label)
 
@@ -437,7 +369,7 @@ def check_autocast(case):
             assert out.dtype == (torch.float32 if case.row.wide else mixed[0].dtype if case.row.operation == "segment" else dtype), narrow
         close(out.double(), want, narrow, atol=5e-2, rtol=5e-2)
         for g, w, x in zip(gradients(out, mixed), wanted, mixed):
-            assert g.dtype == x.dtype and (g.double() - w).norm() <= 0.05 * w.norm() + 0.05, narrow
+            assert g.dtype == x.dtype and (g.double() - w).norm() <= 0.1 * w.norm() + 0.05, narrow
 
 
 def check_meta(case):
@@ -449,22 +381,15 @@ def check_meta(case):
 
 
 CHECKS = {
-    "vmap": check_vmap,
-    "nested vmap": check_nested,
+    **T.checks(),
     "vmap over a pattern": check_pattern,
-    "jvp": both(lambda case, f: [torch.func.jvp(f, tuple(case.inputs), t) for t in (tangents(case), tuple(torch.ones_like(x) for x in case.inputs))]),
-    "jacfwd": both(lambda case, f: [torch.func.jacfwd(f, tuple(case.everything))(*case.inputs), torch.autograd.functional.jacobian(
-        f, tuple(case.inputs), strategy="forward-mode", vectorize=True)]),
     "duals": check_duals,
-    "grad": both(lambda case, f: torch.func.grad(loss(f), tuple(case.everything))(*case.inputs)),
-    "vjp": both(transformed_vjp),
-    "jacrev": both(lambda case, f: torch.func.jacrev(f, tuple(case.everything))(*case.inputs)),
-    "hessian": both(lambda case, f: torch.func.hessian(loss(f), tuple(case.everything))(*case.inputs)),
-    "orders": orders(("jacrev", "jacrev")),
-    "orders of forward mode": orders(("jacfwd", "jacfwd"), ("jacrev", "jacfwd")),
-    "vmap of grad": check_vmap_of_grad,
-    "is_grads_batched": both(batched_gradients),
-    "double backward": both(twice),
+    "jacobian": T.both(lambda case, f: torch.autograd.functional.jacobian(f, tuple(case.inputs), strategy="forward-mode", vectorize=True)),
+    "orders": T.orders(("jacrev", "jacrev")),
+    "orders of forward mode": T.orders(("jacfwd", "jacfwd"), ("jacrev", "jacfwd")),
+    "vmap of grad": check_gradients_of_vmap,
+    "is_grads_batched": T.both(batched_gradients),
+    "double backward": T.both(twice),
     "compile": check_compile,
     "compile of transforms": check_compiled_transforms,
     "compile of jvp": check_compiled_jvp,

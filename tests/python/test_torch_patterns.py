@@ -82,41 +82,26 @@ def test_a_mask_of_numbers_is_a_bias():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("nodes", [5, 700])
-def test_a_row_without_finite_scores_is_zeros(device, dtype, nodes):
-    """As scaled_dot_product_attention has it: neither it nor its gradients are NaN, nor those of other rows."""
+def test_a_row_without_finite_scores_is_zeros(device, dtype):
+    """As scaled_dot_product_attention has it: the result and the gradients are those of a pattern without what is masked. NaN stays NaN."""
     torch.manual_seed(2)
-    pattern = tt.Pattern.window(nodes, 2, 1, device=device)
-    rows = torch.repeat_interleave(torch.arange(nodes, device=device), pattern.index.diff().long())
+    pattern = tt.Pattern.window(700, 2, 1, device=device)
+    rows = torch.repeat_interleave(torch.arange(700, device=device), pattern.index.diff().long())
     bias = torch.randn(pattern.nnz, device=device, dtype=dtype)
-    bias[rows % 3 == 1] = float("-inf")
-    bias[::5] = float("-inf")
-    bias.requires_grad_()
-    q, k, v = (torch.randn(nodes, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    dense = torch.full((nodes, nodes), float("-inf"), device=device, dtype=torch.float64)
-    dense[rows, pattern.columns.long()] = bias.detach().double()
-    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
-    scores = exact[0] @ exact[1].t() / 2 + dense
-    masked = (scores == float("-inf")).all(1)
-    weights = torch.softmax(scores.masked_fill(masked[:, None], 0), -1).masked_fill(masked[:, None], 0)
-    assert masked.any() and not masked.all()
+    bias[(rows % 3 == 1) | (torch.arange(pattern.nnz, device=device) % 5 == 0)] = float("-inf")
+    there = bias.isfinite()
+    kept = tt.Pattern.from_coo(rows[there], pattern.columns[there].long(), pattern.shape)
+    q, k, v = (torch.randn(700, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
+    leaf = bias.clone().requires_grad_()
+    out, want = tt.attention(q, k, v, pattern, bias=leaf), tt.attention(q.double(), k.double(), v.double(), kept, bias=bias[there].double())
+    found = torch.autograd.grad(out.square().sum(), (q, k, v, leaf))
     tolerance = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 6e-2}[dtype]
-    want = weights @ exact[2]
-    got = tt.attention(q, k, v, pattern, bias=bias)
-    two_steps = tt.spmm(pattern, v, tt.sddmm(pattern, q, k, bias, edge="softmax", scale=0.5))
-    wanted = torch.autograd.grad(want.square().sum(), exact)
-    for out in (got, two_steps):
-        assert (out[masked] == 0).all()
-        torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
-        found = torch.autograd.grad(out.square().sum(), (q, k, v, bias))
-        for g, w in zip(found, wanted):
-            torch.testing.assert_close(g.double(), w, atol=4 * tolerance, rtol=4 * tolerance)
-        assert (found[3][masked[rows]] == 0).all() and found[3].isfinite().all()
-    soft = tt.softmax(pattern, bias)
-    assert (soft[masked[rows]] == 0).all() and soft.isfinite().all()
-    bad = bias.detach().clone()
-    bad[rows == 4] = float("nan")  # which stays NaN
-    assert tt.attention(q, k, v, pattern, bias=bad)[4].isnan().all() and tt.softmax(pattern, bad)[rows == 4].isnan().all()
+    torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
+    for g, w in zip(found, torch.autograd.grad(want.square().sum(), (q, k, v))):
+        torch.testing.assert_close(g.double(), w.double(), atol=4 * tolerance, rtol=4 * tolerance)
+    assert (out[1::3] == 0).all() and (found[3][~there] == 0).all() and found[3].isfinite().all()
+    bias[rows == 4] = float("nan")
+    assert tt.attention(q, k, v, pattern, bias=bias)[4].isnan().all() and tt.softmax(pattern, bias)[rows == 4].isnan().all()
 
 
 # ------------------------------------------------------------------------------ torch.compile, torch.export, torch.func
