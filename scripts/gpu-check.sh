@@ -150,8 +150,8 @@ start_python() {
         # shellcheck disable=SC2086
         PYTHONPATH=python:lab/python TAMIS_SOURCE=$PWD TAMIS_LIBRARY=$build/src/libtamis.so XLA_PYTHON_CLIENT_PREALLOCATE=false PYTHONDONTWRITEBYTECODE=1 \
             timeout -k 5 "$limit" python3 -m pytest -q -rfs -m 'not long' -k 'not cpu' -p no:cacheprovider $beside --junitxml="$top/python.xml" \
-            tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_attention_gradients.py tests/python/test_cupy.py tests/python/test_jax.py tests/python/test_mask.py \
-            tests/python/test_torch_messages.py tests/python/test_torch_graph_attention.py tests/python/test_pyg.py tests/python/test_dglsp.py \
+            tests/python/test_operators_torch.py tests/python/test_torch.py tests/python/test_torch_nn.py tests/python/test_attention_gradients.py tests/python/test_cupy.py \
+            tests/python/test_jax.py tests/python/test_operators_jax.py tests/python/test_mask.py tests/python/test_torch_messages.py tests/python/test_pyg.py tests/python/test_dglsp.py \
             tests/python/test_ml_devices.py >"$top/python.log" 2>&1 &
         python=$!
     fi

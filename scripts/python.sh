@@ -46,9 +46,10 @@ print("--python-version", sysconfig.get_python_version(), "--target", sysconfig.
     # Not tested under emulation: the time of an import; slow tests of Python code that is the same on every processor (mypy, searches for
     # options, the laboratory's results and reports); and most tests that compile by XLA, which take a quarter of an hour. One thread,
     # since threads are emulated slowly.
-    jax='test_against_scipy or test_declarations_of_xla or test_refused_when_run or test_values_and_gradients and lead0 and (scale or softmax)'
-    set -- -k "not test_import_is_quick and (not test_jax.py or $jax)"
-    for file in types tune transforms_jax report results; do set -- "$@" "--ignore=test_$file.py"; done
+    jax='not test_jax.py or test_declarations_of_xla or test_refused_when_run'
+    operators='not test_operators_jax.py or test_values_and_gradients and (sddmm-scale or sddmm-softmax or spmm)'
+    set -- -k "not test_import_is_quick and ($jax) and ($operators)"
+    for file in types tune report results; do set -- "$@" "--ignore=test_$file.py"; done
     export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 TAMIS_PROBE=0
 fi
 

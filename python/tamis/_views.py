@@ -344,6 +344,8 @@ def packed(tensor: Any, name: str, own: int, room: int) -> Any:
 def uneven(shape: Any, strides: Any) -> int:
     """Return how many of these leading dimensions must be walked one by one, so that one stride describes the others."""
     apart, steps = 0, 1
+    if 0 in shape:  # no members, whatever the strides
+        return 0
     for place in range(len(shape) - 1, -1, -1):
         length, stride = shape[place], strides[place]
         if length == 1:
@@ -391,6 +393,6 @@ def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int
                                         f"{name} has shape {tuple(v.shape)}: expected a vector")
     if length is not None and count != length:
         raise _errors.ArgumentError(f"{name} has {count} elements: expected {length}")
-    if step != 1 and count > 1:
+    if step != 1 and count > 1 and 0 not in v.shape:
         raise _errors.ArgumentError(f"{name} is not contiguous: copy it, for instance by {_copying(v, name)}")
     return apart

@@ -18,6 +18,26 @@ def source() -> pathlib.Path:
     return SOURCE
 
 
+def devices() -> list[str]:
+    try:
+        import torch
+    except ImportError:
+        return ["cpu"]
+    return ["cpu"] + ["cuda"] * torch.cuda.is_available()
+
+
+@pytest.fixture(params=devices())
+def device(request):
+    """Where a test makes its tensors and layers."""
+    if request.param == "cpu":
+        yield request.param
+        return
+    import torch
+    torch.set_default_device(request.param)
+    yield request.param
+    torch.set_default_device(None)
+
+
 @pytest.fixture
 def random() -> numpy.random.Generator:
     return numpy.random.default_rng(20)

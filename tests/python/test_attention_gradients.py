@@ -116,19 +116,3 @@ def test_pages_of_a_cache_are_columns_of_the_pattern():
     found = tt.attention(q, k, v, pattern, enable_gqa=True)
     wanted = dense(q, k[:, places], v[:, places], torch.ones(1, len(places), dtype=torch.bool, device=DEVICE))
     assert distance(found, wanted) < 1e-2
-
-
-def test_heads_that_share_keys_have_biases_sums_and_coordinates():
-    rows, cols = 40, 50
-    mask = masked(rows, cols)
-    q, k, v, _ = drawn(rows, cols, 16, torch.float32, 4)
-    for pattern in (Pattern.from_torch(mask), Pattern.from_coo(*mask.nonzero().T.contiguous(), (rows, cols))):
-        for bias in (torch.randn(pattern.nnz, device=DEVICE), torch.randn(2, 8, pattern.nnz, device=DEVICE)):
-            scores = torch.zeros(*bias.shape[:-1], rows, cols, device=DEVICE).masked_scatter(mask.expand(*bias.shape[:-1], rows, cols), bias)
-            whole = [x.repeat_interleave(4, -3) for x in (k, v)]
-            found, sums = tt.attention(q, k, v, pattern, bias=bias, enable_gqa=True, return_lse=True)
-            wanted, whole_sums = tt.attention(q, *whole, pattern, bias=bias, return_lse=True)
-            torch.testing.assert_close(found, wanted, rtol=2e-5, atol=2e-5)
-            torch.testing.assert_close(sums, whole_sums, rtol=2e-5, atol=2e-5)
-            both = (q @ whole[0].mT / 4 + scores).masked_fill(~mask, -math.inf)
-            torch.testing.assert_close(sums, torch.logsumexp(both, -1), rtol=2e-5, atol=2e-5)

@@ -4,24 +4,13 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("device")]
 
 import tamis  # noqa: E402
 from tamis.torch import _ops, dglsp  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
-
-@pytest.fixture(params=["cpu"] + ["cuda"] * torch.cuda.is_available(), autouse=True)
-def device(request):
-    """Where a test makes its tensors."""
-    if request.param == "cpu":
-        yield request.param
-        return
-    torch.set_default_device(request.param)
-    yield request.param
-    torch.set_default_device(None)
-
 
 ROWS, COLS, NNZ, BATCH = 7, 5, 12, 3
 BATCHES = pytest.mark.parametrize("batch", [(), (BATCH,)])
@@ -52,8 +41,7 @@ def compared(got, want, *leaves):
     got = dense(got) if isinstance(got, dglsp.SparseMatrix) else got
     torch.testing.assert_close(got, want)
     weights = torch.linspace(-1, 1, max(want.numel(), 1), dtype=want.dtype)[:want.numel()].reshape(want.shape)
-    for one, other in zip(*(torch.autograd.grad((out * weights).sum(), leaves, retain_graph=True) for out in (got, want))):
-        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(*(torch.autograd.grad((out * weights).sum(), leaves, retain_graph=True) for out in (got, want)))
 
 
 @BATCHES

@@ -107,8 +107,8 @@ def test_docstrings(name):
 
 
 def test_the_page_of_transforms_has_the_tables_that_are_tested(source):
-    """`python tests/python/transforms.py` prints them."""
-    import transforms
+    """`python tests/python/operators.py` prints them."""
+    import operators as transforms
     page = (source / "docs/manual/python-transforms.md").read_text("utf-8")
     for tables in ((transforms.TORCH, transforms.TORCH_OPERATIONS, transforms.TORCH_TABLE), (transforms.JAX, transforms.JAX_OPERATIONS, transforms.JAX_TABLE)):
         assert transforms.rendered(*tables) in page

@@ -17,8 +17,12 @@ import numpy as np
 import pytest
 
 import tamis
-from tamis import _interrupts
+from tamis import _declarations as c
+from tamis import _interrupts, _plan
+from tamis._device import opened
 from tamis._errors import ArgumentError, OutOfMemoryError
+from tamis._kinds import _table
+from tamis._library import lib, must
 
 pytest.importorskip("scipy.sparse")
 from tamis import ml  # noqa: E402
@@ -156,7 +160,6 @@ def test_what_the_work_raises():
 
 def test_an_allocator_that_is_interrupted():
     """NULL means that there is no memory, but of an allocator that was interrupted it is no MemoryError."""
-    from tamis._kinds import _table
     said = OutOfMemoryError("options.allocator returned NULL for workspace: 8 bytes")
     raised = []
 
@@ -174,15 +177,12 @@ def test_an_allocator_that_is_interrupted():
     assert _interrupts.memory.failure(other) is other
 
 
+libc = ctypes.CDLL(None)
+libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
+
+
 def test_what_a_callback_raises_does_not_pass_through_c(monkeypatch):
     """A release has no answer for the library: Python reports what it raises, and the plan is freed all the same."""
-    from tamis import _declarations as c
-    from tamis import _plan
-    from tamis._device import opened
-    from tamis._kinds import _table
-    from tamis._library import lib, must
-    libc = ctypes.CDLL(None)
-    libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
     released, said = [], []
     monkeypatch.setattr(sys, "unraisablehook", lambda raised: said.append(str(raised.exc_value)))
 
@@ -202,7 +202,6 @@ def test_what_a_callback_raises_does_not_pass_through_c(monkeypatch):
 
 def test_each_thread_has_an_allocator_of_its_own():
     """What another thread's allocator answers meanwhile changes nothing: out of memory stays that, and is no KeyboardInterrupt."""
-    from tamis._kinds import _table
     said, room = OutOfMemoryError("options.allocator returned NULL for workspace: 8 bytes"), []
 
     def allocate(size, stream):
@@ -221,13 +220,6 @@ def test_each_thread_has_an_allocator_of_its_own():
 
 def test_an_interrupt_that_costs_a_candidate_alone(monkeypatch, tmp_path):
     """A plan that measures does without a candidate that gets no memory: the plan is made, and the interrupt is raised all the same."""
-    from tamis import _declarations as c
-    from tamis import _plan
-    from tamis._device import opened
-    from tamis._kinds import _table
-    from tamis._library import lib, must
-    libc = ctypes.CDLL(None)
-    libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
     draw, made = np.random.default_rng(0), 0
     for which in range(1, 7):
         answers = []

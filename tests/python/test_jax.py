@@ -1,4 +1,4 @@
-"""tamis.jax: values and gradients against dense jax.numpy, jit, vmap, types, errors; XLA's interface as jaxlib's header has it."""
+"""tamis.jax beside what test_operators_jax has: patterns, errors, threads; XLA's interface as jaxlib's header has it."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -15,11 +15,11 @@ if not hasattr(jax, "ffi"):
     pytest.skip("tamis.jax needs JAX 0.5", allow_module_level=True)
 
 import jax.numpy as jnp  # noqa: E402
+import operators as table  # noqa: E402
 
 import tamis.jax as tj  # noqa: E402
 
 ROWS, COLS, INNER, WIDTH = 7, 5, 3, 4
-EDGES = ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"]
 
 
 @pytest.fixture(autouse=True)
@@ -29,200 +29,25 @@ def fp64():
     jax.config.update("jax_enable_x64", False)
 
 
-def make(kind="int32", seed=3):
-    random = np.random.default_rng(seed)
-    full = random.random((ROWS, COLS)) < 0.5
+def make():
+    full = np.random.default_rng(3).random((ROWS, COLS)) < 0.5
     full[2] = False
     rows, columns = full.nonzero()
     offsets = np.concatenate([[0], full.sum(1).cumsum()])
-    return jnp.asarray(offsets, kind), jnp.asarray(columns, kind), rows
+    return jnp.asarray(offsets, "int32"), jnp.asarray(columns, "int32"), rows
 
 
-def operand(*shape, seed=1, dtype="float64", positive=False):
-    random = np.random.default_rng(seed)
-    return jnp.asarray(random.random(shape) + 0.5 if positive else random.standard_normal(shape), dtype)
+def operand(*shape, seed=1):
+    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape))
 
 
-def dense(rows, columns, values):
-    return jnp.zeros((*values.shape[:-1], ROWS, COLS), values.dtype).at[..., rows, columns].add(values)
-
-
-def sampled(rows, columns, x, values, edge, scale=0.7, slope=0.2):
-    """The edge by JAX, at the places of a dense x."""
-    x = x[..., rows, columns]
-    s = jnp.ones_like(x) if values is None else values
-    y = scale * x
-    if edge == "softmax":
-        e = jnp.exp(y + (0 if values is None else values))
-        return e / jnp.zeros((*e.shape[:-1], ROWS)).at[..., rows].add(e)[..., rows]
-    return {"scale": s * x, "mask": x, "residual": s - x, "quotient": s / x, "sigmoid": s * jax.nn.sigmoid(y), "exp": s * jnp.exp(y),
-            "leaky_relu": s * jnp.where(y < 0, slope * y, y)}[edge]
+def dense(rows, columns):
+    return table.Dense(jnp, jnp.eye(ROWS)[rows], jnp.eye(COLS)[columns])
 
 
 def close(got, want, tolerance=1e-11):
     jax.tree_util.tree_map(lambda g, w: np.testing.assert_allclose(np.asarray(g, "float64"), np.asarray(w, "float64"), rtol=tolerance,
                                                                    atol=tolerance), got, want)
-
-
-@pytest.mark.parametrize("edge", EDGES)
-@pytest.mark.parametrize(("lead", "valued"), [((), True), ((2,), False)])
-def test_values_and_gradients(edge, lead, valued):
-    offsets, columns, rows = make()
-    A, B, D = (operand(*lead, n, w, seed=n + w, positive=edge == "quotient") for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH)))
-    values = operand(*lead, len(rows), seed=9) if valued else None
-    settings = {"edge": edge, "scale": 0.7, "slope": 0.2}
-
-    def ours(A, B, D, values):
-        P = tj.sddmm(offsets, columns, A, B, values, **settings)
-        return P, tj.spmm(offsets, columns, D, P), tj.fused(offsets, columns, A, B, D, values, **settings)
-
-    def theirs(A, B, D, values):
-        P = sampled(rows, columns, A @ jnp.swapaxes(B, -1, -2), values, edge)
-        return P, dense(rows, columns, P) @ D, dense(rows, columns, P) @ D
-
-    inputs = (A, B, D, values)
-    for compiled in (ours, jax.jit(ours)):
-        close(compiled(*inputs), theirs(*inputs))
-    wanted = (0, 1, 2, 3) if valued else (0, 1, 2)
-    for part in range(3):
-        weights = operand(*theirs(*inputs)[part].shape, seed=20)
-        got = jax.jit(jax.grad(lambda *x: (ours(*x)[part] * weights).sum(), wanted))(*inputs)
-        close(got, jax.grad(lambda *x: (theirs(*x)[part] * weights).sum(), wanted)(*inputs))
-
-
-def test_against_scipy():
-    sparse = pytest.importorskip("scipy.sparse")
-    offsets, columns, rows = make()
-    values, B = operand(len(rows)), operand(COLS, WIDTH)
-    S = sparse.csr_array((np.asarray(values), np.asarray(columns), np.asarray(offsets)), shape=(ROWS, COLS))
-    close(tj.spmm(offsets, columns, B, values), S @ np.asarray(B))
-    close(tj.spmm(offsets, columns, operand(ROWS, 2), values, transpose=True, cols=COLS), S.T @ np.asarray(operand(ROWS, 2)))
-
-
-@pytest.mark.parametrize("edge", ["scale", "softmax"])
-def test_transposed(edge):
-    offsets, columns, rows = make()
-    A, B, D, values = operand(COLS, INNER), operand(ROWS, INNER), operand(ROWS, WIDTH), operand(len(rows))
-    turned = np.lexsort((rows, np.asarray(columns)))
-    back = jnp.asarray(np.concatenate([[0], np.bincount(np.asarray(columns), minlength=COLS).cumsum()]), "int32")
-
-    def ours(A, B, D, values):
-        return tj.fused(offsets, columns, A, B, D, values, edge=edge, transpose=True)
-
-    def theirs(A, B, D, values):
-        return tj.fused(back, jnp.asarray(rows[turned], "int32"), A, B, D, values[turned], edge=edge)
-
-    close(ours(A, B, D, values), theirs(A, B, D, values))
-    close(*[jax.grad(lambda *x: (f(*x) ** 2).sum(), (0, 1, 2, 3))(A, B, D, values) for f in (ours, theirs)])
-    B = operand(ROWS, WIDTH)
-    close(jax.grad(lambda b: (tj.spmm(offsets, columns, b, values, transpose=True, cols=COLS) ** 2).sum())(B),
-          jax.grad(lambda b: ((dense(rows, columns, values).T @ b) ** 2).sum())(B))
-
-
-def attention(rows, columns, q, k, v, bias=None):
-    scores = q @ jnp.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5 + (0 if bias is None else dense(rows, columns, bias))
-    mask = dense(rows, columns, jnp.ones(len(rows))) > 0
-    weights = jnp.where(mask, jnp.exp(scores), 0)
-    return weights / jnp.where(mask.any(-1), weights.sum(-1), 1)[..., None] @ v
-
-
-def test_attention():
-    offsets, columns, rows = make()
-    q, k, v = operand(2, 3, ROWS, INNER), operand(2, 3, COLS, INNER, seed=2), operand(2, 3, COLS, WIDTH, seed=3)
-    bias = operand(len(rows))
-
-    def ours(q, k, v, bias):
-        return tj.attention(offsets, columns, q, k, v, bias=bias)
-
-    def theirs(q, k, v, bias):
-        return attention(rows, columns, q, k, v, bias)
-
-    close(jax.jit(ours)(q, k, v, bias), theirs(q, k, v, bias))
-    assert (ours(q, k, v, bias)[..., 2, :] == 0).all()  # a query without places
-    close(*[jax.grad(lambda *x: (f(*x) ** 2).sum(), (0, 1, 2, 3))(q, k, v, bias) for f in (ours, theirs)])
-
-
-def test_a_row_without_finite_scores_is_zeros():
-    """Neither it nor its gradients are NaN, nor those of other rows."""
-    offsets, columns, rows = make()
-    q, k, v = operand(ROWS, INNER), operand(COLS, INNER, seed=2), operand(COLS, WIDTH, seed=3)
-    bias = jnp.where((rows % 2 == 1) | (jnp.arange(len(rows)) % 4 == 0), -jnp.inf, operand(len(rows)))
-    masked = [row for row in range(ROWS) if jnp.isneginf(bias[rows == row]).all()]
-    assert 2 < len(masked) < ROWS
-
-    def theirs(q, k, v):
-        scores = (q @ k.T / q.shape[-1] ** 0.5)[rows, columns]
-        weights = jnp.where(jnp.isneginf(bias), 0, jnp.exp(scores + jnp.where(jnp.isneginf(bias), 0, bias)))
-        total = jnp.zeros(ROWS).at[rows].add(weights)
-        return dense(rows, columns, weights / jnp.where(total == 0, 1, total)[rows]) @ v
-
-    def ours(q, k, v):
-        return tj.attention(offsets, columns, q, k, v, bias=bias)
-
-    got = ours(q, k, v)
-    close(got, theirs(q, k, v))
-    assert (got[jnp.asarray(masked)] == 0).all()
-    for differentiate in (jax.grad, jax.hessian):
-        close(*[differentiate(lambda *x, f=f: (f(*x) ** 2).sum(), (0, 1, 2))(q, k, v) for f in (ours, theirs)])
-    by_bias = jax.grad(lambda bias: (tj.attention(offsets, columns, q, k, v, bias=bias) ** 2).sum())(bias)
-    assert jnp.isfinite(by_bias).all() and (by_bias[jnp.isneginf(bias)] == 0).all()
-
-
-def test_vmap():
-    """Over heads, over members and heads, over some operands and not others; gradients through it."""
-    offsets, columns, rows = make()
-    q, k, v = operand(2, 3, ROWS, INNER), operand(2, 3, COLS, INNER, seed=2), operand(2, 3, COLS, WIDTH, seed=3)
-
-    def one(q, k, v):
-        return tj.attention(offsets, columns, q, k, v)
-
-    close(jax.vmap(jax.vmap(one))(q, k, v), one(q, k, v))
-    close(jax.jit(jax.vmap(one))(q, k, v), one(q, k, v))
-    close(jax.vmap(one, in_axes=(1, None, 0))(jnp.swapaxes(q[0], 0, 1), k[0, 0], v[0]), one(q[0], k[0, 0], v[0]))
-    # q by members, k by heads, v by none: there is no single stride from one to the next
-    mixed = jax.vmap(jax.vmap(one, (None, 0, None)), (0, None, None))
-    want = attention(rows, columns, q[:, :1], k[:1], v[0, 0])
-    close(mixed(q[:, 0], k[0], v[0, 0]), want)
-    weights = operand(*want.shape)
-    got = jax.grad(lambda *x: (mixed(*x) * weights).sum(), (0, 1, 2))(q[:, 0], k[0], v[0, 0])
-    close(got, jax.grad(lambda q, k, v: (attention(rows, columns, q[:, None], k[None], v) * weights).sum(), (0, 1, 2))(q[:, 0], k[0], v[0, 0]))
-    with pytest.raises(NotImplementedError, match="vmap over the pattern: all members share one; use jax.lax.map"):
-        jax.vmap(lambda columns: tj.spmm(offsets, columns, v[0, 0]))(jnp.stack([columns, columns])).block_until_ready()
-    per_example = jax.vmap(jax.grad(lambda q, k: (tj.sddmm(offsets, columns, q, k) ** 2).sum()), (0, None))(q[0], k[0, 0])
-    close(per_example, jnp.stack([jax.grad(lambda q: ((q @ k[0, 0].T)[rows, columns] ** 2).sum())(x) for x in q[0]]))
-
-
-def test_shared_operands():
-    """One B for all members; its gradient is the sum."""
-    offsets, columns, rows = make()
-    A, B, values = operand(3, ROWS, INNER), operand(COLS, INNER), operand(3, len(rows))
-
-    def ours(A, B, values):
-        return (tj.sddmm(offsets, columns, A, B, values) ** 2).sum()
-
-    def theirs(A, B, values):
-        return (sampled(rows, columns, A @ B.T, values, "scale") ** 2).sum()
-
-    close(jax.grad(ours, (0, 1, 2))(A, B, values), jax.grad(theirs, (0, 1, 2))(A, B, values))
-    close(jax.grad(ours, (0, 1, 2))(A[0], B, values), jax.grad(theirs, (0, 1, 2))(A[0], B, values))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("kind", ["int32", "int64"])
-def test_types(dtype, kind):
-    offsets, columns, _ = make(kind)
-    operands = [operand(n, w, seed=n, dtype=dtype) for n, w in ((ROWS, INNER), (COLS, INNER), (COLS, WIDTH))]
-    exact = [x.astype("float64") for x in operands]
-    tolerance = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 4e-2}[dtype]
-
-    def f(*x):
-        return tj.attention(offsets, columns, *x)
-
-    assert f(*operands).dtype == dtype
-    close(f(*operands), f(*exact), tolerance)
-    got = jax.grad(lambda *x: f(*x).astype("float64").sum(), (0, 1, 2))(*operands)
-    assert all(g.dtype == dtype for g in got)
-    close(got, jax.grad(lambda *x: f(*x).sum(), (0, 1, 2))(*exact), tolerance)
 
 
 def test_one_program_for_patterns_of_one_size():
@@ -240,18 +65,6 @@ def test_one_program_for_patterns_of_one_size():
             others = (columns + shift) % COLS if move == 0 else columns[::-1] if move == 1 else (columns * 2 + shift) % COLS
             close(step(offsets, others, A, B), jnp.exp((A @ B.T)[rows, others]))
     assert len(traced) == 1
-
-
-def test_empty():
-    none = jnp.zeros(1, "int32"), jnp.zeros(0, "int32")
-    assert tj.sddmm(*none, jnp.zeros((0, 3)), jnp.zeros((4, 3))).shape == (0,)
-    offsets, columns, rows = make()
-    close(tj.sddmm(offsets, columns, jnp.zeros((ROWS, 0)), jnp.zeros((COLS, 0)), edge="exp"), jnp.ones(len(rows)))
-    values = operand(len(rows))  # a softmax of values alone
-    got = jax.grad(lambda v: (tj.sddmm(offsets, columns, jnp.zeros((ROWS, 0)), jnp.zeros((COLS, 0)), v, edge="softmax") ** 2).sum())(values)
-    close(got, jax.grad(lambda v: (sampled(rows, columns, jnp.zeros((ROWS, COLS)), v, "softmax") ** 2).sum())(values))
-    empty = jnp.zeros(ROWS + 1, "int32"), jnp.zeros(0, "int32")
-    assert (tj.spmm(*empty, operand(COLS, 2), jnp.zeros(0)) == 0).all()
 
 
 def test_refused_when_traced():
@@ -344,7 +157,7 @@ def test_control_flow_and_checkpoint():
 
     def dense_loss(a):
         for _ in range(3):
-            a = a + attention(rows, columns, a * INNER**0.5, B, B)
+            a = a + dense(rows, columns).attention(a * INNER**0.5, B, B)
         return (a**2).sum()
 
     close(jax.jit(jax.grad(loss))(A), jax.grad(dense_loss)(A))

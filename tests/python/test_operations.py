@@ -6,6 +6,8 @@ import pytest
 
 import tamis
 
+import operators  # noqa: E402
+
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
 ROWS, COLS, INNER, WIDTH = 13, 9, 7, 5
@@ -31,66 +33,57 @@ def entries(S):
     return (major, S.indices, S.data) if S.format == "csr" else (S.indices, major, S.data)
 
 
-def edge_of(name, x, s, rows, scale=1.0, slope=0.01, epsilon=1e-10):
-    y = scale * x
-    if name == "scale":
-        return s * x
-    if name == "mask":
-        return x
-    if name == "residual":
-        return s - x
-    if name == "quotient":
-        return s / np.maximum(x, epsilon)
-    if name == "sigmoid":
-        return s / (1 + np.exp(-y))
-    if name == "exp":
-        return s * np.exp(y)
-    if name == "leaky_relu":
-        return s * np.where(y < 0, slope * y, y)
-    e = np.exp(y + s)
-    return e / np.bincount(rows, e)[rows]
-
-
 def close(got, want, dtype="float32"):
     np.testing.assert_allclose(np.asarray(got, "float64"), want, rtol=0, atol=TOLERANCE[dtype] * max(1.0, np.abs(want).max(initial=0)))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("edge", ["scale", "mask", "residual", "quotient", "sigmoid", "exp", "leaky_relu", "softmax"])
-def test_edges(random, edge, dtype):
-    S = matrix(random, dtype)
-    A, B, D = operands(random, dtype, (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
-    if edge == "quotient":
-        A, B = abs(A) + 1, abs(B) + 1
-    rows, cols, values = (np.asarray(x) for x in entries(S))
-    x = (A.astype("float64")[rows] * B.astype("float64")[cols]).sum(1)
-    want = edge_of(edge, x, values.astype("float64"), rows, 0.5, 0.2)
-    P = tamis.sddmm(S, A, B, edge=edge, scale=0.5, slope=0.2)
-    close(P.data, want, dtype)
-    sampled = scipy_sparse.coo_array((want, (rows, cols)), S.shape).toarray()
-    close(tamis.fused(S, A, B, D, edge=edge, scale=0.5, slope=0.2), sampled @ D.astype("float64"), dtype)
+class Calls:
+    """The functions as tamis.torch has them, of which values are an argument, or those of S where `own` says so."""
+
+    own = False
+
+    def __getattr__(self, name):
+        function, count = getattr(tamis, name), {"spmm": 1, "sddmm": 2, "fused": 3}[name]
+        return lambda S, *x, **how: function(S, *x[:count], **how, **({"values": x[count]} if x[count:] and not self.own else {}))
+
+    def attention(self, q, k, v, S, bias=None):
+        return tamis.attention(S, q, k, v, bias=bias)
 
 
+@pytest.mark.parametrize("kind", ["array", "matrix", "pattern", "arrays"])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("planned", [False, True])
-@pytest.mark.parametrize("kind", ["array", "matrix"])
-def test_kinds_of_scipy(random, form, planned, kind):
-    S = matrix(random, form=form)
-    if kind == "matrix":
-        S = getattr(scipy_sparse, f"{form}_matrix")(S)
-    given = tamis.Pattern(S) if planned else S
-    A, B, D, R = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH), (ROWS, WIDTH))
-    rows, cols, values = entries(S)
-    P = tamis.sddmm(given, A, B)
-    if not planned:
-        assert type(P) is type(S) and P.format == form and P.shape == S.shape
-        P = P.data
-    close(P, values * (A[rows] * B[cols]).sum(1))
-    close(tamis.spmm(given, D), S.toarray() @ D)
-    close(tamis.spmm(given, R, transpose=True), S.toarray().T @ R)
-    close(tamis.fused(given, A, B, D), scipy_sparse.coo_array((values * (A[rows] * B[cols]).sum(1), (rows, cols)), S.shape).toarray() @ D)
-    back = scipy_sparse.coo_array((values * (A[rows] * B[cols]).sum(1), (rows, cols)), S.shape).toarray().T
-    close(tamis.fused(given, B, A, R, transpose=True), back @ R)
+@pytest.mark.parametrize("row", [row for row in operators.NUMPY_ROWS if not row.rare], ids=repr)
+def test_values(row, form, kind):
+    """Of each row of operators.py, for S of each kind with values of its own or of the call; batches of all operands, also unevenly apart, and of values alone."""
+    if (form == "csc" and ("softmax" in row.label or row.operation == "attention")) or (kind == "arrays" and form != "csr"):
+        return  # softmax normalises rows
+    nothing = [("float32", (), False, sizes) for sizes in operators.NOTHING if not (row.positive and "k" in sizes)]
+    for dtype, lead, heads_inside, sizes in (("float32", (), False, {}), ("float64", (), False, {}), ("float32", (2, 3), False, {}), ("float64", (2, 3), True, {}),
+                                             ("float32", "e", False, {}), *nothing):
+        sizes = row.sizes(**sizes)
+        rows, columns = operators.places(sizes, simple=True)
+        leads = [((3,) if lead == "e" else lead) if place in row.batch and (lead != "e" or shape == "e") else () for place, shape in enumerate(row.shapes)]
+        if lead == "e" and ("e" not in row.shapes or "mask" in row.label):
+            continue
+        S = scipy_sparse.coo_array((np.ones(len(rows), dtype), (rows, columns)), (sizes["m"], sizes["n"]))
+        S = getattr(scipy_sparse, f"{form}_{'matrix' if kind == 'matrix' else 'array'}")(S)
+        R, C = (np.eye(sizes[x])[at] for x, at in zip("mn", entries(S)))
+        inputs = [x.astype(dtype) for x in row.drawn(sizes, leads, entries(S)[0])]
+        if heads_inside:
+            inputs = [np.ascontiguousarray(x.swapaxes(-2, -3)).swapaxes(-2, -3) if x.ndim == 4 else x for x in inputs]
+        want = row.reference(operators.Dense(np, R, C), *[x.astype("float64") for x in inputs])
+        given = tamis.Pattern(S) if kind == "pattern" else tamis.Pattern((S.indptr, S.indices, S.data), shape=S.shape) if kind == "arrays" else S
+        for own in (False, True) if row.shapes[-1] == "e" and inputs[-1].ndim == 1 and row.operation != "attention" else (False,):
+            calls = Calls()
+            calls.own = own
+            if own:
+                S.data[:] = inputs[-1]
+            P = row.call(calls, given, *inputs)
+            if row.operation == "sddmm" and given is S and not lead:
+                assert type(P) is type(S) and P.shape == S.shape
+                P = P.data
+            assert P.dtype == dtype
+            close(P, want, dtype)
 
 
 def disordered(form, kind):
@@ -237,20 +230,11 @@ def test_strides(random):
         assert (out[:, :WIDTH] == 7).all() and (out[:, 2 * WIDTH:] == 7).all()
 
 
-def test_vectors(random):
-    S = matrix(random)
-    x = operands(random, "float32", (COLS,))[0]
-    for given in (S, tamis.Pattern(S)):
-        y = tamis.spmm(given, x)
-        assert y.shape == (ROWS,)
-        close(y, S @ x)
-        out = np.ones(ROWS, "float32")
-        assert tamis.spmm(given, x, alpha=2, beta=3, out=out) is out
-        close(out, 2 * (S @ x) + 3)
-
-
 def test_alpha_beta_values(random):
     S = matrix(random)
+    x, out = operands(random, "float32", (COLS,))[0], np.ones(ROWS, "float32")
+    assert tamis.spmm(S, x, alpha=2, beta=3, out=out) is out
+    close(out, 2 * (S @ x) + 3)
     A, B, D = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
     values = operands(random, "float32", (S.nnz,))[0]
     other = S.copy()
@@ -265,78 +249,6 @@ def test_alpha_beta_values(random):
     before = tamis.spmm(pattern, D)
     S.data *= 2  # in place: the pattern sees it
     close(tamis.spmm(pattern, D), 2 * before)
-
-
-@pytest.mark.parametrize("lead", [(3,), (2, 3), (1, 2)])
-def test_batches(random, lead):
-    S = matrix(random)
-    A, B, D = operands(random, "float32", (*lead, ROWS, INNER), (*lead, COLS, INNER), (*lead, COLS, WIDTH))
-    values = operands(random, "float32", (*lead, S.nnz))[0]
-    for given in (S, tamis.Pattern(S)):
-        P, C, E = tamis.sddmm(given, A, B, values=values), tamis.spmm(given, D), tamis.fused(given, A, B[(0,) * len(lead)], D)
-        assert P.shape == (*lead, S.nnz) and C.shape == E.shape == (*lead, ROWS, WIDTH)
-        for member in np.ndindex(*lead):
-            close(P[member], tamis.sddmm(S, A[member], B[member], values=values[member]).data)
-            close(C[member], S @ D[member])
-            close(E[member], tamis.fused(S, A[member], B[(0,) * len(lead)], D[member]))
-
-
-def test_a_batch_of_values_alone(random):
-    S = matrix(random)
-    A, B, D, x = operands(random, "float32", (ROWS, INNER), (COLS, INNER), (COLS, WIDTH), (COLS,))
-    values = operands(random, "float32", (3, S.nnz))[0]
-    for given in (S, tamis.Pattern(S)):
-        P, C, E, y = (tamis.sddmm(given, A, B, values=values), tamis.spmm(given, D, values=values), tamis.fused(given, A, B, D, values=values),
-                      tamis.spmm(given, x, values=values))
-        assert P.shape == (3, S.nnz) and C.shape == E.shape == (3, ROWS, WIDTH) and y.shape == (3, ROWS)
-        for member in range(3):
-            close(P[member], tamis.sddmm(S, A, B, values=values[member]).data)
-            close(C[member], tamis.spmm(S, D, values=values[member]))
-            close(E[member], tamis.fused(S, A, B, D, values=values[member]))
-            close(y[member], tamis.spmm(S, x, values=values[member]))
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("biased", [False, True])
-def test_attention(random, dtype, biased):
-    mask = scipy_sparse.csr_array(random.random((ROWS, COLS)) < 0.4)
-    mask_of = mask.toarray()
-    heads, width = 3, 4
-    # heads inside, as PyTorch's models have them before they transpose: views, no copies
-    Q, K, V = (x.transpose(0, 2, 1, 3) for x in operands(random, dtype, (2, ROWS, heads, INNER), (2, COLS, heads, INNER), (2, COLS, heads, width)))
-    bias = operands(random, dtype, (mask.nnz,))[0] if biased else None
-    added = np.zeros(mask_of.shape)
-    added[mask_of] = bias if biased else 0
-    if biased:
-        rows, cols, _ = entries(mask)
-        added[rows, cols] = bias
-    scores = Q.astype("float64") @ K.astype("float64").swapaxes(-1, -2) / INNER**0.5 + added
-    e = np.where(mask_of, np.exp(scores), 0)
-    total = e.sum(-1, keepdims=True)
-    want = np.divide(e, total, out=np.zeros_like(e), where=total > 0) @ V.astype("float64")
-    for given in (mask, tamis.Pattern(mask)):
-        close(tamis.attention(given, Q, K, V, bias=bias), want, dtype)  # (2, heads) are not evenly apart there
-        for member in range(2):
-            out, lse = tamis.attention(given, Q[member], K[member], V[member], bias=bias, return_lse=True)
-            close(out, want[member], dtype)
-            with np.errstate(divide="ignore"):
-                want_lse = np.log(total[member, ..., 0])
-            finite = np.isfinite(want_lse)
-            assert (np.isfinite(lse) == finite).all()
-            close(lse[finite], want_lse[finite], dtype)
-            close(tamis.attention(given, Q[member], K[member], V[member], bias=bias), want[member], dtype)
-
-
-def test_nothing_is_valid():
-    """Zero rows, columns, nonzeros and widths."""
-    for rows, cols, inner in ((0, 0, 0), (0, 3, 2), (3, 0, 2), (3, 3, 0), (3, 3, 2)):
-        S = scipy_sparse.csr_array((rows, cols), dtype="float32")
-        A, B = np.ones((rows, inner), "float32"), np.ones((cols, inner), "float32")
-        for given in (S, tamis.Pattern(S)):
-            P = tamis.sddmm(given, A, B)
-            assert (P if isinstance(given, tamis.Pattern) else P.data).shape == (0,)
-            assert (tamis.spmm(given, B) == 0).all() and tamis.spmm(given, B).shape == (rows, inner)
-            assert (tamis.fused(given, A, B, B) == 0).all()
 
 
 def test_duplicates_and_unsorted_columns():
@@ -379,14 +291,15 @@ def test_a_mask_of_bool_means_what_it_says(format):
         tamis.attention(mask, Q, K, V, bias=bias[:3])
 
 
-def test_a_query_that_the_bias_masks_gives_zeros():
+def test_sums_of_a_query_that_the_bias_masks():
     mask = scipy_sparse.csr_array(np.tril(np.ones((4, 4), bool)))
     Q, K, V = (np.random.default_rng(n).random((4, 3)) for n in range(3))
     bias = np.where(mask.tocoo().row == 2, -np.inf, 0.0)
     out, lse = tamis.attention(mask, Q, K, V, bias=bias, return_lse=True)
     assert (out[2] == 0).all() and lse[2] == -np.inf
     rest = [0, 1, 3]
-    np.testing.assert_allclose(out[rest], tamis.attention(mask, Q, K, V)[rest], atol=1e-12)
+    scores = np.where(mask.toarray(), Q @ K.T / 3**0.5, -np.inf)
+    np.testing.assert_allclose(lse[rest], np.log(np.exp(scores).sum(1))[rest], atol=1e-12)
 
 
 def test_attention_of_equal_scores(random):

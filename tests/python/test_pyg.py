@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("device")]
 torch_geometric = pytest.importorskip("torch_geometric", reason="PyTorch Geometric is not installed")
 geometric = torch_geometric.nn
 
@@ -18,17 +18,6 @@ from tamis.torch import _graphs, _ops, pyg  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("message passing needs PyTorch 2.4", allow_module_level=True)
-
-@pytest.fixture(params=["cpu"] + ["cuda"] * torch.cuda.is_available(), autouse=True)
-def device(request):
-    """Where a test makes its tensors and layers."""
-    if request.param == "cpu":
-        yield request.param
-        return
-    torch.set_default_device(request.param)
-    yield request.param
-    torch.set_default_device(None)
-
 
 NODES, TARGETS, EDGES, IN, OUT, FEATURES = 11, 8, 40, 6, 4, 5
 ATTENTION = ["GATConv", "GATv2Conv", "TransformerConv"]

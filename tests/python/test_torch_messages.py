@@ -1,24 +1,23 @@
-"""Message passing against dense restatements by PyTorch's gather and scatter, its gradients, and what compilers see of it."""
+"""Message passing and attention on graphs beside what test_operators_torch has: ties, hubs, errors, streams, third derivatives, layers, and how many calls a map makes."""
 from __future__ import annotations
-
-import itertools
 
 import pytest
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
+import operators as table  # noqa: E402
+
+import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _messages, _ops  # noqa: E402
+from tamis import _declarations, _errors  # noqa: E402
+from tamis.torch import _edge_types, _graph_attention, _messages, _ops  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
 
-ROWS, COLS, NNZ, HEADS, WIDTH = 7, 5, 24, 2, 3
-OPS = ["copy_u", "add", "sub", "mul", "copy_e", "add_relu"]
-REDUCES = ["sum", "mean", "max", "min"]
+ROWS, COLS, NNZ = 7, 5, 24
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
-EDGES = {"number": (NNZ,), "head": (NNZ, HEADS), "vector": (NNZ, HEADS, WIDTH)}
 
 
 @pytest.fixture(autouse=True, params=DEVICES)
@@ -29,126 +28,20 @@ def device(request):
     return DEVICE
 
 
-def make(kind="coo", index=torch.int64):
-    """A pattern with empty rows and repeated entries, and the row and column of each entry in its order."""
+def make():
+    """A pattern with empty rows and repeated entries, and the row and column of each entry."""
     generator = torch.Generator().manual_seed(3)
     rows = (torch.randint(0, ROWS - 2, (NNZ,), generator=generator) + 1).to(DEVICE)
     columns = torch.randint(0, COLS, (NNZ,), generator=generator).to(DEVICE)
-    if kind == "coo":
-        return tt.Pattern.from_coo(rows.to(index), columns.to(index), (ROWS, COLS)), rows, columns
-    rows = rows.sort().values
-    offsets = torch.nn.functional.pad(torch.bincount(rows, minlength=ROWS).cumsum(0), (1, 0))
-    return tt.Pattern.from_csr(offsets.to(index), columns.to(index), (ROWS, COLS)), rows, columns
+    return tt.Pattern.from_coo(rows, columns, (ROWS, COLS)), rows, columns
 
 
-def operand(*shape, dtype=torch.float64):
-    return torch.randn(*shape, dtype=dtype, device=DEVICE, requires_grad=True)
+def operand(*shape):
+    return torch.randn(*shape, dtype=torch.float64, device=DEVICE, requires_grad=True)
 
 
-def restated(rows, columns, op, x, e, reduce):
-    """With all messages in memory."""
-    if e is not None and x is not None:
-        e = e.reshape(*e.shape, *(1,) * (x.dim() - e.dim()))
-    given = {"copy_u": lambda: x[columns], "add": lambda: x[columns] + e, "sub": lambda: x[columns] - e, "mul": lambda: x[columns] * e,
-             "copy_e": lambda: e, "add_relu": lambda: (x[columns] + e).relu()}[op]()
-    place = rows.reshape(-1, *(1,) * (given.dim() - 1)).expand(given.shape)
-    out = given.new_zeros(ROWS, *given.shape[1:])
-    if reduce == "sum":
-        return out.index_add(0, rows, given)
-    return out.scatter_reduce(0, place, given, {"mean": "mean", "max": "amax", "min": "amin"}[reduce], include_self=False)
-
-
-def views(n, *width):
-    """Tensors (n, *width) that do not lie as kernels read them, each a view of a leaf."""
-    last = width[-1]
-    leaves = [operand(*width, n), operand(n, *width[:-1], 2 * last), operand(2 * n, *width[:-1], 2 * last), operand(1, *width), operand(*width[:-1], n, last)]
-    return list(zip(leaves, (leaves[0].movedim(-1, 0), leaves[1][..., ::2], leaves[2][1::2, ..., 1::2], leaves[3].expand(n, *width),
-                             leaves[4].movedim(-2, 0))))
-
-
-@pytest.mark.parametrize("shape", [(4,), (HEADS, WIDTH)])
-@pytest.mark.parametrize("direct", [True, False])
-def test_views_of_any_strides(shape, direct, monkeypatch):
-    """Results and gradients are those of packed operands."""
-    if not direct:
-        monkeypatch.setattr(_messages, "plain", lambda tensors: False)
-    pattern, _, _ = make()
-    x, y, e = operand(COLS, *shape), operand(ROWS, *shape), operand(NNZ, *shape)
-    numbers = operand(2 * NNZ), operand(1)
-    cases = [(lambda x, op=op, reduce=reduce: tt.message(pattern, op, x, None if op == "copy_u" else e, reduce), pair)
-             for op, reduce in (("copy_u", "sum"), ("mul", "mean"), ("add_relu", "max")) for pair in views(COLS, *shape)]
-    cases += [(lambda e: tt.message(pattern, "mul", x, e), pair) for pair in (*views(NNZ, *shape), (numbers[0], numbers[0][::2]), (numbers[1], numbers[1].expand(NNZ)))]
-    cases += [(lambda x, op=op: tt.edge_op(pattern, op, y, x), pair) for op in ("mul", "dot", "add") for pair in views(COLS, *shape)]
-    cases += [(lambda x: tt.graph_attention(pattern, y, x, x, e), pair) for pair in views(COLS, *shape)]
-    cases += [(lambda e: tt.graph_attention(pattern, y, x, x, e), pair) for pair in views(NNZ, *shape)]
-    cases += [(lambda e: tt.segment(pattern, e, "mean"), pair) for pair in views(NNZ, *shape)]
-    cases += [(lambda e: tt.edge_softmax(pattern, e), pair) for pair in (*views(NNZ, *shape), (numbers[0], numbers[0][::2]), (numbers[1], numbers[1].expand(NNZ)))]
-    for function, (leaf, view) in cases:
-        found = []
-        for given in (view, view.contiguous()):
-            result = function(given)
-            weights = torch.linspace(-1, 1, result.numel(), dtype=result.dtype, device=DEVICE).reshape(result.shape)
-            found.append((result, torch.autograd.grad((result * weights).sum(), leaf)[0]))
-        torch.testing.assert_close(*found)
-
-
-@pytest.mark.parametrize("kind, index", [("coo", torch.int64), ("csr", torch.int32)])
-@pytest.mark.parametrize("reduce", REDUCES)
-@pytest.mark.parametrize("op", OPS)
-def test_messages(kind, index, op, reduce):
-    torch.manual_seed(1)
-    pattern, rows, columns = make(kind, index)
-    for data, shape in EDGES.items():
-        x = None if op == "copy_e" else operand(COLS, HEADS, WIDTH)
-        e = None if op == "copy_u" else operand(*shape)
-        leaves = [leaf for leaf in (x, e) if leaf is not None]
-        got, want = tt.message(pattern, op, x, e, reduce), restated(rows, columns, op, x, e, reduce)
-        torch.testing.assert_close(got, want)
-        weights = torch.randn_like(want)
-        for one, other in zip(torch.autograd.grad(got, leaves, weights), torch.autograd.grad(want, leaves, weights)):
-            torch.testing.assert_close(one, other)
-        assert torch.autograd.gradcheck(lambda *given: tt.message(pattern, op, *([None] if x is None else []), *given, reduce=reduce), leaves)
-
-
-@pytest.mark.parametrize("op", ["add", "sub", "mul", "dot"])
-@pytest.mark.parametrize("shape", [(4,), (HEADS, WIDTH)])
-def test_edge_vectors(op, shape):
-    torch.manual_seed(2)
-    pattern, rows, columns = make()
-    x, y = operand(ROWS, *shape), operand(COLS, *shape)
-    given, other = x[rows], y[columns]
-    want = {"add": given + other, "sub": given - other, "mul": given * other, "dot": (given * other).sum(-1)}[op]
-    got = tt.edge_op(pattern, op, x, y)
-    torch.testing.assert_close(got, want)
-    assert torch.autograd.gradcheck(lambda x, y: tt.edge_op(pattern, op, x, y), (x, y))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_types(dtype):
-    pattern, rows, columns = make()
-    x, e = operand(COLS, 16, dtype=dtype), operand(NNZ, 16, dtype=dtype)
-    for reduce in REDUCES:
-        got = tt.message(pattern, "mul", x, e, reduce)
-        want = restated(rows, columns, "mul", x.float(), e.float(), reduce)
-        assert got.dtype == dtype
-        torch.testing.assert_close(got, want.to(dtype), rtol=2e-2 if dtype == torch.bfloat16 else 2e-3, atol=1e-2 if dtype != torch.float32 else 1e-5)
-        assert torch.equal(got, tt.message(pattern, "mul", x, e, reduce))
-
-
-def test_shapes():
-    """What a matrix for x takes for e, vectors of copy_e, no entries, no width, and rows with gaps between them."""
-    pattern, rows, columns = make()
-    x = operand(COLS, 4)
-    for shape in ((NNZ,), (NNZ, 1), (NNZ, 4)):
-        e = operand(*shape)
-        torch.testing.assert_close(tt.message(pattern, "mul", x, e), restated(rows, columns, "mul", x, e.reshape(NNZ, -1), "sum"))
-    e = operand(NNZ)
-    torch.testing.assert_close(tt.message(pattern, "copy_e", None, e), e.new_zeros(ROWS).index_add(0, rows, e))
-    wide = operand(COLS, 9)
-    torch.testing.assert_close(tt.message(pattern, "copy_u", wide[:, 2:6]), restated(rows, columns, "copy_u", wide[:, 2:6], None, "sum"))
-    empty = tt.Pattern.from_coo(rows[:0], columns[:0], (ROWS, COLS))
-    assert torch.equal(tt.message(empty, "copy_u", x, reduce="max"), x.new_zeros(ROWS, 4))
-    assert tt.message(pattern, "copy_u", operand(COLS, 0)).shape == (ROWS, 0)
+def dense(rows, columns):
+    return table.Dense(torch, *(torch.eye(size, dtype=torch.float64)[at.cpu()].to(DEVICE) for size, at in ((ROWS, rows), (COLS, columns))))
 
 
 def test_ties_and_nan():
@@ -163,36 +56,10 @@ def test_ties_and_nan():
     assert tt.message(pattern, "add", nan, torch.zeros_like(e), reduce="max").isnan().flatten().tolist() == [True, True, False]
 
 
-@pytest.mark.parametrize("op, reduce", [("copy_u", "max"), ("mul", "mean"), ("sub", "sum")])
-def test_opcheck(op, reduce):
-    from tamis.torch import _messages as m
-    pattern, _, _ = make()
-    where = (pattern.rows, pattern.cols, pattern.coo)
-    x, e = operand(COLS, 6), None if op == "copy_u" else operand(NNZ, 6)
-    data = 0 if e is None else 3
-    torch.library.opcheck(torch.ops.tamis.message.default, (pattern.index, pattern.columns, x, e, *where, m.OPS[op], m.REDUCES[reduce], data, 2))
-    torch.library.opcheck(torch.ops.tamis.edge_op.default, (pattern.index, pattern.columns, operand(ROWS, 6), x, *where, 3, 2))
-
-
-def test_compile():
-    pattern, rows, columns = make()
-    x, e = operand(COLS, HEADS, WIDTH), operand(NNZ, HEADS)
-
-    def loss(x, e):
-        scores = tt.edge_op(pattern, "dot", x.new_ones(ROWS, HEADS, WIDTH), x)
-        return (tt.message(pattern, "mul", x, e * scores, reduce="max") ** 2).sum()
-
-    want = torch.autograd.grad(loss(x, e), (x, e))
-    torch._dynamo.reset()
-    got = torch.autograd.grad(torch.compile(loss, backend="aot_eager", fullgraph=True)(x, e), (x, e))
-    for one, other in zip(got, want):
-        torch.testing.assert_close(one, other)
-
-
 def test_errors():
     pattern, _, _ = make()
     x, e, y = operand(COLS, 4), operand(NNZ, 4), operand(ROWS, 4)
-    cases = itertools.chain([
+    for call, kind, text in [
         (lambda: tt.message(pattern, "times", x, e), ValueError, "op = 'times': expected one of 'copy_u'"),
         (lambda: tt.message(pattern, "mul", x, e, "median"), ValueError, "reduce = 'median': expected one of 'sum'"),
         (lambda: tt.message(pattern, "mul", x), ValueError, "e is None: mul reads it"),
@@ -210,10 +77,36 @@ def test_errors():
         (lambda: tt.edge_op(pattern, "div", y, x), ValueError, "op = 'div': expected one of 'add'"),
         (lambda: tt.edge_op(pattern, "add", x, x), ValueError, r"x has shape \(5, 4\): expected \(7, width\)"),
         (lambda: tt.edge_op(pattern, "add", y, operand(COLS, 3)), ValueError, "expected the same heads and width"),
-    ])
-    for call, kind, text in cases:
+        (lambda: tt.graph_attention("graph", y, x, x), TypeError, "pattern is a str"),
+        (lambda: tt.graph_attention(pattern, x, x, x), ValueError, r"q has shape \(5, 4\): expected \(7, width\)"),
+        (lambda: tt.graph_attention(pattern, y, y, x), ValueError, r"k has shape \(7, 4\): expected \(5, width\)"),
+        (lambda: tt.graph_attention(pattern, y, x, x, e[:, :2]), ValueError, "e has shape .* expected the same heads and width"),
+        (lambda: tt.graph_attention(pattern, y, x, x, e, e), ValueError, r"bias has shape \(24, 4\): expected \(24,\) or \(24, 1\)"),
+        (lambda: tt.graph_attention(pattern, y, x, x.float()), ValueError, "v is torch.float32"),
+        (lambda: tt.graph_attention(pattern, y, x, 3), TypeError, "v is a int"),
+        (lambda: tt.edge_softmax(pattern, y), ValueError, r"values has shape \(7, 4\): expected 24"),
+        (lambda: tt.edge_softmax(pattern, e, order="csr"), ValueError, "order = 'csr': expected one of 'given'"),
+        (lambda: tt.segment(pattern, e, "softmax"), ValueError, "reduce = 'softmax': expected one of 'sum'"),
+        (lambda: tt.segment(pattern, e, dim=1), ValueError, "dim = 1: expected 0"),
+        (lambda: tt.segment(pattern, e.long()), ValueError, "int64"),
+    ]:
         with pytest.raises(kind, match=text):
             call()
+
+
+def test_order_of_columns_where_there_is_none(monkeypatch):
+    """What the library says of its option becomes what a caller has passed."""
+    said = 'options.column_places = true: cuda:0 takes no edge values in the order of columns; expected false, or the device "cpu"'
+
+    def refuse(*given):
+        raise _errors.of_status(_declarations.TAMIS_ERROR_UNSUPPORTED, said)
+
+    if DEVICE == "cpu":
+        monkeypatch.setattr(_graph_attention, "_graph", refuse)
+    for call in (lambda x: tt.segment(make()[0], x, "sum", "columns"), lambda x: tt.edge_softmax(make()[0], x, "columns")):
+        with pytest.raises(tamis.UnsupportedError, match="^order = 'columns': cuda:0 takes no edge values in the order of columns; expected 'given' or 'rows', or the "
+                                                         "device \"cpu\"$"):
+            call(operand(NNZ))
 
 
 def test_places_beyond_the_pattern():
@@ -236,7 +129,7 @@ class TestStreams:
         """Everything happens in the current stream, and nothing waits for it: operands that are still being made, a new pattern."""
         pattern, rows, columns = make()
         x = operand(COLS, 4)
-        want = restated(rows, columns, "copy_u", x, None, "max")
+        want = dense(rows, columns).message("copy_u", x, None, "max")
         torch.cuda.synchronize()
         with torch.cuda.stream(torch.cuda.Stream()):
             torch.cuda._sleep(20_000_000)
@@ -255,7 +148,7 @@ class TestStreams:
             out = tt.message(pattern, "mul", x, e)
         x.copy_(torch.randn_like(x))
         captured.replay()
-        torch.testing.assert_close(out, restated(rows, columns, "mul", x, e, "sum"))
+        torch.testing.assert_close(out, dense(rows, columns).message("mul", x, e, "sum"))
 
 
 def test_hubs():
@@ -263,24 +156,148 @@ def test_hubs():
     generator = torch.Generator().manual_seed(1)
     rows, columns = torch.randint(0, 3, (4000,), generator=generator), torch.randint(0, 3, (4000,), generator=generator)
     pattern = tt.Pattern.from_coo(rows.to(DEVICE), columns.to(DEVICE), (ROWS, COLS))
-    for reduce in REDUCES:
+    for reduce in table.REDUCES:
         x, e = operand(COLS, 6), operand(4000, 6)
-        got, want = tt.message(pattern, "mul", x, e, reduce), restated(rows.to(DEVICE), columns.to(DEVICE), "mul", x, e, reduce)
+        got, want = tt.message(pattern, "mul", x, e, reduce), dense(rows, columns).message("mul", x, e, reduce)
         torch.testing.assert_close(got, want)
         weights = torch.randn_like(want)
-        for one, other in zip(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights)):
-            torch.testing.assert_close(one, other)
+        torch.testing.assert_close(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights))
 
 
-@pytest.mark.parametrize("shape", [(0, WIDTH), (HEADS, 0), (0,)])
-def test_no_heads_and_no_width(shape):
+def test_third_derivatives():
+    """Of one call of each operator, beside those of what it is made of."""
+    pattern, rows, columns = make()
+    x, e, y = operand(COLS, 2), operand(NNZ, 2), operand(ROWS, 2)
+
+    def third(loss):
+        found = loss
+        for _ in range(3):
+            found = sum((part.sin() * torch.arange(1., 1 + part.numel(), dtype=part.dtype).reshape(part.shape)).sum()
+                        for part in torch.autograd.grad(found, (x, e, y), create_graph=True, allow_unused=True) if part is not None)
+        return found
+
+    ours = tt.message(pattern, "mul", x, e * tt.edge_softmax(pattern, e)) * tt.message(pattern, "copy_u", x, reduce="mean") * y
+    scores = e.exp()
+    p = scores / torch.zeros_like(y).index_add(0, rows, scores)[rows]
+    counts = torch.bincount(rows, minlength=ROWS).clamp(min=1).unsqueeze(1)
+    theirs = torch.zeros_like(y).index_add(0, rows, x[columns] * e * p) * (torch.zeros_like(y).index_add(0, rows, x[columns]) / counts) * y
+    torch.testing.assert_close(third((ours**2).sum()), third((theirs**2).sum()))
+
+
+@pytest.mark.parametrize("conv", ["GATConv", "GATv2Conv", "TransformerConv", "GINEConv"])
+def test_layers_twice(conv):
+    """Penalties of gradients, for instance by positions, need second derivatives of layers."""
+    from tamis.torch import pyg
+    edge_index = torch.tensor([[0, 1, 2, 2, 1, 0], [1, 1, 0, 2, 2, 0]], device=DEVICE)
+    layer = (pyg.GINEConv(torch.nn.Linear(2, 3), edge_dim=2) if conv == "GINEConv" else
+             getattr(pyg, conv)(2, 2, heads=2, edge_dim=2, **({} if conv == "TransformerConv" else {"add_self_loops": False}))).double().to(DEVICE)
+    given = operand(3, 2), operand(6, 2), *layer.parameters()
+    assert torch.autograd.gradcheck(lambda x, e, *_: layer(x, edge_index, e), given) and torch.autograd.gradgradcheck(lambda x, e, *_: layer(x, edge_index, e), given)
+
+
+def test_a_map_is_one_call(monkeypatch):
+    """All members are in one call of the library, and what comes out is not copied."""
+    counted, forward = [], _messages._forward
+    monkeypatch.setattr(_messages, "_forward", lambda *given: counted.append(1) or forward(*given))
     pattern, _, _ = make()
-    x, y, e, number = operand(COLS, *shape), operand(ROWS, *shape), operand(NNZ, *shape), operand(NNZ)
-    heads = operand(NNZ, shape[0]) if len(shape) > 1 else number
-    results = [(tt.message(pattern, "copy_u", x), ROWS), (tt.message(pattern, "mul", x, heads, "max"), ROWS), (tt.message(pattern, "add", x, e), ROWS),
-               (tt.message(pattern, "copy_e", None, e), ROWS), (tt.edge_op(pattern, "add", y, x), NNZ), (tt.graph_attention(pattern, y, x, x, e), ROWS)]
-    for result, rows in results:
-        assert result.shape == (rows, *shape)
-        for gradient, given in zip(torch.autograd.grad(result.sum(), (x, y, e, heads), allow_unused=True), (x, y, e, heads)):
-            assert gradient is None or (gradient.shape == given.shape and not gradient.any())
-    assert tt.edge_op(pattern, "dot", y, x).shape == (NNZ, *shape[:-1])
+    out = torch.vmap(lambda x: tt.message(pattern, "copy_u", x), in_dims=1, out_dims=1)(torch.randn(COLS, 3, 3, device=DEVICE))
+    assert len(counted) == 1 and out.is_contiguous()
+
+
+# ------------------------------------------------------------------------------ several types of edges
+
+TYPE_ROWS, TYPE_COLS, TYPE_NNZ, HEADS, WIDTH = 6, (5, 3, 5), (14, 9, 0), 2, 3
+
+
+def types():
+    """Patterns with empty rows, one of CSR and one without edges, and the rows and columns of their entries."""
+    torch.manual_seed(2)
+    ends = [(torch.randint(TYPE_ROWS - 1, (nnz,), device=DEVICE), torch.randint(cols, (nnz,), device=DEVICE)) for cols, nnz in zip(TYPE_COLS, TYPE_NNZ)]
+    ends[1] = ends[1][0].sort().values, ends[1][1]
+    patterns = [tt.Pattern.from_coo(*of, (TYPE_ROWS, cols)) for of, cols in zip(ends, TYPE_COLS)]
+    offsets = torch.nn.functional.pad(torch.bincount(ends[1][0], minlength=TYPE_ROWS).cumsum(0), (1, 0))
+    patterns[1] = tt.Pattern.from_csr(offsets, ends[1][1], (TYPE_ROWS, TYPE_COLS[1]))
+    return patterns, ends
+
+
+def operands_of_types(op, data):
+    """x and e of each type."""
+    shape = {"number": (), "head": (HEADS,), "vector": (HEADS, WIDTH)}[data]
+    x = None if op == "copy_e" else [torch.randn(cols, HEADS, WIDTH, dtype=torch.float64, device=DEVICE, requires_grad=True) for cols in TYPE_COLS]
+    e = None if op == "copy_u" else [torch.randn(nnz, *shape, dtype=torch.float64, device=DEVICE, requires_grad=True) for nnz in TYPE_NNZ]
+    return x, e
+
+
+def restated(ends, cols, op, x, e, reduce):
+    """With all messages in memory: types are blocks of one pattern."""
+    R, C = [torch.eye(TYPE_ROWS, device=DEVICE)[rows] for rows, _ in ends], [torch.eye(n, device=DEVICE)[columns] for (_, columns), n in zip(ends, cols)]
+    return table.Dense(torch, torch.cat(R).double(), torch.block_diag(*C).double()).message(op, x and torch.cat(x), e and torch.cat(e), reduce)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min"])
+@pytest.mark.parametrize("op, data", [("copy_u", "number"), ("mul", "number"), ("mul", "head"), ("add", "vector"), ("add_relu", "vector"), ("copy_e", "vector")])
+def test_types_of_edges(op, data, reduce):
+    patterns, ends = types()
+    x, e = operands_of_types(op, data)
+    leaves = [*(x or []), *(e or [])]
+    for into in (None, [0, 1, 0], [2, 0, 1]):
+        got = tt.messages(patterns, op, x, e, reduce, into)
+        groups = [list(range(3))] if into is None else [[i for i in range(3) if into[i] == number] for number in range(max(into) + 1)]
+        want = [restated([ends[i] for i in group], [TYPE_COLS[i] for i in group], op, x and [x[i] for i in group], e and [e[i] for i in group], reduce) for group in groups]
+        torch.testing.assert_close([got] if into is None else got, want)
+        weights = [torch.randn_like(out) for out in want]
+        ours = torch.autograd.grad([got] if into is None else got, leaves, weights, allow_unused=True)
+        theirs = torch.autograd.grad(want, leaves, weights, allow_unused=True)
+        for one, other, leaf in zip(ours, theirs, leaves):
+            torch.testing.assert_close(one, torch.zeros_like(leaf) if other is None else other)
+
+
+def test_operands_that_types_share(monkeypatch):
+    """One x for all is not repeated, and all is one call of the library."""
+    patterns, ends = types()
+    x = torch.randn(5, 4, device=DEVICE, requires_grad=True)
+    joined, counted, forward = [], [], _messages._forward
+    monkeypatch.setattr(_messages, "_forward", lambda *given: counted.append(1) or forward(*given))
+    monkeypatch.setattr(_edge_types.torch, "cat", lambda given, cat=torch.cat: joined.append(len(given)) or cat(given))
+    tt.messages([patterns[0], patterns[2]], "copy_u", x)
+    del joined[:], counted[:]
+    got = tt.messages([patterns[0], patterns[2]], "copy_u", x)
+    assert not joined and len(counted) == 1
+    torch.testing.assert_close(got, tt.message(patterns[0], "copy_u", x) + tt.message(patterns[2], "copy_u", x))
+
+
+def test_types_of_other_rows():
+    """Outputs of different numbers of rows, of nodes of different types; second derivatives; one type; vmap."""
+    x, y = torch.randn(3, 2, dtype=torch.float64, device=DEVICE, requires_grad=True), torch.randn(2, 2, dtype=torch.float64, device=DEVICE, requires_grad=True)
+    first = tt.Pattern.from_coo(torch.tensor([0, 1, 1], device=DEVICE), torch.tensor([2, 0, 1], device=DEVICE), (2, 3))
+    second = tt.Pattern.from_coo(torch.tensor([2, 0], device=DEVICE), torch.tensor([1, 0], device=DEVICE), (3, 2))
+
+    def both(x, y):
+        return tt.messages([first, second], "copy_u", [x, y], into=[1, 0])
+
+    got = both(x, y)
+    torch.testing.assert_close(got[0], tt.message(second, "copy_u", y))
+    torch.testing.assert_close(got[1], tt.message(first, "copy_u", x))
+    assert torch.autograd.gradgradcheck(lambda x, y: [out**2 for out in both(x, y)], (x, y))
+    assert tt.messages([first], "copy_u", [x], into=[0])[0].equal(tt.message(first, "copy_u", x))
+    many = torch.vmap(lambda x: both(x, y.detach())[1])(torch.stack([x.detach(), 2 * x.detach()]))
+    torch.testing.assert_close(many, torch.stack([got[1], 2 * got[1]]).detach())
+
+
+def test_errors_of_types():
+    patterns, _ = types()
+    x, e = operands_of_types("mul", "number")
+    for call, kind, text in [
+        (lambda: tt.messages([], "copy_u", x), TypeError, "patterns: expected one or more"),
+        (lambda: tt.messages(patterns, "copy_u", x[:2]), ValueError, "x has 2 tensors: expected one for each of 3 patterns"),
+        (lambda: tt.messages(patterns, "copy_u", [x[0], x[0], x[2]]), ValueError, r"x\[1\] has shape \(5, 2, 3\): expected 3 rows, the columns of pattern 1"),
+        (lambda: tt.messages(patterns, "mul", x, [e[1], e[0], e[2]]), ValueError, r"e\[0\] has shape \(9,\): expected 14 rows, the entries of pattern 0"),
+        (lambda: tt.messages(patterns, "mul", x, e[0]), ValueError, "e is one tensor: expected a list"),
+        (lambda: tt.messages(patterns, "copy_u", [x[0], x[1].float(), x[2]]), ValueError, "expected the same but for the first number"),
+        (lambda: tt.messages(patterns, "copy_u", [x[0], None, x[2]]), TypeError, "x has a NoneType: expected a tensor for each pattern"),
+        (lambda: tt.messages(patterns, "copy_u", x, into=[0, 2, 2]), ValueError, r"into = \[0, 2, 2\]: expected the number of its output"),
+        (lambda: tt.messages([patterns[0], patterns[0].T], "copy_u", [x[0], x[0]]), ValueError, "a pattern of output 0 has 5 rows and another 6"),
+        (lambda: tt.messages(patterns, "copy_u", x, e), ValueError, "e is given: copy_u does not read it"),
+    ]:
+        with pytest.raises(kind, match=text):
+            call()

@@ -1,4 +1,4 @@
-"""The layers against dense formulas, dgl.sparse's names, and training on Cora."""
+"""The layers beside what test_operators_torch has, dgl.sparse's names, and training on Cora."""
 from __future__ import annotations
 
 import importlib.util
@@ -30,60 +30,20 @@ def masked_softmax(scores, full):
     return torch.softmax(scores.masked_fill(~full, float("-inf")), -1)
 
 
-def compared(layer, pattern, x, want, module=None):
-    """The output, and the gradients of the input and of every parameter, those of `module` if the layer is a function."""
-    got = layer(pattern, x)
-    layer = layer if module is None else module
-    torch.testing.assert_close(got, want)
-    weights = torch.randn_like(want)
-    inputs = [x, *(p for p in layer.parameters() if p.requires_grad)]
-    for g, w in zip(torch.autograd.grad((got * weights).sum(), inputs), torch.autograd.grad((want * weights).sum(), inputs)):
-        torch.testing.assert_close(g, w)
-
-
-def test_dot_gat():
-    full, pattern = graph()
-    layer, x = nn.DotGATConv(FEATURES, 4, heads=3).double(), torch.randn(NODES, FEATURES, dtype=torch.float64, requires_grad=True)
-    z = layer.weight(x).view(NODES, 3, 4).transpose(0, 1)
-    compared(layer, pattern, x, (masked_softmax(z @ z.transpose(1, 2) / 2, full) @ z).transpose(0, 1))
-
-
-@pytest.mark.parametrize("norm", ["both", "right", "left", "none"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_graph_conv(norm, weighted):
-    """DGL's definition, on a directed graph between nodes of two kinds, some without edges."""
-    torch.manual_seed(3)
-    target, source = (torch.rand(NODES, NODES + 2) < 0.3).nonzero(as_tuple=True)
-    pattern = tt.Pattern.from_coo(target, source, (NODES + 1, NODES + 2))
-    numbers = torch.rand(pattern.nnz, dtype=torch.float64)
-    layer, x = nn.GraphConv(FEATURES, 4, norm).double(), torch.randn(NODES + 2, FEATURES, dtype=torch.float64, requires_grad=True)
-    torch.nn.init.uniform_(layer.bias)
-    assert list(layer.state_dict()) == ["weight", "bias"] and layer.weight.shape == (FEATURES, 4)
-    ones = torch.zeros(pattern.shape, dtype=torch.float64).index_put((target, source), torch.ones_like(numbers), accumulate=True)
-    of, to = ones.sum(0).clamp(min=1), ones.sum(1).clamp(min=1)[:, None]
-    A = ones.index_put((target, source), numbers) if weighted else ones
-    A = {"both": A / of.sqrt() / to.sqrt(), "right": A / to, "left": A / of, "none": A}[norm]
-    given = (numbers,) if weighted else ()
-    compared(lambda pattern, x: layer(pattern, x, *given), pattern, x, A @ (x @ layer.weight) + layer.bias, layer)
-    batch = torch.randn(2, NODES + 2, FEATURES, dtype=torch.float64)
-    torch.testing.assert_close(layer(pattern, batch, *given), A @ (batch @ layer.weight) + layer.bias)
-    with pytest.raises(ValueError, match="norm = 'all': expected 'both'"):
-        nn.GraphConv(3, 4, norm="all")
+@pytest.mark.parametrize("norm", ["both", "right", "left"])
+def test_degrees_of_hubs_in_half(norm):
     hub = tt.Pattern.from_coo(torch.zeros(70000, dtype=torch.int64), torch.arange(70000), (1, 70000))
-    narrow = nn.GraphConv(1, 1, norm, bias=False).half() if norm != "none" else None
-    if narrow is not None:
-        torch.testing.assert_close(narrow(hub, torch.ones(70000, 1, dtype=torch.float16)).float(), narrow.float()(hub, torch.ones(70000, 1)), rtol=5e-3, atol=1e-4)
+    narrow = nn.GraphConv(1, 1, norm, bias=False).half()
+    torch.nn.init.constant_(narrow.weight, 0.5)  # sums stay below fp16's largest number
+    assert list(nn.GraphConv(1, 1).state_dict()) == ["weight", "bias"]
+    torch.testing.assert_close(narrow(hub, torch.ones(70000, 1, dtype=torch.float16)).float(), narrow.float()(hub, torch.ones(70000, 1)), rtol=5e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("concat", [True, False])
-def test_gat(concat):
-    full, pattern = graph()
-    layer = nn.GATConv(FEATURES, 4, heads=3, concat=concat).double()
-    x = torch.randn(NODES, FEATURES, dtype=torch.float64, requires_grad=True)
-    z = layer.weight(x).view(NODES, 3, 4).transpose(0, 1)
-    scores = torch.nn.functional.leaky_relu(z @ layer.target + (z @ layer.source).transpose(1, 2), 0.2)
-    out = (masked_softmax(scores, full) @ z).transpose(0, 1)
-    compared(layer, pattern, x, (out if concat else out.mean(1)) + (layer.bias if concat else layer.bias[0]))
+def test_refused():
+    for make, words in ((lambda: nn.GraphConv(3, 4, norm="all"), "norm = 'all': expected 'both'"), (lambda: nn.SparseAttention(FEATURES, heads=4), "heads = 4"),
+                        (lambda: nn.GATConv(FEATURES, 2, heads=0), "heads = 0: expected 1 or more")):
+        with pytest.raises(ValueError, match=words):
+            make()
 
 
 def test_gat_drops_what_it_sums():
@@ -105,25 +65,6 @@ def test_gat_draws_the_weights_of_each_head():
     layer = nn.GATConv(40, 8, heads=8)
     for weight, bound in ((layer.weight.weight, (6 / (40 + 8))**0.5), (layer.target, (6 / (8 + 1))**0.5), (layer.source, (6 / (8 + 1))**0.5)):
         assert 0.9 * bound < weight.abs().max() <= bound
-
-
-def test_agnn():
-    full, pattern = graph()
-    layer, x = nn.AGNNConv(1.5).double(), torch.randn(NODES, FEATURES, dtype=torch.float64, requires_grad=True)
-    unit = torch.nn.functional.normalize(x, dim=-1)
-    compared(layer, pattern, x, masked_softmax(layer.beta * unit @ unit.t(), full) @ x)
-
-
-def test_sparse_attention():
-    full, pattern = graph()
-    layer, x = nn.SparseAttention(FEATURES, heads=2).double(), torch.randn(3, NODES, FEATURES, dtype=torch.float64, requires_grad=True)
-    q, k, v = layer.project(x).view(3, NODES, 3, 2, FEATURES // 2).permute(2, 0, 3, 1, 4)
-    out = masked_softmax(q @ k.transpose(-1, -2) / (FEATURES // 2)**0.5, full) @ v
-    compared(layer, pattern, x, layer.out(out.transpose(1, 2).reshape(3, NODES, FEATURES)))
-    with pytest.raises(ValueError, match="heads = 4"):
-        nn.SparseAttention(FEATURES, heads=4)
-    with pytest.raises(ValueError, match="heads = 0: expected 1 or more"):
-        nn.GATConv(FEATURES, 2, heads=0)
 
 
 def test_layers_are_saved():
@@ -166,56 +107,6 @@ def test_names_of_dgl():
         dglsp.val_like(A, val[:2])
     with pytest.raises(ValueError, match="bspmm"):
         dglsp.spmm(B, X)
-
-
-# ------------------------------------------------------------------------------ Cora: papers to classify, by words and citations
-
-
-def read(name):
-    path = SOURCE.parent / "shared" / "data" / "gnn" / f"{name}.xz"
-    if not path.exists():
-        pytest.skip(f"{path} is not there")
-    with lzma.open(path, "rt") as file:
-        return [line.split() for line in file if not line.startswith("%")]
-
-
-def cora():
-    """The pattern with edges both ways and to each node itself, features of unit sum, labels, and the split."""
-    (nodes, _, _), *edges = read("cora.graph.mtx")
-    nodes = int(nodes)
-    edges = torch.tensor([[int(a) - 1, int(b) - 1] for a, b in edges]).t()
-    own = torch.arange(nodes).expand(2, -1)
-    pattern = tt.Pattern.from_edge_index(torch.cat([edges, edges.flip(0), own], 1), nodes)
-    (_, words, _), *places = read("cora.features.mtx")
-    features = torch.zeros(nodes, int(words))
-    features[tuple(torch.tensor([[int(a) - 1, int(b) - 1] for a, b in places]).t())] = 1
-    labels = torch.tensor([int(line[0]) for line in read("cora.labels.txt")])
-    test = next(torch.tensor([int(word) for word in line[1:]]) for line in read("cora.split.txt") if line[0] == "test")
-    return pattern, features / features.sum(1, keepdim=True).clamp(min=1), labels, torch.arange(140), test
-
-
-class AGNN(torch.nn.Module):
-    def __init__(self, words, classes):
-        super().__init__()
-        self.inner, self.outer = torch.nn.Linear(words, 16), torch.nn.Linear(16, classes)
-        self.layers = torch.nn.ModuleList([nn.AGNNConv(learn=False), nn.AGNNConv()])
-
-    def forward(self, pattern, x):
-        x = torch.relu(self.inner(torch.dropout(x, 0.5, self.training)))
-        for layer in self.layers:
-            x = layer(pattern, x)
-        return self.outer(torch.dropout(x, 0.5, self.training))
-
-
-class GAT(torch.nn.Module):
-    def __init__(self, words, classes):
-        super().__init__()
-        self.inner = nn.GATConv(words, 8, heads=8, dropout=0.6)
-        self.outer = nn.GATConv(64, classes, heads=1, dropout=0.6, concat=False)
-
-    def forward(self, pattern, x):
-        x = torch.nn.functional.elu(self.inner(pattern, torch.dropout(x, 0.6, self.training)).flatten(1))
-        return self.outer(pattern, torch.dropout(x, 0.6, self.training))
 
 
 # ------------------------------------------------------------------------------ the program of the manual, on a graph like Planetoid's
@@ -282,21 +173,15 @@ def test_planetoid_stops(both, seen, taken, goes_on):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model, rate, epochs, least", [(AGNN, 0.01, 200, 0.80), (GAT, 0.005, 100, 0.78)])
-def test_trains_on_cora(model, rate, epochs, least):
-    """Published: AGNN about 83 %, GAT 82 to 83 % (means of many seeds). One seed, and fewer steps for GAT, must come near."""
-    pattern, features, labels, train, test = cora()
-    torch.manual_seed(1)
-    net = model(features.shape[1], 7)
-    optimizer = torch.optim.Adam(net.parameters(), lr=rate, weight_decay=5e-4)
-    for _ in range(epochs):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(net(pattern, features)[train], labels[train]).backward()
-        optimizer.step()
-    net.eval()
-    with torch.no_grad():
-        accuracy = (net(pattern, features).argmax(1) == labels)[test].float().mean().item()
-    print(f"{model.__name__} on Cora: {100 * accuracy:.1f} % of {len(test)} test nodes")
+@pytest.mark.parametrize("model, epochs, least", [("AGNN", 200, 0.80), ("GAT", 100, 0.78)])
+def test_trains_on_cora(model, epochs, least):
+    """Published: AGNN about 83 %, GAT 82 to 83 % (means of many seeds). One seed, and fewer steps, must come near."""
+    folder = SOURCE.parent / "shared" / "data" / "gnn"
+    if not (folder / "cora.graph.mtx.xz").exists():
+        pytest.skip(f"{folder} has no Cora")
+    program = planetoid()
+    accuracy, _ = program.accuracy(program.load(folder, "cora"), model, 1, epochs)
+    print(f"{model} on Cora: {100 * accuracy:.1f} % of the test nodes")
     assert accuracy > least
 
 

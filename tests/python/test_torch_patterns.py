@@ -1,8 +1,6 @@
 """Patterns of sparse tensors and masks, and those that are made within torch.compile; types that are mixed; rows that are masked; meta tensors."""
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -84,70 +82,26 @@ def test_a_mask_of_numbers_is_a_bias():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("nodes", [5, 700])
-def test_a_row_without_finite_scores_is_zeros(device, dtype, nodes):
-    """As scaled_dot_product_attention has it: neither it nor its gradients are NaN, nor those of other rows."""
+def test_a_row_without_finite_scores_is_zeros(device, dtype):
+    """As scaled_dot_product_attention has it: the result and the gradients are those of a pattern without what is masked. NaN stays NaN."""
     torch.manual_seed(2)
-    pattern = tt.Pattern.window(nodes, 2, 1, device=device)
-    rows = torch.repeat_interleave(torch.arange(nodes, device=device), pattern.index.diff().long())
+    pattern = tt.Pattern.window(700, 2, 1, device=device)
+    rows = torch.repeat_interleave(torch.arange(700, device=device), pattern.index.diff().long())
     bias = torch.randn(pattern.nnz, device=device, dtype=dtype)
-    bias[rows % 3 == 1] = float("-inf")
-    bias[::5] = float("-inf")
-    bias.requires_grad_()
-    q, k, v = (torch.randn(nodes, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    dense = torch.full((nodes, nodes), float("-inf"), device=device, dtype=torch.float64)
-    dense[rows, pattern.columns.long()] = bias.detach().double()
-    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
-    scores = exact[0] @ exact[1].t() / 2 + dense
-    masked = (scores == float("-inf")).all(1)
-    weights = torch.softmax(scores.masked_fill(masked[:, None], 0), -1).masked_fill(masked[:, None], 0)
-    assert masked.any() and not masked.all()
+    bias[(rows % 3 == 1) | (torch.arange(pattern.nnz, device=device) % 5 == 0)] = float("-inf")
+    there = bias.isfinite()
+    kept = tt.Pattern.from_coo(rows[there], pattern.columns[there].long(), pattern.shape)
+    q, k, v = (torch.randn(700, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
+    leaf = bias.clone().requires_grad_()
+    out, want = tt.attention(q, k, v, pattern, bias=leaf), tt.attention(q.double(), k.double(), v.double(), kept, bias=bias[there].double())
+    found = torch.autograd.grad(out.square().sum(), (q, k, v, leaf))
     tolerance = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 6e-2}[dtype]
-    want = weights @ exact[2]
-    got = tt.attention(q, k, v, pattern, bias=bias)
-    two_steps = tt.spmm(pattern, v, tt.sddmm(pattern, q, k, bias, edge="softmax", scale=0.5))
-    wanted = torch.autograd.grad(want.square().sum(), exact)
-    for out in (got, two_steps):
-        assert (out[masked] == 0).all()
-        torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
-        found = torch.autograd.grad(out.square().sum(), (q, k, v, bias))
-        for g, w in zip(found, wanted):
-            torch.testing.assert_close(g.double(), w, atol=4 * tolerance, rtol=4 * tolerance)
-        assert (found[3][masked[rows]] == 0).all() and found[3].isfinite().all()
-    soft = tt.softmax(pattern, bias)
-    assert (soft[masked[rows]] == 0).all() and soft.isfinite().all()
-    bad = bias.detach().clone()
-    bad[rows == 4] = float("nan")  # which stays NaN
-    assert tt.attention(q, k, v, pattern, bias=bad)[4].isnan().all() and tt.softmax(pattern, bad)[rows == 4].isnan().all()
-
-
-# ------------------------------------------------------------------------------ values of fp32 beside operands of 16 bits
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("coo", [False, True])
-def test_values_of_fp32(device, dtype, coo):
-    torch.manual_seed(3)
-    full = torch.rand(6, 5) < 0.5
-    rows, columns = full.nonzero(as_tuple=True)
-    pattern = (tt.Pattern.from_coo(rows.contiguous(), columns.contiguous(), (6, 5)) if coo else tt.Pattern.from_torch(full)).to(device)
-    places = (rows * 5 + columns).to(device)
-    for transpose, lead, own in itertools.product((False, True), ((), (2,), None), ((), (2,))):
-        height = 6 if transpose else 5
-        B = torch.randn((height,) if lead is None else (*lead, height, 3), device=device).to(dtype).requires_grad_()
-        values = torch.randn(*own, pattern.nnz, device=device, requires_grad=True)
-        out = tt.spmm(pattern, B, values, transpose=transpose)
-        dense = torch.zeros(*own, 30, device=device).scatter(-1, places.expand(values.shape), values).reshape(*own, 6, 5)
-        want = (dense.transpose(-1, -2) if transpose else dense) @ B.float()
-        assert out.dtype == dtype
-        torch.testing.assert_close(out.float(), want, atol=3e-2, rtol=3e-2)
-        weights = torch.randn_like(want).to(dtype)
-        for chosen in ((B, values), (B,), (values,)):
-            found = torch.autograd.grad((out * weights).float().sum(), chosen, retain_graph=True)
-            wanted = torch.autograd.grad((want * weights.float()).sum(), chosen, retain_graph=True)
-            for g, w, x in zip(found, wanted, chosen):
-                assert g.dtype == x.dtype
-                torch.testing.assert_close(g.float(), w.float(), atol=5e-2, rtol=5e-2)
+    torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
+    for g, w in zip(found, torch.autograd.grad(want.square().sum(), (q, k, v))):
+        torch.testing.assert_close(g.double(), w.double(), atol=4 * tolerance, rtol=4 * tolerance)
+    assert (out[1::3] == 0).all() and (found[3][~there] == 0).all() and found[3].isfinite().all()
+    bias[rows == 4] = float("nan")
+    assert tt.attention(q, k, v, pattern, bias=bias)[4].isnan().all() and tt.softmax(pattern, bias)[rows == 4].isnan().all()
 
 
 # ------------------------------------------------------------------------------ torch.compile, torch.export, torch.func
@@ -246,52 +200,11 @@ def test_a_pattern_made_within_a_transform():
 
 @registered
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_mixed_operands_under_autocast(device, dtype):
-    """Every operation takes operands of several types, computes in that of autocast, and gives each its gradient in its own."""
-    torch.manual_seed(2)
-    pattern = tt.Pattern.causal(NODES, device=device)
-    x, y, e, heads = (torch.randn(*shape, device=device) for shape in ((NODES, 4), (NODES, 4), (pattern.nnz, 4), (NODES, 2, 4)))
-    number, cache = torch.rand(pattern.nnz, device=device), torch.randn(1, 2, 5, 4, device=device)
-    lengths = torch.tensor([3], device=device)
-    cases = [(lambda x, e: tt.message(pattern, "add", x, e), (x, e)), (lambda x, e: tt.message(pattern, "mul", x, e, "max"), (x, number)),
-             (lambda e: tt.message(pattern, "copy_e", None, e, "mean"), (e,)), (lambda x: tt.message(pattern, "copy_u", x), (heads,)),
-             (lambda x, y: tt.edge_op(pattern, "add", x, y), (x, y)), (lambda x, y: tt.edge_op(pattern, "dot", x, y), (heads, heads)),
-             (lambda q, k, v, e, b: tt.graph_attention(pattern, q, k, v, e, b), (x, y, x, e, number)), (lambda x, y: tt.sddmm(pattern, x, y), (x, y)),
-             (lambda x, e: tt.spmm(pattern, x, e), (x, number)), (lambda x, y, b: tt.attention(x, y, x, pattern, bias=b), (x, y, number)),
-             (lambda x, y: tt.messages([pattern, pattern], "copy_u", [x, y]), (x, y))]
-    for call, given in cases:
-        want = call(*given)
-        for narrow in range(len(given) + 1):
-            mixed = [x.detach().to(dtype if place == narrow else x.dtype).requires_grad_() for place, x in enumerate(given)]
-            with torch.autocast(device.type, dtype=dtype):
-                out = call(*mixed)
-            assert out.dtype == dtype
-            torch.testing.assert_close(out.float(), want, atol=5e-2, rtol=5e-2)
-            out.float().sum().backward()
-            assert all(x.grad.dtype == x.dtype for x in mixed)
+def test_caches_under_autocast(device, dtype):
+    cache, lengths = torch.randn(1, 2, 5, 4, device=device), torch.tensor([3], device=device)
     with torch.autocast(device.type, dtype=dtype):
-        for q, k in ((torch.randn(1, 2, 4, device=device), cache.to(dtype)), (torch.randn(1, 2, 4, device=device).to(dtype), cache)):
+        for q, k in ((cache[:, :, 0], cache.to(dtype)), (cache[:, :, 0].to(dtype), cache)):
             assert tt.cached_attention(q, k, k, lengths).dtype == dtype
-        assert tt.edge_softmax(pattern, number.to(dtype)).dtype == torch.float32
-
-
-@registered
-def test_softmax_is_fp32_under_autocast(device):
-    pattern = tt.Pattern.causal(NODES, device=device)
-    values = torch.randn(pattern.nnz, device=device, requires_grad=True)
-    x = torch.randn(NODES, 3, device=device, requires_grad=True)
-    with torch.autocast(device.type, dtype=torch.bfloat16):
-        weights = tt.softmax(pattern, values)
-        assert weights.dtype == torch.float32 and tt.sddmm(pattern, x, x, edge="softmax").dtype == torch.float32
-        assert tt.sddmm(pattern, x, x).dtype == torch.bfloat16
-        out = tt.spmm(pattern, x, weights)
-        assert out.dtype == torch.bfloat16
-    torch.testing.assert_close(weights, tt.softmax(pattern, values))
-    torch.testing.assert_close(out.float(), tt.spmm(pattern, x.bfloat16().float(), weights), atol=2e-2, rtol=2e-2)
-    found = torch.autograd.grad(out.float().square().sum(), (x, values))
-    wanted = torch.autograd.grad(tt.spmm(pattern, x, tt.softmax(pattern, values)).square().sum(), (x, values))
-    for g, w in zip(found, wanted):
-        torch.testing.assert_close(g, w, atol=0.15, rtol=0.1)
 
 
 @registered

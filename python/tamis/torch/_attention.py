@@ -8,8 +8,9 @@ from torch import Tensor
 
 from .. import _errors
 from . import _ops
+from ._formulas import Operations, _wide
 from ._kernels import SOFTMAX, lead_of
-from ._pattern import Pattern
+from ._pattern import Pattern, _compiling
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
@@ -85,7 +86,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
                                           0.01, 1e-10, False, True)
     statistics = statistics.detach()
-    return out, _Sums.apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
+    return out, (_Sums if _compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
 class _Sums(torch.autograd.Function):
@@ -104,17 +105,40 @@ class _Sums(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        from . import sddmm, spmm
-        (q, k, bias), pattern, scale = ctx.saved_tensors, ctx.pattern, ctx.scale
-        narrow = q.dtype
-        if narrow in (torch.float16, torch.bfloat16):
-            q, k, bias = q.float(), k.float(), None if bias is None else bias.float()
-        share = sddmm(pattern, q, k, bias, edge="softmax", scale=scale)
-        share = share * sddmm(pattern, grad.to(q.dtype).contiguous().unsqueeze(-1), q.new_ones((*k.shape[:-1], 1)), edge="mask")
-        dq = scale * spmm(pattern, k, share) if ctx.needs_input_grad[1] else None
-        dk = (scale * spmm(pattern, q, share, transpose=True)) if ctx.needs_input_grad[2] else None
-        return (None, *(None if x is None else x.sum_to_size(like.shape).to(narrow) for x, like in ((dq, q), (dk, k))),
-                None if bias is None or not ctx.needs_input_grad[3] else share.sum_to_size(bias.shape).to(narrow), None, None)
+        (q, k, bias), on, share = ctx.saved_tensors, *_shares(ctx)
+        share = share * on.products(grad.to(share.dtype).contiguous().unsqueeze(-1), on.ones(share, k.shape[-2]))
+        dq = ctx.scale * on.times(share, _wide(k), False) if ctx.needs_input_grad[1] else None
+        dk = ctx.scale * on.times(share, _wide(q), True) if ctx.needs_input_grad[2] else None
+        return (None, *(None if x is None else x.sum_to_size(like.shape).to(q.dtype) for x, like in ((dq, q), (dk, k))),
+                None if bias is None or not ctx.needs_input_grad[3] else share.sum_to_size(bias.shape).to(q.dtype), None, None)
+
+
+class _SumsOfForwardMode(_Sums):
+    """The same with tangents: torch.compile takes no function of autograd that has them."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Tensor) -> None:
+        _Sums.setup_context(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[1:4])
+
+    @staticmethod
+    def jvp(ctx: Any, _: Any, dq: Optional[Tensor], dk: Optional[Tensor], dbias: Optional[Tensor], *rest: Any) -> Tensor:
+        (q, k, bias), on, share = ctx.saved_tensors, *_shares(ctx)
+        found = share.new_zeros(q.shape[:-1])
+        if dq is not None:
+            found = found + ctx.scale * (dq * on.times(share, _wide(k), False)).sum(-1)
+        if dk is not None:
+            found = found + ctx.scale * (q * on.times(share, _wide(dk), False)).sum(-1)
+        if dbias is not None:
+            found = found + on.times(share * dbias, on.ones(share, k.shape[-2]), False)[..., 0]
+        return found
+
+
+def _shares(ctx: Any) -> tuple[Operations, Tensor]:
+    """What computes for the pattern through PyTorch's dispatcher, which knows batches of gradients, and the softmax."""
+    (q, k, bias), pattern = ctx.saved_tensors, ctx.pattern
+    on = Operations(_ops.CALLS, pattern.index, pattern.columns, pattern.rows, pattern.cols, pattern.coo)
+    return on, on.softmax(_wide(bias), _wide(q), _wide(k), (SOFTMAX, ctx.scale, 0.01, 1e-10))
 
 
 Patterns = Union[Pattern, Sequence[Pattern]]

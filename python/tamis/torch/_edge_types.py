@@ -10,7 +10,7 @@ from .. import _errors
 from . import _cast
 from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _compiling
+from ._pattern import Pattern, _abstract, _compiling
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -96,7 +96,8 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
         out = message(patterns[0], op, rows[0], edges[0], reduce)
         return out if into is None else [out]
     # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
-    checked = [] if _compiling() else [pattern._current() for pattern in patterns]
+    abstract = _compiling() or any(_abstract(pattern.columns) for pattern in patterns)
+    checked = [] if abstract else [pattern._current() for pattern in patterns]
     key = ("types", tuple(map(id, checked)), tuple(numbers), tuple(sources))
     joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]
     given = [row for row, _ in distinct]

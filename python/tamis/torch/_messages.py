@@ -390,7 +390,7 @@ def _check(pattern: Any, **tensors: Any) -> None:
             continue
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
-        if x.device != pattern.device:
+        if x.device != pattern.device and not x.is_meta:
             raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r})")
         if first is not None and x.dtype != first.dtype:
             raise _errors.ArgumentError(f"{name} is {x.dtype} and x {first.dtype}: convert one, for instance by {name}.to({first.dtype})")

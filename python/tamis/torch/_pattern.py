@@ -95,7 +95,7 @@ class Pattern:
                 raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
             if tensor.dim() != 1:
                 raise _errors.ArgumentError(f"{name} have shape {tuple(tensor.shape)}: expected a vector")
-        if _transforms():
+        if _transforms() and not _compiling():
             index, columns = _bare(index, "rows or offsets"), _bare(columns, "columns")
         if not index.is_contiguous() or not columns.is_contiguous():
             with apart():

@@ -137,7 +137,7 @@ class GraphConv(nn.Module):
 
         def make() -> Tensor:
             source, target = edges(pattern)
-            of, to = torch.bincount(source, minlength=pattern.cols), torch.bincount(target, minlength=pattern.rows)
+            of, to = (x.new_zeros(size).scatter_add(0, x, torch.ones_like(x)) for x, size in ((source, pattern.cols), (target, pattern.rows)))
             degrees = {"both": of[source] * to[target], "left": of[source], "right": to[target]}[self.norm]
             return degrees.to(dtype) ** (-0.5 if self.norm == "both" else -1)
 
