@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tamis/reference.h>
 #include <time.h>
 
@@ -250,6 +251,9 @@ TEST(test_edges) {
         const tamis_dense X = matrix(x, NNZ, 1);
         must(tamis_reference_edge(&s->S, &X, &s->options, &s->execution, got));
         for (int t = 0; t < BATCH * NNZ; t++) assert_true(got[t] == want[t]);
+        const tamis_dense few = matrix(x, NNZ - 1, 1);
+        assert_int_equal(tamis_reference_edge(&s->S, &few, &s->options, &s->execution, got), TAMIS_ERROR_ARGUMENT);
+        assert_non_null(strstr(tamis_last_error(), "X"));
         free(s);
     }
 }

@@ -260,6 +260,15 @@ static void wrong_calls(group_rank *self) {
     works(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL));
     if (!right_result(&s, self->rank)) group_says(self, "the result of static-split is wrong");
     tamis_group_plan_destroy(plan);
+    /* the same of S^T, whose sums go back to the other two ranks */
+    s.options.transpose = true;
+    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    works(self, tamis_group_plan_describe(plan, &report));
+    if (report.send_rows != 4 || report.exchange_seconds != report.replicated_seconds)
+        group_says(self, "static-split of S^T sends %lld rows: %g, %g", (long long)report.send_rows,
+                   report.exchange_seconds, report.replicated_seconds);
+    tamis_group_plan_destroy(plan);
+    s.options.transpose = false;
     tamis_group_plan_destroy(NULL);
     s.options.exchange = (tamis_exchange)4;
     expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
