@@ -274,7 +274,6 @@ def test_opcheck(row, monkeypatch):
 
 # ------------------------------------------------------------------------------ transforms
 
-
 T = table.Transforms(TRANSFORMS, torch, close)
 
 
