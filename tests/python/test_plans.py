@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tamis
+from tamis import _recipe
 
 OFFSETS, COLUMNS, VALUES = np.array([0, 2, 3]), np.array([0, 2, 1]), np.float32([1, 2, 3])
 A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
@@ -33,6 +34,9 @@ def test_a_pattern_keeps_its_plans():
         tamis.sddmm(S, np.ones((2, inner), "float32"), np.ones((3, inner), "float32"))
     assert len(S._plans) == 64
     assert tamis.sddmm(S, A, B).tolist() == [1, 4, 0]
+    kept = dict.fromkeys(range(_recipe.MOST))
+    _recipe.keep_recipe(kept, "new", None)
+    assert list(kept) == ["new"]
 
 
 def test_plans():

@@ -25,6 +25,7 @@ def device(request):
     """The device of all that `make` and `operand` return."""
     global DEVICE
     DEVICE = request.param
+    torch.manual_seed(1)
     return DEVICE
 
 

@@ -246,7 +246,6 @@ def test_tensors_that_change(way):
     one, other = [0, 1, 0, 1, 0, 1], [1, 2, 1, 2, 1, 2]
     offsets, columns = torch.tensor([0, 2, 4, 6]), make(one)
     pattern = tt.Pattern.from_csr(offsets, columns, (3, 3))
-    q = torch.randn(2, 3, 4)
 
     def calls(pattern, x):
         return [tt.spmm(pattern, x), tt.message(pattern, "copy_u", x, reduce="max"), tt.edge_op(pattern, "dot", x, x), tt.sddmm(pattern, x, x),

@@ -43,7 +43,7 @@ def _check(columns: Tensor, values: Optional[Tensor], matrices: list, heights: l
     count, nnz, own = values.shape[-1], columns.shape[0], tuple(values.shape[:-1])
     if _known(count, nnz) and count != nnz:
         raise _errors.ArgumentError(f"values has {count} elements: expected {nnz}")
-    if own and lead and _known(*own, *lead) and own != lead:
+    if own and lead and _known(*own, *lead) and own != lead[len(lead) - len(own):]:
         raise _errors.ArgumentError(f"values has shape {tuple(values.shape)}: its leading dimensions differ from {lead}")
 
 
