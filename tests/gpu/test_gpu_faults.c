@@ -72,7 +72,7 @@ static tamis_status run_once(task *t) {
     mirror *const m = &t->on;
     test_call call = call_of(t->edge, 1, 0);
     call.options.edge_scale = 0.5;
-    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
+    const tamis_dense P = samples_of(&m->S, m->memory, type_now);
     switch (t->operation) {
     case TAMIS_OP_SDDMM: return tamis_sddmm(t->device, &m->S, &m->A, &m->B, &P, &call.options, NULL);
     case TAMIS_OP_SPMM: return tamis_spmm(t->device, &m->S, &m->D, &m->out, &call.options, NULL);
@@ -98,7 +98,7 @@ static tamis_status run_plan(task *t) {
         CHECK(plan == NULL);
         return status;
     }
-    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
+    const tamis_dense P = samples_of(&m->S, m->memory, type_now);
     switch (t->operation) {
     case TAMIS_OP_SDDMM: status = tamis_plan_sddmm(plan, &m->A, &m->B, &P, NULL); break;
     case TAMIS_OP_SPMM: status = tamis_plan_spmm(plan, &m->D, &m->out, NULL); break;

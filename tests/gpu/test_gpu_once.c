@@ -58,7 +58,7 @@ static const once cases[] = {
 };
 
 static tamis_status call(tamis_device *device, mirror *m, const once *x) {
-    const tamis_dense P = samples_of(&m->S, m->memory[7], x->type);
+    const tamis_dense P = samples_of(&m->S, m->memory, x->type);
     tamis_options options = with_edge(x->edge);
     options.edge_scale = 0.5;
     options.trust_input = x->trusted;
@@ -164,14 +164,14 @@ static bool refuses(tamis_device *device, tamis_format format, bool turned) {
     const int64_t live = tamis_memory_live();
     mirror_output(&m, out);
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .format = format, .view = turned ? TURNED : WHOLE};
-    bool refused = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK &&
+    bool refused = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK &&
                    call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
     if (!refused) printf("FAILED: a column that is none: %s\n", tamis_last_error());
     if (format == TAMIS_CSR) {
         bad = 0;
-        bool also = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK;
+        bool also = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK;
         bad = 401;
-        also = also && tamis_device_upload(device, NULL, m.memory[2], 25 * 4, &bad, 4) == TAMIS_OK &&
+        also = also && tamis_device_upload(device, NULL, m.pattern.arrays[2].memory, 25 * 4, &bad, 4) == TAMIS_OK &&
                call(device, &m, &x) != TAMIS_OK && strstr(tamis_last_error(), "offsets");
         if (!also) printf("FAILED: an offset that is none: %s\n", tamis_last_error());
         refused = refused && also;
@@ -208,9 +208,9 @@ static bool refuses_slice(tamis_device *device) {
     refused = refused && call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
     m.S = S;
     const size_t last = (size_t)(S.offset_base + S.nnz - 1) * 4;
-    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last + 4, &bad, 4) == TAMIS_OK &&
+    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last + 4, &bad, 4) == TAMIS_OK &&
               call(device, &m, &x) == TAMIS_OK; /* not the slice's */
-    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last, &bad, 4) == TAMIS_OK &&
+    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last, &bad, 4) == TAMIS_OK &&
               call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
     if (!refused) printf("FAILED: a slice that is none: %s\n", tamis_last_error());
     tamis_device_free(device, offsets);
@@ -234,7 +234,7 @@ static bool looks_again(tamis_device *device) {
     for (int i = 0; i < 80 && right; i++) {
         problem p = problem_make(&o, &random);
         mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
-        const tamis_dense P = samples_of(&m.S, m.memory[7], TAMIS_F32);
+        const tamis_dense P = samples_of(&m.S, m.memory, TAMIS_F32);
         tamis_options options = with_edge(TAMIS_EDGE_MASK);
         tamis_plan *plan = NULL;
         options.inner = 128;

@@ -26,6 +26,29 @@ static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
     return (test_call){with_edge(edge), scaled(alpha, beta)};
 }
 
+/* By a plan, or by one call of options->operation. SpMM takes D as its B. */
+static inline tamis_status call_plan(const tamis_plan *plan, tamis_operation operation, const tamis_dense *A,
+                                     const tamis_dense *B, const tamis_dense *D, const tamis_dense *out,
+                                     const tamis_execution *execution) {
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, A, B, out, execution);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, D, out, execution);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_plan_fused(plan, A, B, D, out, execution);
+}
+
+static inline tamis_status call_at_once(tamis_device *on, const tamis_sparse *S, const tamis_dense *A,
+                                        const tamis_dense *B, const tamis_dense *D, const tamis_dense *out,
+                                        const tamis_options *options, const tamis_execution *execution) {
+    switch (options->operation) {
+    case TAMIS_OP_SDDMM: return tamis_sddmm(on, S, A, B, out, options, execution);
+    case TAMIS_OP_SPMM: return tamis_spmm(on, S, D, out, options, execution);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_fused(on, S, A, B, D, out, options, execution);
+}
+
 /* nnz elements; the members of a batch one after another */
 static inline tamis_dense samples_of(const tamis_sparse *S, void *p, tamis_type type) {
     return (tamis_dense){

@@ -9,7 +9,9 @@ typedef struct mirror {
     bool copies; /* the device has memory of its own */
     tamis_sparse S;
     tamis_dense A, B, D, out; /* out.data is set by mirror_output */
-    void *memory[8];
+    pattern pattern;
+    twin arrays[4]; /* S's values, A, B and D */
+    void *memory;   /* of the output */
     size_t out_bytes;
 } mirror;
 

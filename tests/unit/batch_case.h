@@ -1,13 +1,9 @@
-/*
- * Batches with what the oracle expects of them: one pattern with a hub row, operands of the members arranged as callers
- * have them, on the host and, where it has memory of its own, on the device.
- */
+/* Batches with what the oracle expects of them: one pattern with a hub row, members arranged as callers have them. */
 #ifndef TAMIS_TESTS_BATCH_CASE_H
 #define TAMIS_TESTS_BATCH_CASE_H
 
-#include <tamis/tamis.h>
-
-#include "base/random.h"
+#include "support/expect.h"
+#include "support/mirror.h"
 
 typedef enum arrangement {
     MEMBERS_APART,       /* one after another, with gaps */
@@ -17,32 +13,25 @@ typedef enum arrangement {
 
 typedef struct batch_options {
     tamis_operation operation;
-    tamis_edge edge; /* scale or softmax: those have bounds here */
-    tamis_type type, output_type;
+    tamis_edge edge;
+    tamis_type type;
     int64_t rows, cols, nnz, inner, width, batch;
     arrangement arranged;
     bool shares_values, values_later; /* one set for all; handed over with the execution */
-    bool wide_values;                 /* S's values are fp32 whatever the type (SpMM) */
+    bool wide_values, wide_output;    /* fp32 whatever the type */
     bool coo, column_major, transpose;
     double alpha, beta;
 } batch_options;
 
-enum { BATCH_HOST, BATCH_DEVICE, BATCH_SIDES };
-
 typedef struct batch_case {
     batch_options options;
-    tamis_device *device;
-    tamis_sparse S[BATCH_SIDES];
-    tamis_dense A[BATCH_SIDES], B[BATCH_SIDES], D[BATCH_SIDES], out[BATCH_SIDES]; /* SpMM: D is its B */
-    int64_t values_stride;
-    const void *values[BATCH_SIDES]; /* of the execution; NULL: S's */
-    struct {
-        void *host, *memory; /* the same where the device has no memory of its own */
-        size_t bytes;
-    } arrays[9];
-    int array_count;
-    char *out_before;     /* what the output's array held */
-    double *want, *bound; /* of each member, packed */
+    problem p;
+    mirror on;
+    test_call call;
+    twin others; /* values that are not to be read */
+    matrix out;  /* as the last run left it */
+    void *before;
+    expectation right;
 } batch_case;
 
 batch_case batch_make(tamis_device *device, const batch_options *options, tamis_random *random);
@@ -51,8 +40,5 @@ void batch_free(batch_case *c);
 /* As a plan with that algorithm and those parameters, or, without a name, by one call. TAMIS_ERROR_UNSUPPORTED where
    the algorithm declines. */
 tamis_status batch_run(batch_case *c, const char *algorithm, const char *parameters);
-
-/* Whether what the last run left is right and the gaps are as they were; else says what is wrong. */
-bool batch_is_right(batch_case *c, char *text, size_t bytes);
 
 #endif
