@@ -23,7 +23,7 @@ typedef struct once {
     const char *algorithm;
     tamis_type type;
     tamis_format format;
-    shape shape;
+    enum shape shape;
     int64_t rows, nnz;
     bool sorted, trusted;
     enum { WHOLE, SLICE, TURNED } view; /* TURNED: S^T is handed in, and transposed */

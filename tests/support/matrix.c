@@ -135,18 +135,34 @@ void matrix_draw(matrix *m, double low, double high, tamis_random *random) {
     for (int64_t k = 0; k < m->members; k++)
         for (int64_t i = 0; i < m->here.rows; i++)
             for (int64_t j = 0; j < m->here.cols; j++)
-                test_store(m->here.data, m->here.type, test_position(&m->here, k, i, j),
-                           low + (high - low) * tamis_random_uniform(random));
+                matrix_put(m, k, i, j, low + (high - low) * tamis_random_uniform(random));
 }
 
 void matrix_poison(matrix *m) { memset(m->twin.host, POISON, m->twin.bytes); }
 
-double matrix_get(const matrix *m, int64_t i, int64_t j) {
-    return test_load(m->here.data, m->here.type, test_position(&m->here, 0, i, j));
+double matrix_at(const matrix *m, int64_t member, int64_t i, int64_t j) {
+    return test_load(m->here.data, m->here.type, test_position(&m->here, member, i, j));
 }
 
-void matrix_set(matrix *m, int64_t i, int64_t j, double value) {
-    test_store(m->here.data, m->here.type, test_position(&m->here, 0, i, j), value);
+void matrix_put(matrix *m, int64_t member, int64_t i, int64_t j, double value) {
+    test_store(m->here.data, m->here.type, test_position(&m->here, member, i, j), value);
+}
+
+double matrix_get(const matrix *m, int64_t i, int64_t j) { return matrix_at(m, 0, i, j); }
+void matrix_set(matrix *m, int64_t i, int64_t j, double value) { matrix_put(m, 0, i, j, value); }
+
+double *matrix_values(const matrix *m) {
+    const int64_t one = m->here.rows * m->here.cols;
+    double *const values = test_doubles(m->members * one);
+    for (int64_t i = 0; i < m->members * one; i++)
+        values[i] = matrix_at(m, i / one, i % one / m->here.cols, i % m->here.cols);
+    return values;
+}
+
+void matrix_fill(matrix *m, const double *values) {
+    const int64_t one = m->here.rows * m->here.cols;
+    for (int64_t i = 0; i < m->members * one; i++)
+        matrix_put(m, i / one, i % one / m->here.cols, i % m->here.cols, values[i]);
 }
 
 void *matrix_copy(const matrix *m) { return memcpy(test_room((int64_t)m->twin.bytes, 1), m->twin.host, m->twin.bytes); }

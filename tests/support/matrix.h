@@ -73,6 +73,14 @@ void matrix_poison(matrix *m);
 double matrix_get(const matrix *m, int64_t i, int64_t j);
 void matrix_set(matrix *m, int64_t i, int64_t j, double value);
 
+/* The same of a member. */
+double matrix_at(const matrix *m, int64_t member, int64_t i, int64_t j);
+void matrix_put(matrix *m, int64_t member, int64_t i, int64_t j, double value);
+
+/* All elements, packed, a member after another; the first is to be freed. */
+double *matrix_values(const matrix *m);
+void matrix_fill(matrix *m, const double *values);
+
 /* The content of the host's block; to be freed. */
 void *matrix_copy(const matrix *m);
 void matrix_restore(matrix *m, const void *copy);

@@ -8,7 +8,7 @@
 #include "support/matrix.h"
 #include "support/seed.h"
 
-typedef enum shape {
+enum shape {
     SHAPE_UNIFORM,     /* entries anywhere */
     SHAPE_HUB,         /* most entries in one row in the middle */
     SHAPE_LAST_ROW,    /* all entries in the last row */
@@ -18,13 +18,13 @@ typedef enum shape {
     SHAPE_FULL_HUB,    /* as HUB, no place twice: what a row has no room for is in the next one; columns rise */
     SHAPE_CROSS,       /* a share of the entries in one row, and in one column; the first and last fifth are empty */
     SHAPE_SHARE        /* that share of all places, columns rising; the first and last fifth of the rows are empty */
-} shape;
+};
 
 enum { PROBLEM_SHARES_A = 1, PROBLEM_SHARES_B = 2, PROBLEM_SHARES_D = 4, PROBLEM_SHARES_VALUES = 8 };
 
 typedef struct problem_options {
     int64_t rows, cols, nnz, inner, width, batch;
-    shape shape;
+    enum shape shape;
     double share; /* of CROSS and SHARE */
     tamis_type type;
     tamis_format format;

@@ -23,7 +23,7 @@ enum {
 typedef struct group_case {
     const char *name;
     int64_t rows, cols, nnz, inner, width;
-    shape shape;
+    enum shape shape;
     unsigned flags;
 } group_case;
 

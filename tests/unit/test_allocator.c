@@ -19,6 +19,7 @@
 #include "named_device.h"
 #include "softmax_kept.h"
 #include "support/brief.h"
+#include "support/call.h"
 #include "support/skip.h"
 
 static const char *name = "cpu";
@@ -127,35 +128,35 @@ static gradient_case *make(tamis_operation operation, int kind) {
     return c;
 }
 
-static void *output_of(const gradient_case *c, const kept *k) {
+static void *output_of(kept *k) {
     gradient_works(tamis_stream_synchronize(device, stream));
-    kept_fetch(c, k);
-    return memcpy(malloc(k->out_bytes), k->out_here, k->out_bytes);
+    kept_fetch(k);
+    return matrix_copy(&k->out);
 }
 
 /* What a plan without an allocator computes. */
-static void *expected(const gradient_case *c, const kept *k, const char *algorithm) {
+static void *expected(const gradient_case *c, kept *k, const char *algorithm) {
     tamis_options o = c->options;
     tamis_plan *plan = NULL;
     o.algorithm = algorithm;
     kept_poison(c, k);
     gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
     gradient_works(kept_forward(c, plan, k, &c->there));
-    void *const want = output_of(c, k);
+    void *const want = output_of(k);
     tamis_plan_destroy(plan);
     return want;
 }
 
-static void same_output(const gradient_case *c, const kept *k, const void *want) {
-    void *const got = output_of(c, k);
-    assert_memory_equal(got, want, k->out_bytes);
+static void same_output(kept *k, const void *want) {
+    void *const got = output_of(k);
+    assert_memory_equal(got, want, k->out.twin.bytes);
     free(got);
 }
 
 /* ------------------------------------------------------------------------------------------ plans */
 
 /* One block more at each attempt, until there are enough. */
-static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, const void *want) {
+static int64_t run_plan(gradient_case *c, kept *k, const char *algorithm, const void *want) {
     tamis_options o = c->options;
     o.algorithm = algorithm;
     for (int64_t blocks = 0;; blocks++) {
@@ -176,7 +177,7 @@ static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, 
         }
         kept_poison(c, k);
         for (int round = 0; round < 2; round++) gradient_works(kept_forward(c, plan, k, &c->there));
-        same_output(c, k, want);
+        same_output(k, want);
         assert_int_equal(p.given, blocks); /* executions need no more */
         tamis_plan_destroy(plan);
         all_is_back(&p);
@@ -194,7 +195,7 @@ TEST(test_plans) {
             for (int a = 0; a < (is_cpu || kind > 1 ? 1 : 4); a++) {
                 if (a > 0 && !names[operation][a]) continue;
                 gradient_case *const c = make((tamis_operation)operation, kind);
-                const kept k = kept_make(c);
+                kept k = kept_make(c);
                 tamis_options o = c->options;
                 tamis_plan *plan = NULL;
                 o.algorithm = names[operation][a];
@@ -205,30 +206,25 @@ TEST(test_plans) {
                     assert_true(kind < 2 || blocks > 0);
                     free(want);
                 }
-                kept_free(c, &k);
+                kept_free(&k);
                 gradient_case_free(c);
             }
 }
 
-static tamis_status call_once(const gradient_case *c, const kept *k, const tamis_options *o) {
+static tamis_status by_one_call(const gradient_case *c, const kept *k, const tamis_options *o) {
     const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
-    switch (c->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(device, &c->S_there, A, B, &k->out, o, &c->there);
-    case TAMIS_OP_SPMM: return tamis_spmm(device, &c->S_there, B, &k->out, o, &c->there);
-    case TAMIS_OP_FUSED: break;
-    }
-    return tamis_fused(device, &c->S_there, A, B, D, &k->out, o, &c->there);
+    return call_at_once(device, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there, o, &c->there);
 }
 
 TEST(test_calls) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 0; kind < KINDS; kind++) {
             gradient_case *const c = make((tamis_operation)operation, kind);
-            const kept k = kept_make(c);
+            kept k = kept_make(c);
             tamis_options o = c->options;
             kept_poison(c, &k);
-            gradient_works(call_once(c, &k, &o));
-            void *const want = output_of(c, &k);
+            gradient_works(by_one_call(c, &k, &o));
+            void *const want = output_of(&k);
             const int64_t before = tamis_memory_live();
             tamis_status status = TAMIS_ERROR_MEMORY;
             for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
@@ -236,16 +232,16 @@ TEST(test_calls) {
                 const tamis_allocator table = table_of(&p);
                 o.allocator = &table;
                 kept_poison(c, &k);
-                status = call_once(c, &k, &o);
+                status = by_one_call(c, &k, &o);
                 gradient_works(tamis_stream_synchronize(device, stream));
                 all_is_back(&p);
                 assert_int_equal(tamis_memory_live(), before);
                 assert_true(blocks < 100);
             }
             gradient_works(status);
-            same_output(c, &k, want);
+            same_output(&k, want);
             free(want);
-            kept_free(c, &k);
+            kept_free(&k);
             gradient_case_free(c);
         }
 }
@@ -255,7 +251,7 @@ TEST(test_busy) {
     if (!is_cpu) skip_because("of the CPU alone");
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         gradient_case *const c = make((tamis_operation)operation, 4);
-        const kept k = kept_make(c);
+        kept k = kept_make(c);
         void *const want = expected(c, &k, NULL);
         pool p = pool_of(100);
         const tamis_allocator table = table_of(&p);
@@ -267,7 +263,7 @@ TEST(test_busy) {
         const int64_t given = p.given, lent = p.lent;
         kept_poison(c, &k);
         gradient_works(kept_forward(c, plan, &k, &c->there));
-        same_output(c, &k, want);
+        same_output(&k, want);
         assert_int_equal(p.given, given + 1);
         assert_int_equal(p.lent, lent);
         p.left = 0;
@@ -276,17 +272,12 @@ TEST(test_busy) {
         tamis_plan_destroy(plan);
         all_is_back(&p);
         free(want);
-        kept_free(c, &k);
+        kept_free(&k);
         gradient_case_free(c);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ gradients */
-
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | 1 << OUT_S;
-}
 
 TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
@@ -305,9 +296,9 @@ TEST(test_gradients) {
                 status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
                 if (status == TAMIS_OK) {
                     gradient_case_poison(c);
-                    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+                    gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
                     gradient_works(tamis_stream_synchronize(device, stream));
-                    gradient_case_check(c, outputs_of(c), "memory of the caller's");
+                    gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
                     assert_int_equal(p.given, blocks);
                     tamis_gradient_destroy(gradient);
                 }
@@ -345,7 +336,7 @@ typedef enum ending { WAITING, LATER, CLOSING } ending; /* by the call, by a lat
    they have ended. `executing`: another stream than the plan was made in. */
 static void destroy(ending how, bool pooled, void *executing) {
     gradient_case *const c = make_long();
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     void *const want = expected(c, &k, NULL);
     pool p = pool_of(100);
     const tamis_allocator table = table_of(&p);
@@ -367,7 +358,7 @@ static void destroy(ending how, bool pooled, void *executing) {
         if (how == CLOSING) tamis_device_close(object);
         if (how != LATER) all_is_back(&p);
         gradient_works(tamis_stream_synchronize(device, executing));
-        same_output(c, &k, want);
+        same_output(&k, want);
     }
     c->options.allocator = NULL;
     c->there.stream = NULL;
@@ -375,7 +366,7 @@ static void destroy(ending how, bool pooled, void *executing) {
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
     free(want);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
@@ -406,7 +397,7 @@ TEST(test_child) {
     (void)state;
     if (is_cpu) return; /* it has no streams */
     gradient_case *const c = make_long();
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     tamis_plan *plan = NULL;
     gradient_works(tamis_stream_create(device, &made));
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
@@ -423,7 +414,7 @@ TEST(test_child) {
     gradient_works(tamis_stream_synchronize(device, made));
     tamis_stream_destroy(device, made);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
@@ -464,10 +455,10 @@ TEST(test_gradient_destroyed_later) {
         gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         gradient_case_poison(c);
         for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++)
-            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+            gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
         tamis_gradient_destroy_async(gradient, stream);
         gradient_works(tamis_stream_synchronize(device, stream));
-        gradient_case_check(c, outputs_of(c), "destroyed meanwhile");
+        gradient_case_check(c, gradient_case_outputs(c), "destroyed meanwhile");
     }
     tamis_gradient *gradient = NULL;
     c->options.allocator = NULL;

@@ -95,17 +95,17 @@ static matrix cache_of(const call *c, int64_t width, int seed) {
     return x;
 }
 
-static call call_make(const int64_t sizes[4], const int64_t fill[1 + SEQUENCES], order of, tamis_type type,
+static call call_make(const int64_t shape[4], const int64_t fill[1 + SEQUENCES], order of, tamis_type type,
                       tamis_type output, int64_t window, tamis_index_type numbers_type) {
     call c = {.of = of,
               .o = {.type = type,
                     .output_type = output,
                     .sequences = SEQUENCES,
-                    .heads = sizes[0],
-                    .key_heads = sizes[1],
-                    .inner = sizes[2],
-                    .width = sizes[3],
-                    .scale = 1 / sqrt((double)sizes[2]) / 2,
+                    .heads = shape[0],
+                    .key_heads = shape[1],
+                    .inner = shape[2],
+                    .width = shape[3],
+                    .scale = 1 / sqrt((double)shape[2]) / 2,
                     .capacity = fill[0],
                     .window = window,
                     .length_type = numbers_type,
@@ -196,10 +196,10 @@ static void compare(const call *c, bool sums) {
     free(wanted);
 }
 
-static void try_call(const int64_t sizes[4], const int64_t fill[1 + SEQUENCES], order of, tamis_type type, int turn) {
+static void try_call(const int64_t shape[4], const int64_t fill[1 + SEQUENCES], order of, tamis_type type, int turn) {
     const bool narrow = type == TAMIS_F16 || type == TAMIS_BF16, sums = turn % 2;
     matrices_aligned = turn / 2 % 2;
-    call c = call_make(sizes, fill, of, type, narrow && turn % 3 == 0 ? TAMIS_F32 : type,
+    call c = call_make(shape, fill, of, type, narrow && turn % 3 == 0 ? TAMIS_F32 : type,
                        turn % 4 == 3 ? fill[0] / 2 : 0, turn % 2 ? TAMIS_I64 : TAMIS_I32);
     run(&c, sums);
     compare(&c, sums);

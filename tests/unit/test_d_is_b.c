@@ -94,7 +94,7 @@ static void execute(both *x, const tamis_plan *plan, const test_call *call, bool
 
 static const struct shape_case {
     int64_t rows, cols, nnz, inner, batch;
-    shape shape;
+    enum shape shape;
     tamis_type type;
     tamis_layout layout;
     int64_t padding, misalignment;

@@ -70,11 +70,6 @@ static double draw_beta(void) {
 }
 
 /* Which outputs the operation has. */
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
-}
-
 static tamis_gradient *gradient_of(const gradient_case *c) {
     tamis_gradient *gradient = NULL;
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
@@ -83,7 +78,7 @@ static tamis_gradient *gradient_of(const gradient_case *c) {
 
 /* All outputs, then each choice that is drawn. */
 static void compare(gradient_case *c) {
-    const int all = outputs_of(c), some = all & (int)tamis_random_below(&dice, 16);
+    const int all = gradient_case_outputs(c), some = all & (int)tamis_random_below(&dice, 16);
     c->options.threads = (int)tamis_random_below(&dice, 4);
     tamis_gradient *const gradient = gradient_of(c);
     gradient_case_expect(c);
@@ -157,7 +152,7 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
     gradient_case_check(c, 1 << OUT_S, "an edge");
     /* where the samples are, which are then what beta scales */
     for (int64_t m = 0; m < s.batch; m++)
-        for (int64_t t = 0; t < s.nnz; t++) c->old[OUT_S][m * s.nnz + t] = gradient_real(&c->in[IN_OUT], m, t, 0);
+        for (int64_t t = 0; t < s.nnz; t++) c->old[OUT_S][m * s.nnz + t] = matrix_at(&c->in[IN_OUT], m, t, 0);
     c->here.beta = c->there.beta = 0.5;
     gradient_case_expect_edge(c);
     gradient_case_poison(c);
@@ -192,7 +187,7 @@ static gradient_case *attention(void) {
 /* The same bits again, and nothing is allocated. */
 TEST(test_again) {
     gradient_case *const c = attention();
-    const int all = outputs_of(c);
+    const int all = gradient_case_outputs(c);
     c->options.threads = 3;
     tamis_gradient *const gradient = gradient_of(c);
     void *kept[OUTS];
@@ -204,9 +199,8 @@ TEST(test_again) {
         if (round > 0) assert_int_equal(tamis_memory_count(), before);
         gradient_case_check(c, all, "again");
         for (int k = 0; k < OUTS; k++) {
-            if (round == 0)
-                kept[k] = memcpy(malloc(c->out[k].array.bytes), c->out[k].array.host, c->out[k].array.bytes);
-            assert_memory_equal(kept[k], c->out[k].array.host, c->out[k].array.bytes);
+            if (round == 0) kept[k] = matrix_copy(&c->out[k]);
+            assert_memory_equal(kept[k], c->out[k].twin.host, c->out[k].twin.bytes);
         }
     }
     for (int k = 0; k < OUTS; k++) free(kept[k]);
@@ -227,7 +221,7 @@ static void *work(void *context) {
     worker *const w = context;
     w->c->there.workspace = w->workspace;
     for (int round = 0; round < 5 && w->status == TAMIS_OK; round++)
-        w->status = gradient_case_run(w->c, w->gradient, outputs_of(w->c));
+        w->status = gradient_case_run(w->c, w->gradient, gradient_case_outputs(w->c));
     return NULL;
 }
 
@@ -255,7 +249,7 @@ TEST(test_threads) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++) {
         if (workers[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(workers[i].status));
-        gradient_case_check(workers[i].c, outputs_of(shared), "in a thread");
+        gradient_case_check(workers[i].c, gradient_case_outputs(shared), "in a thread");
         tamis_device_free(device, workers[i].workspace);
     }
     tamis_gradient_destroy(gradient);
@@ -283,11 +277,11 @@ TEST(test_matrices_refused) {
         {&c->out[OUT_D].there, "dD.rows = 59"}, {&c->out[OUT_S].there, quick ? "dS.rows = 299" : "dS.rows = 4999"}};
     for (int i = 0; i < 8; i++) {
         all[i].view->rows--;
-        refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
+        refuses(gradient_case_run(c, gradient, gradient_case_outputs(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
         all[i].view->rows++;
     }
     c->out[OUT_B].there.batch_stride = 0;
-    refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
+    refuses(gradient_case_run(c, gradient, gradient_case_outputs(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
     gradient_works(gradient_case_run(c, gradient, 1 << OUT_A));
     c->out[OUT_A].there.type = TAMIS_F64;
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "dA.type = fp64");
@@ -335,8 +329,8 @@ TEST(test_workspaces_refused) {
     c->there.workspace_bytes = bytes;
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
-    gradient_case_check(c, outputs_of(c), "a workspace of the caller's");
+    gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+    gradient_case_check(c, gradient_case_outputs(c), "a workspace of the caller's");
     refuses(tamis_gradient_workspace_size(gradient, NULL), TAMIS_ERROR_ARGUMENT, "bytes = NULL");
     refuses(tamis_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
     tamis_device_free(device, c->there.workspace);
@@ -358,12 +352,12 @@ TEST(test_options_refused) {
     refuses(tamis_gradient_create(device, NULL, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "S = NULL");
     refuses(tamis_gradient_create(NULL, &c->S_there, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "device = NULL");
     refuses(tamis_gradient_create(device, &c->S_there, &c->options, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
-    tamis_sparse pattern = c->S_there;
-    pattern.values = NULL;
-    pattern.batch_stride = 0;
+    tamis_sparse S = c->S_there;
+    S.values = NULL;
+    S.batch_stride = 0;
     o.type = TAMIS_F16;
     o.output_type = TAMIS_F32;
-    refuses(tamis_gradient_create(device, &pattern, &o, &gradient), TAMIS_ERROR_UNSUPPORTED, "options.output_type");
+    refuses(tamis_gradient_create(device, &S, &o, &gradient), TAMIS_ERROR_UNSUPPORTED, "options.output_type");
     tamis_sparse wrong = c->S_there; /* its columns as rows are too many */
     wrong.rows = 10;
     refuses(tamis_gradient_create(device, &wrong, &c->options, &gradient), TAMIS_ERROR_PATTERN, "");
@@ -435,8 +429,8 @@ TEST(test_allocator) {
             needed = p.lent;
             gradient_case_expect(c);
             gradient_case_poison(c);
-            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
-            gradient_case_check(c, outputs_of(c), "memory of the caller's");
+            gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+            gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
             tamis_gradient_destroy(gradient);
         } else {
             assert_int_equal(status, TAMIS_ERROR_MEMORY);

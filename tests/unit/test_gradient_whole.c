@@ -58,7 +58,7 @@ static void compare_kept(gradient_case *c) {
     tamis_gradient *gradient = NULL;
     tamis_plan *plan = NULL;
     const tamis_execution before = c->there;
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     const tamis_execution asking = kept_asking(c, &k);
     const char *const by = c->options.algorithm;
     c->options.keep_softmax = true;
@@ -68,8 +68,8 @@ static void compare_kept(gradient_case *c) {
     c->options.algorithm = by;
     kept_poison(c, &k);
     gradient_works(kept_forward(c, plan, &k, &asking));
-    c->there.softmax_rows = k.pairs_there;
-    c->there.result = &k.out;
+    c->there.softmax_rows = twin_there(&k.pairs);
+    c->there.result = &k.out.there;
     c->rounds_result = !on_cpu && c->type != TAMIS_F16;
     if (c->rounds_result) gradient_case_expect(c);
     gradient_case_poison(c);
@@ -78,7 +78,7 @@ static void compare_kept(gradient_case *c) {
     c->there = before;
     tamis_gradient_destroy(gradient);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
 }
 
 /* All outputs, and some of them. */

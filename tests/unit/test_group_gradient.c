@@ -35,15 +35,6 @@ static bool heads(void) { return tamis_random_below(&dice, 2); }
 
 static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
 
-static tamis_dense rows_of(const gradient_matrix *X, int64_t first, int64_t rows) {
-    tamis_dense view = X->there;
-    const int64_t stride = view.stride ? view.stride : view.cols;
-    const int64_t skip = view.layout == TAMIS_ROW_MAJOR ? first * stride : first;
-    view.rows = rows;
-    view.data = (char *)view.data + skip * (int64_t)tamis_type_size(view.type);
-    return view;
-}
-
 /* A rank's rows. */
 typedef struct share {
     tamis_sparse S;
@@ -68,14 +59,15 @@ static bool take(share *s, const call *x, int rank, int ranks) {
     const int64_t entry = s->S.offset_base - W->offset_base;
     const int64_t left = transpose ? own : first, left_rows = transpose ? s->own_rows : rows;
     const int64_t right = transpose ? first : own, right_rows = transpose ? rows : s->own_rows;
-    s->in[IN_A] = rows_of(&c->in[IN_A], left, left_rows);
-    s->in[IN_B] = rows_of(&c->in[IN_B], right, right_rows);
-    s->in[IN_D] = rows_of(&c->in[IN_D], right, right_rows);
-    s->in[IN_OUT] = sddmm ? rows_of(&c->in[IN_OUT], entry, s->S.nnz) : rows_of(&c->in[IN_OUT], left, left_rows);
-    s->out[OUT_A] = rows_of(&c->out[OUT_A], left, left_rows);
-    s->out[OUT_B] = rows_of(&c->out[OUT_B], right, right_rows);
-    s->out[OUT_D] = rows_of(&c->out[OUT_D], right, right_rows);
-    s->out[OUT_S] = rows_of(&c->out[OUT_S], entry, s->S.nnz);
+    s->in[IN_A] = test_rows_of(&c->in[IN_A].there, left, left_rows);
+    s->in[IN_B] = test_rows_of(&c->in[IN_B].there, right, right_rows);
+    s->in[IN_D] = test_rows_of(&c->in[IN_D].there, right, right_rows);
+    s->in[IN_OUT] = sddmm ? test_rows_of(&c->in[IN_OUT].there, entry, s->S.nnz)
+                          : test_rows_of(&c->in[IN_OUT].there, left, left_rows);
+    s->out[OUT_A] = test_rows_of(&c->out[OUT_A].there, left, left_rows);
+    s->out[OUT_B] = test_rows_of(&c->out[OUT_B].there, right, right_rows);
+    s->out[OUT_D] = test_rows_of(&c->out[OUT_D].there, right, right_rows);
+    s->out[OUT_S] = test_rows_of(&c->out[OUT_S].there, entry, s->S.nnz);
     for (int k = 0; k < OUTS; k++) s->wanted[k] = x->wanted & 1 << k ? &s->out[k] : NULL;
     s->options = c->options;
     s->options.threads = 1 + rank % 2;
@@ -84,11 +76,6 @@ static bool take(share *s, const call *x, int rank, int ranks) {
 }
 
 /* ------------------------------------------------------------------------------------------ rows on a device */
-
-static int64_t position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
-    const int64_t stride = X->stride ? X->stride : X->layout == TAMIS_ROW_MAJOR ? X->cols : X->rows;
-    return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i);
-}
 
 /* The same without gaps, each member with elements of its own. */
 static tamis_dense packed(const tamis_dense *X, void *data) {
@@ -103,8 +90,8 @@ static void copy_elements(const tamis_dense *from, const tamis_dense *to, int64_
     for (int64_t m = 0; m < members; m++)
         for (int64_t i = 0; i < to->rows; i++)
             for (int64_t j = 0; j < to->cols; j++)
-                tamis_element_store(to->data, to->type, position(to, m, i, j),
-                                    tamis_element_load(from->data, from->type, position(from, m, i, j)));
+                test_store(to->data, to->type, test_position(to, m, i, j),
+                           test_load(from->data, from->type, test_position(from, m, i, j)));
 }
 
 /* Operands and outputs as they are to the rank's device, and the outputs back. */
@@ -230,11 +217,6 @@ static gradient_shape draw_shape(tamis_operation operation, int number) {
     return s;
 }
 
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
-}
-
 static tamis_group **open_groups(tamis_device *const *devices, int count, int ranks, double time_limit) {
     static tamis_group *groups[GROUP_RANKS];
     tamis_device *all[GROUP_RANKS];
@@ -268,7 +250,7 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
                 x.keep = softmax && !devices && heads();
                 gradient_case_expect(x.c);
                 for (int pass = 0; pass < 2; pass++) {
-                    x.wanted = outputs_of(x.c);
+                    x.wanted = gradient_case_outputs(x.c);
                     if (pass == 1) x.wanted &= (int)tamis_random_below(&dice, 16);
                     gradient_case_poison(x.c);
                     group_run(ranks, groups, run_rank, &x);
@@ -290,11 +272,10 @@ TEST_TAG(all_cases, "tests") {
 
 /* ------------------------------------------------------------------------------------------ integers */
 
-static void round_all(const gradient_matrix *x) {
-    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type));
+static void round_all(const matrix *x) {
+    const int64_t count = test_extent(&x->here, x->members);
     for (int64_t i = 0; i < count; i++)
-        tamis_element_store(x->array.host, x->here.type, i,
-                            rint(3 * tamis_element_load(x->array.host, x->here.type, i)));
+        test_store(x->here.data, x->here.type, i, rint(3 * test_load(x->here.data, x->here.type, i)));
 }
 
 /* Sums without rounding: the same bits as one device, whoever added. */
@@ -315,7 +296,7 @@ TEST_TAG(integers, "tests") {
         for (int64_t t = 0; t < values; t++)
             tamis_element_store(x.c->values.host, x.c->value_type, t,
                                 rint(3 * tamis_element_load(x.c->values.host, x.c->value_type, t)));
-        x.wanted = outputs_of(x.c);
+        x.wanted = gradient_case_outputs(x.c);
         tamis_gradient *gradient = NULL;
         void *alone[OUTS];
         gradient_case_poison(x.c);
@@ -323,18 +304,16 @@ TEST_TAG(integers, "tests") {
         gradient_works(gradient_case_run(x.c, gradient, x.wanted));
         tamis_gradient_destroy(gradient);
         for (int k = 0; k < OUTS; k++) {
-            alone[k] = malloc(x.c->out[k].array.bytes + 1);
-            if (!alone[k]) abort();
-            memcpy(alone[k], x.c->out[k].array.host, x.c->out[k].array.bytes);
+            alone[k] = matrix_copy(&x.c->out[k]);
         }
         gradient_case_poison(x.c);
         group_run(5, groups, run_rank, &x);
         for (int k = 0; k < OUTS; k++) {
-            const gradient_matrix *const out = &x.c->out[k];
-            const int64_t count = (int64_t)(out->array.bytes / tamis_type_size(out->here.type));
+            const matrix *const out = &x.c->out[k];
+            const int64_t count = (int64_t)(out->twin.bytes / tamis_type_size(out->here.type));
             for (int64_t i = 0; i < count && x.wanted & 1 << k; i++) { /* -0 and 0 are one number, NaN is a gap */
                 const double one = tamis_element_load(alone[k], out->here.type, i);
-                const double all = tamis_element_load(out->array.host, out->here.type, i);
+                const double all = tamis_element_load(out->twin.host, out->here.type, i);
                 if (one != all && !(isnan(one) && isnan(all)))
                     fail_msg("case %d, output %d, element %lld: %.17g, one device %.17g", number, k, (long long)i, all,
                              one);
@@ -472,7 +451,7 @@ TEST_TAG(memory_is_short, "tests") {
     shape.nnz = 60;
     shape.layouts = 0;
     call x = {.c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_EXP, TAMIS_F32, &shape, 0, &dice)};
-    x.wanted = outputs_of(x.c);
+    x.wanted = gradient_case_outputs(x.c);
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
     const int64_t live = tamis_memory_live();
     tamis_status statuses[2] = {TAMIS_ERROR_MEMORY};

@@ -34,12 +34,12 @@ static const int64_t shapes[][2] = {{1, 1},  {1, 16},  {3, 7}, {2, 64}, {1, 37},
                                     {4, 20}, {1, 150}, {5, 0}, {8, 2},  {5, 8}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static tamis_message_options options_of(int message, int reduce, const int64_t sizes[2]) {
+static tamis_message_options options_of(int message, int reduce, const int64_t shape[2]) {
     return (tamis_message_options){.op = messages[message].op,
                                    .reduce = (tamis_reduce)reduce,
                                    .edge_data = messages[message].data,
-                                   .heads = sizes[0],
-                                   .width = sizes[1]};
+                                   .heads = shape[0],
+                                   .width = shape[1]};
 }
 
 static int64_t edge_columns(const tamis_message_options *o) {
@@ -49,7 +49,7 @@ static int64_t edge_columns(const tamis_message_options *o) {
 
 /* ------------------------------------------------------------------------------------------ against the oracle */
 
-/* What a call and its gradients should give, and the sums of the terms' sizes, which bound the rounding of means. */
+/* What a call and its gradients should give, and the sums of the terms' shape, which bound the rounding of means. */
 typedef struct expected {
     double *out, *du, *de, *out_size, *du_size, *de_size;
     int64_t *argument;
@@ -238,9 +238,9 @@ static double loss(const void *context) {
 
 TEST(finite_differences) {
     graph_case g = graph_case_make(GRAPH_CSR);
-    const int64_t sizes[2] = {2, 3};
+    const int64_t shape[2] = {2, 3};
     for (int n = 0; n < MESSAGES * 4 + 4; n++) {
-        tamis_message_options o = options_of(n % MESSAGES, n / MESSAGES % 4, sizes);
+        tamis_message_options o = options_of(n % MESSAGES, n / MESSAGES % 4, shape);
         const tamis_pair_options pair = {.op = (tamis_pair_op)(n % 4), .heads = 2, .width = 3};
         const bool pairs = n >= MESSAGES * 4;
         const int64_t edges = pairs ? (pair.op == TAMIS_PAIR_DOT ? 2 : 6) : edge_columns(&o);

@@ -63,7 +63,7 @@ enum {
 typedef struct row {
     const char *name;
     int64_t rows, cols, nnz, inner, width;
-    shape shape;
+    enum shape shape;
     int share; /* the device may use operand_bytes / share */
     bool keeps_b;
     unsigned flags;

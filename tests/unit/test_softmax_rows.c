@@ -32,20 +32,19 @@ static int64_t live;
 /* ------------------------------------------------------------------------------------------ forward calls */
 
 /* The plan's statistics and outputs; whether or not it is asked, outputs have the same bits. */
-static void run_forward(const gradient_case *c, const tamis_plan *plan, const kept *k, const char *what) {
+static void run_forward(const gradient_case *c, const tamis_plan *plan, kept *k, const char *what) {
     tamis_execution execution = kept_asking(c, k);
-    void *const first = malloc(k->out_bytes);
     kept_poison(c, k);
     gradient_works(kept_forward(c, plan, k, &execution));
-    kept_fetch(c, k);
+    kept_fetch(k);
     kept_check(c, k, what);
-    memcpy(first, k->out_here, k->out_bytes);
+    void *const first = matrix_copy(&k->out);
     kept_poison(c, k);
     execution.softmax_rows = NULL;
     gradient_works(kept_forward(c, plan, k, &execution));
-    kept_fetch(c, k);
-    assert_memory_equal(first, k->out_here, k->out_bytes);
-    for (size_t at = 0; at < k->pair_bytes; at++) assert_int_equal(((const unsigned char *)k->pairs)[at], 0xff);
+    kept_fetch(k);
+    assert_memory_equal(first, k->out.twin.host, k->out.twin.bytes);
+    for (size_t at = 0; at < k->pairs.bytes; at++) assert_int_equal((unsigned char)k->pairs.host[at], 0xff);
     free(first);
 }
 
@@ -102,9 +101,9 @@ static bool forward_by(gradient_case *c, const choice *by) {
         return false;
     }
     gradient_works(status);
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     run_forward(c, plan, &k, what);
-    kept_free(c, &k);
+    kept_free(&k);
     tamis_plan_destroy(plan);
     return true;
 }
@@ -195,8 +194,7 @@ static void mask(gradient_case *c) {
     for (int64_t at = 0; at < set * sets; at++)
         if (c->row_of[at % set] % 3 == 0 || tamis_random_below(&dice, 3) == 0)
             tamis_element_store(c->values.host, c->type, at, -INFINITY);
-    if (c->copies)
-        gradient_works(tamis_device_upload(device, NULL, c->values.memory, 0, c->values.host, c->values.bytes));
+    twin_send(&c->values, device);
 }
 
 static gradient_shape masked_shape(tamis_operation operation, int round) {
@@ -227,50 +225,37 @@ TEST(test_one_call) {
         gradient_shape s = draw_shape((tamis_operation)operation, 1);
         s.slice = false;
         gradient_case *const c = make((tamis_operation)operation, TAMIS_F32, &s);
-        const kept k = kept_make(c);
+        kept k = kept_make(c);
         const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
         tamis_execution execution = kept_asking(c, &k);
         c->options.keep_softmax = true;
         kept_poison(c, &k);
         gradient_works(operation == TAMIS_OP_SDDMM
-                           ? tamis_sddmm(device, &c->S_there, A, B, &k.out, &c->options, &execution)
-                           : tamis_fused(device, &c->S_there, A, B, D, &k.out, &c->options, &execution));
-        kept_fetch(c, &k);
+                           ? tamis_sddmm(device, &c->S_there, A, B, &k.out.there, &c->options, &execution)
+                           : tamis_fused(device, &c->S_there, A, B, D, &k.out.there, &c->options, &execution));
+        kept_fetch(&k);
         kept_check(c, &k, "one call");
-        kept_free(c, &k);
+        kept_free(&k);
         gradient_case_free(c);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ backward calls */
 
-static int outputs_of(const gradient_case *c) {
-    const int fused = c->operation == TAMIS_OP_FUSED ? 1 << OUT_D : 0;
-    return 1 << OUT_A | 1 << OUT_B | fused | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
-}
-
 static void copy_outputs(const gradient_case *c, void **copies) {
     for (int k = 0; k < OUTS; k++) {
-        copies[k] = malloc(c->out[k].array.bytes + 1);
-        memcpy(copies[k], c->out[k].array.host, c->out[k].array.bytes);
+        copies[k] = matrix_copy(&c->out[k]);
     }
-}
-
-static void fetch_outputs(const gradient_case *c) {
-    for (int k = 0; k < OUTS && c->copies; k++)
-        if (c->out[k].array.bytes)
-            gradient_works(tamis_device_download(device, NULL, c->out[k].array.host, c->out[k].array.memory, 0,
-                                                 c->out[k].array.bytes));
 }
 
 /* Forward and back, with the statistics and without; a gradient that was made without them gives the same bits as one
    that is not given them. */
 static void there_and_back(gradient_case *c) {
-    const int all = outputs_of(c), some = all & (int)tamis_random_below(&dice, 16);
+    const int all = gradient_case_outputs(c), some = all & (int)tamis_random_below(&dice, 16);
     tamis_gradient *plain = NULL, *gradient = NULL;
     tamis_plan *plan = NULL;
     void *copies[OUTS];
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &plain));
     c->options.keep_softmax = true;
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
@@ -282,13 +267,13 @@ static void there_and_back(gradient_case *c) {
     gradient_case_poison(c);
     gradient_works(gradient_case_run(c, plain, all));
     gradient_case_check(c, all, "without statistics");
-    fetch_outputs(c);
+    gradient_case_fetch(c);
     copy_outputs(c, copies);
     gradient_case_poison(c);
     gradient_works(gradient_case_run(c, gradient, all));
-    fetch_outputs(c);
-    for (int i = 0; i < OUTS; i++) assert_memory_equal(copies[i], c->out[i].array.host, c->out[i].array.bytes);
-    c->there.softmax_rows = k.pairs_there;
+    gradient_case_fetch(c);
+    for (int i = 0; i < OUTS; i++) assert_memory_equal(copies[i], c->out[i].twin.host, c->out[i].twin.bytes);
+    c->there.softmax_rows = twin_there(&k.pairs);
     gradient_case_poison(c);
     gradient_works(gradient_case_run(c, gradient, all));
     gradient_case_check(c, all, "with statistics");
@@ -300,7 +285,7 @@ static void there_and_back(gradient_case *c) {
     tamis_gradient_destroy(gradient);
     tamis_gradient_destroy(plain);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
@@ -370,7 +355,7 @@ TEST(test_options_refused) {
 
 TEST(test_executions_refused) {
     gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
@@ -378,26 +363,26 @@ TEST(test_executions_refused) {
     refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
     tamis_plan_destroy(plan);
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    c->there.softmax_rows = k.pairs_there;
+    c->there.softmax_rows = twin_there(&k.pairs);
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
     tamis_gradient_destroy(gradient);
     c->options.keep_softmax = true;
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
-        execution.softmax_rows = c->there.softmax_rows = (char *)k.pairs_there + 2;
+        execution.softmax_rows = c->there.softmax_rows = (char *)twin_there(&k.pairs) + 2;
         refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
         refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
     }
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(gradient);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
 TEST(test_edge_refused) {
     gradient_case *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     const tamis_execution execution = kept_asking(c, &k);
     tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
@@ -405,7 +390,7 @@ TEST(test_edge_refused) {
     refuses(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
             "execution.softmax_rows");
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
