@@ -26,7 +26,7 @@ static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
     return (test_call){with_edge(edge), scaled(alpha, beta)};
 }
 
-/* By a plan, or by one call of options->operation. SpMM takes D as its B. */
+/* By a plan, or by one call. SpMM takes D as its B. */
 static inline tamis_status call_plan(const tamis_plan *plan, tamis_operation operation, const tamis_dense *A,
                                      const tamis_dense *B, const tamis_dense *D, const tamis_dense *out,
                                      const tamis_execution *execution) {
@@ -38,10 +38,11 @@ static inline tamis_status call_plan(const tamis_plan *plan, tamis_operation ope
     return tamis_plan_fused(plan, A, B, D, out, execution);
 }
 
-static inline tamis_status call_at_once(tamis_device *on, const tamis_sparse *S, const tamis_dense *A,
-                                        const tamis_dense *B, const tamis_dense *D, const tamis_dense *out,
-                                        const tamis_options *options, const tamis_execution *execution) {
-    switch (options->operation) {
+static inline tamis_status call_at_once(tamis_device *on, tamis_operation operation, const tamis_sparse *S,
+                                        const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                                        const tamis_dense *out, const tamis_options *options,
+                                        const tamis_execution *execution) {
+    switch (operation) {
     case TAMIS_OP_SDDMM: return tamis_sddmm(on, S, A, B, out, options, execution);
     case TAMIS_OP_SPMM: return tamis_spmm(on, S, D, out, options, execution);
     case TAMIS_OP_FUSED: break;

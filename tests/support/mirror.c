@@ -1,45 +1,48 @@
-/* Copies of a problem in a device's memory. */
+/* Problems in a device's memory. */
 #include "support/mirror.h"
 
 #include <string.h>
 
-mirror mirror_make(tamis_device *device, const problem *p, size_t out_bytes) {
-    mirror m = {.device = device, .copies = test_has_memory(device), .pattern = p->pattern, .out_bytes = out_bytes};
+mirror mirror_make(tamis_device *device, const problem *p, tamis_operation operation) {
+    mirror m = {.device = device, .operation = operation, .A = p->A, .B = p->B, .D = p->D, .pattern = p->pattern};
     tamis_dense *const views[] = {&m.A, &m.B, &m.D};
+    memcpy(m.arrays, p->arrays, sizeof m.arrays);
     m.S = pattern_send(device, &m.pattern);
     m.S.batch_stride = p->S.batch_stride;
-    memcpy(m.arrays, p->arrays, sizeof m.arrays);
-    m.A = p->A;
-    m.B = p->B;
-    m.D = p->D;
-    m.out = p->out;
     for (int i = 0; i < 4; i++)
         if (m.arrays[i].host) twin_send(&m.arrays[i], device);
     if (p->S.values) m.S.values = twin_there(&m.arrays[0]);
     for (int i = 0; i < 3; i++) {
         const bool is_b = i == 2 && p->D.data == p->B.data;
         views[i]->data = twin_there(&m.arrays[is_b ? 2 : 1 + i]);
-        if (m.copies) views[i]->location = TAMIS_DEVICE;
+        views[i]->location = m.S.location;
     }
-    if (!m.copies) return m;
-    m.out.location = TAMIS_DEVICE;
-    test_must(tamis_device_allocate(device, out_bytes + 1, &m.memory));
+    m.out = problem_result(p, operation);
+    matrix_send(device, &m.out);
     return m;
 }
 
 void mirror_free(mirror *m) {
     for (int i = 0; i < 3; i++) twin_forget(&m->pattern.arrays[i]);
     for (int i = 0; i < 4; i++) twin_forget(&m->arrays[i]);
-    if (m->memory) tamis_device_free(m->device, m->memory);
+    matrix_free(&m->out);
     memset(m, 0, sizeof *m);
 }
 
-void *mirror_output(mirror *m, void *host) {
-    if (m->copies && m->out_bytes) test_must(tamis_device_upload(m->device, NULL, m->memory, 0, host, m->out_bytes));
-    m->out.data = m->copies ? m->memory : host;
-    return m->out.data;
+bool mirror_copies(const mirror *m) { return m->S.location == TAMIS_DEVICE; }
+
+tamis_status mirror_plan(const mirror *m, const tamis_plan *plan, const tamis_execution *execution) {
+    return call_plan(plan, m->operation, &m->A, &m->B, &m->D, &m->out.there, execution);
 }
 
-void mirror_fetch(const mirror *m, void *host) {
-    if (m->copies && m->out_bytes) test_must(tamis_device_download(m->device, NULL, host, m->memory, 0, m->out_bytes));
+tamis_status mirror_once(const mirror *m, const tamis_options *options, const tamis_execution *execution) {
+    return call_at_once(m->device, m->operation, &m->S, &m->A, &m->B, &m->D, &m->out.there, options, execution);
+}
+
+const char *mirror_wrong(mirror *m, const problem *p, const test_call *call) {
+    matrix_fetch(&m->out);
+    expectation right = expect_members(p, m->operation, call, &m->out);
+    const char *const wrong = expect_compare(&right, &m->out);
+    expect_free(&right);
+    return wrong;
 }

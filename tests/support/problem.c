@@ -253,7 +253,7 @@ void problem_free(problem *p) {
 matrix problem_result(const problem *p, tamis_operation operation) {
     const problem_options *const o = &p->options;
     if (operation != TAMIS_OP_SDDMM) return room_of(o, 4, p->out.rows, p->out.cols, 0);
-    const matrix_place samples = {.apart = o->values_apart, .members = o->batch};
+    const matrix_place samples = {.front = o->misalignment, .apart = o->values_apart, .members = o->batch};
     return matrix_room(p->out.type, p->S.nnz, 1, samples);
 }
 

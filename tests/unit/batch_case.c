@@ -27,7 +27,7 @@ batch_case batch_make(tamis_device *device, const batch_options *options, tamis_
                                .values_apart = 3,
                                .within = within};
     c.p = problem_make(&p, random);
-    c.on = mirror_make(device, &c.p, 0);
+    c.on = mirror_make(device, &c.p, o->operation);
     c.call.options.edge_scale = 0.5;
     c.call.options.threads = 3;
     if (o->values_later) { /* the plan sees others */
@@ -38,10 +38,9 @@ batch_case batch_make(tamis_device *device, const batch_options *options, tamis_
         c.on.S.values = twin_there(&c.others);
         c.on.S.batch_stride = 0;
     }
-    c.out = problem_result(&c.p, o->operation);
-    if (o->beta != 0) matrix_draw(&c.out, -1, 1, random); /* else nothing of it may be read */
-    c.before = matrix_copy(&c.out);
-    c.right = expect_members(&c.p, o->operation, &c.call, &c.out);
+    if (o->beta != 0) matrix_draw(&c.on.out, -1, 1, random); /* else nothing of it may be read */
+    c.before = matrix_copy(&c.on.out);
+    c.right = expect_members(&c.p, o->operation, &c.call, &c.on.out);
     return c;
 }
 
@@ -49,30 +48,25 @@ void batch_free(batch_case *c) {
     mirror_free(&c->on);
     problem_free(&c->p);
     twin_free(&c->others);
-    matrix_free(&c->out);
     free(c->before);
     expect_free(&c->right);
 }
 
 tamis_status batch_run(batch_case *c, const char *algorithm, const char *parameters) {
-    const mirror *const on = &c->on;
-    const tamis_operation operation = c->options.operation;
-    tamis_options options = problem_call(&c->p, operation, &c->call.options);
+    mirror *const on = &c->on;
+    const tamis_execution *const execution = &c->call.execution;
+    tamis_options options = problem_call(&c->p, on->operation, &c->call.options);
     tamis_plan *plan = NULL;
     options.algorithm = algorithm;
     options.parameters = parameters;
     options.any_order = algorithm != NULL;
     options.expected_calls = 100;
-    matrix_restore(&c->out, c->before);
-    const tamis_dense *const out = matrix_send(on->device, &c->out);
-    tamis_status status;
-    if (algorithm) {
-        status = tamis_plan_create(on->device, &on->S, &options, &plan);
-        if (status == TAMIS_OK) status = call_plan(plan, operation, &on->A, &on->B, &on->D, out, &c->call.execution);
-        tamis_plan_destroy(plan);
-    } else {
-        status = call_at_once(on->device, &on->S, &on->A, &on->B, &on->D, out, &options, &c->call.execution);
-    }
-    if (status == TAMIS_OK) matrix_fetch(&c->out);
+    matrix_restore(&on->out, c->before);
+    matrix_send(on->device, &on->out);
+    tamis_status status = algorithm ? tamis_plan_create(on->device, &on->S, &options, &plan) : TAMIS_OK;
+    if (status == TAMIS_OK)
+        status = algorithm ? mirror_plan(on, plan, execution) : mirror_once(on, &options, execution);
+    tamis_plan_destroy(plan);
+    if (status == TAMIS_OK) matrix_fetch(&on->out);
     return status;
 }

@@ -2,7 +2,6 @@
 #ifndef TAMIS_TESTS_BATCH_CASE_H
 #define TAMIS_TESTS_BATCH_CASE_H
 
-#include "support/expect.h"
 #include "support/mirror.h"
 
 typedef enum arrangement {
@@ -28,9 +27,8 @@ typedef struct batch_case {
     problem p;
     mirror on;
     test_call call;
-    twin others; /* values that are not to be read */
-    matrix out;  /* as the last run left it */
-    void *before;
+    twin others;  /* values that are not to be read */
+    void *before; /* the output */
     expectation right;
 } batch_case;
 

@@ -213,7 +213,8 @@ TEST(test_plans) {
 
 static tamis_status by_one_call(const gradient_case *c, const kept *k, const tamis_options *o) {
     const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
-    return call_at_once(device, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there, o, &c->there);
+    return call_at_once(device, c->operation, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there,
+                        o, &c->there);
 }
 
 TEST(test_calls) {

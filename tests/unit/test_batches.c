@@ -34,16 +34,16 @@ static const char *cutting(const char *algorithm, tamis_operation operation) {
 static void try(batch_case *c, const char *algorithm, const char *parameters, int *run) {
     const batch_options *const o = &c->options;
     const tamis_status status = batch_run(c, algorithm, parameters);
-    const char *const wrong = status == TAMIS_OK ? expect_compare(&c->right, &c->out) : tamis_last_error();
+    const char *const wrong = status == TAMIS_OK ? expect_compare(&c->right, &c->on.out) : tamis_last_error();
     if (status == TAMIS_ERROR_UNSUPPORTED) return;
     ++*run;
     if (!wrong) return;
     fail_msg("%s(%s), %s %s of %s%s to %s on %s, batch of %lld, arranged %d, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
              algorithm ? algorithm : "one call", parameters ? parameters : "", tamis_operation_name(o->operation),
              tamis_edge_name(o->edge), tamis_type_name(o->type), o->wide_values ? " and fp32" : "",
-             tamis_type_name(c->out.here.type), device_name, (long long)o->batch, (int)o->arranged, (long long)o->inner,
-             (long long)o->width, o->beta, o->shares_values ? ", values shared" : "", o->coo ? ", COO" : "",
-             o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "", wrong);
+             tamis_type_name(c->on.out.here.type), device_name, (long long)o->batch, (int)o->arranged,
+             (long long)o->inner, (long long)o->width, o->beta, o->shares_values ? ", values shared" : "",
+             o->coo ? ", COO" : "", o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "", wrong);
 }
 
 /* All algorithms that accept, and the one-shot call. */
@@ -129,8 +129,8 @@ static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
         void *first = NULL;
         for (int round = 0; round < test_rounds(10, 5); round++) {
             assert_int_equal(batch_run(&c, "cpu-nonzeros", NULL), TAMIS_OK);
-            if (round == 0) first = matrix_copy(&c.out);
-            assert_memory_equal(first, c.out.twin.host, c.out.twin.bytes);
+            if (round == 0) first = matrix_copy(&c.on.out);
+            assert_memory_equal(first, c.on.out.twin.host, c.on.out.twin.bytes);
         }
         free(first);
         batch_free(&c);
@@ -220,7 +220,7 @@ TEST(other_outputs_are_refused) {
         batch_options o = usual(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 1);
         o.type = pairs[i][0];
         batch_case c = batch_make(device, &o, &dice);
-        c.out.here.type = pairs[i][1];
+        c.on.out.here.type = pairs[i][1];
         assert_int_equal(batch_run(&c, NULL, NULL), TAMIS_ERROR_ARGUMENT);
         assert_non_null(strstr(tamis_last_error(), "output_type"));
         batch_free(&c);
