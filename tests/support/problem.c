@@ -104,10 +104,19 @@ static int64_t draw_entries(const problem_options *o, entry *entries, tamis_rand
     return nnz;
 }
 
+/* Entries of the transpose, by rows. */
+static void turn(entry *entries, int64_t nnz) {
+    for (int64_t t = 0; t < nnz; t++) entries[t] = (entry){entries[t].column, entries[t].row, t};
+    qsort(entries, (size_t)nnz, sizeof *entries, by_row);
+}
+
 pattern pattern_make(const problem_options *o, tamis_random *random) {
     const int64_t most = o->shape == SHAPE_SHARE ? o->rows * o->cols : o->nnz;
+    problem_options drawn = *o;
+    if (o->turned) drawn.rows = o->cols, drawn.cols = o->rows;
     entry *const entries = test_room(most, sizeof *entries);
-    const int64_t nnz = o->rows == 0 || o->cols == 0 ? 0 : draw_entries(o, entries, random);
+    const int64_t nnz = o->rows == 0 || o->cols == 0 ? 0 : draw_entries(&drawn, entries, random);
+    if (o->turned) turn(entries, nnz);
     int64_t *const rows = test_room(nnz, sizeof *rows), *const columns = test_room(nnz, sizeof *columns);
     for (int64_t t = 0; t < nnz; t++) {
         rows[t] = entries[t].row;

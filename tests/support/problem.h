@@ -35,6 +35,7 @@ typedef struct problem_options {
     bool distinct;                 /* no place twice: there may be fewer nonzeros */
     bool slice;                    /* a few entries before and behind belong to other rows */
     bool transpose;                /* A and the output go with S's columns, B and D with its rows */
+    bool turned;                   /* the shape is that of the transpose, whose rows are S's columns */
     bool wide_values, wide_output; /* fp32, whatever the type */
     unsigned shared;               /* by all members of a batch, with batch_stride 0: of PROBLEM_SHARES_A ... */
     int64_t padding;               /* elements between rows (or columns) */
