@@ -11,23 +11,16 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <tamis/stream.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "core/plan.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "support/brief.h"
 #include "support/call.h"
 #include "support/skip.h"
 
-static const char *name = "cpu";
-static tamis_device *device;
-static tamis_random dice;
 static void *stream; /* of the plans: not the default one, where there are others */
-static bool is_cpu;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ the allocator */
 
@@ -472,28 +465,16 @@ TEST(test_gradient_destroyed_later) {
 
 /* ------------------------------------------------------------------------------------------ main */
 
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    if (tamis_stream_create(device, &stream) != TAMIS_OK) return -1;
-    return 0;
+static int open_all(void **state) {
+    return set_up(state) != 0 || tamis_stream_create(device, &stream) != TAMIS_OK ? -1 : 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+static int close_all(void **state) {
     tamis_stream_destroy(device, stream);
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
+    return tear_down(state);
 }
 
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, open_all, close_all);
 }

@@ -12,15 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "batch_case.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/brief.h"
 #include "support/variants.h"
 
-static const char *device_name = "cpu", *prefix = "";
-static tamis_device *device;
-static tamis_random dice;
+static const char *prefix = "";
 
 /* Parameters with which even small members are cut, in rows and in slices of K, so that scratch is used. */
 static const char *cutting(const char *algorithm, tamis_operation operation) {
@@ -41,14 +38,14 @@ static void try(batch_case *c, const char *algorithm, const char *parameters, in
     fail_msg("%s(%s), %s %s of %s%s to %s on %s, batch of %lld, arranged %d, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
              algorithm ? algorithm : "one call", parameters ? parameters : "", tamis_operation_name(o->operation),
              tamis_edge_name(o->edge), tamis_type_name(o->type), o->wide_values ? " and fp32" : "",
-             tamis_type_name(c->on.out.here.type), device_name, (long long)o->batch, (int)o->arranged,
-             (long long)o->inner, (long long)o->width, o->beta, o->shares_values ? ", values shared" : "",
-             o->coo ? ", COO" : "", o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "", wrong);
+             tamis_type_name(c->on.out.here.type), name, (long long)o->batch, (int)o->arranged, (long long)o->inner,
+             (long long)o->width, o->beta, o->shares_values ? ", values shared" : "", o->coo ? ", COO" : "",
+             o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "", wrong);
 }
 
 /* All algorithms that accept, and the one-shot call. */
 static int try_all(const batch_options *options) {
-    const char *const family = strcmp(device_name, "cpu") == 0 ? "cpu" : "gpu";
+    const char *const family = strcmp(name, "cpu") == 0 ? "cpu" : "gpu";
     batch_case c = batch_make(device, options, &dice);
     int run = 0;
     for (int a = 0; a < tamis_algorithm_count(); a++) {
@@ -124,7 +121,7 @@ static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
         o.width = 60;
         o.beta = batch == 2 ? 0.5 : 0;
         try_all(&o);
-        if (strcmp(device_name, "cpu") != 0) continue;
+        if (strcmp(name, "cpu") != 0) continue;
         batch_case c = batch_make(device, &o, &dice);
         void *first = NULL;
         for (int round = 0; round < test_rounds(10, 5); round++) {
@@ -172,7 +169,7 @@ static unsigned types_of_set = 15; /* bits: which the instruction set has kernel
 /* Rows narrower than a vector, of some vectors and a tail, of several blocks of them. */
 static void wider_of(tamis_operation operation, tamis_edge edge) {
     static const int64_t widths[] = {3, 16, 45, 1, 101, 300};
-    const int count = strcmp(device_name, "cpu") == 0 ? 6 : 3; /* the others are no others to a GPU */
+    const int count = strcmp(name, "cpu") == 0 ? 6 : 3; /* the others are no others to a GPU */
     for (int type = TAMIS_F16; type <= TAMIS_BF16; type++)
         for (int w = 0; w < count && types_of_set >> type & 1; w++) {
             batch_options o = usual(operation, edge, 1 + w % 2);
@@ -197,7 +194,7 @@ static void wider_of(tamis_operation operation, tamis_edge edge) {
 }
 
 TEST(wider_outputs) {
-    if (strcmp(device_name, "cpu") != 0) {
+    if (strcmp(name, "cpu") != 0) {
         all_operations(wider_of);
         return;
     }
@@ -234,21 +231,10 @@ TEST(other_outputs_are_refused) {
     batch_free(&c);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    dice = tamis_random_start(20, 0);
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
+    dice = tamis_random_start(20, 0);
     if (argc > 2) prefix = argv[2];
     if (argc > 3) cmocka_set_test_filter(argv[3]);
-    return test_run(device_name, NULL, set_up, tear_down);
+    return test_run(name, NULL, set_up, tear_down);
 }

@@ -11,27 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/edges.h"
-#include "base/memory.h"
+#include "device_fixture.h"
 #include "gradient_case.h"
-#include "named_device.h"
 #include "support/brief.h"
 #include "support/variants.h"
 
-static const char *name = "cpu";
 static int rounds = 6;
 static bool quick; /* a few cases in fp32 */
 enum { ALL_TYPES = 15 };
 static unsigned types = ALL_TYPES; /* bits */
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ cases */
-
-static bool heads(void) { return tamis_random_below(&dice, 2); }
 
 static bool is_left_out(int type) { return !(types >> type & 1) || (quick && type != TAMIS_F32); }
 
@@ -441,31 +433,13 @@ TEST(test_allocator) {
     gradient_case_free(c);
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     rounds = test_rounds(6, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 2;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)

@@ -11,23 +11,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <tamis/stream.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "core/execute.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
 
 enum { THREADS = 4 };
-
-static const char *name = "cpu";
-static tamis_device *device;
-static tamis_random dice;
-static bool is_cpu;
-static int64_t live;
 
 /* Staged operands, an order of entries of the plan's own, rows that threads share; or, plain, none of these. */
 static gradient_case *make(tamis_operation operation, bool plain, bool with_values) {
@@ -301,28 +293,7 @@ TEST(test_profiles) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     return test_run(name, NULL, set_up, tear_down);
 }

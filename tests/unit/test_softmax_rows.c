@@ -10,24 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/memory.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "sparse/element.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
 #include "support/variants.h"
 
-static const char *name = "cpu";
 static int rounds = 4;
 static bool quick, is_cpu;
 enum { ALL_TYPES = 15 };
 static unsigned types = ALL_TYPES; /* bits */
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ forward calls */
 
@@ -107,8 +101,6 @@ static bool forward_by(gradient_case *c, const choice *by) {
     tamis_plan_destroy(plan);
     return true;
 }
-
-static bool heads(void) { return tamis_random_below(&dice, 2); }
 
 static gradient_shape draw_shape(tamis_operation operation, int round) {
     static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100};
@@ -394,35 +386,13 @@ TEST(test_edge_refused) {
     gradient_case_free(c);
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK) return -1;
-    if (tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     rounds = test_rounds(4, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 1;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)
