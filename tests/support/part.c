@@ -46,15 +46,26 @@ void part_draw(part *x, int64_t members, tamis_random random) {
     x->zeros = test_room(o.batch * (x->p.S.nnz + 1), sizeof(double));
 }
 
-bool part_take(part *x, int64_t first, int64_t rows, int64_t left, int64_t left_rows, int64_t right,
-               int64_t right_rows) {
+static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
+
+part_rows part_rows_of(const tamis_sparse *S, bool transpose, bool uneven, int rank, int ranks) {
+    const int64_t first = uneven ? 0 : cut(S->rows, rank, ranks);
+    const int64_t rows = (uneven ? (rank == ranks - 1 ? S->rows : 0) : cut(S->rows, rank + 1, ranks)) - first;
+    const int64_t of_own = uneven ? (rank == 0 ? 0 : S->cols) : cut(S->cols, rank, ranks);
+    const int64_t own = (uneven ? S->cols : cut(S->cols, rank + 1, ranks)) - of_own;
+    /* A and the output go with the rows of op(S), B and D with its columns */
+    return transpose ? (part_rows){first, rows, of_own, own, first, rows, own}
+                     : (part_rows){first, rows, first, rows, of_own, own, own};
+}
+
+bool part_take(part *x, const part_rows *rows) {
     const bool sddmm = x->operation == TAMIS_OP_SDDMM;
-    if (tamis_slice(&x->p.S, first, rows, 0, 0, &x->S) != TAMIS_OK) return false;
-    x->first = sddmm ? x->S.offset_base : left;
-    x->A = test_rows_of(&x->p.A, left, left_rows);
-    x->B = test_rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, right, right_rows);
-    x->D = test_rows_of(&x->p.D, right, right_rows);
-    x->out = test_rows_of(&x->result.here, x->first, sddmm ? x->S.nnz : left_rows);
+    if (tamis_slice(&x->p.S, rows->first, rows->rows, 0, 0, &x->S) != TAMIS_OK) return false;
+    x->first = sddmm ? x->S.offset_base : rows->left;
+    x->A = test_rows_of(&x->p.A, rows->left, rows->left_rows);
+    x->B = test_rows_of(x->operation == TAMIS_OP_SPMM ? &x->p.D : &x->p.B, rows->right, rows->right_rows);
+    x->D = test_rows_of(&x->p.D, rows->right, rows->right_rows);
+    x->out = test_rows_of(&x->result.here, x->first, sddmm ? x->S.nnz : rows->left_rows);
     if (x->c->flags & PART_VALUES) { /* those of the view would be wrong */
         x->call.execution.values = x->S.values;
         x->call.execution.values_stride = x->S.batch_stride;

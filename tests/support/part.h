@@ -46,9 +46,14 @@ typedef struct part {
 
 /* With `members` where it is a batch. */
 void part_draw(part *x, int64_t members, tamis_random random);
-/* So many rows of S, of A and the output, and of B and D; false: no memory. */
-bool part_take(part *x, int64_t first, int64_t rows, int64_t left, int64_t left_rows, int64_t right,
-               int64_t right_rows);
+/* Rows of S, of A and the output, and of B and D. */
+typedef struct part_rows {
+    int64_t first, rows, left, left_rows, right, right_rows;
+    int64_t own; /* how many go with S's columns */
+} part_rows;
+/* A rank's; uneven: the last rank has all rows of S, the first one all of the others. */
+part_rows part_rows_of(const tamis_sparse *S, bool transpose, bool uneven, int rank, int ranks);
+bool part_take(part *x, const part_rows *rows); /* false: no memory */
 void part_free(part *x);
 
 tamis_options part_options(const part *x);

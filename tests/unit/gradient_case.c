@@ -16,6 +16,36 @@ void gradient_works(tamis_status status) {
 
 /* ------------------------------------------------------------------------------------------ the sparse matrix */
 
+static bool heads(tamis_random *dice) { return tamis_random_below(dice, 2); }
+
+gradient_shape gradient_draw(tamis_operation operation, int number, bool small, tamis_random *dice) {
+    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100, 300};
+    gradient_shape s = {.rows = 1 + tamis_random_below(dice, 60),
+                        .cols = 1 + tamis_random_below(dice, 60),
+                        .nnz = tamis_random_below(dice, 900),
+                        .hub = heads(dice) ? 0.6 : 0,
+                        .slice = number % 3 == 1,
+                        .transpose = operation != TAMIS_OP_SDDMM && number / 3 % 2,
+                        .format = number % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
+                        .index_type = heads(dice) ? TAMIS_I64 : TAMIS_I32,
+                        .offset_type = heads(dice) ? TAMIS_I64 : TAMIS_I32,
+                        .inner = widths[tamis_random_below(dice, 8)],
+                        .width = widths[tamis_random_below(dice, 8)],
+                        .batch = 1 + tamis_random_below(dice, 3),
+                        .with_values = tamis_random_below(dice, 4) > 0,
+                        .given_values = heads(dice),
+                        .wide_values = heads(dice),
+                        .shared = heads(dice),
+                        .layouts = heads(dice) ? (int)tamis_random_below(dice, 16) : 0,
+                        .padding = heads(dice) ? tamis_random_below(dice, 5) : 0};
+    if (small) {
+        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
+        s.inner = s.width = 1 + s.inner % 5;
+    }
+    if (heads(dice)) s.width = s.inner; /* plans are shared then */
+    return s;
+}
+
 static void make_sparse(gradient_case *c, tamis_random *dice) {
     const gradient_shape *const s = &c->shape;
     const problem_options o = {.rows = s->rows,

@@ -28,6 +28,9 @@ typedef struct gradient_shape {
     int64_t padding;
 } gradient_shape;
 
+/* Any six numbers in a row go through the formats, for each of which all else is drawn; small: quickly done. */
+gradient_shape gradient_draw(tamis_operation operation, int number, bool small, tamis_random *dice);
+
 typedef struct gradient_case {
     tamis_device *device;
     bool copies;

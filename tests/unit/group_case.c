@@ -53,24 +53,6 @@ static const char *wrong(const part *x, const char *what) {
     return message;
 }
 
-/* Where a rank's rows begin. */
-static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
-
-/* A rank's rows; *own of B, or, transposed, of A and the output. */
-static bool take(part *x, int rank, int ranks, int64_t *own) {
-    const bool last = x->c->flags & GROUP_ALL_LAST;
-    const tamis_sparse *const W = &x->p.S;
-    const int64_t first = last ? 0 : cut(W->rows, rank, ranks);
-    const int64_t rows = (last ? (rank == ranks - 1 ? W->rows : 0) : cut(W->rows, rank + 1, ranks)) - first;
-    const int64_t first_own = last ? (rank == 0 ? 0 : W->cols) : cut(W->cols, rank, ranks);
-    *own = (last ? W->cols : cut(W->cols, rank + 1, ranks)) - first_own;
-    /* A and the output go with the rows of op(S), B and D with its columns */
-    const bool taken = x->transpose ? part_take(x, first, rows, first_own, *own, first, rows)
-                                    : part_take(x, first, rows, first, rows, first_own, *own);
-    x->A.location = x->B.location = x->D.location = x->out.location = group_case_location;
-    return taken;
-}
-
 static tamis_status execute(const part *x, tamis_group_plan *plan) {
     const tamis_execution *const execution = &x->call.execution;
     switch (x->operation) {
@@ -137,10 +119,11 @@ const char *group_case_run(tamis_group *group, const part_case *c, tamis_operati
     tamis_group_plan *plan = NULL;
     void *softmax_rows = NULL;
     const char *failed = NULL;
-    int64_t own;
     if (tamis_group_describe(group, &self) != TAMIS_OK) return tamis_last_error();
     part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)(c - group_cases)));
-    if (take(&x, self.rank, self.ranks, &own)) {
+    const part_rows rows = part_rows_of(&x.p.S, transpose, c->flags & GROUP_ALL_LAST, self.rank, self.ranks);
+    if (part_take(&x, &rows)) {
+        x.A.location = x.B.location = x.D.location = x.out.location = group_case_location;
         tamis_options o = part_options(&x);
         if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
             o.keep_softmax = true;
@@ -155,8 +138,8 @@ const char *group_case_run(tamis_group *group, const part_case *c, tamis_operati
         else
             o.exchange =
                 (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_COVER + 1));
-        failed = tamis_group_plan_create(group, &x.S, own, &o, &plan) == TAMIS_OK ? run_twice(&x, plan)
-                                                                                  : wrong(&x, tamis_last_error());
+        failed = tamis_group_plan_create(group, &x.S, rows.own, &o, &plan) == TAMIS_OK ? run_twice(&x, plan)
+                                                                                       : wrong(&x, tamis_last_error());
     } else {
         failed = wrong(&x, "no memory");
     }

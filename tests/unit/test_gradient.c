@@ -27,33 +27,8 @@ static unsigned types = ALL_TYPES; /* bits */
 
 static bool is_left_out(int type) { return !(types >> type & 1) || (quick && type != TAMIS_F32); }
 
-/* Any six rounds in a row go through the formats, for each of which all else is drawn. */
 static gradient_shape draw_shape(tamis_operation operation, int round) {
-    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100, 300};
-    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 60),
-                        .cols = 1 + tamis_random_below(&dice, 60),
-                        .nnz = tamis_random_below(&dice, 900),
-                        .hub = heads() ? 0.6 : 0,
-                        .slice = round % 3 == 1,
-                        .transpose = operation != TAMIS_OP_SDDMM && round / 3 % 2,
-                        .format = round % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
-                        .index_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .offset_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .inner = widths[tamis_random_below(&dice, 8)],
-                        .width = widths[tamis_random_below(&dice, 8)],
-                        .batch = 1 + tamis_random_below(&dice, 3),
-                        .with_values = tamis_random_below(&dice, 4) > 0,
-                        .given_values = heads(),
-                        .wide_values = heads(),
-                        .shared = heads(),
-                        .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
-                        .padding = heads() ? tamis_random_below(&dice, 5) : 0};
-    if (quick) {
-        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
-        s.inner = s.width = 1 + s.inner % 5;
-    }
-    if (heads()) s.width = s.inner; /* plans are shared then */
-    return s;
+    return gradient_draw(operation, round, quick, &dice);
 }
 
 static double draw_beta(void) {

@@ -91,7 +91,7 @@ static void draw(part *x) {
     const int64_t rows = c->is.flags & SLICE ? c->is.rows * 2 / 3 : c->is.rows;
     const int64_t first = c->is.flags & SLICE ? c->is.rows / 6 : 0;
     part_draw(x, MEMBERS, tamis_random_start(31, (uint64_t)(c - cases)));
-    assert_true(part_take(x, first, rows, first, rows, 0, c->is.cols));
+    assert_true(part_take(x, &(part_rows){first, rows, first, rows, 0, c->is.cols, c->is.cols}));
 }
 
 static tamis_options options_of(const part *t) {

@@ -103,28 +103,11 @@ static bool forward_by(gradient_case *c, const choice *by) {
 }
 
 static gradient_shape draw_shape(tamis_operation operation, int round) {
-    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100};
-    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 60),
-                        .cols = 1 + tamis_random_below(&dice, 60),
-                        .nnz = tamis_random_below(&dice, 900),
-                        .hub = heads() ? 0.6 : 0,
-                        .slice = round % 3 == 1,
-                        .transpose = operation != TAMIS_OP_SDDMM && round / 2 % 2,
-                        .format = round % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
-                        .index_type = is_cpu && heads() ? TAMIS_I64 : TAMIS_I32,
-                        .offset_type = is_cpu && heads() ? TAMIS_I64 : TAMIS_I32,
-                        .inner = widths[tamis_random_below(&dice, 7)],
-                        .width = widths[tamis_random_below(&dice, 7)],
-                        .batch = 1 + 2 * (round % 2),
-                        .with_values = tamis_random_below(&dice, 4) > 0,
-                        .given_values = heads(),
-                        .shared = heads(),
-                        .layouts = tamis_random_below(&dice, 4) == 0 ? (int)tamis_random_below(&dice, 16) : 0,
-                        .padding = round % 2 ? 1 + tamis_random_below(&dice, 5) : 0};
-    if (quick) {
-        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
-        s.inner = s.width = 1 + s.inner % 5;
-    }
+    gradient_shape s = gradient_draw(operation, round, quick, &dice);
+    s.transpose = operation != TAMIS_OP_SDDMM && round / 2 % 2;
+    s.batch = 1 + 2 * (round % 2);
+    s.padding = round % 2 ? 1 + tamis_random_below(&dice, 5) : 0;
+    if (!is_cpu) s.index_type = s.offset_type = TAMIS_I32;
     return s;
 }
 
