@@ -1,6 +1,4 @@
 /* The oracle's results and their error bounds; see expect.h and bounds.h for the derivation. */
-#include <tamis/reference.h>
-
 #include "support/expect.h"
 
 #include <float.h>
@@ -72,11 +70,7 @@ static member take_member(const problem *p, tamis_operation operation, const tam
 static double *ask(const member *x, tamis_operation operation) {
     const int64_t count = operation == TAMIS_OP_SDDMM ? x->S.nnz : x->S.rows * x->p->options.width;
     double *const to = test_doubles(count);
-    switch (operation) {
-    case TAMIS_OP_SDDMM: test_must(tamis_reference_sddmm(&x->S, &x->A, &x->B, &x->options, NULL, to)); break;
-    case TAMIS_OP_SPMM: test_must(tamis_reference_spmm(&x->S, &x->D, &x->options, NULL, to)); break;
-    case TAMIS_OP_FUSED: test_must(tamis_reference_fused(&x->S, &x->A, &x->B, &x->D, &x->options, NULL, to)); break;
-    }
+    test_must(call_oracle(operation, &x->S, &x->A, &x->B, &x->D, &x->options, NULL, to));
     return to;
 }
 

@@ -7,7 +7,10 @@
 #include "named_device.h"
 #include "support/seed.h"
 
-static const char *name = "cpu";
+#ifndef TEST_DEVICE
+#define TEST_DEVICE "cpu"
+#endif
+static const char *name = TEST_DEVICE;
 static tamis_device *device;
 static bool is_cpu; /* as it is open */
 static int64_t live;

@@ -18,9 +18,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <tamis/reference.h>
 
 #include "support/bounds.h"
+#include "support/call.h"
 
 /* All about the nonzeros of one member. */
 typedef struct samples {
@@ -194,20 +194,10 @@ static void make_room(gradient_case *c) {
 
 static void ask_oracle(gradient_case *c) {
     const tamis_dense *const A = &c->in[IN_A].here, *const B = &c->in[IN_B].here, *const D = &c->in[IN_D].here;
-    const tamis_dense *const G = &c->in[IN_OUT].here;
     double **const w = c->want, *const ds = gradient_case_has_values(c) ? w[OUT_S] : NULL;
-    switch (c->operation) {
-    case TAMIS_OP_SDDMM:
-        gradient_works(
-            tamis_reference_sddmm_backward(&c->S_here, G, A, B, &c->options, &c->here, w[OUT_A], w[OUT_B], ds));
-        return;
-    case TAMIS_OP_SPMM:
-        gradient_works(tamis_reference_spmm_backward(&c->S_here, G, B, &c->options, &c->here, w[OUT_B], ds));
-        return;
-    case TAMIS_OP_FUSED: break;
-    }
-    gradient_works(tamis_reference_fused_backward(&c->S_here, G, A, B, D, &c->options, &c->here, w[OUT_A], w[OUT_B],
-                                                  w[OUT_D], ds));
+    const bool spmm = c->operation == TAMIS_OP_SPMM;
+    gradient_works(call_oracle_back(c->operation, &c->S_here, &c->in[IN_OUT].here, A, B, spmm ? B : D, &c->options,
+                                    &c->here, w[OUT_A], w[OUT_B], w[spmm ? OUT_B : OUT_D], ds));
 }
 
 static samples samples_make(int64_t nnz) {

@@ -14,11 +14,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <tamis/reference.h>
 #include <time.h>
 
 #include "base/edges.h"
 #include "base/random.h"
+#include "support/call.h"
 
 enum { ROWS = 4, COLS = 5, NNZ = 11, K = 3, L = 2, BATCH = 2 };
 
@@ -117,13 +117,7 @@ static setting *make(tamis_operation operation, tamis_edge edge, bool transpose,
 /* f, and the sum of its terms' sizes. */
 static double loss(const setting *s, double *size) {
     double out[256], f = 0;
-    switch (s->operation) {
-    case TAMIS_OP_SDDMM: must(tamis_reference_sddmm(&s->S, &s->A, &s->B, &s->options, &s->execution, out)); break;
-    case TAMIS_OP_SPMM: must(tamis_reference_spmm(&s->S, &s->D, &s->options, &s->execution, out)); break;
-    case TAMIS_OP_FUSED:
-        must(tamis_reference_fused(&s->S, &s->A, &s->B, &s->D, &s->options, &s->execution, out));
-        break;
-    }
+    must(call_oracle(s->operation, &s->S, &s->A, &s->B, &s->D, &s->options, &s->execution, out));
     *size = 1;
     for (int64_t i = 0; i < BATCH * s->outputs; i++) {
         f += s->weights[i] * out[i];
@@ -157,18 +151,7 @@ static void compare(setting *s, const char *what, double *x, const double *gradi
 }
 
 static void backward(setting *s, double *da, double *db, double *dd, double *ds) {
-    switch (s->operation) {
-    case TAMIS_OP_SDDMM:
-        must(tamis_reference_sddmm_backward(&s->S, &s->G, &s->A, &s->B, &s->options, &s->execution, da, db, ds));
-        return;
-    case TAMIS_OP_SPMM:
-        must(tamis_reference_spmm_backward(&s->S, &s->G, &s->D, &s->options, &s->execution, dd, ds));
-        return;
-    case TAMIS_OP_FUSED:
-        must(tamis_reference_fused_backward(&s->S, &s->G, &s->A, &s->B, &s->D, &s->options, &s->execution, da, db, dd,
-                                            ds));
-        return;
-    }
+    must(call_oracle_back(s->operation, &s->S, &s->G, &s->A, &s->B, &s->D, &s->options, &s->execution, da, db, dd, ds));
 }
 
 static void one(tamis_operation operation, tamis_edge edge, bool transpose, bool with_values) {
