@@ -12,7 +12,6 @@ void dense_fill(int64_t m, int64_t n) {
     dense_arrives(&x);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) dense_close("fill", matrix_get(&x, i, j), 0.375, 0, i, j);
-    matrix_free(&x);
 }
 
 void dense_combine(int64_t m, int64_t n) {
@@ -20,21 +19,17 @@ void dense_combine(int64_t m, int64_t n) {
     for (int b = 0; b < 4; b++) { /* the last in place */
         const double beta = betas[b % 3];
         matrix x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
-        double *const old = test_values(b == 3 ? &x.here : &y.here, 0);
+        double *const old = dense_values(b == 3 ? &x : &y);
         if (b == 0) dense_poison(&y);
         dense_works(tamis_dense_axpby(dense_device, NULL, alpha, &x.there, beta, b == 3 ? &x.there : &y.there));
         matrix *const out = b == 3 ? &x : &y;
-        double *const xs = b == 3 ? old : test_values(&x.here, 0);
+        double *const xs = b == 3 ? old : dense_values(&x);
         dense_arrives(out);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 const double a = alpha * xs[i * n + j], c = beta == 0 ? 0 : beta * old[i * n + j];
                 dense_close("combine", matrix_get(out, i, j), a + c, 4 * dense_u() * (fabs(a) + fabs(c)), i, j);
             }
-        if (xs != old) free(xs);
-        free(old);
-        matrix_free(&x);
-        matrix_free(&y);
     }
 }
 
@@ -44,7 +39,7 @@ void dense_scale(int64_t m, int64_t n) {
             const double shift = with ? 0.3 : 1.6, beta = tamis_random_below(&dense_dice, 2) ? 0.7 : 0;
             matrix x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
             matrix w = dense_draw(scaling % 2 ? n : m, 1, 0.5, 2);
-            double *const old = test_values(&y.here, 0);
+            double *const old = dense_values(&y);
             if (beta == 0) dense_poison(&y);
             dense_works(tamis_dense_scale(dense_device, NULL, (tamis_scaling)scaling, with ? &w.there : NULL, shift,
                                           &x.there, beta, &y.there));
@@ -56,10 +51,6 @@ void dense_scale(int64_t m, int64_t n) {
                     const double c = beta == 0 ? 0 : beta * old[i * n + j];
                     dense_close("scale", matrix_get(&y, i, j), a + c, 8 * dense_u() * (fabs(a) + fabs(c)), i, j);
                 }
-            free(old);
-            matrix_free(&x);
-            matrix_free(&y);
-            matrix_free(&w);
         }
 }
 
@@ -112,8 +103,7 @@ void dense_map(int64_t m, int64_t n) {
         matrix x = dense_draw(m, n, rows[kind].low, rows[kind].high),
                y = dense_draw(m, n, rows[kind].low, rows[kind].high);
         matrix z = dense_draw(m, n, -1, 1);
-        double *const xs = test_values(&x.here, 0), *const ys = test_values(&y.here, 0),
-                      *const zs = test_values(&z.here, 0);
+        double *const xs = dense_values(&x), *const ys = dense_values(&y), *const zs = dense_values(&z);
         const bool in_place = kind != TAMIS_MAP_ADAGRAD && tamis_random_below(&dense_dice, 2);
         if (kind != TAMIS_MAP_ADAGRAD) dense_poison(&z);
         matrix *const out = in_place ? &x : &z;
@@ -131,11 +121,5 @@ void dense_map(int64_t m, int64_t n) {
                 dense_close("history", matrix_get(&y, i, j), history,
                             kind == TAMIS_MAP_ADAGRAD ? 3 * dense_u() * history : 0, i, j);
             }
-        free(xs);
-        free(ys);
-        free(zs);
-        matrix_free(&x);
-        matrix_free(&y);
-        matrix_free(&z);
     }
 }

@@ -11,7 +11,7 @@
 void dense_gram(int64_t m, int64_t n) {
     const double alpha = 1.2, diagonal = 0.3;
     matrix x = dense_draw(m, n, -1, 1), g = dense_draw(n, n, 0, 1);
-    double *const xs = test_values(&x.here, 0);
+    double *const xs = dense_values(&x);
     dense_poison(&g);
     dense_works(
         tamis_dense_gram(dense_device, NULL, dense_workspaces[dense_type], alpha, &x.there, diagonal, &g.there));
@@ -27,17 +27,13 @@ void dense_gram(int64_t m, int64_t n) {
             dense_close("gram", matrix_get(&g, i, j), alpha * sum + (i == j ? diagonal : 0), bound, i, j);
             if (matrix_get(&g, i, j) != matrix_get(&g, j, i)) fail_msg("a Gram product is not symmetric");
         }
-    free(xs);
-    matrix_free(&x);
-    matrix_free(&g);
 }
 
 void dense_multiply(int64_t m, int64_t n) {
     const int64_t k = dense_draw_cols();
     const double alpha = 0.8, beta = tamis_random_below(&dense_dice, 2) ? -0.4 : 0;
     matrix x = dense_draw(m, k, -1, 1), g = dense_draw(k, n, -1, 1), y = dense_draw(m, n, -1, 1);
-    double *const xs = test_values(&x.here, 0), *const gs = test_values(&g.here, 0),
-                  *const old = test_values(&y.here, 0);
+    double *const xs = dense_values(&x), *const gs = dense_values(&g), *const old = dense_values(&y);
     if (beta == 0) dense_poison(&y);
     dense_works(tamis_dense_multiply(dense_device, NULL, alpha, &x.there, &g.there, beta, &y.there));
     dense_arrives(&y);
@@ -52,12 +48,6 @@ void dense_multiply(int64_t m, int64_t n) {
             dense_close("multiply", matrix_get(&y, i, j), alpha * sum + c,
                         ((double)k + 8) * dense_u() * (alpha * size + fabs(c)), i, j);
         }
-    free(xs);
-    free(gs);
-    free(old);
-    matrix_free(&x);
-    matrix_free(&g);
-    matrix_free(&y);
 }
 
 /* ------------------------------------------------------------------------------------------ sums */
@@ -65,7 +55,7 @@ void dense_multiply(int64_t m, int64_t n) {
 void dense_sums(int64_t m, int64_t n) {
     matrix x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
     matrix columns = dense_draw(n, 1, 0, 1), rows = dense_draw(m, 1, 0, 1), dots = dense_draw(m, 1, 0, 1);
-    double *const xs = test_values(&x.here, 0), *const ys = test_values(&y.here, 0);
+    double *const xs = dense_values(&x), *const ys = dense_values(&y);
     dense_poison(&columns);
     dense_poison(&rows);
     dense_poison(&dots);
@@ -95,13 +85,6 @@ void dense_sums(int64_t m, int64_t n) {
         dense_close("row sum", matrix_get(&rows, i, 0), sum, ((double)n + 8) * dense_u() * size, i, 0);
         dense_close("row dot", matrix_get(&dots, i, 0), dot, ((double)n + 8) * dense_u() * dot_size, i, 0);
     }
-    free(xs);
-    free(ys);
-    matrix_free(&x);
-    matrix_free(&y);
-    matrix_free(&columns);
-    matrix_free(&rows);
-    matrix_free(&dots);
 }
 
 void dense_total(int64_t m, int64_t n) {
@@ -129,8 +112,6 @@ void dense_total(int64_t m, int64_t n) {
     dense_close("log dot", got, logs, (2 * e + 8 * dense_u()) * logs_size + dense_u() * weights, m, n);
     dense_works(tamis_dense_log_dot(dense_device, NULL, dense_workspaces[dense_type], NULL, &x.there, epsilon, &got));
     dense_close("log sum", got, ones, (2 * e + 8 * dense_u()) * ones_size + dense_u() * (double)(m * n), m, n);
-    matrix_free(&x);
-    matrix_free(&w);
 }
 
 /* ------------------------------------------------------------------------------------------ conjugate gradients */
@@ -181,15 +162,8 @@ void dense_conjugate(int64_t m, int64_t n) {
     }
     matrix_send(dense_device, &R);
     matrix_send(dense_device, &rr);
-    double *const old = test_values(&rr.here, 0);
-    step s = {test_values(&AP.here, 0),
-              test_values(&P.here, 0),
-              test_values(&X.here, 0),
-              test_values(&R.here, 0),
-              &P,
-              &X,
-              &R,
-              &rr};
+    double *const old = dense_values(&rr);
+    step s = {dense_values(&AP), dense_values(&P), dense_values(&X), dense_values(&R), &P, &X, &R, &rr};
     dense_works(tamis_dense_cg_step(dense_device, NULL, with ? &lambda.there : NULL, shift, &AP.there, &P.there,
                                     &X.there, &R.there, &rr.there));
     dense_arrives(&P);
@@ -197,17 +171,6 @@ void dense_conjugate(int64_t m, int64_t n) {
     dense_arrives(&R);
     dense_arrives(&rr);
     for (int64_t i = 0; i < m; i++) check_row(&s, i, n, shift + (with ? matrix_get(&lambda, i, 0) : 0), old[i]);
-    free(old);
-    free(s.ap);
-    free(s.p);
-    free(s.x);
-    free(s.r);
-    matrix_free(&AP);
-    matrix_free(&P);
-    matrix_free(&X);
-    matrix_free(&R);
-    matrix_free(&rr);
-    matrix_free(&lambda);
 }
 
 /* X (Y^T Y + I) = B for every row, of any scale, by n + 4 steps: in exact arithmetic n are enough. What is left is the
@@ -239,12 +202,4 @@ void dense_solve(int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
             dense_close("residual", matrix_get(&B, i, j), 0, 64 * dense_u() * (1 + trace) * scale, i, j);
-    matrix_free(&Y);
-    matrix_free(&G);
-    matrix_free(&B);
-    matrix_free(&X);
-    matrix_free(&R);
-    matrix_free(&P);
-    matrix_free(&AP);
-    matrix_free(&rr);
 }

@@ -29,6 +29,7 @@ int64_t dense_draw_rows(void);
 int64_t dense_draw_cols(void);
 void dense_works(tamis_status status);
 void dense_close(const char *what, double got, double want, double bound, int64_t i, int64_t j);
+double *dense_values(const matrix *x); /* read by row, as dense_draw()'s until the operation ends */
 void dense_poison(matrix *x);
 void dense_arrives(matrix *x); /* back on the host, with its gaps untouched */
 

@@ -28,12 +28,30 @@ static int64_t most = INT64_MAX; /* rows and columns */
 
 double dense_u(void) { return dense_type == TAMIS_F64 ? 0x1p-53 : 0x1p-24; }
 
+/* What an operation has drawn and read, until dense_forget(). */
+enum { DRAWN_MOST = 256 };
+static matrix drawn[DRAWN_MOST];
+static double *read[DRAWN_MOST];
+static int drawn_count, read_count;
+
+static void dense_forget(void) {
+    while (drawn_count > 0) matrix_free(&drawn[--drawn_count]);
+    while (read_count > 0) free(read[--read_count]);
+}
+
+double *dense_values(const matrix *x) {
+    if (read_count == DRAWN_MOST) fail_msg("more than %d copies", DRAWN_MOST);
+    return read[read_count++] = test_values(&x->here, 0);
+}
+
 matrix dense_draw(int64_t rows, int64_t cols, double low, double high) {
     const int64_t padding = tamis_random_below(&dense_dice, 3) ? tamis_random_below(&dense_dice, 9) : 0;
     matrix x = matrix_room(dense_type, rows, cols,
                            (matrix_place){.padding = padding, .front = tamis_random_below(&dense_dice, 4)});
     matrix_draw(&x, low, high, &dense_dice);
     matrix_send(dense_device, &x);
+    if (drawn_count == DRAWN_MOST) fail_msg("more than %d matrices", DRAWN_MOST);
+    drawn[drawn_count++] = x;
     return x;
 }
 
@@ -75,8 +93,12 @@ void dense_poison(matrix *x) {
 static void rounds(void (*operation)(int64_t m, int64_t n)) {
     static const int64_t always[][2] = {{0, 5}, {5, 0}, {0, 0}, {1, 1}, {1500, 1}, {1, DENSE_WIDEST}, {601, 67}};
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
-        for (int i = 0; i < (most < 100 ? 5 : 7); i++) operation(at_most(always[i][0]), at_most(always[i][1]));
-        for (int i = 0; i < (most < 100 ? 2 : test_rounds(12, 3)); i++) operation(dense_draw_rows(), dense_draw_cols());
+        const int fixed = most < 100 ? 5 : 7, more = most < 100 ? 2 : test_rounds(12, 3);
+        for (int i = 0; i < fixed + more; i++, dense_forget())
+            if (i < fixed)
+                operation(at_most(always[i][0]), at_most(always[i][1]));
+            else
+                operation(dense_draw_rows(), dense_draw_cols());
     }
     dense_type = TAMIS_F32;
 }
@@ -138,8 +160,7 @@ TEST(test_digamma) {
             !isnan(matrix_get(&x, COUNT + 2, 0)) || matrix_get(&x, COUNT + 3, 0) != 0)
             fail_msg("exp(psi) at 0, -1, NaN and 0.001 is %g, %g, %g, %g", matrix_get(&x, COUNT, 0),
                      matrix_get(&x, COUNT + 1, 0), matrix_get(&x, COUNT + 2, 0), matrix_get(&x, COUNT + 3, 0));
-        matrix_free(&x);
-        matrix_free(&y);
+        dense_forget();
     }
     dense_type = TAMIS_F32;
 }
@@ -169,12 +190,8 @@ TEST(test_determinism) {
                 dense_close("gram again", matrix_get(&g[t], i, j), matrix_get(&g[0], i, j), 0, i, j);
         }
     }
-    for (int t = 0; t < 4; t++) {
-        matrix_free(&g[t]);
-        matrix_free(&s[t]);
-    }
-    matrix_free(&x);
     dense_works(tamis_device_set_threads(dense_device, 0));
+    dense_forget();
 }
 
 static int set_up(void **state) {
