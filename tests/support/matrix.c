@@ -119,6 +119,12 @@ matrix matrix_room(tamis_type type, int64_t rows, int64_t cols, matrix_place pla
     return m;
 }
 
+matrix matrix_like(const matrix *m) {
+    matrix like = {.twin = twin_make(m->twin.bytes, m->twin.front), .members = m->members, .here = m->here};
+    like.here.data = twin_here(&like.twin);
+    return like;
+}
+
 void matrix_free(matrix *m) { twin_free(&m->twin); }
 
 const tamis_dense *matrix_send(tamis_device *device, matrix *m) {

@@ -63,6 +63,7 @@ typedef struct matrix {
 } matrix;
 
 matrix matrix_room(tamis_type type, int64_t rows, int64_t cols, matrix_place place); /* poison */
+matrix matrix_like(const matrix *m);                                                 /* one that lies so: poison */
 void matrix_free(matrix *m);
 const tamis_dense *matrix_send(tamis_device *device, matrix *m);
 void matrix_fetch(matrix *m);

@@ -21,6 +21,7 @@
 
 #include "support/bounds.h"
 #include "support/call.h"
+#include "support/works.h"
 
 /* All about the nonzeros of one member. */
 typedef struct samples {
@@ -196,8 +197,8 @@ static void ask_oracle(gradient_case *c) {
     const tamis_dense *const A = &c->in[IN_A].here, *const B = &c->in[IN_B].here, *const D = &c->in[IN_D].here;
     double **const w = c->want, *const ds = gradient_case_has_values(c) ? w[OUT_S] : NULL;
     const bool spmm = c->operation == TAMIS_OP_SPMM;
-    gradient_works(call_oracle_back(c->operation, &c->S_here, &c->in[IN_OUT].here, A, B, spmm ? B : D, &c->options,
-                                    &c->here, w[OUT_A], w[OUT_B], w[spmm ? OUT_B : OUT_D], ds));
+    works(call_oracle_back(c->operation, &c->S_here, &c->in[IN_OUT].here, A, B, spmm ? B : D, &c->options, &c->here,
+                           w[OUT_A], w[OUT_B], w[spmm ? OUT_B : OUT_D], ds));
 }
 
 static samples samples_make(int64_t nnz) {
@@ -229,7 +230,7 @@ void gradient_case_expect_edge(gradient_case *c) {
     const units e = units_of(c->type);
     const samples a = samples_make(c->shape.nnz);
     make_room(c);
-    gradient_works(tamis_reference_edge(&c->S_here, &c->in[IN_OUT].here, &c->options, &c->here, c->want[OUT_S]));
+    works(tamis_reference_edge(&c->S_here, &c->in[IN_OUT].here, &c->options, &c->here, c->want[OUT_S]));
     for (int64_t member = 0; member < c->shape.batch; member++) {
         for (int64_t t = 0; t < c->shape.nnz; t++) a.x[t] = (about){matrix_at(&c->in[IN_OUT], member, t, 0), 0};
         if (c->options.edge == TAMIS_EDGE_SOFTMAX)

@@ -9,10 +9,7 @@
 #include <string.h>
 
 #include "support/expect.h"
-
-void gradient_works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
+#include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ the sparse matrix */
 
@@ -174,7 +171,7 @@ gradient_case *gradient_case_make(tamis_device *device, tamis_operation operatio
     gradient_case *const c = calloc(1, sizeof *c);
     tamis_device_description about;
     assert_non_null(c);
-    gradient_works(tamis_device_describe(device, &about));
+    works(tamis_device_describe(device, &about));
     c->device = device;
     c->copies = about.location == TAMIS_DEVICE;
     c->shape = *shape;

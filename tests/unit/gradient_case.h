@@ -86,6 +86,4 @@ void gradient_case_fetch(gradient_case *c);
 /* All outputs that there are, as bits. */
 int gradient_case_outputs(const gradient_case *c);
 
-void gradient_works(tamis_status status);
-
 #endif

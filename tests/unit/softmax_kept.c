@@ -60,15 +60,8 @@ enum { GUARD = 32 }; /* numbers behind the last that nobody may touch */
 
 kept kept_make(const gradient_case *c) {
     const int64_t count = 2 * c->rows * c->shape.batch + GUARD;
-    const matrix *const like = c->operation == TAMIS_OP_SDDMM ? &c->out[OUT_S] : &c->in[IN_OUT];
-    const int64_t padding = c->operation == TAMIS_OP_SDDMM ? 0 : c->shape.padding;
-    kept k = {.pairs = twin_make((size_t)count * tamis_type_size(real_of(c->type)), 0)};
-    k.out = matrix_room(like->here.type, like->here.rows, like->here.cols,
-                        (matrix_place){.layout = like->here.layout,
-                                       .padding = padding,
-                                       .behind = padding,
-                                       .apart = padding,
-                                       .members = like->members});
+    kept k = {.pairs = twin_make((size_t)count * tamis_type_size(real_of(c->type)), 0),
+              .out = matrix_like(c->operation == TAMIS_OP_SDDMM ? &c->out[OUT_S] : &c->in[IN_OUT])};
     kept_poison(c, &k);
     return k;
 }

@@ -19,6 +19,7 @@
 #include "support/brief.h"
 #include "support/call.h"
 #include "support/skip.h"
+#include "support/works.h"
 
 static void *stream; /* of the plans: not the default one, where there are others */
 
@@ -122,7 +123,7 @@ static gradient_case *make(tamis_operation operation, int kind) {
 }
 
 static void *output_of(kept *k) {
-    gradient_works(tamis_stream_synchronize(device, stream));
+    works(tamis_stream_synchronize(device, stream));
     kept_fetch(k);
     return matrix_copy(&k->out);
 }
@@ -133,8 +134,8 @@ static void *expected(const gradient_case *c, kept *k, const char *algorithm) {
     tamis_plan *plan = NULL;
     o.algorithm = algorithm;
     kept_poison(c, k);
-    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
-    gradient_works(kept_forward(c, plan, k, &c->there));
+    works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    works(kept_forward(c, plan, k, &c->there));
     void *const want = output_of(k);
     tamis_plan_destroy(plan);
     return want;
@@ -169,7 +170,7 @@ static int64_t run_plan(gradient_case *c, kept *k, const char *algorithm, const 
             continue;
         }
         kept_poison(c, k);
-        for (int round = 0; round < 2; round++) gradient_works(kept_forward(c, plan, k, &c->there));
+        for (int round = 0; round < 2; round++) works(kept_forward(c, plan, k, &c->there));
         same_output(k, want);
         assert_int_equal(p.given, blocks); /* executions need no more */
         tamis_plan_destroy(plan);
@@ -217,7 +218,7 @@ TEST(test_calls) {
             kept k = kept_make(c);
             tamis_options o = c->options;
             kept_poison(c, &k);
-            gradient_works(by_one_call(c, &k, &o));
+            works(by_one_call(c, &k, &o));
             void *const want = output_of(&k);
             const int64_t before = tamis_memory_live();
             tamis_status status = TAMIS_ERROR_MEMORY;
@@ -227,12 +228,12 @@ TEST(test_calls) {
                 o.allocator = &table;
                 kept_poison(c, &k);
                 status = by_one_call(c, &k, &o);
-                gradient_works(tamis_stream_synchronize(device, stream));
+                works(tamis_stream_synchronize(device, stream));
                 all_is_back(&p);
                 assert_int_equal(tamis_memory_live(), before);
                 assert_true(blocks < 100);
             }
-            gradient_works(status);
+            works(status);
             same_output(&k, want);
             free(want);
             kept_free(&k);
@@ -251,12 +252,12 @@ TEST(test_busy) {
         const tamis_allocator table = table_of(&p);
         tamis_plan *plan = NULL;
         c->options.allocator = &table;
-        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         assert_non_null(plan->own);
         atomic_store(&plan->own->busy, true);
         const int64_t given = p.given, lent = p.lent;
         kept_poison(c, &k);
-        gradient_works(kept_forward(c, plan, &k, &c->there));
+        works(kept_forward(c, plan, &k, &c->there));
         same_output(&k, want);
         assert_int_equal(p.given, given + 1);
         assert_int_equal(p.lent, lent);
@@ -279,7 +280,7 @@ TEST(test_gradients) {
             gradient_case *const c = make((tamis_operation)operation, kind);
             tamis_gradient *gradient = NULL;
             gradient_case_expect(c);
-            gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+            works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
             tamis_gradient_destroy(gradient);
             const int64_t before = tamis_memory_live();
             tamis_status status = TAMIS_ERROR_MEMORY;
@@ -290,8 +291,8 @@ TEST(test_gradients) {
                 status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
                 if (status == TAMIS_OK) {
                     gradient_case_poison(c);
-                    gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
-                    gradient_works(tamis_stream_synchronize(device, stream));
+                    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+                    works(tamis_stream_synchronize(device, stream));
                     gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
                     assert_int_equal(p.given, blocks);
                     tamis_gradient_destroy(gradient);
@@ -300,7 +301,7 @@ TEST(test_gradients) {
                 assert_int_equal(tamis_memory_live(), before);
                 assert_true(blocks < 100);
             }
-            gradient_works(status);
+            works(status);
             gradient_case_free(c);
         }
 }
@@ -338,20 +339,20 @@ static void destroy(ending how, bool pooled, void *executing) {
     for (int round = 0; round < test_rounds(3, 1); round++) {
         tamis_plan *plan = NULL;
         tamis_device *object = device;
-        if (how == CLOSING) gradient_works(tamis_device_open(name, &object));
+        if (how == CLOSING) works(tamis_device_open(name, &object));
         c->options.allocator = pooled ? &table : NULL;
         c->options.stream = stream; /* where memory goes back */
         c->there.stream = executing;
-        gradient_works(tamis_plan_create(object, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(object, &c->S_there, &c->options, &plan));
         kept_poison(c, &k);
-        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) gradient_works(kept_forward(c, plan, &k, &c->there));
+        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) works(kept_forward(c, plan, &k, &c->there));
         if (how == WAITING)
             tamis_plan_destroy(plan);
         else
             tamis_plan_destroy_async(plan, executing);
         if (how == CLOSING) tamis_device_close(object);
         if (how != LATER) all_is_back(&p);
-        gradient_works(tamis_stream_synchronize(device, executing));
+        works(tamis_stream_synchronize(device, executing));
         same_output(&k, want);
     }
     c->options.allocator = NULL;
@@ -367,7 +368,7 @@ static void destroy(ending how, bool pooled, void *executing) {
 /* In the default stream and in one that Tamis has made. */
 static void destroy_in_streams(ending how) {
     void *made = NULL;
-    gradient_works(tamis_stream_create(device, &made));
+    works(tamis_stream_create(device, &made));
     if (how != CLOSING) destroy(how, false, NULL);
     if (how != CLOSING) destroy(how, true, NULL);
     if (made) destroy(how, true, made);
@@ -393,10 +394,10 @@ TEST(test_child) {
     gradient_case *const c = make_long();
     kept k = kept_make(c);
     tamis_plan *plan = NULL;
-    gradient_works(tamis_stream_create(device, &made));
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_stream_create(device, &made));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     c->there.stream = made;
-    gradient_works(kept_forward(c, plan, &k, &c->there));
+    works(kept_forward(c, plan, &k, &c->there));
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -405,7 +406,7 @@ TEST(test_child) {
     }
     assert_true(child > 0 && waitpid(child, &ended, 0) == child);
     assert_int_equal(ended, 0);
-    gradient_works(tamis_stream_synchronize(device, made));
+    works(tamis_stream_synchronize(device, made));
     tamis_stream_destroy(device, made);
     tamis_plan_destroy(plan);
     kept_free(&k);
@@ -421,15 +422,15 @@ TEST(test_two_objects) {
     tamis_plan *plan = NULL;
     pool p = pool_of(1000);
     const tamis_allocator table = table_of(&p);
-    gradient_works(tamis_device_open(name, &other));
+    works(tamis_device_open(name, &other));
     c->options.allocator = &table;
-    gradient_works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
     tamis_plan_destroy_async(plan, stream);
-    gradient_works(tamis_stream_synchronize(device, stream));
+    works(tamis_stream_synchronize(device, stream));
     const int64_t lent = p.lent;
     assert_true(lent > 0);
     c->options.allocator = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     tamis_plan_destroy(plan);
     assert_int_equal(p.lent, lent);
     tamis_device_close(other);
@@ -446,17 +447,17 @@ TEST(test_gradient_destroyed_later) {
     for (int round = 0; round < test_rounds(6, 2); round++) {
         tamis_gradient *gradient = NULL;
         c->options.allocator = round % 2 ? &table : NULL;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         gradient_case_poison(c);
         for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++)
-            gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+            works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
         tamis_gradient_destroy_async(gradient, stream);
-        gradient_works(tamis_stream_synchronize(device, stream));
+        works(tamis_stream_synchronize(device, stream));
         gradient_case_check(c, gradient_case_outputs(c), "destroyed meanwhile");
     }
     tamis_gradient *gradient = NULL;
     c->options.allocator = NULL;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     tamis_gradient_destroy(gradient);
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);

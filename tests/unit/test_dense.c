@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "dense_tests.h"
 #include "support/brief.h"
+#include "support/seed.h"
 #include "support/variants.h"
 
 static const char *name = "cpu";
@@ -214,13 +214,10 @@ static int tear_down(void **state) {
 }
 
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     if (argc > 1) name = argv[1];
     if (argc > 2) most = atoi(argv[2]);
-    dense_dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
+    dense_dice = tamis_random_start(test_seed(), 0);
     if (tamis_device_open(name, &dense_device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;

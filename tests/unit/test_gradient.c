@@ -17,6 +17,7 @@
 #include "gradient_case.h"
 #include "support/brief.h"
 #include "support/variants.h"
+#include "support/works.h"
 
 static int rounds = 6;
 static bool quick; /* a few cases in fp32 */
@@ -39,7 +40,7 @@ static double draw_beta(void) {
 /* Which outputs the operation has. */
 static tamis_gradient *gradient_of(const gradient_case *c) {
     tamis_gradient *gradient = NULL;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     return gradient;
 }
 
@@ -50,10 +51,10 @@ static void compare(gradient_case *c) {
     tamis_gradient *const gradient = gradient_of(c);
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
+    works(gradient_case_run(c, gradient, all));
     gradient_case_check(c, all, "all outputs");
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, some));
+    works(gradient_case_run(c, gradient, some));
     gradient_case_check(c, some, "some outputs");
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
@@ -112,10 +113,10 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
     if (edge == TAMIS_EDGE_SOFTMAX && round == 0) s.rows = 5, s.nnz = quick ? 2500 : 7000;
     gradient_case *const c = gradient_case_make(device, TAMIS_OP_SDDMM, edge, type, &s, draw_beta(), &dice);
     tamis_plan *plan = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     gradient_case_expect_edge(c);
     gradient_case_poison(c);
-    gradient_works(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &c->there));
+    works(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &c->there));
     gradient_case_check(c, 1 << OUT_S, "an edge");
     /* where the samples are, which are then what beta scales */
     for (int64_t m = 0; m < s.batch; m++)
@@ -123,7 +124,7 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
     c->here.beta = c->there.beta = 0.5;
     gradient_case_expect_edge(c);
     gradient_case_poison(c);
-    gradient_works(tamis_plan_edge(plan, &c->out[OUT_S].there, &c->out[OUT_S].there, &c->there));
+    works(tamis_plan_edge(plan, &c->out[OUT_S].there, &c->out[OUT_S].there, &c->there));
     gradient_case_check(c, 1 << OUT_S, "an edge in place");
     tamis_plan_destroy(plan);
     gradient_case_free(c);
@@ -162,7 +163,7 @@ TEST(test_again) {
     for (int round = 0; round < 3; round++) {
         gradient_case_poison(c);
         const int64_t before = tamis_memory_count();
-        gradient_works(gradient_case_run(c, gradient, all));
+        works(gradient_case_run(c, gradient, all));
         if (round > 0) assert_int_equal(tamis_memory_count(), before);
         gradient_case_check(c, all, "again");
         for (int k = 0; k < OUTS; k++) {
@@ -205,12 +206,12 @@ TEST(test_threads) {
         dice = start;
         gradient_case *const c = attention();
         if (i == 0) shared = c, gradient = gradient_of(c);
-        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+        works(tamis_gradient_workspace_size(gradient, &bytes));
         gradient_case_expect(c);
         gradient_case_poison(c);
         workers[i] = (worker){.c = c, .gradient = gradient};
         c->there.workspace_bytes = bytes;
-        if (c->copies || i % 2) gradient_works(tamis_device_allocate(device, bytes, &workers[i].workspace));
+        if (c->copies || i % 2) works(tamis_device_allocate(device, bytes, &workers[i].workspace));
     }
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
@@ -249,7 +250,7 @@ TEST(test_matrices_refused) {
     }
     c->out[OUT_B].there.batch_stride = 0;
     refuses(gradient_case_run(c, gradient, gradient_case_outputs(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
-    gradient_works(gradient_case_run(c, gradient, 1 << OUT_A));
+    works(gradient_case_run(c, gradient, 1 << OUT_A));
     c->out[OUT_A].there.type = TAMIS_F64;
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "dA.type = fp64");
     refuses(tamis_fused_backward(gradient, NULL, &c->in[IN_A].there, &c->in[IN_B].there, &c->in[IN_D].there, NULL, NULL,
@@ -286,17 +287,17 @@ TEST(test_workspaces_refused) {
     tamis_gradient *gradient = NULL;
     size_t bytes = 0;
     c->options.no_workspace = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "execution.workspace = NULL");
-    gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+    works(tamis_gradient_workspace_size(gradient, &bytes));
     assert_true(bytes >= 3 * 2 * (size_t)c->shape.nnz * sizeof(float));
-    gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+    works(tamis_device_allocate(device, bytes, &c->there.workspace));
     c->there.workspace_bytes = bytes - 1;
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "tamis_gradient_workspace_size");
     c->there.workspace_bytes = bytes;
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
     gradient_case_check(c, gradient_case_outputs(c), "a workspace of the caller's");
     refuses(tamis_gradient_workspace_size(gradient, NULL), TAMIS_ERROR_ARGUMENT, "bytes = NULL");
     refuses(tamis_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
@@ -328,12 +329,12 @@ TEST(test_options_refused) {
     tamis_sparse wrong = c->S_there; /* its columns as rows are too many */
     wrong.rows = 10;
     refuses(tamis_gradient_create(device, &wrong, &c->options, &gradient), TAMIS_ERROR_PATTERN, "");
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     refuses(tamis_plan_edge(plan, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "made for fused");
     tamis_plan_destroy(plan);
     o = c->options;
     o.operation = TAMIS_OP_SDDMM;
-    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    works(tamis_plan_create(device, &c->S_there, &o, &plan));
     refuses(tamis_plan_edge(plan, NULL, &c->out[OUT_S].there, NULL), TAMIS_ERROR_ARGUMENT, "X = NULL");
     refuses(tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P = NULL");
     tamis_plan_destroy(plan);
@@ -396,7 +397,7 @@ TEST(test_allocator) {
             needed = p.lent;
             gradient_case_expect(c);
             gradient_case_poison(c);
-            gradient_works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+            works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
             gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
             tamis_gradient_destroy(gradient);
         } else {

@@ -14,6 +14,7 @@
 #include "gradient_case.h"
 #include "softmax_kept.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 
@@ -56,18 +57,18 @@ static void compare_kept(gradient_case *c) {
     const tamis_execution asking = kept_asking(c, &k);
     const char *const by = c->options.algorithm;
     c->options.keep_softmax = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->options.algorithm = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     c->options.algorithm = by;
     kept_poison(c, &k);
-    gradient_works(kept_forward(c, plan, &k, &asking));
+    works(kept_forward(c, plan, &k, &asking));
     c->there.softmax_rows = twin_there(&k.pairs);
     c->there.result = &k.out.there;
     c->rounds_result = !is_cpu && c->type != TAMIS_F16;
     if (c->rounds_result) gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, ALL));
+    works(gradient_case_run(c, gradient, ALL));
     gradient_case_check(c, ALL, "with the result");
     c->there = before;
     tamis_gradient_destroy(gradient);
@@ -81,13 +82,13 @@ static void compare(gradient_case *c) {
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
     c->options.algorithm = algorithm;
     if (is_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
     for (int i = 0; i < 2; i++) {
         const int wanted = i == 0 ? ALL : some;
         gradient_case_poison(c);
-        gradient_works(gradient_case_run(c, gradient, wanted));
+        works(gradient_case_run(c, gradient, wanted));
         gradient_case_check(c, wanted, i == 0 ? "all outputs" : "some outputs");
     }
     tamis_gradient_destroy(gradient);
@@ -189,7 +190,7 @@ TEST(test_steps) {
         gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
         c->options.algorithm = k == 4 ? "steps" : algorithm;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
         tamis_gradient_destroy(gradient);
         gradient_case_free(c);
@@ -209,7 +210,7 @@ TEST(test_choice) {
             .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
         gradient_case *const c = make(TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), cases[k].taken);
         tamis_gradient_destroy(gradient);
         gradient_case_free(c);

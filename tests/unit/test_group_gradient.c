@@ -19,6 +19,7 @@
 #include "sparse/element.h"
 #include "support/brief.h"
 #include "support/part.h"
+#include "support/works.h"
 
 static tamis_random dice;
 
@@ -181,7 +182,7 @@ static tamis_group **open_groups(tamis_device *const *devices, int count, int ra
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = time_limit;
     for (int r = 0; r < ranks; r++) all[r] = devices[r % count];
-    gradient_works(tamis_group_open_local(all, ranks, &o, groups));
+    works(tamis_group_open_local(all, ranks, &o, groups));
     return groups;
 }
 
@@ -258,8 +259,8 @@ TEST_TAG(integers, "tests") {
         tamis_gradient *gradient = NULL;
         void *alone[OUTS];
         gradient_case_poison(x.c);
-        gradient_works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
-        gradient_works(gradient_case_run(x.c, gradient, x.wanted));
+        works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
+        works(gradient_case_run(x.c, gradient, x.wanted));
         tamis_gradient_destroy(gradient);
         for (int k = 0; k < OUTS; k++) {
             alone[k] = matrix_copy(&x.c->out[k]);
@@ -435,7 +436,7 @@ static char **names;
 TEST_TAG(cases_on_devices, "on_devices") {
     tamis_device *two[2];
     (void)state;
-    for (int d = 0; d < 2; d++) gradient_works(tamis_device_open(names[2 + d], &two[d]));
+    for (int d = 0; d < 2; d++) works(tamis_device_open(names[2 + d], &two[d]));
     for (int ranks = 2; ranks <= 3; ranks++) {
         tamis_group **const groups = open_groups(two, 2, ranks, 300); /* kernels are compiled meanwhile */
         run_cases(groups, ranks, two, atoi(names[1]));

@@ -18,6 +18,7 @@
 #include "softmax_kept.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 enum { THREADS = 4 };
 
@@ -103,18 +104,17 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
     if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) {
         const tamis_execution alone = asking(c, &want);
         kept_poison(c, &want);
-        gradient_works(kept_forward(c, plan, &want, &alone));
+        works(kept_forward(c, plan, &want, &alone));
         kept_fetch(&want);
-        gradient_works(tamis_plan_workspace_size(plan, &bytes));
+        works(tamis_plan_workspace_size(plan, &bytes));
         for (int i = 0; i < THREADS; i++) {
             worker *const w = &workers[i];
             *w = (worker){.c = c, .plan = plan, .mine = kept_make(c), .want = &want};
             kept_poison(c, &w->mine);
             w->execution = asking(c, &w->mine);
-            gradient_works(tamis_stream_create(device, &w->execution.stream));
+            works(tamis_stream_create(device, &w->execution.stream));
             w->execution.workspace_bytes = bytes;
-            if (bytes > 0 && (!is_cpu || i % 2))
-                gradient_works(tamis_device_allocate(device, bytes, &w->execution.workspace));
+            if (bytes > 0 && (!is_cpu || i % 2)) works(tamis_device_allocate(device, bytes, &w->execution.workspace));
         }
         run(workers);
         for (int i = 0; i < THREADS; i++) {
@@ -231,12 +231,12 @@ static void share_gradient(tamis_operation operation, bool plain) {
     for (int i = 0; i <= THREADS; i++) {
         dice = start;
         gradient_case *const c = make(operation, plain, true);
-        if (i == 0) gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        if (i == 0) works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         all[i] = (trainer){.c = c, .gradient = gradient};
-        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
-        gradient_works(tamis_stream_create(device, &c->there.stream));
+        works(tamis_gradient_workspace_size(gradient, &bytes));
+        works(tamis_stream_create(device, &c->there.stream));
         c->there.workspace_bytes = bytes;
-        if (bytes > 0 && (!is_cpu || i % 2)) gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+        if (bytes > 0 && (!is_cpu || i % 2)) works(tamis_device_allocate(device, bytes, &c->there.workspace));
         gradient_case_poison(c);
     }
     train(&all[0]);
@@ -285,7 +285,7 @@ TEST(test_profiles) {
             longest = lengths[i] > longest ? lengths[i] : longest;
             empty += lengths[i] == 0;
         }
-        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         assert_int_equal(plan->evidence.profile.max, longest);
         assert_int_equal(plan->evidence.profile.empty_rows, empty);
         tamis_plan_destroy(plan);

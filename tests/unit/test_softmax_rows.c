@@ -17,6 +17,7 @@
 #include "support/algorithms.h"
 #include "support/brief.h"
 #include "support/variants.h"
+#include "support/works.h"
 
 static int rounds = 4;
 static bool quick, is_cpu;
@@ -29,13 +30,13 @@ static unsigned types = ALL_TYPES; /* bits */
 static void run_forward(const gradient_case *c, const tamis_plan *plan, kept *k, const char *what) {
     tamis_execution execution = kept_asking(c, k);
     kept_poison(c, k);
-    gradient_works(kept_forward(c, plan, k, &execution));
+    works(kept_forward(c, plan, k, &execution));
     kept_fetch(k);
     kept_check(c, k, what);
     void *const first = matrix_copy(&k->out);
     kept_poison(c, k);
     execution.softmax_rows = NULL;
-    gradient_works(kept_forward(c, plan, k, &execution));
+    works(kept_forward(c, plan, k, &execution));
     kept_fetch(k);
     assert_memory_equal(first, k->out.twin.host, k->out.twin.bytes);
     for (size_t at = 0; at < k->pairs.bytes; at++) assert_int_equal((unsigned char)k->pairs.host[at], 0xff);
@@ -94,7 +95,7 @@ static bool forward_by(gradient_case *c, const choice *by) {
         if (strstr(tamis_last_error(), "keep_softmax")) fail_msg("%s: %s", what, tamis_last_error());
         return false;
     }
-    gradient_works(status);
+    works(status);
     kept k = kept_make(c);
     run_forward(c, plan, &k, what);
     kept_free(&k);
@@ -205,9 +206,9 @@ TEST(test_one_call) {
         tamis_execution execution = kept_asking(c, &k);
         c->options.keep_softmax = true;
         kept_poison(c, &k);
-        gradient_works(operation == TAMIS_OP_SDDMM
-                           ? tamis_sddmm(device, &c->S_there, A, B, &k.out.there, &c->options, &execution)
-                           : tamis_fused(device, &c->S_there, A, B, D, &k.out.there, &c->options, &execution));
+        works(operation == TAMIS_OP_SDDMM
+                  ? tamis_sddmm(device, &c->S_there, A, B, &k.out.there, &c->options, &execution)
+                  : tamis_fused(device, &c->S_there, A, B, D, &k.out.there, &c->options, &execution));
         kept_fetch(&k);
         kept_check(c, &k, "one call");
         kept_free(&k);
@@ -231,29 +232,29 @@ static void there_and_back(gradient_case *c) {
     tamis_plan *plan = NULL;
     void *copies[OUTS];
     kept k = kept_make(c);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &plain));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &plain));
     c->options.keep_softmax = true;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     kept_poison(c, &k);
     const tamis_execution execution = kept_asking(c, &k);
-    gradient_works(kept_forward(c, plan, &k, &execution));
+    works(kept_forward(c, plan, &k, &execution));
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, plain, all));
+    works(gradient_case_run(c, plain, all));
     gradient_case_check(c, all, "without statistics");
     gradient_case_fetch(c);
     copy_outputs(c, copies);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
+    works(gradient_case_run(c, gradient, all));
     gradient_case_fetch(c);
     for (int i = 0; i < OUTS; i++) assert_memory_equal(copies[i], c->out[i].twin.host, c->out[i].twin.bytes);
     c->there.softmax_rows = twin_there(&k.pairs);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
+    works(gradient_case_run(c, gradient, all));
     gradient_case_check(c, all, "with statistics");
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, some));
+    works(gradient_case_run(c, gradient, some));
     gradient_case_check(c, some, "some outputs with statistics");
     c->there.softmax_rows = NULL;
     for (int i = 0; i < OUTS; i++) free(copies[i]);
@@ -334,16 +335,16 @@ TEST(test_executions_refused) {
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
     tamis_plan_destroy(plan);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->there.softmax_rows = twin_there(&k.pairs);
     refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
     tamis_gradient_destroy(gradient);
     c->options.keep_softmax = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
         execution.softmax_rows = c->there.softmax_rows = (char *)twin_there(&k.pairs) + 2;
         refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
@@ -361,7 +362,7 @@ TEST(test_edge_refused) {
     const tamis_execution execution = kept_asking(c, &k);
     tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     refuses(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
             "execution.softmax_rows");
     tamis_plan_destroy(plan);
