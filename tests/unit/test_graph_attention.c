@@ -19,8 +19,9 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const int64_t wide[2] = {2, 4100};
 
 /* The matrices of a call, of one type. */
+enum { Q, K, V, E, B, D_OUT, OPERANDS };
 typedef struct operands {
-    matrix q, k, v, e, b, d_out;
+    matrix all[OPERANDS];
     tamis_graph_attention_options o;
     tamis_graph_attention_matrices m;
 } operands;
@@ -29,50 +30,33 @@ typedef struct operands {
 static void operands_make(operands *x, const graph_case *g, tamis_graph_attention_options o, bool has_e, bool has_b,
                           bool apart) {
     const int64_t all = o.heads * o.width;
+    const int64_t rows[] = {g->S.rows, g->S.cols, g->S.cols, g->S.nnz, g->S.nnz, g->S.rows};
     *x = (operands){.o = o};
-    if (apart) {
-        x->q = matrix_apart(g->S.rows, all, 1);
-        x->k = matrix_apart(g->S.cols, all, 2);
-        x->v = matrix_apart(g->S.cols, all, 3);
-        x->e = matrix_apart(g->S.nnz, all, 4);
-        x->b = matrix_apart(g->S.nnz, o.heads, 5);
-        x->d_out = matrix_apart(g->S.rows, all, 6);
-    } else {
-        x->q = matrix_make(g->S.rows, all, o.type, 1, 0);
-        x->k = matrix_make(g->S.cols, all, o.type, 2, 0);
-        x->v = matrix_make(g->S.cols, all, o.type, 3, 0);
-        x->e = matrix_make(g->S.nnz, all, o.type, 4, 0);
-        x->b = matrix_make(g->S.nnz, o.heads, o.type, 5, 0);
-        x->d_out = matrix_make(g->S.rows, all, o.type, 6, 0);
-        for (int64_t i = 0; i < g->S.rows * all; i++)
-            matrix_set(&x->q, i / all, i % all, matrix_get(&x->q, i / all, i % all) / 4);
+    for (int i = 0; i < OPERANDS; i++) {
+        const int64_t cols = i == B ? o.heads : all;
+        x->all[i] = apart ? matrix_apart(rows[i], cols, i + 1) : matrix_make(rows[i], cols, o.type, i + 1, 0);
     }
-    x->m = (tamis_graph_attention_matrices){.Q = &x->q.here,
-                                            .K = &x->k.here,
-                                            .V = &x->v.here,
-                                            .E = has_e ? &x->e.here : NULL,
-                                            .B = has_b ? &x->b.here : NULL};
+    for (int64_t i = 0; i < g->S.rows * all && !apart; i++)
+        matrix_set(&x->all[Q], i / all, i % all, matrix_get(&x->all[Q], i / all, i % all) / 4);
+    x->m = (tamis_graph_attention_matrices){.Q = &x->all[Q].here,
+                                            .K = &x->all[K].here,
+                                            .V = &x->all[V].here,
+                                            .E = has_e ? &x->all[E].here : NULL,
+                                            .B = has_b ? &x->all[B].here : NULL};
 }
 
 static void operands_free(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_free(all[i]);
+    for (int i = 0; i < OPERANDS; i++) matrix_free(&x->all[i]);
 }
 
-/* The inputs where the device wants them, and back. */
+/* The inputs where the device wants them. */
 static tamis_graph_attention_matrices operands_send(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_send(device, all[i]);
-    return (tamis_graph_attention_matrices){.Q = &x->q.there,
-                                            .K = &x->k.there,
-                                            .V = &x->v.there,
-                                            .E = x->m.E ? &x->e.there : NULL,
-                                            .B = x->m.B ? &x->b.there : NULL};
-}
-
-static void operands_fetch(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_fetch(all[i]);
+    for (int i = 0; i < OPERANDS; i++) matrix_send(device, &x->all[i]);
+    return (tamis_graph_attention_matrices){.Q = &x->all[Q].there,
+                                            .K = &x->all[K].there,
+                                            .V = &x->all[V].there,
+                                            .E = x->m.E ? &x->all[E].there : NULL,
+                                            .B = x->m.B ? &x->all[B].there : NULL};
 }
 
 /* What a call and its gradients write: out, dq, dk, dv, de, db and log_sums. */
@@ -102,10 +86,9 @@ static void run(const tamis_graph *graph, operands *x, int wanted, matrix r[RESU
                                                .E = wanted & 8 && given.E ? &r[DE].there : NULL,
                                                .B = wanted & 16 && given.B ? &r[DB].there : NULL};
     works(tamis_graph_attention(graph, &x->o, &given, &r[OUT].there, &r[SUMS].there, NULL));
-    works(tamis_graph_attention_backward(graph, &x->o, &given, &x->d_out.there, &r[OUT].there, &r[SUMS].there, &to,
+    works(tamis_graph_attention_backward(graph, &x->o, &given, &x->all[D_OUT].there, &r[OUT].there, &r[SUMS].there, &to,
                                          wanted & 6 ? twin_there(&workspace) : NULL, NULL));
     for (int i = 0; i < RESULTS; i++) matrix_fetch(&r[i]);
-    operands_fetch(x);
     twin_free(&workspace);
 }
 
@@ -126,7 +109,7 @@ static expected expect(const graph_case *g, const operands *x) {
                         .e = test_doubles(g->S.nnz * all),
                         .b = test_doubles(g->S.nnz * x->o.heads)}};
     works(tamis_reference_graph_attention(&g->S, &x->o, &x->m, r.out, r.log_sums));
-    works(tamis_reference_graph_attention_backward(&g->S, &x->o, &x->m, &x->d_out.here, &r.d));
+    works(tamis_reference_graph_attention_backward(&g->S, &x->o, &x->m, &x->all[D_OUT].here, &r.d));
     return r;
 }
 
@@ -142,7 +125,7 @@ static double error_of_outer(const operands *x, const matrix *out, const double 
         for (int64_t h = 0; h < x->o.heads; h++) {
             double sum = 0;
             for (int64_t k = h * x->o.width; k < (h + 1) * x->o.width; k++)
-                sum += matrix_get(&x->d_out, i, k) * (matrix_get(out, i, k) - wanted[i * out->here.cols + k]);
+                sum += matrix_get(&x->all[D_OUT], i, k) * (matrix_get(out, i, k) - wanted[i * out->here.cols + k]);
             most = fabs(sum) > most ? fabs(sum) : most;
         }
     return most;
@@ -266,8 +249,8 @@ typedef struct differed {
 static double loss(const void *context) {
     const differed *const by = context;
     const operands *const x = by->x;
-    const int64_t count = x->d_out.here.rows * x->d_out.here.cols;
-    double *const out = test_doubles(count), *const d_out = test_values(&x->d_out.here, 0), total = 0;
+    const int64_t count = x->all[D_OUT].here.rows * x->all[D_OUT].here.cols;
+    double *const out = test_doubles(count), *const d_out = test_values(&x->all[D_OUT].here, 0), total = 0;
     works(tamis_reference_graph_attention(&by->g->S, &x->o, &x->m, out, NULL));
     for (int64_t i = 0; i < count; i++) total += out[i] * d_out[i];
     free(out);
@@ -282,10 +265,10 @@ TEST(finite_differences) {
         operands x;
         operands_make(&x, &g, o, given % 2, given / 2, true);
         expected wanted = expect(&g, &x);
-        matrix *const by[] = {&x.q, &x.k, &x.v, &x.e, &x.b};
         const double *const gradients[] = {wanted.d.q, wanted.d.k, wanted.d.v, wanted.d.e, wanted.d.b};
         for (int m = 0; m < 5; m++)
-            if ((m != 3 || x.m.E) && (m != 4 || x.m.B)) matrix_differ(by[m], gradients[m], loss, &(differed){&g, &x});
+            if ((m != E || x.m.E) && (m != B || x.m.B))
+                matrix_differ(&x.all[m], gradients[m], loss, &(differed){&g, &x});
         forget(&wanted);
         operands_free(&x);
     }
@@ -304,15 +287,15 @@ TEST(masks) {
     operands x;
     matrix r[RESULTS];
     operands_make(&x, &g, o, false, true, false);
-    for (int t = 0; t < ENTRIES; t++) matrix_set(&x.b, t, 0, t == 33 ? 2 : -(double)INFINITY);
+    for (int t = 0; t < ENTRIES; t++) matrix_set(&x.all[B], t, 0, t == 33 ? 2 : -(double)INFINITY);
     results_make(r, &g, &o);
     tamis_graph *const graph = graph_case_open(device, &g, 1);
     run(graph, &x, 31, r);
     graph_case_close(graph);
     for (int i = 0; i < WIDTH; i++) {
-        assert_true(matrix_get(&r[OUT], 0, i) == matrix_get(&x.v, 33, i));
+        assert_true(matrix_get(&r[OUT], 0, i) == matrix_get(&x.all[V], 33, i));
         assert_true(matrix_get(&r[OUT], 1, i) == 0 && matrix_get(&r[OUT], 2, i) == 0);
-        assert_true(matrix_get(&r[DV], 33, i) == matrix_get(&x.d_out, 0, i));
+        assert_true(matrix_get(&r[DV], 33, i) == matrix_get(&x.all[D_OUT], 0, i));
         assert_true(matrix_get(&r[DV], 32, i) == 0 && matrix_get(&r[DV], 40, i) == 0);
         for (int row = 0; row < ROWS; row++) assert_true(matrix_get(&r[DQ], row, i) == 0);
     }
@@ -330,7 +313,7 @@ TEST(same_bits) {
     operands x;
     matrix first[RESULTS], next[RESULTS];
     operands_make(&x, &g, o, true, true, false);
-    for (int64_t i = 0; i < g.S.nnz * 72; i++) matrix_set(&x.e, i / 72, i % 72, sin((double)i));
+    for (int64_t i = 0; i < g.S.nnz * 72; i++) matrix_set(&x.all[E], i / 72, i % 72, sin((double)i));
     for (int n = 0; n < 32; n++) {
         const int wanted = n < 8 ? 31 : n;
         if (is_device() && (n < 8 ? n > 1 : (uint64_t)n % 3 != drawn_by % 3 && !test_whole())) continue;
