@@ -106,8 +106,8 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
 
 static void bound_output(gradient_case *c, units e, int which, int64_t at, double value, double off, double terms) {
     const double before = c->here.beta != 0 ? c->here.beta * c->old[which][at] : 0;
-    c->bound[which][at] =
-        off + 4 * e.u * fabs(value) + (terms + 4) * e.u * fabs(before) + e.v * fabs(c->want[which][at]) + e.m;
+    const double summed = off + 4 * e.u * fabs(value) + (terms + 4) * e.u * fabs(before);
+    c->bound[which][at] = (1 - e.v) * (summed + e.v * fabs(c->want[which][at])) + e.m; /* before it is stored */
 }
 
 /* Row to[t] of the output gathers weights[t] times row from[t] of X. */

@@ -124,7 +124,7 @@ static void check_output(const gradient_case *c, int64_t member, const facts *f,
             bound[to + l] += fabs(term) * (2 * f->relative[c->row_of[t]] + (c->rounds_factors && !sddmm ? e.v : 0));
         }
     }
-    for (int64_t i = 0; i < all; i++) bound[i] += 3 * e.v * (fabs(want[i]) + bound[i]) + e.m;
+    for (int64_t i = 0; i < all; i++) bound[i] += 3 * e.v * (1 - e.v) * (fabs(want[i]) + bound[i]) + e.m;
     const char *const wrong = expect_wrong(&k->out.here, member, want, bound);
     if (wrong) fail_msg("%s, %s: an output: %s", what, tamis_type_name(c->type), wrong);
     free(want);
