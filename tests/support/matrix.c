@@ -1,6 +1,7 @@
 /* Arrays and dense matrices for tests, on the host and in a device's memory. */
 #include "support/matrix.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,9 +34,22 @@ double *test_doubles(int64_t count) { return test_room(count, sizeof(double)); }
 
 /* ------------------------------------------------------------------------------------------ arrays */
 
+/* Of exactly that size, which malloc() would not make of 0; every second one begins with a line of the cache. */
+static void *block(size_t bytes) {
+    enum { LINE = 64 };
+    static atomic_uint made;
+    void *memory = NULL;
+    const size_t size = bytes + (bytes == 0);
+    if (atomic_fetch_add(&made, 1) % 2 == 0)
+        memory = malloc(size);
+    else if (posix_memalign(&memory, LINE, size) != 0)
+        abort();
+    if (!memory) abort();
+    return memory;
+}
+
 twin twin_make(size_t bytes, size_t front) {
-    twin a = {.host = malloc(bytes + (bytes == 0)), .bytes = bytes, .front = front}; /* malloc(0) may be NULL */
-    if (!a.host) abort();
+    twin a = {.host = block(bytes), .bytes = bytes, .front = front};
     memset(a.host, POISON, bytes);
     return a;
 }
