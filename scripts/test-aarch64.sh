@@ -26,7 +26,7 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.
 cmake --build "$folder" --target tamis_program tamis_static >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
 # there is no cmocka for aarch64; a header replaces it
 aarch64-linux-gnu-gcc -std=gnu17 -O1 -Itests/aarch64 -Itests -Isrc -Iinclude -I"$folder/include" tests/support/run.c tests/unit/test_dense.c \
-    tests/unit/dense_elements.c tests/unit/dense_sums.c tests/support/dense_case.c tests/support/problem.c tests/support/variants.c \
+    tests/unit/dense_elements.c tests/unit/dense_sums.c tests/support/matrix.c tests/support/problem.c tests/support/variants.c \
     -o "$folder/test_dense" "$folder/src/libtamis.a" -lm -pthread
 # emulate BITS PROGRAM ARGUMENT...: runs on a processor whose SVE registers have BITS bits
 emulate() {

@@ -11,6 +11,7 @@
 #include "reference/bounds.h"
 #include "reference/oracle.h"
 #include "reference/squares.h"
+#include "support/call.h"
 
 enum { ROWS = 12, COLS = 10, NNZ = ROWS * COLS, K = 8 };
 
@@ -30,14 +31,10 @@ static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_F16, TAMIS_BF16};
 static void compute(fixture *f) {
     const tool_problem *p = &f->problem;
     tamis_options o = tool_problem_options(p);
-    tamis_status status = TAMIS_ERROR_INTERNAL;
     o.threads = 2;
-    switch (p->operation) {
-    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &p->S, &p->A, &p->B, &p->output, &o, NULL); break;
-    case TAMIS_OP_SPMM: status = tamis_spmm(device, &p->S, &p->B, &p->output, &o, NULL); break;
-    case TAMIS_OP_FUSED: status = tamis_fused(device, &p->S, &p->A, &p->B, &p->D, &p->output, &o, NULL); break;
-    }
-    assert_int_equal(status, TAMIS_OK);
+    const bool spmm = p->operation == TAMIS_OP_SPMM;
+    assert_int_equal(
+        call_at_once(device, p->operation, &p->S, &p->A, &p->B, spmm ? &p->B : &p->D, &p->output, &o, NULL), TAMIS_OK);
 }
 
 static void prepare(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {

@@ -7,7 +7,7 @@
 typedef struct cross_case {
     const char *name, *reason;
     int64_t rows, cols, nnz, inner, width;
-    shape shape;
+    enum shape shape;
     unsigned flags;
     double special;
 } cross_case;

@@ -18,163 +18,91 @@ typedef struct run {
     char parameters[96];
     int threads;
     const problem *p;
-    mirror *on;             /* the problem where the device wants it */
-    bool known;             /* takes.c says what the algorithms decline */
-    bool any_order;         /* sums may differ in the last bits from run to run */
-    double **want, **bound; /* of each member */
-    double **bounds[2];     /* by math: bound is one of them */
+    mirror *on;           /* the problem where the device wants it */
+    bool known;           /* takes.c says what the algorithms decline */
+    bool any_order;       /* sums may differ in the last bits from run to run */
+    void *old;            /* the output before a call */
+    expectation right[2]; /* by math, TF32's if it may be */
+    bool may_round;
     cross_counts *counts;
 } run;
 
-static void report(const run *r, const char *what, double got, double want, double bound) {
+static void report(const run *r, const char *what) {
     const problem_options *const o = &r->p->options;
     r->counts->failed++;
     if (r->counts->failed > 20) return;
-    printf("FAILED %s: %s %s %s, %s(%s) on %s, %d threads, K = %lld, L = %lld, %s, alpha %g beta %g: %s", r->c->name,
+    printf("FAILED %s: %s %s %s, %s(%s) on %s, %d threads, K = %lld, L = %lld, %s, alpha %g beta %g: %s\n", r->c->name,
            tamis_operation_name(r->operation), tamis_edge_name(r->call.options.edge), tamis_type_name(o->type),
            r->algorithm, r->parameters, r->isa, r->threads, (long long)o->inner, (long long)o->width,
            tamis_format_name(o->format), r->call.execution.alpha, r->call.execution.beta, what);
-    if (bound >= 0) printf(": got %.17g, wanted %.17g within %.3g", got, want, bound);
-    printf("\n");
 }
 
-static int64_t output_elements(const run *r) {
-    const problem *const p = r->p;
-    if (r->operation == TAMIS_OP_SDDMM) return p->S.nnz * p->options.batch;
-    const int64_t major = p->out.layout == TAMIS_ROW_MAJOR ? p->out.rows : p->out.cols;
-    const int64_t minor = p->out.layout == TAMIS_ROW_MAJOR ? p->out.cols : p->out.rows;
-    if (major == 0 || minor == 0) return 0;
-    return (p->options.batch - 1) * p->out.batch_stride + (major - 1) * p->out.stride + minor;
+/* The old values, or NaN in all that beta = 0 must not read. */
+static void refresh(const run *r) {
+    matrix_restore(&r->on->out, r->old);
+    if (r->call.execution.beta == 0) matrix_poison(&r->on->out);
+    matrix_send(r->on->device, &r->on->out);
 }
 
-/* Where element i of a member's packed result lies in the output block. */
-static int64_t output_position(const run *r, int64_t member, int64_t i) {
-    const problem *const p = r->p;
-    if (r->operation == TAMIS_OP_SDDMM) return member * p->S.nnz + i;
-    return test_position(&p->out, member, i / p->options.width, i % p->options.width);
-}
-
-static int64_t member_elements(const run *r) {
-    return r->operation == TAMIS_OP_SDDMM ? r->p->S.nnz : r->p->S.rows * r->p->options.width;
-}
-
-/* An output block of exactly its size: the old values, or NaN in all that beta = 0 must not read. */
-static char *fresh_output(const run *r, const char *old) {
-    const size_t size = tamis_type_size(r->p->options.type);
-    char *const out = malloc((size_t)output_elements(r) * size + (output_elements(r) == 0));
-    if (!out) abort();
-    memcpy(out, old, (size_t)output_elements(r) * size);
-    if (r->call.execution.beta == 0)
-        for (int64_t m = 0; m < r->p->options.batch; m++)
-            for (int64_t i = 0; i < member_elements(r); i++)
-                test_store(out, r->p->options.type, output_position(r, m, i), NAN);
-    return out;
-}
-
-static void check_output(const run *r, const char *out, const char *old) {
-    const tamis_type type = r->p->options.type;
-    const size_t size = tamis_type_size(type);
-    const int64_t total = output_elements(r);
-    char *const element = calloc((size_t)total + 1, 1);
-    if (!element) abort();
-    for (int64_t m = 0; m < r->p->options.batch; m++)
-        for (int64_t i = 0; i < member_elements(r); i++) {
-            const int64_t at = output_position(r, m, i);
-            const double got = test_load(out, type, at);
-            element[at] = 1;
-            if (!expect_fits(type, got, r->want[m][i], r->bound[m][i])) {
-                report(r, "wrong", got, r->want[m][i], r->bound[m][i]);
-                free(element);
-                return;
-            }
-        }
-    for (int64_t at = 0; at < total; at++)
-        if (!element[at] && memcmp(out + (size_t)at * size, old + (size_t)at * size, size) != 0) {
-            report(r, "padding was written", 0, 0, -1);
-            break;
-        }
-    free(element);
-}
-
-static tamis_status execute_on(const run *r, const tamis_plan *plan, const mirror *m, void *out,
-                               const tamis_execution *execution) {
-    const tamis_dense P = samples_of(&m->S, out, r->p->options.type);
-    switch (r->operation) {
-    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, &m->A, &m->B, &P, execution);
-    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, &m->D, &m->out, execution);
-    case TAMIS_OP_FUSED: return tamis_plan_fused(plan, &m->A, &m->B, &m->D, &m->out, execution);
-    }
-    return TAMIS_ERROR_INTERNAL;
+static void check(const run *r, tamis_math math) {
+    const char *const wrong = expect_compare(&r->right[math], &r->on->out);
+    if (wrong) report(r, wrong);
 }
 
 /* With the plan's workspace, or one of the caller's. */
-static tamis_status execute(const run *r, tamis_device *device, const tamis_plan *plan, bool own_workspace, void *out) {
-    void *const to = mirror_output(r->on, out);
+static tamis_status execute(const run *r, const tamis_plan *plan, bool own_workspace) {
     tamis_execution execution = r->call.execution;
+    refresh(r);
     if (own_workspace) {
         if (tamis_plan_workspace_size(plan, &execution.workspace_bytes) != TAMIS_OK) return TAMIS_ERROR_INTERNAL;
         /* the host's own allocations are aligned to 64 bytes */
-        if (tamis_device_allocate(device, execution.workspace_bytes, &execution.workspace) != TAMIS_OK)
+        if (tamis_device_allocate(r->on->device, execution.workspace_bytes, &execution.workspace) != TAMIS_OK)
             return TAMIS_ERROR_MEMORY;
     }
-    const tamis_status status = execute_on(r, plan, r->on, to, &execution);
-    if (status == TAMIS_OK) mirror_fetch(r->on, out);
-    tamis_device_free(device, execution.workspace);
+    const tamis_status status = mirror_plan(r->on, plan, &execution);
+    if (status == TAMIS_OK) matrix_fetch(&r->on->out);
+    tamis_device_free(r->on->device, execution.workspace);
     return status;
 }
 
-static void run_plans(run *r, tamis_device *device, const char *old, tamis_random *random) {
+static void run_plans(run *r, tamis_random *random) {
     const problem *const p = r->p;
-    const size_t bytes = (size_t)output_elements(r) * tamis_type_size(p->options.type);
-    tamis_options o = r->call.options;
-    o.operation = r->operation;
-    o.type = p->options.type;
-    o.inner = p->options.inner;
-    o.width = p->options.width;
+    const twin *const out = &r->on->out.twin;
+    tamis_device *const device = r->on->device;
+    tamis_options o = problem_call(p, r->operation, &r->call.options);
     o.threads = r->threads;
     o.algorithm = r->algorithm;
     o.parameters = r->parameters[0] ? r->parameters : NULL;
     o.expected_calls = tamis_random_below(random, 2) ? 1 : 1000;
     o.trust_input = tamis_random_below(random, 4) == 0;
     o.any_order = r->any_order;
-    o.a_layout = p->A.layout;
-    o.b_layout = r->operation == TAMIS_OP_SPMM ? p->D.layout : p->B.layout;
-    o.d_layout = p->D.layout;
-    o.output_layout = p->out.layout;
     o.no_workspace = tamis_random_below(random, 4) == 0;
-    if (r->bounds[TAMIS_MATH_TF32][0] &&
-        (strcmp(r->algorithm, "gpu-rounded") == 0 || tamis_random_below(random, 3) == 0))
+    if (r->may_round && (strcmp(r->algorithm, "gpu-rounded") == 0 || tamis_random_below(random, 3) == 0))
         o.math = TAMIS_MATH_TF32;
     /* with a plan's word, and without it, by the views alone */
     o.d_is_b = r->operation == TAMIS_OP_FUSED && p->options.d_is_b &&
                (strcmp(r->algorithm, "gpu-one-pass") == 0 || tamis_random_below(random, 2));
     tamis_plan *plans[2] = {NULL, NULL};
-    char *outputs[3] = {NULL, NULL, NULL};
+    void *outputs[3] = {NULL, NULL, NULL};
     const tamis_status made = tamis_plan_create(device, &r->on->S, &o, &plans[0]);
     const bool taken = made != TAMIS_ERROR_UNSUPPORTED;
     if (r->known && taken == cross_declines(r->algorithm, r->operation, o.edge, p))
-        report(r, taken ? "taken, though it was to be declined" : tamis_last_error(), 0, 0, -1);
+        report(r, taken ? "taken, though it was to be declined" : tamis_last_error());
     if (!taken) {
-        if (strlen(tamis_last_error()) < 20) report(r, "declined without a reason", 0, 0, -1);
+        if (strlen(tamis_last_error()) < 20) report(r, "declined without a reason");
         r->counts->declined++;
     } else if (made != TAMIS_OK || tamis_plan_create(device, &r->on->S, &o, &plans[1]) != TAMIS_OK) {
-        report(r, tamis_last_error(), 0, 0, -1);
+        report(r, tamis_last_error());
     } else {
         tamis_plan_report about;
         if (tamis_plan_describe(plans[0], &about) != TAMIS_OK) abort();
-        r->bound = r->bounds[about.math];
         for (int i = 0; i < 3; i++) { /* twice the first plan, once the second */
-            outputs[i] = fresh_output(r, old);
-            if (execute(r, device, plans[i / 2], o.no_workspace, outputs[i]) != TAMIS_OK)
-                report(r, tamis_last_error(), 0, 0, -1);
+            if (execute(r, plans[i / 2], o.no_workspace) != TAMIS_OK) report(r, tamis_last_error());
+            if (i == 0 || r->any_order) check(r, about.math);
+            outputs[i] = matrix_copy(&r->on->out);
         }
-        check_output(r, outputs[0], old);
-        if (r->any_order) {
-            check_output(r, outputs[1], old);
-            check_output(r, outputs[2], old);
-        } else if (memcmp(outputs[0], outputs[1], bytes) != 0)
-            report(r, "a second execution differs", 0, 0, -1);
-        if (!r->any_order && memcmp(outputs[0], outputs[2], bytes) != 0) report(r, "a second plan differs", 0, 0, -1);
+        if (!r->any_order && memcmp(outputs[0], outputs[1], out->bytes) != 0) report(r, "a second execution differs");
+        if (!r->any_order && memcmp(outputs[0], outputs[2], out->bytes) != 0) report(r, "a second plan differs");
         r->counts->run++;
     }
     for (int i = 0; i < 3; i++) free(outputs[i]);
@@ -182,31 +110,19 @@ static void run_plans(run *r, tamis_device *device, const char *old, tamis_rando
     tamis_plan_destroy(plans[1]);
 }
 
-static void run_once(run *r, tamis_device *device, const char *old) {
-    mirror *const m = r->on;
-    char *const out = fresh_output(r, old);
+static void run_once(run *r) {
     test_call call = r->call;
-    r->bound = r->bounds[TAMIS_MATH_EXACT];
-    tamis_status status = TAMIS_ERROR_INTERNAL;
-    void *const to = mirror_output(m, out);
-    const tamis_dense P = samples_of(&m->S, to, r->p->options.type);
     call.options.threads = r->threads;
     r->algorithm = "one-shot";
     r->parameters[0] = 0;
-    switch (r->operation) {
-    case TAMIS_OP_SDDMM: status = tamis_sddmm(device, &m->S, &m->A, &m->B, &P, &call.options, &call.execution); break;
-    case TAMIS_OP_SPMM: status = tamis_spmm(device, &m->S, &m->D, &m->out, &call.options, &call.execution); break;
-    case TAMIS_OP_FUSED:
-        status = tamis_fused(device, &m->S, &m->A, &m->B, &m->D, &m->out, &call.options, &call.execution);
-        break;
-    }
-    if (status == TAMIS_OK) mirror_fetch(m, out);
+    refresh(r);
+    const tamis_status status = mirror_once(r->on, &call.options, &call.execution);
+    if (status == TAMIS_OK) matrix_fetch(&r->on->out);
     if (status != TAMIS_OK)
-        report(r, tamis_last_error(), 0, 0, -1);
+        report(r, tamis_last_error());
     else
-        check_output(r, out, old);
+        check(r, TAMIS_MATH_EXACT);
     r->counts->run++;
-    free(out);
 }
 
 /* Of the GPU's methods; those not named here have none that change the shape of the work. */
@@ -251,7 +167,7 @@ static void draw_parameters(run *r, tamis_random *random) {
     r->parameters[0] = 0;
     if (r->c->flags & CASE_DEFAULTS || tamis_random_below(random, 2)) return;
     const long long chunk = (long long)(8 + tamis_random_below(random, 40));
-    if (r->on->copies) {
+    if (mirror_copies(r->on)) {
         draw_gpu_parameters(r, random);
         return;
     }
@@ -327,11 +243,11 @@ static const char *draw_isa(tamis_random *random, tamis_device **device) {
 /* NaN and infinity must leave enough to compare, and what they leave must have bounds. */
 static void count_special(const run *r) {
     for (int64_t m = 0; m < r->p->options.batch && r->c->special != 0; m++)
-        for (int64_t i = 0; i < member_elements(r); i++) {
-            const bool finite = isfinite(r->want[m][i]);
+        for (int64_t i = 0; i < r->on->out.here.rows * r->on->out.here.cols; i++) {
+            const bool finite = isfinite(r->right[0].want[m][i]);
             r->counts->special++;
             r->counts->finite += finite;
-            r->counts->unbounded += finite && !isfinite(r->bound[m][i]);
+            r->counts->unbounded += finite && !isfinite(r->right[0].bound[m][i]);
         }
 }
 
@@ -348,36 +264,22 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
     r.call.options.batch = p.options.batch;
     r.threads = c->flags & CASE_MANY_THREADS ? 16 : thread_counts[tamis_random_below(random, 5)];
 
-    /* the output before the call: random numbers of the storage type */
-    const int64_t total = output_elements(&r);
-    char *const old = malloc((size_t)total * tamis_type_size(type) + (total == 0));
-    double *members[3] = {NULL, NULL, NULL}, *want[3] = {NULL, NULL, NULL}, *bound[3] = {NULL, NULL, NULL};
-    double *same[3] = {NULL, NULL, NULL}, *rounded[3] = {NULL, NULL, NULL}; /* what math = tf32 allows */
-    if (!old) abort();
-    for (int64_t i = 0; i < total; i++) test_store(old, type, i, 2 * tamis_random_uniform(random) - 1);
-    for (int64_t m = 0; m < p.options.batch; m++) {
-        members[m] = calloc((size_t)member_elements(&r) + 1, sizeof(double));
-        if (!members[m]) abort();
-        for (int64_t i = 0; i < member_elements(&r); i++)
-            members[m][i] = test_load(old, type, output_position(&r, m, i));
-        expect_member(&p, operation, &r.call, m, members[m], &want[m], &bound[m]);
-        if (type != TAMIS_F32 || strcmp(device_name, "cpu") == 0) continue;
-        test_call loose = r.call;
-        loose.options.math = TAMIS_MATH_TF32;
-        expect_member(&p, operation, &loose, m, members[m], &same[m], &rounded[m]);
-    }
-    r.want = want;
-    r.bound = r.bounds[TAMIS_MATH_EXACT] = bound;
-    r.bounds[TAMIS_MATH_TF32] = rounded;
-    count_special(&r);
     r.isa = device_name;
     r.known = strcmp(device_name, "cpu") == 0;
+    r.may_round = type == TAMIS_F32 && !r.known;
     if (r.known)
         r.isa = draw_isa(random, &device);
     else if (tamis_device_open(device_name, &device) != TAMIS_OK)
         abort(); /* main has seen that it can be opened */
-    mirror on = mirror_make(device, &p, (size_t)total * tamis_type_size(type));
+    mirror on = mirror_make(device, &p, operation);
     r.on = &on;
+    matrix_draw(&on.out, -1, 1, random);
+    r.old = matrix_copy(&on.out);
+    test_call loose = r.call;
+    loose.options.math = TAMIS_MATH_TF32;
+    r.right[TAMIS_MATH_EXACT] = expect_members(&p, operation, &r.call, &on.out);
+    if (r.may_round) r.right[TAMIS_MATH_TF32] = expect_members(&p, operation, &loose, &on.out);
+    count_special(&r);
     const char *const family = r.known ? "cpu" : "gpu";
     const int count = tamis_algorithm_count() + 2; /* and auto, and the one-shot call */
     const int first = most ? (int)tamis_random_below(random, count) : 0;
@@ -385,7 +287,7 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         const int number = (first + i) % count;
         if (number == count - 1) {
             r.any_order = false;
-            run_once(&r, device, old);
+            run_once(&r);
             done++;
             continue;
         }
@@ -396,18 +298,12 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         if (algorithm.device && strcmp(algorithm.device, family) != 0) continue;
         r.any_order = algorithm.any_order;
         draw_parameters(&r, random);
-        run_plans(&r, device, old, random);
+        run_plans(&r, random);
         done++;
     }
     mirror_free(&on);
-    for (int m = 0; m < 3; m++) {
-        free(members[m]);
-        free(want[m]);
-        free(bound[m]);
-        free(same[m]);
-        free(rounded[m]);
-    }
-    free(old);
+    for (int i = 0; i < 2; i++) expect_free(&r.right[i]);
+    free(r.old);
     problem_free(&p);
     tamis_device_close(device);
 }

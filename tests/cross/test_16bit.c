@@ -15,6 +15,7 @@
 #include "cpu/predict.h"
 #include "cross.h"
 #include "support/algorithms.h"
+#include "support/works.h"
 
 enum { ROWS = 23, COLS = 19, WIDEST = 777 };
 
@@ -32,21 +33,15 @@ typedef struct fixture {
     int64_t wide[ROWS * COLS];
     double a[ROWS * WIDEST], b[COLS * WIDEST], d[COLS * WIDEST], s[ROWS * COLS];
     tamis_sparse S;
-    tamis_dense A, B, D;
-    void *blocks[4]; /* of exactly their sizes */
+    matrix A, B, D, values;
+    bool d_is_b;
 } fixture;
 
 /* Packed doubles as a matrix of the type with padded rows that begins `odd` elements into its block. */
-static tamis_dense stored(const fixture *f, const double *from, int64_t rows, int odd, void **block) {
-    const int64_t stride = f->width + odd;
-    *block = malloc((size_t)(rows * stride + odd) * 2);
-    if (!*block) abort();
-    for (int64_t i = 0; i < rows * stride + odd; i++) test_store(*block, f->type, i, (double)NAN);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t k = 0; k < f->width; k++)
-            test_store(*block, f->type, odd + i * stride + k, from[i * f->width + k]);
-    return (tamis_dense){
-        .data = (char *)*block + 2 * odd, .rows = rows, .cols = f->width, .stride = stride, .type = f->type};
+static matrix stored(const fixture *f, const double *from, int64_t rows, int odd) {
+    matrix m = matrix_room(f->type, rows, f->width, (matrix_place){.padding = odd, .front = odd, .behind = odd});
+    matrix_fill(&m, from);
+    return m;
 }
 
 /* Row i of S has i % 12 nonzeros and one has all columns. */
@@ -67,15 +62,13 @@ static void fill(fixture *f, int width, tamis_random *random) {
 }
 
 static void start(fixture *f, int odd, bool wide, bool d_is_b) {
-    f->A = stored(f, f->a, ROWS, odd, &f->blocks[0]);
-    f->B = stored(f, f->b, COLS, odd, &f->blocks[1]);
-    f->D = stored(f, f->d, COLS, odd, &f->blocks[2]);
-    if (d_is_b) {
-        f->D = f->B;
-        memcpy(f->d, f->b, sizeof f->b);
-    }
-    if (!(f->blocks[3] = malloc((size_t)f->nnz * 2))) abort();
-    for (int t = 0; t < f->nnz; t++) test_store(f->blocks[3], f->type, t, f->s[t]);
+    if (d_is_b) memcpy(f->d, f->b, sizeof f->b);
+    f->d_is_b = d_is_b;
+    f->A = stored(f, f->a, ROWS, odd);
+    f->B = stored(f, f->b, COLS, odd);
+    f->D = stored(f, f->d, COLS, odd);
+    f->values = matrix_room(f->type, f->nnz, 1, (matrix_place){.front = 0});
+    matrix_fill(&f->values, f->s);
     f->S = (tamis_sparse){.rows = ROWS,
                           .cols = COLS,
                           .nnz = f->nnz,
@@ -83,11 +76,12 @@ static void start(fixture *f, int odd, bool wide, bool d_is_b) {
                           .index_type = wide ? TAMIS_I64 : TAMIS_I32,
                           .offsets = f->offsets,
                           .columns = wide ? (const void *)f->wide : f->narrow,
-                          .values = f->blocks[3]};
+                          .values = f->values.here.data};
 }
 
 static void stop(fixture *f) {
-    for (int i = 0; i < 4; i++) free(f->blocks[i]);
+    matrix *const all[] = {&f->A, &f->B, &f->D, &f->values};
+    for (int i = 0; i < 4; i++) matrix_free(all[i]);
 }
 
 /* <A_i, B_j> and so on, in double: exact for all numbers of this file. */
@@ -107,22 +101,13 @@ static double sum_of(const fixture *f, tamis_operation operation, int i, int l) 
     return sum;
 }
 
-/* The outputs are fp32, so that nothing is rounded. */
-static void compute(const fixture *f, tamis_operation operation, const char *algorithm, int threads, float *out) {
-    const tamis_dense view = {.data = out, .rows = ROWS, .cols = f->width, .type = TAMIS_F32};
+static void compute(const fixture *f, tamis_operation operation, const char *algorithm, int threads,
+                    const tamis_dense *out) {
+    const tamis_dense *const B = &f->B.here, *const D = operation == TAMIS_OP_SPMM || f->d_is_b ? B : &f->D.here;
     tamis_options o = with_edge(TAMIS_EDGE_MASK);
     o.algorithm = algorithm;
     o.threads = threads;
-    tamis_status status;
-    if (operation == TAMIS_OP_SDDMM) {
-        const tamis_dense P = samples_of(&f->S, out, TAMIS_F32);
-        status = tamis_sddmm(f->device, &f->S, &f->A, &f->B, &P, &o, NULL);
-    } else if (operation == TAMIS_OP_SPMM) {
-        status = tamis_spmm(f->device, &f->S, &f->B, &view, &o, NULL);
-    } else {
-        status = tamis_fused(f->device, &f->S, &f->A, &f->B, &f->D, &view, &o, NULL);
-    }
-    if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(call_at_once(f->device, operation, &f->S, &f->A.here, B, D, out, &o, NULL));
 }
 
 typedef bool accepts(const fixture *f, double right, double found);
@@ -133,11 +118,13 @@ static bool is_exact(const fixture *f, double right, double found) {
 }
 
 static void check(const fixture *f, tamis_operation operation, accepts *right_enough) {
-    static float out[ROWS * WIDEST];
+    const bool sddmm = operation == TAMIS_OP_SDDMM;
     double want[ROWS * WIDEST];
     int count = 0;
+    /* fp32, so that nothing is rounded */
+    matrix out = matrix_room(TAMIS_F32, sddmm ? f->nnz : ROWS, sddmm ? 1 : f->width, (matrix_place){.front = 1});
     for (int i = 0; i < ROWS; i++) {
-        if (operation == TAMIS_OP_SDDMM)
+        if (sddmm)
             for (int t = f->offsets[i]; t < f->offsets[i + 1]; t++) want[count++] = dot_of(f, i, f->narrow[t]);
         else
             for (int l = 0; l < f->width; l++) want[count++] = sum_of(f, operation, i, l);
@@ -146,14 +133,18 @@ static void check(const fixture *f, tamis_operation operation, accepts *right_en
     const int algorithm_count = cpu_algorithms_of_halves(operation, f->type, algorithms);
     for (int n = 0; n < algorithm_count; n++)
         for (int threads = 1; threads <= 3; threads += 2) {
-            for (int i = 0; i < count; i++) out[i] = NAN;
-            compute(f, operation, algorithms[n], threads, out);
-            for (int i = 0; i < count; i++)
-                if (!right_enough(f, want[i], (double)out[i]))
+            matrix_poison(&out);
+            compute(f, operation, algorithms[n], threads, &out.here);
+            assert_int_equal(matrix_touched(&out), -1);
+            for (int i = 0; i < count; i++) {
+                const double found = test_load(out.here.data, TAMIS_F32, i);
+                if (!right_enough(f, want[i], found))
                     fail_msg("%s of %s by %s on %s, %d threads, width %d, element %d: %g, %g is right",
                              tamis_operation_name(operation), tamis_type_name(f->type), algorithms[n], f->isa, threads,
-                             f->width, i, (double)out[i], want[i]);
+                             f->width, i, found, want[i]);
+            }
         }
+    matrix_free(&out);
 }
 
 typedef void body(fixture *f, tamis_random *random);
@@ -297,7 +288,7 @@ static void small_results(fixture *f, tamis_random *random) {
     o.threads = 1;
     for (int n = -3; n <= 0; n++) {
         execution.alpha = ldexp(-1, n == 0 ? 0 : -127 + n);
-        assert_int_equal(tamis_spmm(f->device, &f->S, &f->B, &C, &o, &execution), TAMIS_OK);
+        assert_int_equal(tamis_spmm(f->device, &f->S, &f->B.here, &C, &o, &execution), TAMIS_OK);
         for (int i = 0; i < ROWS * f->width; i++) {
             const double sum = sum_of(f, TAMIS_OP_SPMM, i / f->width, i % f->width);
             assert_true(test_load(out, f->type, i) == execution.alpha * sum);

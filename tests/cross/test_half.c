@@ -214,11 +214,10 @@ static tamis_plan *plan_of(tamis_device *device, const tamis_sparse *S, const ch
 /* SpMM: row i of C is row i of B, which holds patterns, and a part of row R + i, which holds their gaps. */
 static void add_in_rows(tamis_device *device, const layout *of, const beyond *step, int width) {
     const int rows = (PATTERNS + width - 1) / width, kept = rows * width;
-    uint16_t *const b = calloc((size_t)kept * 2, sizeof *b), *const c = calloc((size_t)kept, sizeof *c);
-    uint16_t *const values = calloc((size_t)rows * 2, sizeof *values);
-    int32_t *const offsets = calloc((size_t)rows + 1, sizeof *offsets);
-    int32_t *const columns = calloc((size_t)rows * 2, sizeof *columns);
-    if (!b || !c || !values || !offsets || !columns) abort();
+    uint16_t *const b = test_room(kept * 2, sizeof *b), *const c = test_room(kept, sizeof *c);
+    uint16_t *const values = test_room(rows * 2, sizeof *values);
+    int32_t *const offsets = test_room(rows + 1, sizeof *offsets);
+    int32_t *const columns = test_room(rows * 2, sizeof *columns);
     fill(of, b, b + kept, 1);
     for (int i = 0; i < rows; i++) {
         offsets[i + 1] = 2 * (i + 1);
@@ -258,9 +257,8 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
 
 /* SDDMM: sample j is 1 times a pattern and a part of its gap. */
 static void add_in_samples(tamis_device *device, const layout *of, const beyond *step) {
-    uint16_t a[2], *const b = calloc((size_t)PATTERNS * 2, sizeof *b), *const p = calloc(PATTERNS, sizeof *p);
-    int32_t offsets[] = {0, PATTERNS}, *const columns = calloc(PATTERNS, sizeof *columns);
-    if (!b || !p || !columns) abort();
+    uint16_t a[2], *const b = test_room(PATTERNS * 2, sizeof *b), *const p = test_room(PATTERNS, sizeof *p);
+    int32_t offsets[] = {0, PATTERNS}, *const columns = test_room(PATTERNS, sizeof *columns);
     fill(of, b, b + 1, 2);
     for (int j = 0; j < PATTERNS; j++) columns[j] = j;
     test_store(a, of->type, 0, 1);

@@ -11,6 +11,7 @@
 #include <tamis/tamis.h>
 
 #include "support/algorithms.h"
+#include "support/call.h"
 #include "support/skip.h"
 
 static tamis_device *device;
@@ -52,11 +53,8 @@ TEST(test_wide_strides) {
             o.threads = 2;
             tamis_plan *plan = NULL;
             assert_int_equal(tamis_plan_create(device, &S, &o, &plan), TAMIS_OK);
-            switch (o.operation) {
-            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, &A, &B, &P, NULL), TAMIS_OK); break;
-            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, &B, &E, NULL), TAMIS_OK); break;
-            case TAMIS_OP_FUSED: assert_int_equal(tamis_plan_fused(plan, &A, &B, &B, &E, NULL), TAMIS_OK); break;
-            }
+            const tamis_dense *const to = operation == TAMIS_OP_SDDMM ? &P : &E;
+            assert_int_equal(call_plan(plan, o.operation, &A, &B, &B, to, NULL), TAMIS_OK);
             tamis_plan_destroy(plan);
             /* sum over k of k % 3 - 1 is -1 for K = 37: x = -(i + 1) */
             if (operation == TAMIS_OP_SDDMM) {

@@ -1,27 +1,35 @@
-/* What tests of single parts share: the device that main() names, opened for all of them, and their random numbers. */
+/* What tests of single parts share: the device that main() names, opened for all of them, and arrays on it. */
 #ifndef TAMIS_TESTS_OPENED_DEVICE_H
 #define TAMIS_TESTS_OPENED_DEVICE_H
 
-#include "base/memory.h"
-#include "base/random.h"
+#define TEST_DEVICE "opencl:0"
+
 #include "core/device.h"
-#include "unit/named_device.h"
+#include "sparse/index.h"
+#include "support/matrix.h"
+#include "unit/device_fixture.h"
 
-static const char *device_name = "opencl:0";
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live; /* before it was opened */
+static inline void *host(int64_t count) { return test_room(count, 8); }
 
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
+static inline void *on_device(const void *from, size_t bytes) {
+    void *memory = NULL;
+    test_must(tamis_device_allocate(device, bytes ? bytes : 8, &memory));
+    if (bytes) test_must(tamis_device_upload(device, NULL, memory, 0, from, bytes));
+    return memory;
 }
 
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
+static inline void *numbers_on_device(const int64_t *from, int64_t count, tamis_index_type type) {
+    void *const packed = host(count);
+    for (int64_t i = 0; i < count; i++) tamis_index_store(packed, type, i, from[i]);
+    void *const memory = on_device(packed, (size_t)count * tamis_index_size(type));
+    free(packed);
+    return memory;
+}
+
+static inline void *from_device(const void *memory, int64_t count, size_t size) {
+    void *const got = host(count);
+    if (count > 0) test_must(tamis_device_download(device, NULL, got, memory, 0, (size_t)count * size));
+    return got;
 }
 
 #endif

@@ -159,8 +159,8 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                         /* other kernels, maybe */
                         x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
                         prepare(&x);
-                        for (int pattern = 0; pattern < INSTANCE_PATTERNS; pattern++) {
-                            instance_set_pattern(&x, (instance_pattern)pattern);
+                        for (int which = 0; which < INSTANCE_PATTERNS; which++) {
+                            instance_set_pattern(&x, (instance_pattern)which);
                             prepare(&x);
                         }
                         x.unsorted = true;

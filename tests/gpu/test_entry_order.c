@@ -18,48 +18,18 @@ typedef struct entry {
     int64_t row, column, number;
 } entry;
 
-static void *host(int64_t count) {
-    void *const memory = calloc((size_t)count + 1, 8);
-    if (!memory) abort();
-    return memory;
-}
-
-static int64_t integer_at(const void *from, tamis_index_type type, int64_t i) {
-    return type == TAMIS_I64 ? ((const int64_t *)from)[i] : ((const int32_t *)from)[i];
-}
-
-static void *on_device(const int64_t *from, int64_t count, tamis_index_type type) {
-    const size_t bytes = (size_t)(count > 0 ? count : 1) * (type == TAMIS_I64 ? 8 : 4);
-    int32_t *const narrow = host(count);
-    void *memory = NULL;
-    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)from[i];
-    if (tamis_device_allocate(device, bytes, &memory) != TAMIS_OK ||
-        tamis_device_upload(device, NULL, memory, 0, type == TAMIS_I64 ? (const void *)from : narrow, bytes) !=
-            TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
-    free(narrow);
-    return memory;
-}
-
-static void *from_device(const void *memory, int64_t count, tamis_index_type type) {
-    void *const got = host(count);
-    if (tamis_device_download(device, NULL, got, memory, 0, (size_t)count * (type == TAMIS_I64 ? 8 : 4)) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
-    return got;
-}
-
 static int by_row(const void *x, const void *y) {
     const entry *const a = x, *const b = y;
     return a->row != b->row ? (a->row > b->row) - (a->row < b->row) : (a->number > b->number) - (a->number < b->number);
 }
 
 static void expect_offsets(const entry *sorted, int64_t rows, int64_t nnz, const tamis_row_order *order) {
-    void *const got = from_device(order->offsets, rows + 1, order->offset_type);
+    void *const got = from_device(order->offsets, rows + 1, tamis_index_size(order->offset_type));
     for (int64_t i = 0, t = 0; i <= rows; i++) {
         while (t < nnz && sorted[t].row < i) t++;
-        if (integer_at(got, order->offset_type, i) != t)
+        if (tamis_index_load(got, order->offset_type, i) != t)
             fail_msg("row %lld of %lld, %lld entries: begins at %lld, expected %lld", (long long)i, (long long)rows,
-                     (long long)nnz, (long long)integer_at(got, order->offset_type, i), (long long)t);
+                     (long long)nnz, (long long)tamis_index_load(got, order->offset_type, i), (long long)t);
     }
     free(got);
 }
@@ -81,11 +51,11 @@ static bool expect_order(const tamis_sparse *S, bool transpose, bool columns_ris
     assert_true(transpose || order.columns_rise == across);
     if (rows <= ROWS_MOST) expect_offsets(entries, rows, nnz, &order);
     if (nnz > 0) {
-        void *const columns = from_device(order.columns, nnz, S->index_type);
-        int64_t *const numbers = order.permutation ? from_device(order.permutation, nnz, TAMIS_I64) : NULL;
+        void *const columns = from_device(order.columns, nnz, tamis_index_size(S->index_type));
+        int64_t *const numbers = order.permutation ? from_device(order.permutation, nnz, 8) : NULL;
         assert_true(!numbers == (rise && (!transpose || columns_rise)));
         for (int64_t t = 0; t < nnz; t++)
-            if (integer_at(columns, S->index_type, t) != entries[t].column ||
+            if (tamis_index_load(columns, S->index_type, t) != entries[t].column ||
                 (numbers ? numbers[t] : t) != entries[t].number)
                 fail_msg("%lld rows, %lld entries: place %lld has entry %lld, expected %lld", (long long)rows,
                          (long long)nnz, (long long)t, (long long)(numbers ? numbers[t] : t),
@@ -111,7 +81,8 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
                                        : tamis_random_below(&dice, rows);
         column[t] = arranged == COLUMNS_RISE ? t * cols / nnz : tamis_random_below(&dice, cols);
     }
-    void *const rows_there = on_device(row, nnz, type), *const columns_there = on_device(column, nnz, type);
+    void *const rows_there = numbers_on_device(row, nnz, type), *const columns_there =
+                                                                    numbers_on_device(column, nnz, type);
     const tamis_sparse S = {.format = TAMIS_COO,
                             .location = TAMIS_DEVICE,
                             .rows = rows,
@@ -156,7 +127,6 @@ TEST(many_rows) {
 
 TEST_RUN() {
     dice = tamis_random_start(8, 0);
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return argc > 2 ? test_run(device_name, NULL, set_up, tear_down)
-                    : test_run(device_name, "small", set_up, tear_down);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return argc > 2 ? test_run(name, NULL, set_up, tear_down) : test_run(name, "small", set_up, tear_down);
 }

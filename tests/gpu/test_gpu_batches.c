@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tamis/tamis.h>
+#include "support/call.h"
 
 enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };
 enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ };
@@ -68,11 +68,7 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
     must(status);
     must(tamis_plan_workspace_size(plan, &workspace));
     const long before = launched(), early_before = launched_early();
-    switch (options.operation) {
-    case TAMIS_OP_SDDMM: must(tamis_plan_sddmm(plan, &A, &A, &P, NULL)); break;
-    case TAMIS_OP_SPMM: must(tamis_plan_spmm(plan, &A, &E, NULL)); break;
-    case TAMIS_OP_FUSED: must(tamis_plan_fused(plan, &A, &A, &A, &E, NULL)); break;
-    }
+    must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
     const long count = launched() - before;
     early = launched_early() - early_before;
     tamis_plan_destroy(plan);

@@ -33,8 +33,6 @@ typedef struct task {
     const char *algorithm; /* NULL: the library's choice */
     problem p;
     mirror on;
-    float *out;
-    size_t bytes;
     tamis_device *device;
 } task;
 
@@ -55,55 +53,38 @@ static void task_open(task *t, tamis_operation operation, tamis_edge edge) {
     *t = (task){.operation = operation, .edge = edge};
     CHECK(tamis_device_open(device_name, &t->device) == TAMIS_OK);
     t->p = problem_make(&o, &random);
-    t->bytes = (size_t)(operation == TAMIS_OP_SDDMM ? o.nnz : o.rows * o.width) * tamis_type_size(type_now);
-    t->out = calloc(1, t->bytes);
-    t->on = mirror_make(t->device, &t->p, t->bytes);
-    mirror_output(&t->on, t->out);
+    t->on = mirror_make(t->device, &t->p, operation);
 }
 
 static void task_close(task *t) {
     mirror_free(&t->on);
     problem_free(&t->p);
-    free(t->out);
     tamis_device_close(t->device);
 }
 
-static tamis_status run_once(task *t) {
-    mirror *const m = &t->on;
+static test_call call_of_task(const task *t) {
     test_call call = call_of(t->edge, 1, 0);
     call.options.edge_scale = 0.5;
-    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
-    switch (t->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(t->device, &m->S, &m->A, &m->B, &P, &call.options, NULL);
-    case TAMIS_OP_SPMM: return tamis_spmm(t->device, &m->S, &m->D, &m->out, &call.options, NULL);
-    case TAMIS_OP_FUSED: return tamis_fused(t->device, &m->S, &m->A, &m->B, &m->D, &m->out, &call.options, NULL);
-    }
-    return TAMIS_ERROR_INTERNAL;
+    return call;
+}
+
+static tamis_status run_once(task *t) {
+    const test_call call = call_of_task(t);
+    return mirror_once(&t->on, &call.options, NULL);
 }
 
 static tamis_status run_plan(task *t) {
-    mirror *const m = &t->on;
+    const test_call call = call_of_task(t);
     tamis_plan *plan = NULL;
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = t->operation;
-    o.edge = t->edge;
-    o.edge_scale = 0.5;
-    o.type = type_now;
-    o.inner = t->p.options.inner;
-    o.width = t->p.options.width;
+    tamis_options o = problem_call(&t->p, t->operation, &call.options);
     o.expected_calls = 1000;
     o.algorithm = t->algorithm;
-    tamis_status status = tamis_plan_create(t->device, &m->S, &o, &plan);
+    tamis_status status = tamis_plan_create(t->device, &t->on.S, &o, &plan);
     if (status != TAMIS_OK) {
         CHECK(plan == NULL);
         return status;
     }
-    const tamis_dense P = samples_of(&m->S, m->memory[7], type_now);
-    switch (t->operation) {
-    case TAMIS_OP_SDDMM: status = tamis_plan_sddmm(plan, &m->A, &m->B, &P, NULL); break;
-    case TAMIS_OP_SPMM: status = tamis_plan_spmm(plan, &m->D, &m->out, NULL); break;
-    case TAMIS_OP_FUSED: status = tamis_plan_fused(plan, &m->A, &m->B, &m->D, &m->out, NULL); break;
-    }
+    status = mirror_plan(&t->on, plan, NULL);
     tamis_plan_destroy(plan);
     return status;
 }
@@ -112,22 +93,8 @@ static tamis_status run_task(task *t) { return t->once ? run_once(t) : run_plan(
 
 /* Whether what lies in the device's memory is right. */
 static bool is_right(task *t) {
-    double *want = NULL, *bound = NULL;
-    test_call call = call_of(t->edge, 1, 0);
-    call.options.edge_scale = 0.5;
-    bool right = true;
-    mirror_fetch(&t->on, t->out);
-    expect_member(&t->p, t->operation, &call, 0, NULL, &want, &bound);
-    const int64_t count = (int64_t)(t->bytes / tamis_type_size(type_now));
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t at = t->operation == TAMIS_OP_SDDMM
-                               ? i
-                               : test_position(&t->p.out, 0, i / t->p.options.width, i % t->p.options.width);
-        right = right && expect_fits(type_now, test_load(t->out, type_now, at), want[i], bound[i]);
-    }
-    free(want);
-    free(bound);
-    return right;
+    const test_call call = call_of_task(t);
+    return !mirror_wrong(&t->on, &t->p, &call);
 }
 
 /* One operation, from opening the device to closing it, with a right result; by an algorithm of little code, for most

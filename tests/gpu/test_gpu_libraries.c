@@ -102,15 +102,14 @@ static tamis_status work(tamis_device *device, const mirror *m, const problem *p
     o.operation = TAMIS_OP_SDDMM;
     o.type = p->options.type;
     o.inner = p->options.inner;
-    const tamis_dense P = samples_of(&m->S, m->memory[7], p->options.type);
     tamis_status status = tamis_plan_create(device, &m->S, &o, &plan);
     softmax.edge = TAMIS_EDGE_SOFTMAX; /* which needs scratch */
     if (status == TAMIS_OK) status = tamis_event_record(device, NULL, &start);
-    if (status == TAMIS_OK) status = tamis_plan_sddmm(plan, &m->A, &m->B, &P, NULL);
-    if (status == TAMIS_OK) status = tamis_sddmm(device, &m->S, &m->A, &m->B, &P, &softmax, NULL);
+    if (status == TAMIS_OK) status = mirror_plan(m, plan, NULL);
+    if (status == TAMIS_OK) status = mirror_once(m, &softmax, NULL);
     if (status == TAMIS_OK) status = tamis_event_record(device, NULL, &end);
     if (status == TAMIS_OK) status = tamis_event_elapsed(device, start, end, &seconds);
-    if (status == TAMIS_OK) status = tamis_device_copy(device, NULL, m->memory[7], 0, m->memory[7], 64, 64);
+    if (status == TAMIS_OK) status = tamis_device_copy(device, NULL, m->out.twin.memory, 0, m->out.twin.memory, 64, 64);
     if (status == TAMIS_OK) status = tamis_stream_synchronize(device, NULL);
     snprintf(said, sizeof said, "%s", tamis_last_error());
     if (start) tamis_event_destroy(device, start);
@@ -138,7 +137,7 @@ static void fail_in_turn(const void *context) {
     if (f->pools) setenv("FAKE_CUDA_POOLS", f->pools, 1);
     CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
     problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
+    mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     int failures = 0;
     for (int n = 1; n < 1000; n++) {
         char text[96];
@@ -218,7 +217,7 @@ static void rounds_when_allowed(const void *context) {
     use_fake();
     CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
     problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
+    mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     for (int i = 0; i < 4; i++) {
         static const char *const algorithms[] = {"gpu-tensor", "gpu-nonzeros"};
         tamis_plan *plan = NULL;

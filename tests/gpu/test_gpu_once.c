@@ -23,7 +23,7 @@ typedef struct once {
     const char *algorithm;
     tamis_type type;
     tamis_format format;
-    shape shape;
+    enum shape shape;
     int64_t rows, nnz;
     bool sorted, trusted;
     enum { WHOLE, SLICE, TURNED } view; /* TURNED: S^T is handed in, and transposed */
@@ -57,19 +57,13 @@ static const once cases[] = {
     {TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, NULL, TAMIS_F32, TAMIS_COO, SHAPE_HUB, 200, 9000, true, false, TURNED},
 };
 
-static tamis_status call(tamis_device *device, mirror *m, const once *x) {
-    const tamis_dense P = samples_of(&m->S, m->memory[7], x->type);
+static tamis_status call(const mirror *m, const once *x) {
     tamis_options options = with_edge(x->edge);
     options.edge_scale = 0.5;
     options.trust_input = x->trusted;
     options.algorithm = x->algorithm;
     options.transpose = x->view == TURNED;
-    switch (x->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(device, &m->S, &m->A, &m->B, &P, &options, NULL);
-    case TAMIS_OP_SPMM: return tamis_spmm(device, &m->S, &m->D, &m->out, &options, NULL);
-    case TAMIS_OP_FUSED: return tamis_fused(device, &m->S, &m->A, &m->B, &m->D, &m->out, &options, NULL);
-    }
-    return TAMIS_ERROR_INTERNAL;
+    return mirror_once(m, &options, NULL);
 }
 
 static int64_t first_row(const once *x) { return x->view == SLICE ? x->rows / 3 : 0; }
@@ -83,7 +77,7 @@ static void take_slice(mirror *m, const problem *p, const once *x, void **offset
         tamis_device_upload(m->device, NULL, *offsets, 0, all + first, bytes) != TAMIS_OK)
         abort();
     m->S.offsets = *offsets;
-    m->S.rows = m->out.rows = rows_of(x);
+    m->S.rows = m->out.here.rows = m->out.there.rows = rows_of(x);
     m->S.offset_base = all[first];
     m->S.nnz = all[first + rows_of(x)] - all[first];
 }
@@ -96,21 +90,15 @@ static void turn(mirror *m) {
     m->S.columns = S.row_indices;
 }
 
-/* The first element that is not as it should be, -1 for none. */
-static int64_t first_wrong(const problem *p, const once *x, const void *out, int64_t count) {
+/* What is wrong with a result, or NULL. */
+static const char *compare(const problem *p, const once *x, mirror *m) {
     const int64_t before = first_row(x) * p->options.width;
     test_call call = call_of(x->edge, 1, 0);
-    double *want = NULL, *bound = NULL;
-    int64_t wrong = -1;
     call.options.edge_scale = 0.5;
-    expect_member(p, x->operation, &call, 0, NULL, &want, &bound);
-    for (int64_t i = 0; i < count && wrong < 0; i++) {
-        const int64_t at =
-            x->operation == TAMIS_OP_SDDMM ? i : test_position(&p->out, 0, i / p->options.width, i % p->options.width);
-        if (!expect_fits(x->type, test_load(out, x->type, at), want[before + i], bound[before + i])) wrong = i;
-    }
-    free(want);
-    free(bound);
+    matrix_fetch(&m->out);
+    expectation right = expect_members(p, x->operation, &call, &m->out);
+    const char *const wrong = expect_wrong(&m->out.here, 0, right.want[0] + before, right.bound[0] + before);
+    expect_free(&right);
     return wrong;
 }
 
@@ -129,27 +117,18 @@ static bool runs(tamis_device *device, const once *x, int number) {
                                .offset_type = TAMIS_I32,
                                .sorted = x->sorted};
     problem p = problem_make(&o, &random);
-    const int64_t count = x->operation == TAMIS_OP_SDDMM ? o.nnz : rows_of(x) * o.width;
-    const size_t bytes = (size_t)count * tamis_type_size(x->type);
-    void *const out = calloc(1, bytes);
-    mirror m = mirror_make(device, &p, bytes);
+    mirror m = mirror_make(device, &p, x->operation);
     void *offsets = NULL;
-    mirror_output(&m, out);
     if (x->view == SLICE) take_slice(&m, &p, x, &offsets);
     if (x->view == TURNED) turn(&m);
-    bool right = call(device, &m, x) == TAMIS_OK && tamis_stream_synchronize(device, NULL) == TAMIS_OK;
+    bool right = call(&m, x) == TAMIS_OK && tamis_stream_synchronize(device, NULL) == TAMIS_OK;
     if (!right) printf("FAILED case %d: %s\n", number, tamis_last_error());
-    if (right) {
-        mirror_fetch(&m, out);
-        const int64_t wrong = first_wrong(&p, x, out, count);
-        right = wrong < 0;
-        if (!right) printf("FAILED case %d: element %lld is wrong\n", number, (long long)wrong);
-    }
+    const char *const wrong = right ? compare(&p, x, &m) : NULL;
+    if (wrong) printf("FAILED case %d: %s\n", number, wrong);
     tamis_device_free(device, offsets);
     mirror_free(&m);
     problem_free(&p);
-    free(out);
-    return right;
+    return right && !wrong;
 }
 
 /* A pattern that is broken is refused, in the words of the host's check; one that is transposed, too. */
@@ -158,21 +137,19 @@ static bool refuses(tamis_device *device, tamis_format format, bool turned) {
     const problem_options o = {
         .rows = 50, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .format = format, .sorted = true};
     problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, (size_t)o.rows * 8 * 4);
-    float out[50 * 8] = {0};
+    mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
     int32_t bad = 50;
     const int64_t live = tamis_memory_live();
-    mirror_output(&m, out);
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .format = format, .view = turned ? TURNED : WHOLE};
-    bool refused = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK &&
-                   call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
+    bool refused = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK &&
+                   call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
     if (!refused) printf("FAILED: a column that is none: %s\n", tamis_last_error());
     if (format == TAMIS_CSR) {
         bad = 0;
-        bool also = tamis_device_upload(device, NULL, m.memory[0], 100 * 4, &bad, 4) == TAMIS_OK;
+        bool also = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK;
         bad = 401;
-        also = also && tamis_device_upload(device, NULL, m.memory[2], 25 * 4, &bad, 4) == TAMIS_OK &&
-               call(device, &m, &x) != TAMIS_OK && strstr(tamis_last_error(), "offsets");
+        also = also && tamis_device_upload(device, NULL, m.pattern.arrays[2].memory, 25 * 4, &bad, 4) == TAMIS_OK &&
+               call(&m, &x) != TAMIS_OK && strstr(tamis_last_error(), "offsets");
         if (!also) printf("FAILED: an offset that is none: %s\n", tamis_last_error());
         refused = refused && also;
     }
@@ -192,26 +169,24 @@ static bool refuses_slice(tamis_device *device) {
     const problem_options o = {
         .rows = x.rows, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .sorted = true};
     problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, (size_t)o.rows * 8 * 4);
-    float out[60 * 8] = {0};
+    mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
     void *offsets = NULL;
     int32_t bad = 50;
     const int64_t live = tamis_memory_live();
-    mirror_output(&m, out);
     take_slice(&m, &p, &x, &offsets);
     const tamis_sparse S = m.S;
-    bool refused = call(device, &m, &x) == TAMIS_OK;
+    bool refused = call(&m, &x) == TAMIS_OK;
     m.S.offset_base++;
-    refused = refused && call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
+    refused = refused && call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
     m.S = S;
     m.S.nnz--;
-    refused = refused && call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
+    refused = refused && call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
     m.S = S;
     const size_t last = (size_t)(S.offset_base + S.nnz - 1) * 4;
-    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last + 4, &bad, 4) == TAMIS_OK &&
-              call(device, &m, &x) == TAMIS_OK; /* not the slice's */
-    refused = refused && tamis_device_upload(device, NULL, m.memory[0], last, &bad, 4) == TAMIS_OK &&
-              call(device, &m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
+    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last + 4, &bad, 4) == TAMIS_OK &&
+              call(&m, &x) == TAMIS_OK; /* not the slice's */
+    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last, &bad, 4) == TAMIS_OK &&
+              call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
     if (!refused) printf("FAILED: a slice that is none: %s\n", tamis_last_error());
     tamis_device_free(device, offsets);
     if (tamis_memory_live() != live) {
@@ -233,14 +208,12 @@ static bool looks_again(tamis_device *device) {
     ((tamis_gpu_device *)device->handle)->profiled = (int64_t)1 << 40; /* by the kernels: structure/profile.c */
     for (int i = 0; i < 80 && right; i++) {
         problem p = problem_make(&o, &random);
-        mirror m = mirror_make(device, &p, (size_t)o.nnz * 4);
-        const tamis_dense P = samples_of(&m.S, m.memory[7], TAMIS_F32);
+        mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
         tamis_options options = with_edge(TAMIS_EDGE_MASK);
         tamis_plan *plan = NULL;
         options.inner = 128;
         options.algorithm = between[i % 4];
-        right = tamis_plan_create(device, &m.S, &options, &plan) == TAMIS_OK &&
-                tamis_plan_sddmm(plan, &m.A, &m.B, &P, NULL) == TAMIS_OK;
+        right = tamis_plan_create(device, &m.S, &options, &plan) == TAMIS_OK && mirror_plan(&m, plan, NULL) == TAMIS_OK;
         if (!right) printf("FAILED: look %d: %s\n", i, tamis_last_error());
         tamis_plan_destroy(plan);
         mirror_free(&m);

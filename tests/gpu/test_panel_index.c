@@ -56,12 +56,6 @@ static const test tests[] = {
     {"many panels of columns", 2000, 90000, 10, .tiling = {true, .x_tile = 1, .y_tile = 1, .height = 5}},
 };
 
-static void *host(int64_t count) {
-    void *const memory = calloc((size_t)count + 1, 8);
-    if (!memory) abort();
-    return memory;
-}
-
 static int compare(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -169,24 +163,9 @@ static restated restate(const test *t, const pattern *s) {
 
 /* ------------------------------------------------------------------------------------------ comparing */
 
-static void *upload(const int64_t *from, int64_t count, tamis_index_type type) {
-    void *memory = NULL;
-    const size_t size = tamis_index_size(type);
-    int32_t *const narrow = host(count);
-    for (int64_t k = 0; k < count; k++) narrow[k] = (int32_t)from[k];
-    if (tamis_device_allocate(device, (size_t)count * size, &memory) != TAMIS_OK ||
-        tamis_device_upload(device, NULL, memory, 0, size == 8 ? (const void *)from : narrow, (size_t)count * size) !=
-            TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
-    free(narrow);
-    return memory;
-}
-
 static void expect_same(const test *t, const char *what, const void *made, const int64_t *expected, int64_t count,
                         tamis_index_type type) {
-    const size_t bytes = (size_t)count * tamis_index_size(type);
-    void *const got = host(count);
-    if (tamis_device_download(device, NULL, got, made, 0, bytes) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    void *const got = from_device(made, count, tamis_index_size(type));
     for (int64_t k = 0; k < count; k++)
         if (tamis_index_load(got, type, k) != expected[k])
             fail_msg("%s: %s[%lld of %lld] = %lld, expected %lld", t->name, what, (long long)k, (long long)count,
@@ -200,8 +179,8 @@ static void expect_index(const test *t) {
     const tamis_index_type offset_type = t->wide_offset ? TAMIS_I64 : TAMIS_I32;
     pattern s = make(t);
     restated r = restate(t, &s);
-    void *const offsets = upload(s.offsets, s.rows + 1, offset_type), *const columns =
-                                                                          upload(s.columns, s.nnz, index_type);
+    void *const offsets = numbers_on_device(s.offsets, s.rows + 1, offset_type), *const columns = numbers_on_device(
+                                                                                     s.columns, s.nnz, index_type);
     tamis_prepared p = {.method = &method,
                         .device = device->handle,
                         .problem = {.rows = s.rows,
@@ -242,6 +221,6 @@ TEST(indices) {
 
 TEST_RUN() {
     dice = tamis_random_start(9, 0);
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }

@@ -19,20 +19,6 @@ static bool brief; /* what takes an interpreter seconds is left out */
 
 enum { TILE = TAMIS_GPU_GROUP * 8, CHUNK = TAMIS_GPU_GROUP * 16 }; /* of sort.simt */
 
-static void *on_device(const void *from, size_t bytes) {
-    void *memory = NULL;
-    if (tamis_device_allocate(device, bytes, &memory) != TAMIS_OK ||
-        tamis_device_upload(device, NULL, memory, 0, from, bytes) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
-    return memory;
-}
-
-static void *host(int64_t count) {
-    void *const memory = calloc((size_t)count + 1, 8);
-    if (!memory) abort();
-    return memory;
-}
-
 static void expect_sums(int64_t count) {
     int64_t *const x = host(count), *const got = host(count), sum = 0;
     void *scratch = NULL;
@@ -275,16 +261,6 @@ static void expect_order(int64_t rows, int64_t repeats, bool falls) {
     free(columns);
 }
 
-/* Integers of 32 or 64 bits on the device. */
-static void *integers(const int64_t *from, int64_t count, tamis_index_type type) {
-    int32_t *const narrow = host(count);
-    for (int64_t i = 0; i < count; i++) narrow[i] = (int32_t)from[i];
-    void *const memory = on_device(type == TAMIS_I64 ? (const void *)from : narrow,
-                                   (size_t)(count > 0 ? count : 1) * (type == TAMIS_I64 ? 8 : 4));
-    free(narrow);
-    return memory;
-}
-
 /* A pattern of any kind; `broken`: 0, or which of its numbers is none (1: an offset falls, 2: one beyond the end, 3:
    the first is not 0, 4: a column is too large, 5: or negative). */
 typedef struct pattern {
@@ -319,9 +295,9 @@ static void expect_same(const pattern *w) {
     tamis_problem problem = {.rows = w->rows,
                              .cols = w->cols,
                              .nnz = nnz,
-                             .offsets = integers(offsets, w->rows + 1, w->offset),
+                             .offsets = numbers_on_device(offsets, w->rows + 1, w->offset),
                              .offset_type = w->offset,
-                             .columns = integers(columns, nnz, w->index),
+                             .columns = numbers_on_device(columns, nnz, w->index),
                              .index_type = w->index,
                              .device = device->handle};
     profile_both(&problem, &evidence); /* trusted: whatever it is */
@@ -396,9 +372,9 @@ static void expect_row_fresh(const overlap *x) {
         tamis_problem problem = {.rows = rows,
                                  .cols = cols,
                                  .nnz = offsets[rows],
-                                 .offsets = integers(offsets, rows + 1, type),
+                                 .offsets = numbers_on_device(offsets, rows + 1, type),
                                  .offset_type = type,
-                                 .columns = integers(columns, offsets[rows], type),
+                                 .columns = numbers_on_device(columns, offsets[rows], type),
                                  .index_type = type,
                                  .device = device->handle,
                                  .unchecked = true};
@@ -433,6 +409,6 @@ TEST(alike_rows) {
 TEST_RUN() {
     dice = tamis_random_start(8, 0);
     brief = argc > 2 && strcmp(argv[2], "profile") == 0;
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return brief ? test_run(device_name, "profile", set_up, tear_down) : test_run(device_name, NULL, set_up, tear_down);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return brief ? test_run(name, "profile", set_up, tear_down) : test_run(name, NULL, set_up, tear_down);
 }

@@ -2,6 +2,7 @@
 #ifndef TAMIS_TESTS_CALL_H
 #define TAMIS_TESTS_CALL_H
 
+#include <tamis/reference.h>
 #include <tamis/tamis.h>
 
 typedef struct test_call {
@@ -24,6 +25,55 @@ static inline tamis_options with_edge(tamis_edge edge) {
 
 static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
     return (test_call){with_edge(edge), scaled(alpha, beta)};
+}
+
+/* By a plan, or by one call. SpMM takes D as its B. */
+static inline tamis_status call_plan(const tamis_plan *plan, tamis_operation operation, const tamis_dense *A,
+                                     const tamis_dense *B, const tamis_dense *D, const tamis_dense *out,
+                                     const tamis_execution *execution) {
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_plan_sddmm(plan, A, B, out, execution);
+    case TAMIS_OP_SPMM: return tamis_plan_spmm(plan, D, out, execution);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_plan_fused(plan, A, B, D, out, execution);
+}
+
+static inline tamis_status call_at_once(tamis_device *on, tamis_operation operation, const tamis_sparse *S,
+                                        const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                                        const tamis_dense *out, const tamis_options *options,
+                                        const tamis_execution *execution) {
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_sddmm(on, S, A, B, out, options, execution);
+    case TAMIS_OP_SPMM: return tamis_spmm(on, S, D, out, options, execution);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_fused(on, S, A, B, D, out, options, execution);
+}
+
+/* The oracle's. */
+static inline tamis_status call_oracle(tamis_operation operation, const tamis_sparse *S, const tamis_dense *A,
+                                       const tamis_dense *B, const tamis_dense *D, const tamis_options *options,
+                                       const tamis_execution *execution, double *out) {
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_reference_sddmm(S, A, B, options, execution, out);
+    case TAMIS_OP_SPMM: return tamis_reference_spmm(S, D, options, execution, out);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_reference_fused(S, A, B, D, options, execution, out);
+}
+
+/* Gradients of A, B, D and S's values; G is the output's. */
+static inline tamis_status call_oracle_back(tamis_operation operation, const tamis_sparse *S, const tamis_dense *G,
+                                            const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                                            const tamis_options *options, const tamis_execution *execution, double *da,
+                                            double *db, double *dd, double *ds) {
+    switch (operation) {
+    case TAMIS_OP_SDDMM: return tamis_reference_sddmm_backward(S, G, A, B, options, execution, da, db, ds);
+    case TAMIS_OP_SPMM: return tamis_reference_spmm_backward(S, G, D, options, execution, dd, ds);
+    case TAMIS_OP_FUSED: break;
+    }
+    return tamis_reference_fused_backward(S, G, A, B, D, options, execution, da, db, dd, ds);
 }
 
 /* nnz elements; the members of a batch one after another */

@@ -1,19 +1,12 @@
-/* The oracle's results and their error bounds; see expect.h for the derivation. */
-#include <tamis/reference.h>
-
+/* The oracle's results and their error bounds; see expect.h and bounds.h for the derivation. */
 #include "support/expect.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "sparse/element.h"
-
-static double unit_of_sums(tamis_type type) { return type == TAMIS_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2; }
-
-/* What a sum may lose where it, or a term of it, falls below the normal numbers. */
-static double smallest_of_sums(tamis_type type) { return type == TAMIS_F64 ? DBL_MIN : (double)FLT_MIN; }
+#include "support/bounds.h"
 
 typedef struct storage {
     int digits, least; /* binary digits of a number; the exponent of the smallest positive one */
@@ -35,213 +28,161 @@ double expect_stored(tamis_type type, double x) {
     return fabs(stored) <= to->largest ? stored : copysign(INFINITY, x);
 }
 
-static double *doubles(int64_t count) {
-    double *const x = calloc((size_t)count + 1, sizeof *x);
-    if (!x) abort();
+/* ------------------------------------------------------------------------------------------ the oracle */
+
+/* One member of a problem, by the places in op(S). */
+typedef struct member {
+    const problem *p;
+    tamis_options options;
+    tamis_sparse S;
+    tamis_dense A, B, D;
+} member;
+
+static tamis_dense member_of(const tamis_dense *X, int64_t number) {
+    tamis_dense view = *X;
+    view.data = (char *)X->data + number * X->batch_stride * (int64_t)tamis_type_size(X->type);
+    view.batch_stride = 0;
+    return view;
+}
+
+static member take_member(const problem *p, tamis_operation operation, const tamis_options *options, int64_t number) {
+    member x = {.p = p, .options = problem_call(p, operation, options)};
+    const tamis_sparse *const S = &p->S;
+    const size_t at = (size_t)(number * S->batch_stride + S->offset_base);
+    x.options.batch = 1;
+    x.options.transpose = false;
+    x.S = (tamis_sparse){.format = TAMIS_COO,
+                         .rows = p->options.transpose ? S->cols : S->rows,
+                         .cols = p->options.transpose ? S->rows : S->cols,
+                         .nnz = S->nnz,
+                         .index_type = TAMIS_I64,
+                         .value_type = S->value_type,
+                         .row_indices = p->pattern.row_of,
+                         .columns = p->pattern.column_of};
+    if (S->values) x.S.values = (const char *)S->values + at * tamis_type_size(S->value_type);
+    x.A = member_of(&p->A, number);
+    x.B = member_of(&p->B, number);
+    x.D = member_of(&p->D, number);
     return x;
 }
 
-/* One member of a dense operand as packed doubles, absolute values where asked. */
-static double *unpack(const tamis_dense *X, int64_t member, bool absolute) {
-    double *const x = doubles(X->rows * X->cols);
-    for (int64_t i = 0; i < X->rows; i++)
-        for (int64_t j = 0; j < X->cols; j++) {
-            const double value = test_load(X->data, X->type, test_position(X, member, i, j));
-            x[i * X->cols + j] = absolute ? fabs(value) : value;
-        }
-    return x;
+/* The result before alpha and beta. */
+static double *ask(const member *x, tamis_operation operation) {
+    const int64_t count = operation == TAMIS_OP_SDDMM ? x->S.nnz : x->S.rows * x->p->options.width;
+    double *const to = test_doubles(count);
+    test_must(call_oracle(operation, &x->S, &x->A, &x->B, &x->D, &x->options, NULL, to));
+    return to;
 }
 
-static tamis_dense packed(double *data, int64_t rows, int64_t cols) {
-    return (tamis_dense){.data = data, .rows = rows, .cols = cols, .type = TAMIS_F64};
-}
-
-static void must(tamis_status status) {
-    if (status != TAMIS_OK) abort();
-}
-
-/* Samples <A_i, B_j>, of absolute values where asked. */
-static double *products_of(const problem *p, int64_t member, bool absolute) {
-    double *const a = unpack(&p->A, member, absolute), *const b = unpack(&p->B, member, absolute);
-    double *const x = doubles(p->S.nnz);
-    const tamis_dense A = packed(a, p->A.rows, p->A.cols), B = packed(b, p->B.rows, p->B.cols);
-    const tamis_options mask = with_edge(TAMIS_EDGE_MASK);
-    must(tamis_reference_sddmm(&p->S, &A, &B, &mask, NULL, x));
-    free(a);
-    free(b);
-    return x;
-}
-
-/* |row| of each of `rows` packed rows. */
-static double *norms_of(const double *x, int64_t rows, int64_t cols) {
-    double *const norm = doubles(rows);
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t k = 0; k < cols; k++) norm[i] += x[i * cols + k] * x[i * cols + k];
-        norm[i] = sqrt(norm[i]);
-    }
-    return norm;
-}
+/* ------------------------------------------------------------------------------------------ bounds */
 
 /* What rounding both inputs of each of `terms` products to TF32 adds, of the sum of their magnitudes. */
 static double rounding_of(const tamis_options *options, double terms) {
     return options->math == TAMIS_MATH_TF32 ? 0x1p-10 + (terms + 64) * 0x1p-26 : 0;
 }
 
-/* dx of a dot product x: `size` is the sum of |a||b|, `norms` is |a||b|. */
-static double dot_error(const problem *p, const tamis_options *options, double x, double size, double norms) {
-    const double K = (double)p->options.inner, u = unit_of_sums(p->options.type);
-    const double rule = 1e-6 * 0x1p24 * u * sqrt(K / 128 + 1);
-    if (!isfinite(x) || K == 0) return 0;
-    return fmin((K + 8) * u * size, 8 * rule * fmax(fabs(x), norms / sqrt(K))) + rounding_of(options, K) * size;
+static double norm_of(const double *x, int64_t n) {
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += x[k] * x[k];
+    return sqrt(sum);
 }
 
-static double edge_of(const tamis_options *options, double x, double s) {
-    const double scaled = options->edge_scale * x;
-    const double slope = options->edge_slope;
-    const double epsilon = options->edge_epsilon;
-    switch (options->edge) {
-    case TAMIS_EDGE_SCALE: return s * x;
-    case TAMIS_EDGE_RESIDUAL: return s - x;
-    case TAMIS_EDGE_QUOTIENT: return s / (x <= epsilon ? epsilon : x);
-    case TAMIS_EDGE_SIGMOID: return s / (1 + exp(-scaled));
-    case TAMIS_EDGE_EXP: return s * exp(scaled);
-    case TAMIS_EDGE_LEAKY_RELU: return s * (scaled < 0 ? slope * scaled : scaled);
-    case TAMIS_EDGE_MASK:
-    case TAMIS_EDGE_SOFTMAX: break;
-    }
+static about dot_of(units e, const tamis_options *options, const double *a, const double *b, int64_t n) {
+    double size;
+    const double K = (double)n, rule = 1e-6 * 0x1p24 * e.u * sqrt(K / 128 + 1);
+    about x = about_dot(e, a, b, n, &size);
+    if (!isfinite(x.is) || n == 0) return (about){x.is, 0};
+    x.off = fmin(x.off, 8 * rule * fmax(fabs(x.is), norm_of(a, n) * norm_of(b, n) / sqrt(K))) +
+            rounding_of(options, K) * size;
     return x;
 }
 
-static int64_t row_of(const tamis_sparse *S, int64_t t, int64_t from) {
-    if (S->format == TAMIS_COO)
-        return S->index_type == TAMIS_I64 ? ((const int64_t *)S->row_indices)[t] : ((const int32_t *)S->row_indices)[t];
-    while ((S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[from + 1]
-                                        : ((const int32_t *)S->offsets)[from + 1]) <= t)
-        from++;
-    return from;
+static double value_at(const member *x, int64_t t) {
+    return x->S.values ? test_load(x->S.values, x->S.value_type, t) : 1;
 }
 
-/* de[t] of an edge other than softmax. */
-static double edge_error(const problem *p, const tamis_options *options, double x, double s, double e, double dx) {
-    const double u = unit_of_sums(p->options.type), scale = options->edge_scale;
-    if (!isfinite(e)) return 0;
-    if (!isfinite(x)) return 16 * u * fabs(e); /* exp of it is 0 or not finite */
-    const double up = fabs(edge_of(options, x + dx, s) - e), down = fabs(edge_of(options, x - dx, s) - e);
-    const bool exponential = options->edge == TAMIS_EDGE_EXP || options->edge == TAMIS_EDGE_SIGMOID;
-    /* where the interval reaches the floor of the quotient, anything between both ends is right */
-    return fmax(up, down) + 16 * u * fabs(e) + (exponential ? 4 * u * fabs(scale * x) * fabs(e) : 0);
+/* An edge other than softmax. Its value is the oracle's. */
+static double edge_error(units e, const member *x, about dot, double s, double is) {
+    if (!isfinite(is)) return 0;
+    if (!isfinite(dot.is)) return 16 * e.u * fabs(is); /* exp of it is 0 or not finite */
+    if (x->options.edge == TAMIS_EDGE_RESIDUAL) return about_residual(e, s, dot).off;
+    return about_product(e, (about){x->options.edge == TAMIS_EDGE_MASK ? 1 : s, 0},
+                         about_edge(e, &x->options, dot, NULL))
+        .off;
 }
 
-/* e[t] and de[t] of one member. */
-static void edges_of(const problem *p, const tamis_options *options, int64_t member, double *e, double *de) {
-    const tamis_sparse *const S = &p->S;
-    const double u = unit_of_sums(p->options.type);
-    double *const x = products_of(p, member, false), *const size = products_of(p, member, true);
-    double *const row_error = doubles(S->rows), *const row_count = doubles(S->rows);
-    tamis_sparse one = *S;
-    if (S->values)
-        one.values = (const char *)S->values + (size_t)(member * S->batch_stride) * tamis_type_size(S->value_type);
-    const tamis_dense A = p->A, B = p->B;
-    double *const a = unpack(&A, member, false), *const b = unpack(&B, member, false);
-    double *const a_norm = norms_of(a, A.rows, A.cols), *const b_norm = norms_of(b, B.rows, B.cols);
-    const tamis_dense A64 = packed(a, A.rows, A.cols), B64 = packed(b, B.rows, B.cols);
-    tamis_options plain = *options;
-    plain.batch = 1;
-    must(tamis_reference_sddmm(&one, &A64, &B64, &plain, NULL, e));
-    const double scale = options->edge_scale;
-    for (int64_t t = 0, row = 0; t < S->nnz; t++) {
-        const double s = S->values ? test_load(one.values, S->value_type, t) : 1;
-        row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-        const double norms = a_norm[row] * b_norm[tamis_index_load(S->columns, S->index_type, t)];
-        const double dx = dot_error(p, options, x[t], size[t], norms);
-        if (options->edge != TAMIS_EDGE_SOFTMAX) {
-            de[t] = edge_error(p, options, x[t], s, e[t], dx);
-            continue;
-        }
-        row_count[row]++;
-        /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
-        const double ds = fabs(scale) * dx + 4 * u * (fabs(scale * x[t]) + (S->values ? fabs(s) : 0));
-        if (isfinite(ds)) row_error[row] = fmax(row_error[row], ds);
+/* The weights of a member's entries. */
+static about *edges_of(units e, member *x) {
+    const tamis_options *const o = &x->options;
+    const int64_t nnz = x->S.nnz, K = x->p->options.inner, *const row_of = x->p->pattern.row_of;
+    double *const a = test_values(&x->A, 0), *const b = test_values(&x->B, 0);
+    about *const edges = test_abouts(nnz), *const dots = test_abouts(nnz);
+    x->options.operation = TAMIS_OP_SDDMM;
+    double *const oracle = ask(x, TAMIS_OP_SDDMM);
+    for (int64_t t = 0; t < nnz; t++) {
+        dots[t] = dot_of(e, o, a + row_of[t] * K, b + x->p->pattern.column_of[t] * K, K);
+        edges[t] = (about){oracle[t], 0};
+        if (o->edge == TAMIS_EDGE_SOFTMAX)
+            dots[t] = about_score(e, o, dots[t], x->S.values ? value_at(x, t) : 0);
+        else
+            edges[t].off = edge_error(e, x, dots[t], value_at(x, t), oracle[t]);
     }
-    if (options->edge == TAMIS_EDGE_SOFTMAX)
-        for (int64_t t = 0, row = 0; t < S->nnz; t++) {
-            row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-            const double relative = expm1(2 * row_error[row]) + (row_count[row] + 20) * u;
-            de[t] = (isfinite(e[t]) && e[t] > 0 ? e[t] * relative : 0) + 2 * smallest_of_sums(p->options.type);
-        }
-    free(x);
-    free(size);
-    free(row_error);
-    free(row_count);
-    free(a_norm);
-    free(b_norm);
+    /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
+    softmax_row *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
+    for (int64_t t = 0; t < nnz && o->edge == TAMIS_EDGE_SOFTMAX; t++) {
+        const bool weighs = isfinite(oracle[t]) && oracle[t] > 0;
+        edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
+    }
+    free(rows);
+    free(oracle);
+    free(dots);
     free(a);
     free(b);
+    return edges;
 }
 
-/* c = (weights on S) X with weights and X in double */
-static double *product(const tamis_sparse *S, const double *weights, const double *x, int64_t cols, int64_t width) {
-    double *const c = doubles(S->rows * width);
-    tamis_sparse weighted = *S;
-    weighted.value_type = TAMIS_F64;
-    weighted.values = weights;
-    double *const copy = doubles(cols * width);
-    memcpy(copy, x, (size_t)(cols * width) * sizeof *x);
-    const tamis_dense X = packed(copy, cols, width);
-    must(tamis_reference_spmm(&weighted, &X, NULL, NULL, c));
-    free(copy);
-    return c;
-}
-
-void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t member,
-                   const double *old, double **want, double **bound) {
-    const tamis_sparse *const S = &p->S;
-    const tamis_type type = p->options.type;
-    const double u = unit_of_sums(type);
-    const int64_t count = operation == TAMIS_OP_SDDMM ? S->nnz : S->rows * p->options.width;
-    double *const e = doubles(S->nnz), *const de = doubles(S->nnz);
-    double *value, *error; /* of the result before alpha and beta */
-    double *const row_count = doubles(S->rows);
-    if (operation == TAMIS_OP_SPMM)
-        for (int64_t t = 0; t < S->nnz; t++)
-            e[t] = S->values ? test_load(S->values, S->value_type, member * S->batch_stride + t) : 1;
-    else
-        edges_of(p, &call->options, member, e, de);
-    if (operation == TAMIS_OP_SDDMM) {
-        value = e;
-        error = de;
-    } else {
-        const int64_t cols = S->cols, width = p->options.width;
-        double *const d = unpack(&p->D, member, false), *const size = unpack(&p->D, member, true);
-        double *const weight = doubles(S->nnz);
-        value = product(S, e, d, cols, width);
-        for (int64_t t = 0, row = 0; t < S->nnz; t++) {
-            row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-            row_count[row]++;
-        }
-        for (int64_t t = 0, row = 0; t < S->nnz; t++) {
-            row = row_of(S, t, S->format == TAMIS_CSR ? row : 0);
-            weight[t] = de[t] + ((row_count[row] + 8) * u + rounding_of(&call->options, row_count[row])) * fabs(e[t]);
-        }
-        error = product(S, weight, size, cols, width);
-        free(d);
-        free(size);
-        free(weight);
-        free(e);
-        free(de);
+/* How far sums of weights times rows of D may be off, the number of their terms in count. */
+static double *error_of_sums(units e, const member *x, const about *edges, double *count) {
+    const int64_t width = x->p->options.width, *const row_of = x->p->pattern.row_of;
+    double *const error = test_doubles(x->S.rows * width), *const d = test_values(&x->D, 0);
+    for (int64_t t = 0; t < x->S.nnz; t++) count[row_of[t]]++;
+    for (int64_t t = 0; t < x->S.nnz; t++) {
+        const double n = count[row_of[t]], *const from = d + x->p->pattern.column_of[t] * width;
+        const double weight = edges[t].off + ((n + 8) * e.u + rounding_of(&x->options, n)) * fabs(edges[t].is);
+        for (int64_t l = 0; l < width; l++) error[row_of[t] * width + l] += weight * fabs(from[l]);
     }
-    *want = doubles(count);
-    *bound = doubles(count);
+    free(d);
+    return error;
+}
+
+void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number,
+                   const double *old, double **want, double **bound) {
+    member x = take_member(p, operation, &call->options, number);
+    const units e = units_of(p->options.type);
+    const bool sddmm = operation == TAMIS_OP_SDDMM;
+    const int64_t count = sddmm ? x.S.nnz : x.S.rows * p->options.width;
+    const double alpha = call->execution.alpha;
+    double *const value = ask(&x, operation), *const terms = test_doubles(x.S.rows);
+    about *edges;
+    if (operation == TAMIS_OP_SPMM) {
+        edges = test_abouts(x.S.nnz);
+        for (int64_t t = 0; t < x.S.nnz; t++) edges[t].is = value_at(&x, t);
+    } else {
+        edges = edges_of(e, &x);
+    }
+    double *const error = sddmm ? NULL : error_of_sums(e, &x, edges, terms);
+    *want = value;
+    *bound = test_doubles(count);
     for (int64_t i = 0; i < count; i++) {
         const double before = call->execution.beta != 0 ? call->execution.beta * old[i] : 0;
         /* what a row's sum may have begun with */
-        const double terms = operation == TAMIS_OP_SDDMM ? 0 : row_count[i / p->options.width];
-        (*want)[i] = call->execution.alpha * value[i] + before;
-        (*bound)[i] = fabs(call->execution.alpha) * error[i] + 4 * u * fabs(call->execution.alpha * value[i]) +
-                      (terms + 4) * u * fabs(before) + 2 * smallest_of_sums(type);
+        const double first = sddmm ? 0 : terms[i / p->options.width];
+        (*bound)[i] = fabs(alpha) * (sddmm ? edges[i].off : error[i]) + 4 * e.u * fabs(alpha * value[i]) +
+                      (first + 4) * e.u * fabs(before) + 2 * e.l;
+        value[i] = alpha * value[i] + before;
     }
-    free(row_count);
-    free(value);
+    free(terms);
+    free(edges);
     free(error);
 }
 
@@ -251,4 +192,42 @@ bool expect_fits(tamis_type type, double got, double want, double bound) {
     if (!isfinite(bound)) return false; /* what is finite has a bound that is */
     /* rounding keeps order: what was in the interval before it was stored is between the stored ends of it */
     return expect_stored(type, want - bound) <= got && got <= expect_stored(type, want + bound);
+}
+
+const char *expect_wrong(const tamis_dense *X, int64_t number, const double *want, const double *bound) {
+    static _Thread_local char text[160];
+    for (int64_t i = 0; i < X->rows; i++)
+        for (int64_t j = 0; j < X->cols; j++) {
+            const int64_t at = i * X->cols + j;
+            const double got = test_load(X->data, X->type, test_position(X, number, i, j));
+            if (bound ? expect_fits(X->type, got, want[at], bound[at]) : got == want[at]) continue;
+            snprintf(text, sizeof text, "member %lld at (%lld, %lld) is %.9g, expected %.9g within %.3g",
+                     (long long)number, (long long)i, (long long)j, got, want[at], bound ? bound[at] : 0);
+            return text;
+        }
+    return NULL;
+}
+
+expectation expect_members(const problem *p, tamis_operation operation, const test_call *call, const matrix *old) {
+    expectation x = {.want = {NULL}};
+    for (int64_t m = 0; m < p->options.batch; m++) {
+        double *const before = test_values(&old->here, m);
+        expect_member(p, operation, call, m, before, &x.want[m], &x.bound[m]);
+        free(before);
+    }
+    return x;
+}
+
+const char *expect_compare(const expectation *x, const matrix *result) {
+    const char *wrong = matrix_touched(result) >= 0 ? "a gap was written to" : NULL;
+    for (int64_t m = 0; m < result->members && !wrong; m++)
+        wrong = expect_wrong(&result->here, m, x->want[m], x->bound[m]);
+    return wrong;
+}
+
+void expect_free(expectation *x) {
+    for (int m = 0; m < EXPECT_MOST; m++) {
+        free(x->want[m]);
+        free(x->bound[m]);
+    }
 }

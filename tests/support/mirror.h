@@ -1,24 +1,29 @@
-/* A problem's arrays where a device wants them: as they are on the CPU, copies in its memory on a GPU. */
+/* A problem where a device wants it, as it is on the CPU, copies in its memory on a GPU; and room for a result. */
 #ifndef TAMIS_TESTS_MIRROR_H
 #define TAMIS_TESTS_MIRROR_H
 
-#include "support/problem.h"
+#include "support/expect.h"
 
 typedef struct mirror {
     tamis_device *device;
-    bool copies; /* the device has memory of its own */
+    tamis_operation operation;
     tamis_sparse S;
-    tamis_dense A, B, D, out; /* out.data is set by mirror_output */
-    void *memory[8];
-    size_t out_bytes;
+    tamis_dense A, B, D;
+    matrix out; /* what the operation writes: poison */
+    pattern pattern;
+    twin arrays[4]; /* S's values, A, B and D */
 } mirror;
 
 /* Every failure ends the test: what is tested is what comes after. */
-mirror mirror_make(tamis_device *device, const problem *p, size_t out_bytes);
+mirror mirror_make(tamis_device *device, const problem *p, tamis_operation operation);
 void mirror_free(mirror *m);
+bool mirror_copies(const mirror *m); /* the device has memory of its own */
 
-/* The device's output with the content of `host`; and back into it. On the CPU it is `host` itself. */
-void *mirror_output(mirror *m, void *host);
-void mirror_fetch(const mirror *m, void *host);
+/* The operation by a plan or by one call, into the device's output. */
+tamis_status mirror_plan(const mirror *m, const tamis_plan *plan, const tamis_execution *execution);
+tamis_status mirror_once(const mirror *m, const tamis_options *options, const tamis_execution *execution);
+
+/* Fetches the output of such a call with beta = 0: what is wrong with it, NULL for nothing; see expect_wrong(). */
+const char *mirror_wrong(mirror *m, const problem *p, const test_call *call);
 
 #endif

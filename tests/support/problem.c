@@ -7,27 +7,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "sparse/element.h"
+#include "sparse/index.h"
 
-double test_load(const void *array, tamis_type type, int64_t i) { return tamis_element_load(array, type, i); }
-void test_store(void *array, tamis_type type, int64_t i, double value) { tamis_element_store(array, type, i, value); }
+/* ------------------------------------------------------------------------------------------ where nonzeros are */
 
-int64_t test_position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
-    return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * X->stride + j : j * X->stride + i);
-}
-
-tamis_dense test_rows_of(const tamis_dense *X, int64_t first, int64_t rows) {
-    tamis_dense view = *X;
-    const int64_t skip = X->layout == TAMIS_ROW_MAJOR ? first * X->stride : first;
-    view.rows = rows;
-    view.data = (char *)X->data + skip * (int64_t)tamis_type_size(X->type);
-    return view;
-}
-
-static double draw(const problem_options *o, tamis_random *random) {
-    if (o->special != 0 && tamis_random_below(random, 150) == 0) return o->special;
-    return 2 * tamis_random_uniform(random) - 1;
-}
+typedef struct entry {
+    int64_t row, column, order;
+} entry;
 
 static int64_t draw_row(const problem_options *o, tamis_random *random) {
     switch (o->shape) {
@@ -35,21 +21,19 @@ static int64_t draw_row(const problem_options *o, tamis_random *random) {
     case SHAPE_LAST_ROW: return o->rows - 1;
     case SHAPE_SPARSE_ENDS: return o->rows / 3 + tamis_random_below(random, o->rows - 2 * (o->rows / 3));
     case SHAPE_RAGGED: return tamis_random_below(random, 1 + tamis_random_below(random, o->rows));
-    case SHAPE_BAND:
-    case SHAPE_UNIFORM: break;
+    case SHAPE_CROSS:
+        if (tamis_random_uniform(random) < o->share) return o->rows / 2;
+        return o->rows / 5 + tamis_random_below(random, o->rows - 2 * (o->rows / 5));
+    default: return tamis_random_below(random, o->rows);
     }
-    return tamis_random_below(random, o->rows);
 }
 
 static int64_t draw_column(const problem_options *o, int64_t row, tamis_random *random) {
+    if (o->shape == SHAPE_CROSS && tamis_random_uniform(random) < o->share) return o->cols / 3;
     if (o->shape != SHAPE_BAND) return tamis_random_below(random, o->cols);
     const int64_t column = row * o->cols / o->rows + tamis_random_below(random, 5) - 2;
     return column < 0 ? 0 : column < o->cols ? column : o->cols - 1;
 }
-
-typedef struct entry {
-    int64_t row, column, order;
-} entry;
 
 static int by_row(const void *x, const void *y) {
     const entry *const a = x, *const b = y;
@@ -63,18 +47,10 @@ static int by_row_and_column(const void *x, const void *y) {
     return by_row(x, y);
 }
 
-/* malloc(0) may be NULL; a block of one byte more than nothing keeps pointers valid */
-static void *block(problem *p, int at, int64_t elements, size_t size) {
-    p->blocks[at] = malloc((size_t)elements * size + (elements == 0));
-    if (!p->blocks[at]) abort();
-    return p->blocks[at];
-}
-
 /* What is left when the first entry of each place stays. */
 static int64_t without_repeats(const problem_options *o, entry *entries) {
     int64_t left = 0;
-    bool *const taken = calloc((size_t)(o->rows * o->cols) + 1, 1);
-    if (!taken) abort();
+    bool *const taken = test_room(o->rows * o->cols, sizeof *taken);
     for (int64_t t = 0; t < o->nnz; t++) {
         bool *const place = &taken[entries[t].row * o->cols + entries[t].column];
         if (!*place) entries[left++] = entries[t];
@@ -84,81 +60,179 @@ static int64_t without_repeats(const problem_options *o, entry *entries) {
     return left;
 }
 
-static void make_pattern(problem *p, tamis_random *random) {
-    const problem_options *const o = &p->options;
-    int64_t nnz = o->nnz;
-    entry *const entries = malloc((size_t)(nnz + 1) * sizeof *entries);
-    if (!entries) abort();
-    for (int64_t t = 0; t < nnz; t++) {
+static int64_t draw_share(const problem_options *o, entry *entries, tamis_random *random) {
+    int64_t nnz = 0;
+    for (int64_t i = o->rows / 5; i < o->rows - o->rows / 5; i++)
+        for (int64_t j = 0; j < o->cols; j++)
+            if (tamis_random_uniform(random) < o->share) entries[nnz++] = (entry){i, j, 0};
+    return nnz;
+}
+
+static int64_t draw_full_hub(const problem_options *o, entry *entries, tamis_random *random) {
+    int64_t *const left = test_room(o->rows, sizeof *left), nnz = 0;
+    for (int64_t t = 0; t < o->nnz; t++) {
+        int64_t row = tamis_random_below(random, 5) ? o->rows / 2 : tamis_random_below(random, o->rows);
+        while (left[row] == o->cols) row = (row + 1) % o->rows;
+        left[row]++;
+    }
+    for (int64_t i = 0; i < o->rows; i++)
+        for (int64_t j = 0; left[i] > 0; j++) /* a sample of the columns */
+            if (tamis_random_below(random, o->cols - j) < left[i]) {
+                entries[nnz++] = (entry){i, j, 0};
+                left[i]--;
+            }
+    free(left);
+    for (int64_t t = nnz - 1; o->format == TAMIS_COO && t > 0; t--) { /* in any order */
+        const int64_t s = tamis_random_below(random, t + 1);
+        const entry kept = entries[t];
+        entries[t] = entries[s];
+        entries[s] = kept;
+    }
+    return nnz;
+}
+
+static int64_t draw_entries(const problem_options *o, entry *entries, tamis_random *random) {
+    if (o->shape == SHAPE_SHARE) return draw_share(o, entries, random);
+    if (o->shape == SHAPE_FULL_HUB) return draw_full_hub(o, entries, random);
+    for (int64_t t = 0; t < o->nnz; t++) {
         const int64_t row = draw_row(o, random);
         entries[t] = (entry){row, draw_column(o, row, random), t};
     }
-    if (o->distinct) nnz = without_repeats(o, entries);
-    if (o->sorted)
-        qsort(entries, (size_t)nnz, sizeof *entries, by_row_and_column);
-    else if (o->format == TAMIS_CSR)
-        qsort(entries, (size_t)nnz, sizeof *entries, by_row);
-
-    const size_t index_size = tamis_index_size(o->index_type), offset_size = tamis_index_size(o->offset_type);
-    void *const columns = block(p, 0, nnz, index_size);
-    void *const rows = block(p, 1, o->format == TAMIS_COO ? nnz : 0, index_size);
-    void *const offsets = block(p, 2, o->format == TAMIS_CSR ? o->rows + 1 : 0, offset_size);
-    for (int64_t t = 0; t < nnz; t++) {
-        tamis_index_store(columns, o->index_type, t, entries[t].column);
-        if (o->format == TAMIS_COO) tamis_index_store(rows, o->index_type, t, entries[t].row);
-    }
-    if (o->format == TAMIS_CSR)
-        for (int64_t i = 0, t = 0; i <= o->rows; i++) {
-            while (t < nnz && entries[t].row < i) t++;
-            tamis_index_store(offsets, o->offset_type, i, t);
-        }
-    free(entries);
-    p->S = (tamis_sparse){.format = o->format,
-                          .rows = o->rows,
-                          .cols = o->cols,
-                          .nnz = nnz,
-                          .index_type = o->index_type,
-                          .offset_type = o->offset_type,
-                          .value_type = o->type,
-                          .offsets = o->format == TAMIS_CSR ? offsets : NULL,
-                          .row_indices = o->format == TAMIS_COO ? rows : NULL,
-                          .columns = columns,
-                          .batch_stride = o->shared & PROBLEM_SHARES_VALUES ? 0 : nnz};
-    const int64_t total = (o->batch - 1) * p->S.batch_stride + nnz;
-    void *const values = block(p, 3, total, tamis_type_size(o->type));
-    for (int64_t t = 0; t < total; t++) test_store(values, o->type, t, draw(o, random));
-    if (!o->pattern) p->S.values = values;
+    const int64_t nnz = o->distinct ? without_repeats(o, entries) : o->nnz;
+    if (o->sorted || o->format == TAMIS_CSR)
+        qsort(entries, (size_t)nnz, sizeof *entries, o->sorted ? by_row_and_column : by_row);
+    return nnz;
 }
 
-static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, tamis_layout layout, bool shared,
-                              tamis_random *random) {
+/* Entries of the transpose, by rows. */
+static void turn(entry *entries, int64_t nnz) {
+    for (int64_t t = 0; t < nnz; t++) entries[t] = (entry){entries[t].column, entries[t].row, t};
+    qsort(entries, (size_t)nnz, sizeof *entries, by_row);
+}
+
+pattern pattern_make(const problem_options *o, tamis_random *random) {
+    const int64_t most = o->shape == SHAPE_SHARE ? o->rows * o->cols : o->nnz;
+    problem_options drawn = *o;
+    if (o->turned) drawn.rows = o->cols, drawn.cols = o->rows;
+    entry *const entries = test_room(most, sizeof *entries);
+    const int64_t nnz = o->rows == 0 || o->cols == 0 ? 0 : draw_entries(&drawn, entries, random);
+    if (o->turned) turn(entries, nnz);
+    int64_t *const rows = test_room(nnz, sizeof *rows), *const columns = test_room(nnz, sizeof *columns);
+    for (int64_t t = 0; t < nnz; t++) {
+        rows[t] = entries[t].row;
+        columns[t] = entries[t].column;
+    }
+    const pattern p = pattern_of(o, rows, columns, nnz);
+    free(rows);
+    free(columns);
+    free(entries);
+    return p;
+}
+
+enum { BEFORE = 5, BEHIND = 3 }; /* entries of others around a slice */
+
+pattern pattern_of(const problem_options *o, const int64_t *rows, const int64_t *columns, int64_t nnz) {
+    const bool csr = o->format == TAMIS_CSR;
+    const int64_t base = o->slice ? BEFORE : 0, all = nnz + (o->slice ? BEFORE + BEHIND : 0);
+    const size_t index = tamis_index_size(o->index_type), offset = tamis_index_size(o->offset_type);
+    const size_t bytes[] = {(size_t)all * index, csr ? 0 : (size_t)nnz * index,
+                            csr ? (size_t)(o->rows + 1) * offset : 0};
+    pattern p = {.row_of = test_room(nnz, sizeof(int64_t)), .column_of = test_room(nnz, sizeof(int64_t))};
+    for (int i = 0; i < 3; i++) p.arrays[i] = twin_make(bytes[i], 0);
+    for (int64_t t = 0; t < all; t++) tamis_index_store(p.arrays[0].host, o->index_type, t, 0);
+    for (int64_t t = 0; t < nnz; t++) {
+        tamis_index_store(p.arrays[0].host, o->index_type, base + t, columns[t]);
+        if (!csr) tamis_index_store(p.arrays[1].host, o->index_type, t, rows[t]);
+        p.row_of[t] = o->transpose ? columns[t] : rows[t];
+        p.column_of[t] = o->transpose ? rows[t] : columns[t];
+    }
+    for (int64_t i = 0, t = 0; csr && i <= o->rows; i++) {
+        while (t < nnz && rows[t] < i) t++;
+        tamis_index_store(p.arrays[2].host, o->offset_type, i, base + t);
+    }
+    p.S = (tamis_sparse){.format = o->format,
+                         .rows = o->rows,
+                         .cols = o->cols,
+                         .nnz = nnz,
+                         .index_type = o->index_type,
+                         .offset_type = o->offset_type,
+                         .value_type = o->wide_values ? TAMIS_F32 : o->type,
+                         .offsets = csr ? p.arrays[2].host : NULL,
+                         .row_indices = csr ? NULL : p.arrays[1].host,
+                         .columns = p.arrays[0].host,
+                         .offset_base = base};
+    return p;
+}
+
+void pattern_free(pattern *p) {
+    for (int i = 0; i < 3; i++) twin_free(&p->arrays[i]);
+    free(p->row_of);
+    free(p->column_of);
+}
+
+tamis_sparse pattern_send(tamis_device *device, pattern *p) {
+    tamis_sparse S = p->S;
+    for (int i = 0; i < 3; i++) twin_send(&p->arrays[i], device);
+    S.columns = twin_there(&p->arrays[0]);
+    if (S.row_indices) S.row_indices = twin_there(&p->arrays[1]);
+    if (S.offsets) S.offsets = twin_there(&p->arrays[2]);
+    if (p->arrays[0].memory) S.location = TAMIS_DEVICE;
+    return S;
+}
+
+twin pattern_values(tamis_sparse *S, bool shared, int64_t apart, int64_t batch, tamis_random *random) {
+    const int64_t one = S->nnz + (S->offset_base ? BEFORE + BEHIND : 0),
+                  count = shared ? one : (batch - 1) * (one + apart) + one;
+    const twin values = twin_make((size_t)count * tamis_type_size(S->value_type), 0);
+    for (int64_t t = 0; t < count; t++) test_store(values.host, S->value_type, t, 2 * tamis_random_uniform(random) - 1);
+    S->values = values.host;
+    S->batch_stride = shared ? 0 : one + apart;
+    return values;
+}
+
+/* ------------------------------------------------------------------------------------------ operands */
+
+/* Number `at`: A, B, D and the output are 1 to 4. */
+static matrix room_of(const problem_options *o, int at, int64_t rows, int64_t cols, unsigned shared) {
+    const bool alone = o->shared & shared;
+    return matrix_room(at == 4 && o->wide_output ? TAMIS_F32 : o->type, rows, cols,
+                       (matrix_place){.layout = o->layouts[at - 1],
+                                      .padding = o->padding,
+                                      .front = o->misalignment,
+                                      .apart = o->apart,
+                                      .members = alone ? 1 : o->batch,
+                                      .within = o->within && !alone});
+}
+
+static tamis_dense make_dense(problem *p, int at, int64_t rows, int64_t cols, unsigned shared, tamis_random *random) {
     const problem_options *const o = &p->options;
-    const int64_t major = layout == TAMIS_ROW_MAJOR ? rows : cols, minor = layout == TAMIS_ROW_MAJOR ? cols : rows;
-    const int64_t stride = minor + o->padding;
-    const int64_t one = major > 0 ? (major - 1) * stride + minor : 0; /* nothing after the last element */
-    const int64_t total = o->misalignment + (shared ? 1 : o->batch) * one;
-    char *const data = block(p, at, total, tamis_type_size(o->type));
-    for (int64_t i = 0; i < total; i++) test_store(data, o->type, i, draw(o, random));
-    return (tamis_dense){.data = data + (size_t)o->misalignment * tamis_type_size(o->type),
-                         .rows = rows,
-                         .cols = cols,
-                         .stride = stride,
-                         .type = o->type,
-                         .layout = layout,
-                         .batch_stride = shared ? 0 : one};
+    matrix m = room_of(o, at, rows, cols, shared);
+    matrix_draw(&m, -1, 1, random);
+    for (int64_t k = 0; k < m.members && o->special != 0 && at < 4; k++)
+        for (int64_t i = 0; i < rows * cols; i++)
+            if (tamis_random_below(random, 150) == 0)
+                test_store(m.here.data, o->type, test_position(&m.here, k, i / cols, i % cols), o->special);
+    p->arrays[at] = m.twin;
+    return m.here;
 }
 
 problem problem_make(const problem_options *options, tamis_random *random) {
     problem p = {.options = *options};
-    if (p.options.batch == 0) p.options.batch = 1;
-    if (p.options.rows == 0 || p.options.cols == 0) p.options.nnz = 0;
-    const problem_options *const o = &p.options;
-    make_pattern(&p, random);
-    p.A = make_dense(&p, 4, o->rows, o->inner, o->layouts[0], o->shared & PROBLEM_SHARES_A, random);
-    p.B = make_dense(&p, 5, o->cols, o->inner, o->layouts[1], o->shared & PROBLEM_SHARES_B, random);
+    problem_options *const o = &p.options;
+    if (o->batch == 0) o->batch = 1;
+    const int64_t rows = o->transpose ? o->cols : o->rows, cols = o->transpose ? o->rows : o->cols;
+    p.pattern = pattern_make(o, random);
+    p.S = p.pattern.S;
+    p.arrays[0] = pattern_values(&p.S, o->shared & PROBLEM_SHARES_VALUES, o->values_apart, o->batch, random);
+    const int64_t values = (int64_t)(p.arrays[0].bytes / tamis_type_size(p.S.value_type));
+    for (int64_t t = 0; o->special != 0 && t < values; t++)
+        if (tamis_random_below(random, 150) == 0) test_store(p.arrays[0].host, p.S.value_type, t, o->special);
+    if (o->pattern) p.S.values = NULL;
+    p.A = make_dense(&p, 1, rows, o->inner, PROBLEM_SHARES_A, random);
+    p.B = make_dense(&p, 2, cols, o->inner, PROBLEM_SHARES_B, random);
     p.D = p.B;
-    if (!o->d_is_b) p.D = make_dense(&p, 6, o->cols, o->width, o->layouts[2], o->shared & PROBLEM_SHARES_D, random);
-    p.out = make_dense(&p, 7, o->rows, o->width, o->layouts[3], false, random);
+    if (!o->d_is_b) p.D = make_dense(&p, 3, cols, o->width, PROBLEM_SHARES_D, random);
+    p.out = make_dense(&p, 4, rows, o->width, 0, random);
     return p;
 }
 
@@ -176,12 +250,36 @@ void problem_round(problem *p) {
     round_matrix(&p->B);
     if (p->D.data != p->B.data) round_matrix(&p->D);
     round_matrix(&p->out);
-    for (int64_t t = 0; t < p->S.nnz; t++) round_element(p->blocks[3], p->options.type, t);
+    for (int64_t t = 0; t < p->S.nnz; t++) round_element(p->arrays[0].host, p->S.value_type, t);
 }
 
 void problem_free(problem *p) {
-    for (int i = 0; i < 8; i++) free(p->blocks[i]);
+    pattern_free(&p->pattern);
+    for (int i = 0; i < 5; i++) twin_free(&p->arrays[i]);
     memset(p, 0, sizeof *p);
+}
+
+matrix problem_result(const problem *p, tamis_operation operation) {
+    const problem_options *const o = &p->options;
+    if (operation != TAMIS_OP_SDDMM) return room_of(o, 4, p->out.rows, p->out.cols, 0);
+    const matrix_place samples = {.front = o->misalignment, .apart = o->values_apart, .members = o->batch};
+    return matrix_room(p->out.type, p->S.nnz, 1, samples);
+}
+
+tamis_options problem_call(const problem *p, tamis_operation operation, const tamis_options *more) {
+    tamis_options o = *more;
+    o.operation = operation;
+    o.type = p->options.type;
+    if (p->options.wide_output) o.output_type = TAMIS_F32;
+    o.inner = p->options.inner;
+    o.width = p->options.width;
+    o.batch = p->options.batch;
+    o.transpose = p->options.transpose;
+    o.a_layout = p->A.layout;
+    o.b_layout = operation == TAMIS_OP_SPMM ? p->D.layout : p->B.layout;
+    o.d_layout = p->D.layout;
+    o.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : p->out.layout;
+    return o;
 }
 
 uint64_t test_seed(void) {

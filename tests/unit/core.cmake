@@ -46,6 +46,11 @@ foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
  TIMEOUT ${TAMIS_TIMEOUT})
 endforeach()
+# Batches, D that is B, and sums as exact as in order.
+tamis_add_test(NAME test_batches SOURCES test_batches.c TIMEOUT 300)
+tamis_add_test(NAME test_d_is_b SOURCES test_d_is_b.c TIMEOUT 120)
+tamis_add_test(NAME test_two_devices SOURCES test_two_devices.c TIMEOUT 120)
+tamis_add_test(NAME test_sums SOURCES test_sums.c LABELS medium TIMEOUT 120)
 if(NOT TAMIS_SANITIZE)
     tamis_add_test(NAME test_reading_peak SOURCES test_reading_peak.c TIMEOUT 120)
 endif()

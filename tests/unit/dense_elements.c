@@ -7,34 +7,29 @@
 #include "dense_tests.h"
 
 void dense_fill(int64_t m, int64_t n) {
-    dense_case x = dense_draw(m, n, 0, 1);
-    dense_works(tamis_dense_fill(dense_device, NULL, &x.view, 0.375));
+    matrix x = dense_draw(m, n, 0, 1);
+    dense_works(tamis_dense_fill(dense_device, NULL, &x.there, 0.375));
     dense_arrives(&x);
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) dense_close("fill", dense_case_get(&x, i, j), 0.375, 0, i, j);
-    dense_case_free(&x);
+        for (int64_t j = 0; j < n; j++) dense_close("fill", matrix_get(&x, i, j), 0.375, 0, i, j);
 }
 
 void dense_combine(int64_t m, int64_t n) {
     const double alpha = -1.7, betas[] = {0, 0.6, 1};
     for (int b = 0; b < 4; b++) { /* the last in place */
         const double beta = betas[b % 3];
-        dense_case x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
-        double *const old = dense_case_values(b == 3 ? &x : &y);
-        if (b == 0) dense_case_poison(&y);
-        dense_works(tamis_dense_axpby(dense_device, NULL, alpha, &x.view, beta, b == 3 ? &x.view : &y.view));
-        dense_case *const out = b == 3 ? &x : &y;
-        double *const xs = b == 3 ? old : dense_case_values(&x);
+        matrix x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
+        double *const old = dense_values(b == 3 ? &x : &y);
+        if (b == 0) dense_poison(&y);
+        dense_works(tamis_dense_axpby(dense_device, NULL, alpha, &x.there, beta, b == 3 ? &x.there : &y.there));
+        matrix *const out = b == 3 ? &x : &y;
+        double *const xs = b == 3 ? old : dense_values(&x);
         dense_arrives(out);
         for (int64_t i = 0; i < m; i++)
             for (int64_t j = 0; j < n; j++) {
                 const double a = alpha * xs[i * n + j], c = beta == 0 ? 0 : beta * old[i * n + j];
-                dense_close("combine", dense_case_get(out, i, j), a + c, 4 * dense_u() * (fabs(a) + fabs(c)), i, j);
+                dense_close("combine", matrix_get(out, i, j), a + c, 4 * dense_u() * (fabs(a) + fabs(c)), i, j);
             }
-        if (xs != old) free(xs);
-        free(old);
-        dense_case_free(&x);
-        dense_case_free(&y);
     }
 }
 
@@ -42,24 +37,20 @@ void dense_scale(int64_t m, int64_t n) {
     for (int scaling = 0; scaling < 4; scaling++)
         for (int with = 0; with < 2; with++) {
             const double shift = with ? 0.3 : 1.6, beta = tamis_random_below(&dense_dice, 2) ? 0.7 : 0;
-            dense_case x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
-            dense_case w = dense_draw(scaling % 2 ? n : m, 1, 0.5, 2);
-            double *const old = dense_case_values(&y);
-            if (beta == 0) dense_case_poison(&y);
-            dense_works(tamis_dense_scale(dense_device, NULL, (tamis_scaling)scaling, with ? &w.view : NULL, shift,
-                                          &x.view, beta, &y.view));
+            matrix x = dense_draw(m, n, -1, 1), y = dense_draw(m, n, -1, 1);
+            matrix w = dense_draw(scaling % 2 ? n : m, 1, 0.5, 2);
+            double *const old = dense_values(&y);
+            if (beta == 0) dense_poison(&y);
+            dense_works(tamis_dense_scale(dense_device, NULL, (tamis_scaling)scaling, with ? &w.there : NULL, shift,
+                                          &x.there, beta, &y.there));
             dense_arrives(&y);
             for (int64_t i = 0; i < m; i++)
                 for (int64_t j = 0; j < n; j++) {
-                    const double f = shift + (with ? dense_case_get(&w, scaling % 2 ? j : i, 0) : 0);
-                    const double a = scaling < 2 ? f * dense_case_get(&x, i, j) : dense_case_get(&x, i, j) / f;
+                    const double f = shift + (with ? matrix_get(&w, scaling % 2 ? j : i, 0) : 0);
+                    const double a = scaling < 2 ? f * matrix_get(&x, i, j) : matrix_get(&x, i, j) / f;
                     const double c = beta == 0 ? 0 : beta * old[i * n + j];
-                    dense_close("scale", dense_case_get(&y, i, j), a + c, 8 * dense_u() * (fabs(a) + fabs(c)), i, j);
+                    dense_close("scale", matrix_get(&y, i, j), a + c, 8 * dense_u() * (fabs(a) + fabs(c)), i, j);
                 }
-            free(old);
-            dense_case_free(&x);
-            dense_case_free(&y);
-            dense_case_free(&w);
         }
 }
 
@@ -109,15 +100,15 @@ void dense_map(int64_t m, int64_t n) {
     } rows[] = {{0.7, 0.1, -1, 1}, {1.3, 0.05, 0, 3}, {0.9, 0.25, 0, 1}, {0.25, 0.75, -1, 2}, {-0.05, 1e-3, 0.1, 1}};
     for (int kind = 0; kind <= TAMIS_MAP_ADAGRAD; kind++) {
         const double c = rows[kind].c, d = rows[kind].d;
-        dense_case x = dense_draw(m, n, rows[kind].low, rows[kind].high),
-                   y = dense_draw(m, n, rows[kind].low, rows[kind].high);
-        dense_case z = dense_draw(m, n, -1, 1);
-        double *const xs = dense_case_values(&x), *const ys = dense_case_values(&y), *const zs = dense_case_values(&z);
+        matrix x = dense_draw(m, n, rows[kind].low, rows[kind].high),
+               y = dense_draw(m, n, rows[kind].low, rows[kind].high);
+        matrix z = dense_draw(m, n, -1, 1);
+        double *const xs = dense_values(&x), *const ys = dense_values(&y), *const zs = dense_values(&z);
         const bool in_place = kind != TAMIS_MAP_ADAGRAD && tamis_random_below(&dense_dice, 2);
-        if (kind != TAMIS_MAP_ADAGRAD) dense_case_poison(&z);
-        dense_case *const out = in_place ? &x : &z;
-        dense_works(tamis_dense_map(dense_device, NULL, (tamis_map)kind, c, d, &x.view,
-                                    kind == TAMIS_MAP_CLAMP ? NULL : &y.view, &out->view));
+        if (kind != TAMIS_MAP_ADAGRAD) dense_poison(&z);
+        matrix *const out = in_place ? &x : &z;
+        dense_works(tamis_dense_map(dense_device, NULL, (tamis_map)kind, c, d, &x.there,
+                                    kind == TAMIS_MAP_CLAMP ? NULL : &y.there, &out->there));
         dense_arrives(out);
         dense_arrives(&y);
         for (int64_t i = 0; i < m; i++)
@@ -125,16 +116,10 @@ void dense_map(int64_t m, int64_t n) {
                 const int64_t t = i * n + j;
                 double bound;
                 const double want = map_of(kind, c, d, xs[t], ys[t], zs[t], &bound);
-                dense_close("map", dense_case_get(out, i, j), want, bound, i, j);
+                dense_close("map", matrix_get(out, i, j), want, bound, i, j);
                 const double history = kind == TAMIS_MAP_ADAGRAD ? ys[t] + xs[t] * xs[t] : ys[t];
-                dense_close("history", dense_case_get(&y, i, j), history,
+                dense_close("history", matrix_get(&y, i, j), history,
                             kind == TAMIS_MAP_ADAGRAD ? 3 * dense_u() * history : 0, i, j);
             }
-        free(xs);
-        free(ys);
-        free(zs);
-        dense_case_free(&x);
-        dense_case_free(&y);
-        dense_case_free(&z);
     }
 }

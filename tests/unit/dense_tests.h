@@ -14,7 +14,7 @@
 
 #include <tamis/dense.h>
 
-#include "support/dense_case.h"
+#include "support/matrix.h"
 
 enum { DENSE_WIDEST = 300 };
 
@@ -24,12 +24,14 @@ extern tamis_random dense_dice;
 extern tamis_type dense_type;
 
 double dense_u(void);
-dense_case dense_draw(int64_t rows, int64_t cols, double low, double high); /* any stride and alignment */
+matrix dense_draw(int64_t rows, int64_t cols, double low, double high); /* any stride and alignment */
 int64_t dense_draw_rows(void);
 int64_t dense_draw_cols(void);
 void dense_works(tamis_status status);
 void dense_close(const char *what, double got, double want, double bound, int64_t i, int64_t j);
-void dense_arrives(dense_case *x); /* back on the host, with its gaps untouched */
+double *dense_values(const matrix *x); /* read by row, as dense_draw()'s until the operation ends */
+void dense_poison(matrix *x);
+void dense_arrives(matrix *x); /* back on the host, with its gaps untouched */
 
 /* psi(x), and psi'(x) in *slope, in long double */
 double dense_digamma(double x, double *slope);

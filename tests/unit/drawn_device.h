@@ -11,16 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/brief.h"
-#include "support/seed.h"
 #include "support/variants.h"
 
-static const char *name = "cpu";
-static tamis_device *device;
-static int64_t live, step = 1, number;
-static uint64_t drawn_by; /* the seed */
+static int64_t step = 1, number;
 
 static bool is_device(void) { return strcmp(name, "cpu") != 0; }
 
@@ -33,8 +28,7 @@ static bool is_drawn(int graph, int turn, int type) {
 
 /* Whether the device is here; the arguments of main(). */
 static bool device_is_drawn(int argc, char **argv) {
-    if (!named_device_is_here(argc, argv, &name)) return false;
-    drawn_by = test_seed();
+    if (!device_is_named(argc, argv)) return false;
     step = argc > 2 ? strtoll(argv[2], NULL, 10) : test_rounds(1, 3);
     number = argc > 3 ? step - strtoll(argv[3], NULL, 10) : (int64_t)(drawn_by / 4 % (uint64_t)step);
     return true;
@@ -55,18 +49,6 @@ static void on_each_instruction_set(void (*run)(void)) {
     }
     step = given;
     unsetenv("TAMIS_CPU_ISA");
-}
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != live;
 }
 
 #endif

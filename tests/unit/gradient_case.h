@@ -7,7 +7,7 @@
 
 #include <tamis/gradient.h>
 
-#include "base/random.h"
+#include "support/problem.h"
 
 /* Outputs of a backward call; inputs beside the samples. */
 enum { OUT_A, OUT_B, OUT_D, OUT_S, OUTS };
@@ -28,16 +28,8 @@ typedef struct gradient_shape {
     int64_t padding;
 } gradient_shape;
 
-/* An array of the host's, and the device's copy where that has memory of its own. */
-typedef struct gradient_array {
-    void *host, *memory;
-    size_t bytes;
-} gradient_array;
-
-typedef struct gradient_matrix {
-    gradient_array array;
-    tamis_dense here, there; /* views of both */
-} gradient_matrix;
+/* Any six numbers in a row go through the formats, for each of which all else is drawn; small: quickly done. */
+gradient_shape gradient_draw(tamis_operation operation, int number, bool small, tamis_random *dice);
 
 typedef struct gradient_case {
     tamis_device *device;
@@ -50,11 +42,12 @@ typedef struct gradient_case {
     bool lost;                   /* a row of an input is infinite: what nonzeros bring of it is not compared */
     tamis_options options;
     tamis_execution here, there; /* for the oracle, and for the device */
-    gradient_array pattern[3], values;
+    pattern pattern;
+    twin values;
     tamis_sparse S_here, S_there;
-    int64_t *row_of, *column_of; /* in op(S), of the caller's entries */
-    int64_t rows, cols;          /* of op(S) */
-    gradient_matrix in[INS], out[OUTS];
+    const int64_t *row_of, *column_of; /* in op(S), of the caller's entries */
+    int64_t rows, cols;                /* of op(S) */
+    matrix in[INS], out[OUTS];
     double *old[OUTS], *want[OUTS], *bound[OUTS]; /* packed, a member after another */
 } gradient_case;
 
@@ -87,14 +80,10 @@ void gradient_case_spread(gradient_case *c, int which, int range, tamis_random *
 /* A row of an input becomes infinite, in every member. */
 void gradient_case_lose(gradient_case *c, int which, int64_t row);
 
-/* A member's numbers, row by row, of the host's copy: who reads them for each nonzero reads them once. */
-typedef struct reals {
-    double *at; /* to be freed */
-    int64_t cols;
-} reals;
-reals gradient_reals(const gradient_matrix *x, int64_t member);
+/* What the host has of the outputs; gradient_case_check() begins with it. */
+void gradient_case_fetch(gradient_case *c);
 
-double gradient_real(const gradient_matrix *x, int64_t member, int64_t i, int64_t j); /* of the host's copy */
-void gradient_works(tamis_status status);
+/* All outputs that there are, as bits. */
+int gradient_case_outputs(const gradient_case *c);
 
 #endif

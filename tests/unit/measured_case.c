@@ -21,16 +21,8 @@ problem_options usual(void) {
 problem make_problem(problem_options o) { return problem_make(&o, &dice); }
 
 tamis_options options_of(tamis_operation operation, const problem *p) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
-    o.type = p->options.type;
-    o.inner = p->options.inner;
-    o.width = p->options.width;
-    o.batch = p->options.batch;
-    o.a_layout = p->options.layouts[0];
-    o.b_layout = operation == TAMIS_OP_SPMM ? p->options.layouts[2] : p->options.layouts[1];
-    o.d_layout = p->options.layouts[2];
-    o.output_layout = operation == TAMIS_OP_SDDMM ? TAMIS_ROW_MAJOR : p->options.layouts[3];
+    static const tamis_options initial = TAMIS_OPTIONS_INIT;
+    tamis_options o = problem_call(p, operation, &initial);
     o.expected_calls = 1000;
     o.threads = 1;
     o.effort = TAMIS_EFFORT_MEASURE;

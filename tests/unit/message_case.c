@@ -2,42 +2,14 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include <tamis/structure.h>
 
-#include "sparse/element.h"
+#include "sparse/index.h"
+#include "support/bounds.h"
+#include "support/expect.h"
 #include "support/works.h"
 
-enum { POISON = 0xff };
-
 bool matrices_aligned;
-
-/* ------------------------------------------------------------------------------------------ devices */
-
-static bool has_memory(tamis_device *device) {
-    tamis_device_description description;
-    works(tamis_device_describe(device, &description));
-    return description.location == TAMIS_DEVICE;
-}
-
-void *memory_send(tamis_device *device, void *host, size_t bytes) {
-    void *there = NULL;
-    if (!has_memory(device)) return host;
-    works(tamis_device_allocate(device, bytes + 1, &there));
-    if (bytes) works(tamis_device_upload(device, NULL, there, 0, host, bytes));
-    return there;
-}
-
-void memory_fetch(tamis_device *device, void *host, void *there, size_t bytes) {
-    if (host == there) return;
-    if (bytes) works(tamis_device_download(device, NULL, host, there, 0, bytes));
-    tamis_device_free(device, there);
-}
-
-double *numbers(int64_t count) {
-    double *const x = calloc((size_t)count + 1, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
 
 /* ------------------------------------------------------------------------------------------ graphs */
 
@@ -46,16 +18,9 @@ static uint32_t next_of(uint32_t *state) {
     return *state >> 8;
 }
 
-static void *array_of(const int64_t *numbers, int64_t count, tamis_index_type type) {
-    void *const array = calloc((size_t)count + 1, 8);
-    assert_non_null(array);
-    for (int64_t i = 0; i < count; i++) tamis_index_store(array, type, i, numbers[i]);
-    return array;
-}
-
 graph_case graph_case_make(graph_kind kind) {
     enum { MOST = 2600 };
-    static int64_t row[MOST], column[MOST], offsets[64];
+    static int64_t row[MOST], column[MOST];
     uint32_t state = 7 + (uint32_t)kind;
     graph_case g = {.kind = kind, .S = {.rows = kind == GRAPH_HUB ? 40 : 23, .cols = kind == GRAPH_HUB ? 50 : 17}};
     const int64_t count = kind == GRAPH_EMPTY ? 0 : kind == GRAPH_HUB ? MOST : 110;
@@ -77,105 +42,59 @@ graph_case graph_case_make(graph_kind kind) {
         g.most = of_row[i] > g.most ? of_row[i] : g.most;
         g.most = of_column[i] > g.most ? of_column[i] : g.most;
     }
-    g.S.nnz = count;
-    g.S.index_type = kind == GRAPH_COO ? TAMIS_I64 : TAMIS_I32;
-    g.S.offset_type = kind == GRAPH_SLICE ? TAMIS_I64 : TAMIS_I32;
-    g.columns = array_of(column, count, g.S.index_type);
-    g.S.columns = g.columns;
-    if (kind == GRAPH_COO || kind == GRAPH_BY_COLUMN || kind == GRAPH_HUB) {
-        g.rows = array_of(row, count, g.S.index_type);
-        g.S.format = TAMIS_COO;
-        g.S.row_indices = g.rows;
-        return g;
-    }
-    for (int64_t i = 0; i < g.S.rows; i++) offsets[i + 1] = offsets[i] + of_row[i];
-    g.offsets = array_of(offsets, g.S.rows + 1, g.S.offset_type);
-    g.S.offsets = g.offsets;
-    if (kind != GRAPH_SLICE) return g;
-    const int64_t first = 4, rows = 13; /* of the rows */
-    g.S.offsets = tamis_index_at(g.offsets, g.S.offset_type, first);
-    g.S.rows = rows;
-    g.S.offset_base = offsets[first];
-    g.S.nnz = offsets[first + rows] - offsets[first];
+    const bool coo = kind == GRAPH_COO || kind == GRAPH_BY_COLUMN || kind == GRAPH_HUB;
+    for (int64_t i = 0, t = 0; i < g.S.rows && !coo; i++)
+        for (int64_t k = 0; k < of_row[i]; k++) row[t++] = i;
+    const problem_options o = {.rows = g.S.rows,
+                               .cols = g.S.cols,
+                               .format = coo ? TAMIS_COO : TAMIS_CSR,
+                               .index_type = kind == GRAPH_COO ? TAMIS_I64 : TAMIS_I32,
+                               .offset_type = kind == GRAPH_SLICE ? TAMIS_I64 : TAMIS_I32};
+    g.pattern = pattern_of(&o, row, column, count);
+    g.S = g.pattern.S;
+    if (kind == GRAPH_SLICE) works(tamis_slice(&g.pattern.S, 4, 13, 0, 0, &g.S)); /* of the rows */
     return g;
 }
 
-void graph_case_free(graph_case *g) {
-    free(g->offsets);
-    free(g->rows);
-    free(g->columns);
-}
+void graph_case_free(graph_case *g) { pattern_free(&g->pattern); }
 
 /* The arrays of the graph that is open: there is one at a time. */
-static void *opened[3];
+static twin opened[3];
 
 tamis_graph *graph_case_open(tamis_device *device, const graph_case *g, int threads) {
     return graph_case_open_with(device, g, &(tamis_graph_options){.threads = threads});
 }
 
+static const void *open_array(tamis_device *device, int at, const void *from, size_t bytes) {
+    opened[at] = (twin){.host = (char *)(uintptr_t)from, .bytes = bytes};
+    if (from) twin_send(&opened[at], device);
+    return from ? twin_there(&opened[at]) : NULL;
+}
+
 tamis_graph *graph_case_open_with(tamis_device *device, const graph_case *g, const tamis_graph_options *options) {
     tamis_sparse S = g->S;
     tamis_graph *graph = NULL;
-    if (has_memory(device)) {
-        const size_t index = tamis_index_size(S.index_type), offset = tamis_index_size(S.offset_type);
-        const void *const from[3] = {S.offsets, S.row_indices, S.columns};
-        const size_t bytes[3] = {(size_t)(S.rows + 1) * offset, (size_t)S.nnz * index,
-                                 (size_t)(S.offset_base + S.nnz) * index};
-        for (int i = 0; i < 3; i++)
-            opened[i] = from[i] ? memory_send(device, (void *)(uintptr_t)from[i], bytes[i]) : NULL;
-        S.location = TAMIS_DEVICE;
-        S.offsets = opened[0];
-        S.row_indices = opened[1];
-        S.columns = opened[2];
-    }
+    const size_t index = tamis_index_size(S.index_type), offset = tamis_index_size(S.offset_type);
+    S.offsets = open_array(device, 0, S.offsets, (size_t)(S.rows + 1) * offset);
+    S.row_indices = open_array(device, 1, S.row_indices, (size_t)S.nnz * index);
+    S.columns = open_array(device, 2, S.columns, (size_t)(S.offset_base + S.nnz) * index);
+    if (test_has_memory(device)) S.location = TAMIS_DEVICE;
     works(tamis_graph_create(device, &S, options, &graph));
     return graph;
 }
 
-void graph_case_close(tamis_device *device, tamis_graph *graph) {
+void graph_case_close(tamis_graph *graph) {
     tamis_graph_destroy(graph);
-    for (int i = 0; i < 3; i++) tamis_device_free(device, opened[i]);
-    memset(opened, 0, sizeof opened);
+    for (int i = 0; i < 3; i++) twin_forget(&opened[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ matrices */
 
 matrix matrix_poisoned(int64_t rows, int64_t cols, tamis_type type) {
     enum { GAP = 3, ALIGNED = 16 };
-    const int64_t stride = matrices_aligned ? (cols / ALIGNED + 1) * ALIGNED : cols + GAP;
-    matrix m = {.view = {.rows = rows, .cols = cols, .stride = stride, .type = type}};
-    m.front = (matrices_aligned ? ALIGNED : 1) * tamis_type_size(type);
-    m.bytes = (size_t)(rows * stride) * tamis_type_size(type) + 2 * m.front;
-    m.memory = malloc(m.bytes);
-    assert_non_null(m.memory);
-    memset(m.memory, POISON, m.bytes);
-    m.view.data = (char *)m.memory + m.front;
-    return m;
-}
-
-/* Memory of OpenCL has no addresses: there the view begins where it begins. */
-static size_t front_of(tamis_device *device, const matrix *m) {
-    tamis_device_description description;
-    works(tamis_device_describe(device, &description));
-    return strncmp(description.name, "opencl", 6) == 0 ? m->front : 0;
-}
-
-const tamis_dense *matrix_send(tamis_device *device, matrix *m) {
-    m->there = m->view;
-    if (!has_memory(device)) return &m->there;
-    const size_t left_out = front_of(device, m);
-    char *const memory = memory_send(device, (char *)m->memory + left_out, m->bytes - left_out);
-    m->there.location = TAMIS_DEVICE;
-    m->there.data = left_out ? memory : memory + m->front;
-    return &m->there;
-}
-
-void matrix_fetch(tamis_device *device, matrix *m) {
-    const size_t left_out = front_of(device, m);
-    if (!m->there.data || m->there.data == m->view.data) return;
-    memory_fetch(device, (char *)m->memory + left_out, left_out ? m->there.data : (char *)m->there.data - m->front,
-                 m->bytes - left_out);
-    m->there.data = NULL;
+    const int64_t padding = matrices_aligned ? ALIGNED - cols % ALIGNED : GAP, around = matrices_aligned ? ALIGNED : 1;
+    return matrix_room(type, rows, cols,
+                       (matrix_place){.padding = padding, .front = around, .behind = padding + around});
 }
 
 matrix matrix_make(int64_t rows, int64_t cols, tamis_type type, int seed, int absolute) {
@@ -197,41 +116,42 @@ matrix matrix_apart(int64_t rows, int64_t cols, int seed) {
     return m;
 }
 
-void matrix_free(matrix *m) { free(m->memory); }
-
-void *matrix_at(const matrix *m, int64_t row, int64_t col) {
-    return (char *)m->view.data + (size_t)(row * m->view.stride + col) * tamis_type_size(m->view.type);
+void matrix_turn(matrix *m) {
+    const int64_t rows = m->here.rows;
+    m->here.rows = m->here.cols;
+    m->here.cols = rows;
+    m->here.layout = m->here.layout == TAMIS_ROW_MAJOR ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
 }
 
-double matrix_get(const matrix *m, int64_t row, int64_t col) {
-    return tamis_element_load(matrix_at(m, row, col), m->view.type, 0);
-}
-
-void matrix_set(matrix *m, int64_t row, int64_t col, double x) {
-    tamis_element_store(matrix_at(m, row, col), m->view.type, 0, x);
+/* How far element i may be off in sums and terms. In fp64 the oracle rounds, too. */
+static void check(const matrix *m, const double *expected, const double *size, double each) {
+    const bool wide = m->here.type == TAMIS_F64;
+    const double v = units_of(m->here.type).v; /* it is stored, which rounds what is off as well */
+    const int64_t count = m->here.rows * m->here.cols;
+    double *const bound = test_doubles(count);
+    for (int64_t i = 0; i < count && each > 0; i++)
+        bound[i] = (1 - v) * each * (size ? size[i] : 1) + (wide ? 0x1p-53 * fabs(expected[i]) : 0);
+    const char *const wrong = expect_wrong(&m->here, 0, expected, bound);
+    if (wrong || matrix_touched(m) >= 0) fail_msg("%s", wrong ? wrong : "a gap was written to");
+    free(bound);
 }
 
 void matrix_check(const matrix *m, const double *expected, const double *size, double roundings) {
-    static const double last[] = {0x1p-24, 0x1p-53, 0x1p-11, 0x1p-8}; /* half a unit in the last place, of 1 */
-    const size_t bytes = tamis_type_size(m->view.type);
-    const double sums = m->view.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24; /* fp64: the oracle rounds, too */
-    const double subnormal = m->view.type == TAMIS_F16 ? 0x1p-25 : 0;  /* half the least number */
-    const unsigned char *const all = m->memory;
-    for (int64_t i = 0; i < m->view.rows; i++) {
-        for (int64_t j = 0; j < m->view.cols; j++) {
-            const double found = matrix_get(m, i, j), wanted = expected[i * m->view.cols + j];
-            unsigned char rounded[8];
-            tamis_element_store(rounded, m->view.type, 0, wanted);
-            const double apart = fabs(found - wanted);
-            if (roundings == 0)
-                assert_true(found == tamis_element_load(rounded, m->view.type, 0));
-            else
-                assert_true(apart <= roundings * sums * size[i * m->view.cols + j] +
-                                         last[m->view.type] * 1.001 * fabs(wanted) + subnormal);
+    check(m, expected, size, roundings * (m->here.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24));
+}
+
+void matrix_near(const matrix *m, const double *expected, double bound) { check(m, expected, NULL, bound); }
+
+void matrix_differ(matrix *by, const double *gradient, double (*loss)(const void *), const void *context) {
+    const double step = 0x1p-20;
+    for (int64_t i = 0; i < by->here.rows; i++)
+        for (int64_t j = 0; j < by->here.cols; j++) {
+            const double old = matrix_get(by, i, j);
+            matrix_set(by, i, j, old + step);
+            const double above = loss(context);
+            matrix_set(by, i, j, old - step);
+            const double below = loss(context);
+            matrix_set(by, i, j, old);
+            assert_true(fabs((above - below) / (2 * step) - gradient[i * by->here.cols + j]) < 1e-6);
         }
-        const size_t end = m->front + (size_t)((i + 1) * m->view.stride) * bytes;
-        for (size_t b = end - (size_t)(m->view.stride - m->view.cols) * bytes; b < end; b++)
-            assert_int_equal(all[b], POISON);
-    }
-    for (size_t b = 0; b < m->front; b++) assert_true(all[b] == POISON && all[m->bytes - 1 - b] == POISON);
 }

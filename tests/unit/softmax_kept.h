@@ -5,19 +5,17 @@
 #include "gradient_case.h"
 
 typedef struct kept {
-    void *pairs, *pairs_there; /* on the host, and where the device writes; likewise: */
-    void *out_here;
-    tamis_dense out;
-    size_t pair_bytes, out_bytes;
+    twin pairs;
+    matrix out;
 } kept;
 
 /* Of any operation, with the operands of the case. */
 kept kept_make(const gradient_case *c);
-void kept_free(const gradient_case *c, const kept *k);
+void kept_free(kept *k);
 
 /* Sets all bits; fetches what the device has. */
-void kept_poison(const gradient_case *c, const kept *k);
-void kept_fetch(const gradient_case *c, const kept *k);
+void kept_poison(const gradient_case *c, kept *k);
+void kept_fetch(kept *k);
 
 /* Executes the plan. */
 tamis_status kept_forward(const gradient_case *c, const tamis_plan *plan, const kept *k,

@@ -11,22 +11,17 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <tamis/stream.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "core/plan.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "support/brief.h"
+#include "support/call.h"
 #include "support/skip.h"
+#include "support/works.h"
 
-static const char *name = "cpu";
-static tamis_device *device;
-static tamis_random dice;
 static void *stream; /* of the plans: not the default one, where there are others */
-static bool is_cpu;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ the allocator */
 
@@ -127,35 +122,35 @@ static gradient_case *make(tamis_operation operation, int kind) {
     return c;
 }
 
-static void *output_of(const gradient_case *c, const kept *k) {
-    gradient_works(tamis_stream_synchronize(device, stream));
-    kept_fetch(c, k);
-    return memcpy(malloc(k->out_bytes), k->out_here, k->out_bytes);
+static void *output_of(kept *k) {
+    works(tamis_stream_synchronize(device, stream));
+    kept_fetch(k);
+    return matrix_copy(&k->out);
 }
 
 /* What a plan without an allocator computes. */
-static void *expected(const gradient_case *c, const kept *k, const char *algorithm) {
+static void *expected(const gradient_case *c, kept *k, const char *algorithm) {
     tamis_options o = c->options;
     tamis_plan *plan = NULL;
     o.algorithm = algorithm;
     kept_poison(c, k);
-    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
-    gradient_works(kept_forward(c, plan, k, &c->there));
-    void *const want = output_of(c, k);
+    works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    works(kept_forward(c, plan, k, &c->there));
+    void *const want = output_of(k);
     tamis_plan_destroy(plan);
     return want;
 }
 
-static void same_output(const gradient_case *c, const kept *k, const void *want) {
-    void *const got = output_of(c, k);
-    assert_memory_equal(got, want, k->out_bytes);
+static void same_output(kept *k, const void *want) {
+    void *const got = output_of(k);
+    assert_memory_equal(got, want, k->out.twin.bytes);
     free(got);
 }
 
 /* ------------------------------------------------------------------------------------------ plans */
 
 /* One block more at each attempt, until there are enough. */
-static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, const void *want) {
+static int64_t run_plan(gradient_case *c, kept *k, const char *algorithm, const void *want) {
     tamis_options o = c->options;
     o.algorithm = algorithm;
     for (int64_t blocks = 0;; blocks++) {
@@ -175,8 +170,8 @@ static int64_t run_plan(gradient_case *c, const kept *k, const char *algorithm, 
             continue;
         }
         kept_poison(c, k);
-        for (int round = 0; round < 2; round++) gradient_works(kept_forward(c, plan, k, &c->there));
-        same_output(c, k, want);
+        for (int round = 0; round < 2; round++) works(kept_forward(c, plan, k, &c->there));
+        same_output(k, want);
         assert_int_equal(p.given, blocks); /* executions need no more */
         tamis_plan_destroy(plan);
         all_is_back(&p);
@@ -194,7 +189,7 @@ TEST(test_plans) {
             for (int a = 0; a < (is_cpu || kind > 1 ? 1 : 4); a++) {
                 if (a > 0 && !names[operation][a]) continue;
                 gradient_case *const c = make((tamis_operation)operation, kind);
-                const kept k = kept_make(c);
+                kept k = kept_make(c);
                 tamis_options o = c->options;
                 tamis_plan *plan = NULL;
                 o.algorithm = names[operation][a];
@@ -205,30 +200,26 @@ TEST(test_plans) {
                     assert_true(kind < 2 || blocks > 0);
                     free(want);
                 }
-                kept_free(c, &k);
+                kept_free(&k);
                 gradient_case_free(c);
             }
 }
 
-static tamis_status call_once(const gradient_case *c, const kept *k, const tamis_options *o) {
+static tamis_status by_one_call(const gradient_case *c, const kept *k, const tamis_options *o) {
     const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
-    switch (c->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(device, &c->S_there, A, B, &k->out, o, &c->there);
-    case TAMIS_OP_SPMM: return tamis_spmm(device, &c->S_there, B, &k->out, o, &c->there);
-    case TAMIS_OP_FUSED: break;
-    }
-    return tamis_fused(device, &c->S_there, A, B, D, &k->out, o, &c->there);
+    return call_at_once(device, c->operation, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there,
+                        o, &c->there);
 }
 
 TEST(test_calls) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 0; kind < KINDS; kind++) {
             gradient_case *const c = make((tamis_operation)operation, kind);
-            const kept k = kept_make(c);
+            kept k = kept_make(c);
             tamis_options o = c->options;
             kept_poison(c, &k);
-            gradient_works(call_once(c, &k, &o));
-            void *const want = output_of(c, &k);
+            works(by_one_call(c, &k, &o));
+            void *const want = output_of(&k);
             const int64_t before = tamis_memory_live();
             tamis_status status = TAMIS_ERROR_MEMORY;
             for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
@@ -236,16 +227,16 @@ TEST(test_calls) {
                 const tamis_allocator table = table_of(&p);
                 o.allocator = &table;
                 kept_poison(c, &k);
-                status = call_once(c, &k, &o);
-                gradient_works(tamis_stream_synchronize(device, stream));
+                status = by_one_call(c, &k, &o);
+                works(tamis_stream_synchronize(device, stream));
                 all_is_back(&p);
                 assert_int_equal(tamis_memory_live(), before);
                 assert_true(blocks < 100);
             }
-            gradient_works(status);
-            same_output(c, &k, want);
+            works(status);
+            same_output(&k, want);
             free(want);
-            kept_free(c, &k);
+            kept_free(&k);
             gradient_case_free(c);
         }
 }
@@ -255,19 +246,19 @@ TEST(test_busy) {
     if (!is_cpu) skip_because("of the CPU alone");
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         gradient_case *const c = make((tamis_operation)operation, 4);
-        const kept k = kept_make(c);
+        kept k = kept_make(c);
         void *const want = expected(c, &k, NULL);
         pool p = pool_of(100);
         const tamis_allocator table = table_of(&p);
         tamis_plan *plan = NULL;
         c->options.allocator = &table;
-        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         assert_non_null(plan->own);
         atomic_store(&plan->own->busy, true);
         const int64_t given = p.given, lent = p.lent;
         kept_poison(c, &k);
-        gradient_works(kept_forward(c, plan, &k, &c->there));
-        same_output(c, &k, want);
+        works(kept_forward(c, plan, &k, &c->there));
+        same_output(&k, want);
         assert_int_equal(p.given, given + 1);
         assert_int_equal(p.lent, lent);
         p.left = 0;
@@ -276,17 +267,12 @@ TEST(test_busy) {
         tamis_plan_destroy(plan);
         all_is_back(&p);
         free(want);
-        kept_free(c, &k);
+        kept_free(&k);
         gradient_case_free(c);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ gradients */
-
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | 1 << OUT_S;
-}
 
 TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
@@ -294,7 +280,7 @@ TEST(test_gradients) {
             gradient_case *const c = make((tamis_operation)operation, kind);
             tamis_gradient *gradient = NULL;
             gradient_case_expect(c);
-            gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+            works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
             tamis_gradient_destroy(gradient);
             const int64_t before = tamis_memory_live();
             tamis_status status = TAMIS_ERROR_MEMORY;
@@ -305,9 +291,9 @@ TEST(test_gradients) {
                 status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
                 if (status == TAMIS_OK) {
                     gradient_case_poison(c);
-                    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
-                    gradient_works(tamis_stream_synchronize(device, stream));
-                    gradient_case_check(c, outputs_of(c), "memory of the caller's");
+                    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+                    works(tamis_stream_synchronize(device, stream));
+                    gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
                     assert_int_equal(p.given, blocks);
                     tamis_gradient_destroy(gradient);
                 }
@@ -315,7 +301,7 @@ TEST(test_gradients) {
                 assert_int_equal(tamis_memory_live(), before);
                 assert_true(blocks < 100);
             }
-            gradient_works(status);
+            works(status);
             gradient_case_free(c);
         }
 }
@@ -345,7 +331,7 @@ typedef enum ending { WAITING, LATER, CLOSING } ending; /* by the call, by a lat
    they have ended. `executing`: another stream than the plan was made in. */
 static void destroy(ending how, bool pooled, void *executing) {
     gradient_case *const c = make_long();
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     void *const want = expected(c, &k, NULL);
     pool p = pool_of(100);
     const tamis_allocator table = table_of(&p);
@@ -353,21 +339,21 @@ static void destroy(ending how, bool pooled, void *executing) {
     for (int round = 0; round < test_rounds(3, 1); round++) {
         tamis_plan *plan = NULL;
         tamis_device *object = device;
-        if (how == CLOSING) gradient_works(tamis_device_open(name, &object));
+        if (how == CLOSING) works(tamis_device_open(name, &object));
         c->options.allocator = pooled ? &table : NULL;
         c->options.stream = stream; /* where memory goes back */
         c->there.stream = executing;
-        gradient_works(tamis_plan_create(object, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(object, &c->S_there, &c->options, &plan));
         kept_poison(c, &k);
-        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) gradient_works(kept_forward(c, plan, &k, &c->there));
+        for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++) works(kept_forward(c, plan, &k, &c->there));
         if (how == WAITING)
             tamis_plan_destroy(plan);
         else
             tamis_plan_destroy_async(plan, executing);
         if (how == CLOSING) tamis_device_close(object);
         if (how != LATER) all_is_back(&p);
-        gradient_works(tamis_stream_synchronize(device, executing));
-        same_output(c, &k, want);
+        works(tamis_stream_synchronize(device, executing));
+        same_output(&k, want);
     }
     c->options.allocator = NULL;
     c->there.stream = NULL;
@@ -375,14 +361,14 @@ static void destroy(ending how, bool pooled, void *executing) {
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
     free(want);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
 /* In the default stream and in one that Tamis has made. */
 static void destroy_in_streams(ending how) {
     void *made = NULL;
-    gradient_works(tamis_stream_create(device, &made));
+    works(tamis_stream_create(device, &made));
     if (how != CLOSING) destroy(how, false, NULL);
     if (how != CLOSING) destroy(how, true, NULL);
     if (made) destroy(how, true, made);
@@ -406,12 +392,12 @@ TEST(test_child) {
     (void)state;
     if (is_cpu) return; /* it has no streams */
     gradient_case *const c = make_long();
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     tamis_plan *plan = NULL;
-    gradient_works(tamis_stream_create(device, &made));
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_stream_create(device, &made));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     c->there.stream = made;
-    gradient_works(kept_forward(c, plan, &k, &c->there));
+    works(kept_forward(c, plan, &k, &c->there));
     const pid_t child = fork();
     if (child == 0) {
         alarm(20);
@@ -420,10 +406,10 @@ TEST(test_child) {
     }
     assert_true(child > 0 && waitpid(child, &ended, 0) == child);
     assert_int_equal(ended, 0);
-    gradient_works(tamis_stream_synchronize(device, made));
+    works(tamis_stream_synchronize(device, made));
     tamis_stream_destroy(device, made);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
@@ -436,15 +422,15 @@ TEST(test_two_objects) {
     tamis_plan *plan = NULL;
     pool p = pool_of(1000);
     const tamis_allocator table = table_of(&p);
-    gradient_works(tamis_device_open(name, &other));
+    works(tamis_device_open(name, &other));
     c->options.allocator = &table;
-    gradient_works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
     tamis_plan_destroy_async(plan, stream);
-    gradient_works(tamis_stream_synchronize(device, stream));
+    works(tamis_stream_synchronize(device, stream));
     const int64_t lent = p.lent;
     assert_true(lent > 0);
     c->options.allocator = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     tamis_plan_destroy(plan);
     assert_int_equal(p.lent, lent);
     tamis_device_close(other);
@@ -461,17 +447,17 @@ TEST(test_gradient_destroyed_later) {
     for (int round = 0; round < test_rounds(6, 2); round++) {
         tamis_gradient *gradient = NULL;
         c->options.allocator = round % 2 ? &table : NULL;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         gradient_case_poison(c);
         for (int i = 0; i < test_rounds(UNDER_WAY, 3); i++)
-            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
+            works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
         tamis_gradient_destroy_async(gradient, stream);
-        gradient_works(tamis_stream_synchronize(device, stream));
-        gradient_case_check(c, outputs_of(c), "destroyed meanwhile");
+        works(tamis_stream_synchronize(device, stream));
+        gradient_case_check(c, gradient_case_outputs(c), "destroyed meanwhile");
     }
     tamis_gradient *gradient = NULL;
     c->options.allocator = NULL;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     tamis_gradient_destroy(gradient);
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
@@ -480,28 +466,16 @@ TEST(test_gradient_destroyed_later) {
 
 /* ------------------------------------------------------------------------------------------ main */
 
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    if (tamis_stream_create(device, &stream) != TAMIS_OK) return -1;
-    return 0;
+static int open_all(void **state) {
+    return set_up(state) != 0 || tamis_stream_create(device, &stream) != TAMIS_OK ? -1 : 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+static int close_all(void **state) {
     tamis_stream_destroy(device, stream);
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
+    return tear_down(state);
 }
 
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, open_all, close_all);
 }

@@ -12,15 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "batch_case.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/brief.h"
+#include "support/mirror.h"
 #include "support/variants.h"
 
-static const char *device_name = "cpu", *prefix = "";
-static tamis_device *device;
-static tamis_random dice;
+static const char *prefix = "";
 
 /* Parameters with which even small members are cut, in rows and in slices of K, so that scratch is used. */
 static const char *cutting(const char *algorithm, tamis_operation operation) {
@@ -31,26 +28,120 @@ static const char *cutting(const char *algorithm, tamis_operation operation) {
     return NULL;
 }
 
+typedef enum arrangement {
+    MEMBERS_APART,       /* one after another, with gaps */
+    MEMBERS_WITHIN_ROWS, /* heads: beside one another in each row */
+    MEMBERS_SHARE        /* B and D are the same for all */
+} arrangement;
+
+typedef struct batch_options {
+    problem_options p;
+    tamis_operation operation;
+    tamis_edge edge;
+    bool values_later; /* handed over with the execution */
+    double beta;
+} batch_options;
+
+static void arrange(problem_options *p, arrangement arranged) {
+    p->within = arranged == MEMBERS_WITHIN_ROWS;
+    p->padding = p->within ? 0 : 4;
+    p->shared = arranged == MEMBERS_SHARE ? PROBLEM_SHARES_B | PROBLEM_SHARES_D : 0;
+}
+
+static batch_options usual(tamis_operation operation, tamis_edge edge, int64_t batch) {
+    batch_options o = {.operation = operation, .edge = edge};
+    o.p = (problem_options){.rows = 23,
+                            .cols = 90,
+                            .nnz = 100,
+                            .inner = 24,
+                            .width = 16,
+                            .batch = batch,
+                            .shape = SHAPE_FULL_HUB,
+                            .apart = 12,
+                            .values_apart = 3};
+    arrange(&o.p, MEMBERS_APART);
+    return o;
+}
+
+typedef struct batch_case {
+    batch_options options;
+    problem p;
+    mirror on; /* its output is as the last run left it */
+    test_call call;
+    twin others;  /* values that are not to be read */
+    void *before; /* the output */
+    expectation right;
+} batch_case;
+
+static batch_case batch_make(const batch_options *o) {
+    batch_case c = {.options = *o, .p = problem_make(&o->p, &dice), .call = call_of(o->edge, 0.75, o->beta)};
+    c.on = mirror_make(device, &c.p, o->operation);
+    c.call.options.edge_scale = 0.5;
+    c.call.options.threads = 3;
+    if (o->values_later) { /* the plan sees others */
+        c.call.execution.values = c.on.S.values;
+        c.call.execution.values_stride = c.on.S.batch_stride;
+        c.others = twin_make((size_t)c.p.S.nnz * tamis_type_size(c.p.S.value_type), 0);
+        twin_send(&c.others, device);
+        c.on.S.values = twin_there(&c.others);
+        c.on.S.batch_stride = 0;
+    }
+    if (o->beta != 0) matrix_draw(&c.on.out, -1, 1, &dice); /* else nothing of it may be read */
+    c.before = matrix_copy(&c.on.out);
+    c.right = expect_members(&c.p, o->operation, &c.call, &c.on.out);
+    return c;
+}
+
+static void batch_free(batch_case *c) {
+    mirror_free(&c->on);
+    problem_free(&c->p);
+    twin_free(&c->others);
+    free(c->before);
+    expect_free(&c->right);
+}
+
+/* As a plan with that algorithm and those parameters, or, without a name, by one call. TAMIS_ERROR_UNSUPPORTED where
+   the algorithm declines. */
+static tamis_status batch_run(batch_case *c, const char *algorithm, const char *parameters) {
+    mirror *const on = &c->on;
+    const tamis_execution *const execution = &c->call.execution;
+    tamis_options options = problem_call(&c->p, on->operation, &c->call.options);
+    tamis_plan *plan = NULL;
+    options.algorithm = algorithm;
+    options.parameters = parameters;
+    options.any_order = algorithm != NULL;
+    options.expected_calls = 100;
+    matrix_restore(&on->out, c->before);
+    matrix_send(on->device, &on->out);
+    tamis_status status = algorithm ? tamis_plan_create(on->device, &on->S, &options, &plan) : TAMIS_OK;
+    if (status == TAMIS_OK)
+        status = algorithm ? mirror_plan(on, plan, execution) : mirror_once(on, &options, execution);
+    tamis_plan_destroy(plan);
+    if (status == TAMIS_OK) matrix_fetch(&on->out);
+    return status;
+}
+
 static void try(batch_case *c, const char *algorithm, const char *parameters, int *run) {
     const batch_options *const o = &c->options;
-    char text[256] = "";
+    const problem_options *const p = &o->p;
     const tamis_status status = batch_run(c, algorithm, parameters);
+    const char *const wrong = status == TAMIS_OK ? expect_compare(&c->right, &c->on.out) : tamis_last_error();
     if (status == TAMIS_ERROR_UNSUPPORTED) return;
     ++*run;
-    if (status == TAMIS_OK && batch_is_right(c, text, sizeof text)) return;
-    fail_msg("%s(%s), %s %s of %s%s to %s on %s, batch of %lld, arranged %d, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
+    if (!wrong) return;
+    fail_msg("%s(%s), %s %s of %s%s to %s on %s, batch of %lld%s%s, K = %lld, L = %lld, beta %g%s%s%s%s: %s",
              algorithm ? algorithm : "one call", parameters ? parameters : "", tamis_operation_name(o->operation),
-             tamis_edge_name(o->edge), tamis_type_name(o->type), o->wide_values ? " and fp32" : "",
-             tamis_type_name(o->output_type), device_name, (long long)o->batch, (int)o->arranged, (long long)o->inner,
-             (long long)o->width, o->beta, o->shares_values ? ", values shared" : "", o->coo ? ", COO" : "",
-             o->column_major ? ", column-major" : "", o->transpose ? ", transposed" : "",
-             status == TAMIS_OK ? text : tamis_last_error());
+             tamis_edge_name(o->edge), tamis_type_name(p->type), p->wide_values ? " and fp32" : "",
+             tamis_type_name(c->on.out.here.type), name, (long long)p->batch, p->within ? " within rows" : "",
+             p->shared & PROBLEM_SHARES_B ? ", B shared" : "", (long long)p->inner, (long long)p->width, o->beta,
+             p->shared & PROBLEM_SHARES_VALUES ? ", values shared" : "", p->format == TAMIS_COO ? ", COO" : "",
+             p->layouts[1] ? ", column-major" : "", p->transpose ? ", transposed" : "", wrong);
 }
 
 /* All algorithms that accept, and the one-shot call. */
 static int try_all(const batch_options *options) {
-    const char *const family = strcmp(device_name, "cpu") == 0 ? "cpu" : "gpu";
-    batch_case c = batch_make(device, options, &dice);
+    const char *const family = strcmp(name, "cpu") == 0 ? "cpu" : "gpu";
+    batch_case c = batch_make(options);
     int run = 0;
     for (int a = 0; a < tamis_algorithm_count(); a++) {
         tamis_algorithm_description d;
@@ -63,18 +154,6 @@ static int try_all(const batch_options *options) {
     try(&c, NULL, NULL, &run);
     batch_free(&c);
     return run;
-}
-
-static batch_options usual(tamis_operation operation, tamis_edge edge, int64_t batch) {
-    return (batch_options){.operation = operation,
-                           .edge = edge,
-                           .rows = 23,
-                           .cols = 90,
-                           .nnz = 100,
-                           .inner = 24,
-                           .width = 16,
-                           .batch = batch,
-                           .alpha = 0.75};
 }
 
 static void all_operations(void (*with)(tamis_operation operation, tamis_edge edge)) {
@@ -90,11 +169,11 @@ static void arrangements_of(tamis_operation operation, tamis_edge edge) {
         for (int arranged = MEMBERS_APART; arranged <= MEMBERS_SHARE; arranged++)
             for (int values = 0; values < 3; values++) {
                 batch_options o = usual(operation, edge, batch);
-                o.arranged = (arrangement)arranged;
-                o.shares_values = values == 1;
+                arrange(&o.p, (arrangement)arranged);
+                if (values == 1) o.p.shared |= PROBLEM_SHARES_VALUES;
                 o.values_later = values == 2;
                 o.beta = values == arranged ? -0.5 : 0;
-                if (arranged == values) o.inner = 17, o.width = 13; /* rows that begin anywhere */
+                if (arranged == values) o.p.inner = 17, o.p.width = 13; /* rows that begin anywhere */
                 assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
             }
 }
@@ -104,10 +183,10 @@ TEST(arrangements) { all_operations(arrangements_of); }
 /* Rows of several stretches of softmax, and partial rows, whose scratch each member has for itself. */
 static void long_rows_of(tamis_operation operation, tamis_edge edge) {
     batch_options o = usual(operation, edge, 3);
-    o.cols = 9000;
-    o.nnz = 6000;
-    o.inner = 5;
-    o.width = 6;
+    o.p.cols = 9000;
+    o.p.nnz = 6000;
+    o.p.inner = 5;
+    o.p.width = 6;
     try_all(&o);
 }
 
@@ -118,22 +197,20 @@ TEST(long_rows) { all_operations(long_rows_of); }
 static void many_ranges_of(tamis_operation operation, tamis_edge edge) {
     for (int64_t batch = 1; batch <= test_rounds(2, 1); batch++) {
         batch_options o = usual(operation, edge, batch);
-        o.rows = 300;
-        o.cols = 200;
-        o.nnz = 24000;
-        o.inner = 72;
-        o.width = 60;
+        o.p.rows = 300;
+        o.p.cols = 200;
+        o.p.nnz = 24000;
+        o.p.inner = 72;
+        o.p.width = 60;
         o.beta = batch == 2 ? 0.5 : 0;
         try_all(&o);
-        if (strcmp(device_name, "cpu") != 0) continue;
-        batch_case c = batch_make(device, &o, &dice);
-        const size_t bytes = operation == TAMIS_OP_SDDMM ? (size_t)o.nnz * 4 : (size_t)(o.rows * o.width) * 4;
-        char *const first = malloc(bytes);
-        assert_non_null(first);
+        if (strcmp(name, "cpu") != 0) continue;
+        batch_case c = batch_make(&o);
+        void *first = NULL;
         for (int round = 0; round < test_rounds(10, 5); round++) {
             assert_int_equal(batch_run(&c, "cpu-nonzeros", NULL), TAMIS_OK);
-            if (round == 0) memcpy(first, c.out[BATCH_HOST].data, bytes);
-            assert_memory_equal(first, c.out[BATCH_HOST].data, bytes);
+            if (round == 0) first = matrix_copy(&c.on.out);
+            assert_memory_equal(first, c.on.out.twin.host, c.on.out.twin.bytes);
         }
         free(first);
         batch_free(&c);
@@ -146,11 +223,11 @@ TEST(many_ranges) { all_operations(many_ranges_of); }
 static void staged_of(tamis_operation operation, tamis_edge edge) {
     for (int kind = 0; kind < 4; kind++) {
         batch_options o = usual(operation, edge, 3);
-        o.coo = kind == 0;
-        o.column_major = kind == 1;
-        o.transpose = kind >= 2 && operation != TAMIS_OP_SDDMM;
-        o.shares_values = kind == 3;
-        o.arranged = kind == 3 ? MEMBERS_SHARE : MEMBERS_APART;
+        if (kind == 0) o.p.format = TAMIS_COO;
+        if (kind == 1) o.p.layouts[1] = o.p.layouts[2] = TAMIS_COLUMN_MAJOR;
+        o.p.transpose = kind >= 2 && operation != TAMIS_OP_SDDMM;
+        arrange(&o.p, kind == 3 ? MEMBERS_SHARE : MEMBERS_APART);
+        if (kind == 3) o.p.shared |= PROBLEM_SHARES_VALUES;
         try_all(&o);
     }
 }
@@ -160,8 +237,8 @@ TEST(staged) { all_operations(staged_of); }
 static void types_of(tamis_operation operation, tamis_edge edge) {
     for (int type = TAMIS_F64; type <= TAMIS_BF16; type++) {
         batch_options o = usual(operation, edge, 3);
-        o.type = o.output_type = (tamis_type)type;
-        o.arranged = MEMBERS_WITHIN_ROWS;
+        o.p.type = (tamis_type)type;
+        arrange(&o.p, MEMBERS_WITHIN_ROWS);
         try_all(&o);
     }
 }
@@ -175,32 +252,32 @@ static unsigned types_of_set = 15; /* bits: which the instruction set has kernel
 /* Rows narrower than a vector, of some vectors and a tail, of several blocks of them. */
 static void wider_of(tamis_operation operation, tamis_edge edge) {
     static const int64_t widths[] = {3, 16, 45, 1, 101, 300};
-    const int count = strcmp(device_name, "cpu") == 0 ? 6 : 3; /* the others are no others to a GPU */
+    const int count = strcmp(name, "cpu") == 0 ? 6 : 3; /* the others are no others to a GPU */
     for (int type = TAMIS_F16; type <= TAMIS_BF16; type++)
         for (int w = 0; w < count && types_of_set >> type & 1; w++) {
             batch_options o = usual(operation, edge, 1 + w % 2);
-            o.type = (tamis_type)type;
-            o.output_type = TAMIS_F32;
-            o.inner = 24;
-            o.width = widths[w];
+            o.p.type = (tamis_type)type;
+            o.p.wide_output = true;
+            o.p.inner = 24;
+            o.p.width = widths[w];
             o.beta = w % 3 == 0 ? -0.5 : 0;
-            o.coo = w == 1;
-            o.column_major = w == 2;
-            o.arranged = w == 4 ? MEMBERS_WITHIN_ROWS : MEMBERS_APART;
-            if (w == 5) o.rows = 3; /* rows that are cut */
+            if (w == 1) o.p.format = TAMIS_COO;
+            if (w == 2) o.p.layouts[1] = o.p.layouts[2] = TAMIS_COLUMN_MAJOR;
+            arrange(&o.p, w == 4 ? MEMBERS_WITHIN_ROWS : MEMBERS_APART);
+            if (w == 5) o.p.rows = 3; /* rows that are cut */
             assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
             if (operation != TAMIS_OP_SPMM) continue;
-            o.wide_values = true; /* S in fp32, of either output */
+            o.p.wide_values = true; /* S in fp32, of either output */
             o.values_later = w == 0;
-            o.transpose = w == 4;
+            o.p.transpose = w == 4;
             assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
-            o.output_type = o.type;
+            o.p.wide_output = false;
             assert_true(try_all(&o) >= (prefix[0] ? 1 : 2));
         }
 }
 
 TEST(wider_outputs) {
-    if (strcmp(device_name, "cpu") != 0) {
+    if (strcmp(name, "cpu") != 0) {
         all_operations(wider_of);
         return;
     }
@@ -221,37 +298,26 @@ TEST(other_outputs_are_refused) {
     (void)state;
     for (int i = 0; i < 4; i++) {
         batch_options o = usual(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 1);
-        o.type = pairs[i][0];
-        o.output_type = pairs[i][1];
-        batch_case c = batch_make(device, &o, &dice);
+        o.p.type = pairs[i][0];
+        batch_case c = batch_make(&o);
+        c.on.out.here.type = pairs[i][1];
         assert_int_equal(batch_run(&c, NULL, NULL), TAMIS_ERROR_ARGUMENT);
         assert_non_null(strstr(tamis_last_error(), "output_type"));
         batch_free(&c);
     }
     batch_options o = usual(TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, 1);
-    o.type = o.output_type = TAMIS_F16;
-    o.wide_values = true;
-    batch_case c = batch_make(device, &o, &dice);
+    o.p.type = TAMIS_F16;
+    o.p.wide_values = true;
+    batch_case c = batch_make(&o);
     assert_int_equal(batch_run(&c, NULL, NULL), TAMIS_ERROR_ARGUMENT);
     assert_non_null(strstr(tamis_last_error(), "S.value_type = fp32"));
     batch_free(&c);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    dice = tamis_random_start(20, 0);
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
+    dice = tamis_random_start(20, 0);
     if (argc > 2) prefix = argv[2];
     if (argc > 3) cmocka_set_test_filter(argv[3]);
-    return test_run(device_name, NULL, set_up, tear_down);
+    return test_run(name, NULL, set_up, tear_down);
 }

@@ -11,6 +11,7 @@
 #include <tamis/cached_attention.h>
 
 #include "drawn_device.h"
+#include "sparse/index.h"
 #include "support/works.h"
 
 enum { SEQUENCES = 3, PAGE = 16 };
@@ -34,8 +35,7 @@ typedef struct call {
     matrix q, k, v, out, log_sums;
     int64_t length[SEQUENCES];
     int64_t *pages; /* of all sequences */
-    void *lengths, *table;
-    size_t length_bytes, table_bytes;
+    twin lengths, table;
 } call;
 
 /* ------------------------------------------------------------------------------------------ caches */
@@ -52,7 +52,7 @@ static int64_t row_of(const call *c, int64_t sequence, int64_t head, int64_t pos
 static int64_t column_of(const call *c, int64_t head, int64_t width) { return c->of == HEADS_FIRST ? 0 : head * width; }
 
 static tamis_vectors vectors_of(const call *c, const matrix *x, int64_t width) {
-    const int64_t stride = x->view.stride;
+    const int64_t stride = x->here.stride;
     const int64_t positions = c->of == PAGES         ? PAGE
                               : c->of == HEADS_FIRST ? c->o.key_heads * c->o.capacity
                                                      : c->o.capacity;
@@ -62,16 +62,11 @@ static tamis_vectors vectors_of(const call *c, const matrix *x, int64_t width) {
                            .head_stride = c->of == HEADS_FIRST ? c->o.capacity * stride : width};
 }
 
-/* Numbers as one of the index types. */
-static void *numbers_of(const int64_t *from, int64_t count, tamis_index_type type, size_t *bytes) {
-    *bytes = (size_t)count * tamis_index_size(type);
-    char *const made = malloc(*bytes + 1);
-    assert_non_null(made);
-    for (int64_t i = 0; i < count; i++)
-        if (type == TAMIS_I64)
-            memcpy(made + 8 * i, &from[i], 8);
-        else
-            memcpy(made + 4 * i, &(int32_t){(int32_t)from[i]}, 4);
+/* Numbers as one of the index types, on the device. */
+static twin numbers_of(const int64_t *from, int64_t count, tamis_index_type type) {
+    twin made = twin_make((size_t)count * tamis_index_size(type), 0);
+    for (int64_t i = 0; i < count; i++) tamis_index_store(made.host, type, i, from[i]);
+    twin_send(&made, device);
     return made;
 }
 
@@ -123,9 +118,10 @@ static call call_make(const int64_t shape[4], const int64_t fill[1 + SEQUENCES],
     c.k = cache_of(&c, c.o.inner, 2);
     c.v = cache_of(&c, c.o.width, 3);
     c.out = matrix_poisoned(SEQUENCES, c.o.heads * c.o.width, output);
-    c.log_sums = matrix_poisoned(SEQUENCES * c.o.heads, 1, type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
-    c.lengths = numbers_of(c.length, SEQUENCES, c.o.length_type, &c.length_bytes);
-    c.table = numbers_of(c.pages, SEQUENCES * pages_each(&c), c.o.table_type, &c.table_bytes);
+    c.log_sums = matrix_room(type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32, SEQUENCES * c.o.heads, 1,
+                             (matrix_place){.front = 1, .behind = 1}); /* packed */
+    c.lengths = numbers_of(c.length, SEQUENCES, c.o.length_type);
+    c.table = numbers_of(c.pages, SEQUENCES * pages_each(&c), c.o.table_type);
     return c;
 }
 
@@ -133,43 +129,24 @@ static void call_free(call *c) {
     matrix *const all[] = {&c->q, &c->k, &c->v, &c->out, &c->log_sums};
     for (int i = 0; i < 5; i++) matrix_free(all[i]);
     free(c->pages);
-    free(c->lengths);
-    free(c->table);
+    twin_free(&c->lengths);
+    twin_free(&c->table);
 }
 
 /* ------------------------------------------------------------------------------------------ running */
 
-/* Room for packed sums, of which the matrix that is compared has gaps. */
-static void take_sums(call *c, const void *packed) {
-    const size_t size = tamis_type_size(c->log_sums.view.type);
-    for (int64_t i = 0; i < c->log_sums.view.rows; i++)
-        memcpy(matrix_at(&c->log_sums, i, 0), (const char *)packed + (size_t)i * size, size);
-}
-
 static void run(call *c, bool sums) {
-    matrix *const all[] = {&c->q, &c->k, &c->v, &c->out};
-    const size_t sum_bytes = (size_t)(SEQUENCES * c->o.heads) * tamis_type_size(c->log_sums.view.type);
-    void *const packed = malloc(sum_bytes);
-    assert_non_null(packed);
-    memset(packed, 0xff, sum_bytes);
-    for (int i = 0; i < 4; i++) matrix_send(device, all[i]);
+    matrix *const all[] = {&c->q, &c->k, &c->v, &c->out, &c->log_sums};
+    for (int i = 0; i < 5; i++) matrix_send(device, all[i]);
     tamis_cached_attention_options o = c->o;
-    void *const lengths = memory_send(device, c->lengths, c->length_bytes);
-    void *const table = memory_send(device, c->table, c->table_bytes);
-    void *const to = memory_send(device, packed, sum_bytes);
-    o.lengths = lengths;
-    o.table = c->of == PAGES ? table : NULL;
+    o.lengths = twin_there(&c->lengths);
+    o.table = c->of == PAGES ? twin_there(&c->table) : NULL;
     const tamis_vectors k = vectors_of(c, &c->k, o.inner), v = vectors_of(c, &c->v, o.width);
-    const tamis_vectors q = {.data = c->q.there.data, .sequence_stride = c->q.view.stride, .head_stride = o.inner};
+    const tamis_vectors q = {.data = c->q.there.data, .sequence_stride = c->q.here.stride, .head_stride = o.inner};
     const tamis_vectors out = {
-        .data = c->out.there.data, .sequence_stride = c->out.view.stride, .head_stride = o.width};
-    works(tamis_cached_attention(device, &o, &q, &k, &v, &out, sums ? to : NULL, NULL));
-    memory_fetch(device, packed, to, sum_bytes);
-    memory_fetch(device, c->table, table, c->table_bytes);
-    memory_fetch(device, c->lengths, lengths, c->length_bytes);
-    for (int i = 0; i < 4; i++) matrix_fetch(device, all[i]);
-    if (sums) take_sums(c, packed);
-    free(packed);
+        .data = c->out.there.data, .sequence_stride = c->out.here.stride, .head_stride = o.width};
+    works(tamis_cached_attention(device, &o, &q, &k, &v, &out, sums ? c->log_sums.there.data : NULL, NULL));
+    for (int i = 3; i < 5; i++) matrix_fetch(all[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ the oracle */
@@ -206,9 +183,7 @@ static void compare(const call *c, bool sums) {
     const double u = c->o.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24, largest = 1.75, positions = (double)c->o.capacity;
     const double inner = (double)c->o.inner, score = u * (inner + 4) * c->o.scale * inner * largest * largest;
     const double weight = 2 * score + u * (positions + 16), bound = largest * (weight + u * (positions + 4));
-    const double of_out = c->out.view.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24;
-    double *const wanted = numbers(SEQUENCES * all), *const size = numbers(SEQUENCES * all);
-    for (int64_t i = 0; i < SEQUENCES * all; i++) size[i] = bound / of_out;
+    double *const wanted = test_doubles(SEQUENCES * all);
     for (int64_t s = 0; s < SEQUENCES; s++)
         for (int64_t h = 0; h < c->o.heads; h++) {
             const double log_sum = expect(c, s, h, wanted + s * all + h * c->o.width);
@@ -216,9 +191,9 @@ static void compare(const call *c, bool sums) {
             if (sums && isinf(log_sum)) assert_true(found == log_sum);
             if (sums && !isinf(log_sum)) assert_true(fabs(found - log_sum) <= score + weight + 4 * u * fabs(log_sum));
         }
-    matrix_check(&c->out, wanted, size, 1);
+    matrix_near(&c->out, wanted, bound);
+    assert_int_equal(matrix_touched(&c->log_sums), -1);
     free(wanted);
-    free(size);
 }
 
 static void try_call(const int64_t shape[4], const int64_t fill[1 + SEQUENCES], order of, tamis_type type, int turn) {
@@ -250,12 +225,12 @@ TEST(out_of_range) {
     const int64_t fill[] = {40, 0, 40, 40};
     call c = call_make(shapes[2], fill, PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
     const int64_t lengths[] = {-7, 1000, 40}, pages = 3 * SEQUENCES, last = c.o.pages - 1;
-    free(c.lengths);
-    free(c.table);
-    c.lengths = numbers_of(lengths, SEQUENCES, c.o.length_type, &c.length_bytes);
+    twin_free(&c.lengths);
+    twin_free(&c.table);
+    c.lengths = numbers_of(lengths, SEQUENCES, c.o.length_type);
     c.pages[3] = -5;
     c.pages[8] = 1 << 20;
-    c.table = numbers_of(c.pages, pages, c.o.table_type, &c.table_bytes);
+    c.table = numbers_of(c.pages, pages, c.o.table_type);
     c.pages[3] = 0;
     c.pages[8] = last;
     matrix_free(&c.k);
@@ -275,8 +250,8 @@ TEST(same_bits) {
         call again = call_make(shapes[2], fills[2], PAGES, TAMIS_F32, TAMIS_F32, 0, TAMIS_I32);
         works(tamis_device_set_threads(device, threads));
         run(&again, true);
-        assert_memory_equal(first.out.memory, again.out.memory, first.out.bytes);
-        assert_memory_equal(first.log_sums.memory, again.log_sums.memory, first.log_sums.bytes);
+        assert_memory_equal(first.out.twin.host, again.out.twin.host, first.out.twin.bytes);
+        assert_memory_equal(first.log_sums.twin.host, again.log_sums.twin.host, first.log_sums.twin.bytes);
         call_free(&again);
     }
     works(tamis_device_set_threads(device, 0));
@@ -291,8 +266,8 @@ TEST(scale_by_default) {
     left.o.scale = 0;
     run(&given, true);
     run(&left, true);
-    assert_memory_equal(given.out.memory, left.out.memory, given.out.bytes);
-    assert_memory_equal(given.log_sums.memory, left.log_sums.memory, given.log_sums.bytes);
+    assert_memory_equal(given.out.twin.host, left.out.twin.host, given.out.twin.bytes);
+    assert_memory_equal(given.log_sums.twin.host, left.log_sums.twin.host, given.log_sums.twin.bytes);
     call_free(&given);
     call_free(&left);
 }
@@ -306,8 +281,8 @@ static void refused(const tamis_cached_attention_options *o, const tamis_vectors
 }
 
 TEST(arguments) {
-    char numbers_here[8] = {0}, bytes[8] = {0};
-    void *const lengths = memory_send(device, numbers_here, 8), *const data = memory_send(device, bytes, 8);
+    twin given = numbers_of((int64_t[]){0}, 1, TAMIS_I64), numbers = numbers_of((int64_t[]){0}, 1, TAMIS_I64);
+    void *const lengths = twin_there(&given), *const data = twin_there(&numbers);
     const tamis_cached_attention_options good = {
         .sequences = 1, .heads = 2, .key_heads = 1, .inner = 1, .width = 1, .capacity = 2, .lengths = lengths};
     const tamis_vectors x = {.data = data, .sequence_stride = 1, .head_stride = 1};
@@ -347,8 +322,8 @@ TEST(arguments) {
     o = good;
     o.sequences = 0;
     works(tamis_cached_attention(device, &o, NULL, NULL, NULL, NULL, NULL, NULL));
-    memory_fetch(device, bytes, data, 8);
-    memory_fetch(device, numbers_here, lengths, 8);
+    twin_free(&given);
+    twin_free(&numbers);
 }
 
 TEST_RUN() {

@@ -243,14 +243,14 @@ TEST(real_patterns) {
     (void)state;
     if (!shared_data_folder()) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        tamis_owned_sparse *const matrix = shared_graph(files[i].file, files[i].edges);
-        if (!matrix) continue;
-        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        tamis_owned_sparse *const real = shared_graph(files[i].file, files[i].edges);
+        if (!real) continue;
+        const tamis_sparse *const S = tamis_owned_sparse_view(real);
         const int64_t fetched = moved(S, TAMIS_EXCHANGE_FETCH), covered = moved(S, TAMIS_EXCHANGE_COVER);
         printf("    %-28s %lld rows instead of %lld, %.2f times fewer\n", files[i].file, (long long)covered,
                (long long)fetched, (double)fetched / (double)covered);
         assert_true((double)fetched >= files[i].least * (double)covered);
-        tamis_owned_sparse_free(matrix);
+        tamis_owned_sparse_free(real);
     }
 }
 

@@ -22,8 +22,6 @@ static bool on_cpu = true;
 typedef struct both {
     problem apart, same;
     mirror on;
-    size_t elements;
-    char *out;
 } both;
 
 static both both_make(const problem_options *options, uint64_t seed) {
@@ -32,69 +30,41 @@ static both both_make(const problem_options *options, uint64_t seed) {
     x.same = x.apart;
     x.same.D = x.same.B;
     x.same.options.d_is_b = true;
-    const tamis_dense *const out = &x.apart.out;
-    const int64_t lines = out->layout == TAMIS_ROW_MAJOR ? out->rows : out->cols;
-    x.elements = (size_t)(x.apart.options.batch * (out->batch_stride + lines * out->stride));
-    x.out = malloc(x.elements * tamis_type_size(options->type) + 1);
-    if (!x.out) abort();
-    x.on = mirror_make(device, &x.apart, x.elements * tamis_type_size(options->type));
+    x.on = mirror_make(device, &x.apart, TAMIS_OP_FUSED);
     return x;
 }
 
 static void both_free(both *x) {
     mirror_free(&x->on);
-    free(x->out);
     problem_free(&x->apart);
 }
 
 static tamis_options options_of(const both *x, const test_call *call) {
-    const problem *const p = &x->apart;
-    tamis_options o = call->options;
-    o.operation = TAMIS_OP_FUSED;
-    o.type = p->options.type;
-    o.inner = p->options.inner;
-    o.width = p->options.width;
-    o.batch = p->options.batch;
-    o.a_layout = p->A.layout;
-    o.b_layout = p->B.layout;
-    o.d_layout = p->D.layout;
-    o.output_layout = p->out.layout;
-    return o;
+    return problem_call(&x->apart, TAMIS_OP_FUSED, &call->options);
 }
 
 /* Every output that must be written is NaN before. */
-static void poison(const both *x) {
-    for (size_t i = 0; i < x->elements; i++) test_store(x->out, x->apart.options.type, (int64_t)i, NAN);
+static void poison(both *x) {
+    matrix_poison(&x->on.out);
+    matrix_send(device, &x->on.out);
 }
 
-static void compare(const both *x, bool same, const test_call *call, const char *what) {
+static void compare(both *x, bool same, const test_call *call, const char *what) {
     const problem *const p = same ? &x->same : &x->apart;
-    const problem_options *const o = &p->options;
-    for (int64_t m = 0; m < o->batch; m++) {
-        double *want, *bound;
-        expect_member(p, TAMIS_OP_FUSED, call, m, NULL, &want, &bound);
-        for (int64_t i = 0; i < o->rows * o->width; i++) {
-            const double got = test_load(x->out, o->type, test_position(&p->out, m, i / o->width, i % o->width));
-            if (!expect_fits(o->type, got, want[i], bound[i]))
-                fail_msg("%s, D %s B, %s, K = %lld, %s: element %lld of member %lld is %.9g, expected %.9g within %.3g",
-                         what, same ? "is" : "is not", tamis_edge_name(call->options.edge), (long long)o->inner,
-                         tamis_type_name(o->type), (long long)i, (long long)m, got, want[i], bound[i]);
-        }
-        free(want);
-        free(bound);
-    }
+    const char *const wrong = mirror_wrong(&x->on, p, call);
+    if (wrong)
+        fail_msg("%s, D %s B, %s, K = %lld, %s: %s", what, same ? "is" : "is not", tamis_edge_name(call->options.edge),
+                 (long long)p->options.inner, tamis_type_name(p->options.type), wrong);
 }
 
 static void execute(both *x, const tamis_plan *plan, const test_call *call, bool same) {
     poison(x);
-    mirror_output(&x->on, x->out);
-    works(tamis_plan_fused(plan, &x->on.A, &x->on.B, same ? &x->on.B : &x->on.D, &x->on.out, &call->execution));
-    mirror_fetch(&x->on, x->out);
+    works(tamis_plan_fused(plan, &x->on.A, &x->on.B, same ? &x->on.B : &x->on.D, &x->on.out.there, &call->execution));
 }
 
 static const struct shape_case {
     int64_t rows, cols, nnz, inner, batch;
-    shape shape;
+    enum shape shape;
     tamis_type type;
     tamis_layout layout;
     int64_t padding, misalignment;
@@ -188,7 +158,6 @@ TEST_TAG(test_promised, "tests") {
             tamis_options o = options_of(&x, &call);
             tamis_plan *plan = NULL;
             const int turn = number + e;
-            const size_t bytes = x.elements * tamis_type_size(o.type);
             o.d_is_b = true;
             o.d_layout = TAMIS_ROW_MAJOR; /* B's layout counts */
             o.algorithm = on_cpu ? of_cpu[turn % (count + 1)] : "gpu-one-pass";
@@ -197,13 +166,11 @@ TEST_TAG(test_promised, "tests") {
             works(tamis_plan_create(device, &x.on.S, &o, &plan));
             execute(&x, plan, &call, true);
             compare(&x, true, &call, "promised");
-            char *const first = malloc(bytes + 1);
-            memcpy(first, x.out, bytes);
+            void *const first = matrix_copy(&x.on.out);
             poison(&x);
-            mirror_output(&x.on, x.out);
-            works(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out, &call.execution)); /* D = NULL is B */
-            mirror_fetch(&x.on, x.out);
-            assert_memory_equal(first, x.out, bytes);
+            works(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out.there, &call.execution)); /* D = NULL is B */
+            matrix_fetch(&x.on.out);
+            assert_memory_equal(first, x.on.out.twin.host, x.on.out.twin.bytes);
             free(first);
             tamis_plan_destroy(plan);
             both_free(&x);
@@ -217,11 +184,8 @@ TEST_TAG(test_one_call, "tests") {
             both x = shape_make(number);
             const test_call call = call_number(number % EDGES);
             tamis_options o = options_of(&x, &call);
-            poison(&x);
-            mirror_output(&x.on, x.out);
-            works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, same ? &x.on.B : &x.on.D, &x.on.out, &o,
+            works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, same ? &x.on.B : &x.on.D, &x.on.out.there, &o,
                               &call.execution));
-            mirror_fetch(&x.on, x.out);
             compare(&x, same, &call, "one call");
             both_free(&x);
         }
@@ -248,7 +212,7 @@ TEST_TAG(test_rows_alone, "of_the_cpu") {
     o.algorithm = "cpu-nonzeros";
     o.threads = 1;
     poison(&x);
-    works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, &x.on.B, &x.on.out, &o, &call.execution));
+    works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, &x.on.B, &x.on.out.there, &o, &call.execution));
     for (int64_t r = 0; r < options.rows; r++) {
         tamis_sparse S = x.on.S;
         const tamis_dense A = test_rows_of(&x.on.A, r, 1);
@@ -258,8 +222,8 @@ TEST_TAG(test_rows_alone, "of_the_cpu") {
         S.offset_base = offsets[r];
         S.nnz = offsets[r + 1] - offsets[r];
         works(tamis_fused(device, &S, &A, &x.on.B, &x.on.B, &out, &o, &call.execution));
-        const int64_t at = test_position(&x.on.out, 0, r, 0);
-        assert_memory_equal(alone, (const float *)x.on.out.data + at, sizeof alone);
+        const int64_t at = test_position(&x.on.out.here, 0, r, 0);
+        assert_memory_equal(alone, (const float *)x.on.out.here.data + at, sizeof alone);
         longs += S.nnz >= 32;
         shorts += S.nnz > 0 && S.nnz < 32;
     }
@@ -291,15 +255,15 @@ TEST_TAG(test_refusals, "tests") {
     works(tamis_plan_create(device, &x.on.S, &o, &plan));
     works(tamis_plan_explain(plan, text, sizeof text, NULL));
     assert_non_null(strstr(text, ", D is B"));
-    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &x.on.D, &x.on.out, NULL), "D.data", "options.d_is_b");
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &x.on.D, &x.on.out.there, NULL), "D.data", "options.d_is_b");
     tamis_dense other = x.on.B;
     other.batch_stride = 5;
-    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &other, &x.on.out, NULL), "D.data", "options.d_is_b");
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, &other, &x.on.out.there, NULL), "D.data", "options.d_is_b");
     tamis_plan_destroy(plan);
     plan = NULL;
     o = good;
     works(tamis_plan_create(device, &x.on.S, &o, &plan));
-    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out, NULL), "D = NULL", "expected");
+    refused(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out.there, NULL), "D = NULL", "expected");
     works(tamis_plan_explain(plan, text, sizeof text, NULL));
     assert_null(strstr(text, ", D is B"));
     tamis_plan_destroy(plan);
@@ -318,35 +282,29 @@ TEST_TAG(test_statistics, "tests") {
         both x = shape_make(number);
         test_call call = call_number(EDGES - 1);
         const int64_t count = 2 * x.apart.S.rows * x.apart.options.batch;
-        const size_t size = x.apart.options.type == TAMIS_F64 ? 8 : 4, bytes = (size_t)count * size;
-        const tamis_type type = size == 8 ? TAMIS_F64 : TAMIS_F32;
-        char *pairs[2];
+        const tamis_type type = x.apart.options.type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
+        twin pairs[2];
         for (int promised = 0; promised < 2; promised++) {
             tamis_plan *plan = NULL;
-            void *there = NULL;
             tamis_options o = options_of(&x, &call);
-            pairs[promised] = malloc(bytes);
-            memset(pairs[promised], 0xff, bytes);
+            pairs[promised] = twin_make((size_t)count * tamis_type_size(type), 0);
+            twin_send(&pairs[promised], device);
             o.keep_softmax = true;
             o.d_is_b = promised;
             o.algorithm = on_cpu ? "cpu-nonzeros" : promised ? "gpu-one-pass" : "gpu-two-steps";
             if (!on_cpu && promised) o.parameters = shapes[number].parameters;
             works(tamis_plan_create(device, &x.on.S, &o, &plan));
-            works(tamis_device_allocate(device, bytes, &there));
-            works(tamis_device_upload(device, NULL, there, 0, pairs[promised], bytes));
-            call.execution.softmax_rows = there;
+            call.execution.softmax_rows = twin_there(&pairs[promised]);
             execute(&x, plan, &call, promised);
-            works(tamis_device_download(device, NULL, pairs[promised], there, 0, bytes));
-            tamis_device_free(device, there);
+            twin_fetch(&pairs[promised]);
             tamis_plan_destroy(plan);
         }
         for (int64_t i = 0; i < count; i++) {
-            const double want = test_load(pairs[0], type, i), got = test_load(pairs[1], type, i);
+            const double want = test_load(pairs[0].host, type, i), got = test_load(pairs[1].host, type, i);
             if (got != want && !(fabs(got - want) <= 1e-5 * (1 + fabs(want))))
                 fail_msg("number %lld of the statistics is %.9g, expected %.9g", (long long)i, got, want);
         }
-        free(pairs[0]);
-        free(pairs[1]);
+        for (int i = 0; i < 2; i++) twin_free(&pairs[i]);
         both_free(&x);
     }
 }

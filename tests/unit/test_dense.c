@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "dense_tests.h"
 #include "support/brief.h"
+#include "support/seed.h"
 #include "support/variants.h"
 
 static const char *name = "cpu";
@@ -28,10 +28,31 @@ static int64_t most = INT64_MAX; /* rows and columns */
 
 double dense_u(void) { return dense_type == TAMIS_F64 ? 0x1p-53 : 0x1p-24; }
 
-dense_case dense_draw(int64_t rows, int64_t cols, double low, double high) {
+/* What an operation has drawn and read, until dense_forget(). */
+enum { DRAWN_MOST = 256 };
+static matrix drawn[DRAWN_MOST];
+static double *read[DRAWN_MOST];
+static int drawn_count, read_count;
+
+static void dense_forget(void) {
+    while (drawn_count > 0) matrix_free(&drawn[--drawn_count]);
+    while (read_count > 0) free(read[--read_count]);
+}
+
+double *dense_values(const matrix *x) {
+    if (read_count == DRAWN_MOST) fail_msg("more than %d copies", DRAWN_MOST);
+    return read[read_count++] = test_values(&x->here, 0);
+}
+
+matrix dense_draw(int64_t rows, int64_t cols, double low, double high) {
     const int64_t padding = tamis_random_below(&dense_dice, 3) ? tamis_random_below(&dense_dice, 9) : 0;
-    return dense_case_make(dense_device, dense_type, rows, cols, padding, tamis_random_below(&dense_dice, 4), low, high,
-                           &dense_dice);
+    matrix x = matrix_room(dense_type, rows, cols,
+                           (matrix_place){.padding = padding, .front = tamis_random_below(&dense_dice, 4)});
+    matrix_draw(&x, low, high, &dense_dice);
+    matrix_send(dense_device, &x);
+    if (drawn_count == DRAWN_MOST) fail_msg("more than %d matrices", DRAWN_MOST);
+    drawn[drawn_count++] = x;
+    return x;
 }
 
 static int64_t at_most(int64_t size) { return size < most ? size : most; }
@@ -57,8 +78,14 @@ void dense_close(const char *what, double got, double want, double bound, int64_
              name, (long long)i, (long long)j, got, want, bound);
 }
 
-void dense_arrives(dense_case *x) {
-    if (!dense_case_fetch(x)) fail_msg("a gap between rows was written to");
+void dense_arrives(matrix *x) {
+    matrix_fetch(x);
+    if (matrix_touched(x) >= 0) fail_msg("a gap between rows was written to");
+}
+
+void dense_poison(matrix *x) {
+    matrix_poison(x);
+    matrix_send(dense_device, x);
 }
 
 /* ------------------------------------------------------------------------------------------ rounds */
@@ -66,8 +93,12 @@ void dense_arrives(dense_case *x) {
 static void rounds(void (*operation)(int64_t m, int64_t n)) {
     static const int64_t always[][2] = {{0, 5}, {5, 0}, {0, 0}, {1, 1}, {1500, 1}, {1, DENSE_WIDEST}, {601, 67}};
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
-        for (int i = 0; i < (most < 100 ? 5 : 7); i++) operation(at_most(always[i][0]), at_most(always[i][1]));
-        for (int i = 0; i < (most < 100 ? 2 : test_rounds(12, 3)); i++) operation(dense_draw_rows(), dense_draw_cols());
+        const int fixed = most < 100 ? 5 : 7, more = most < 100 ? 2 : test_rounds(12, 3);
+        for (int i = 0; i < fixed + more; i++, dense_forget())
+            if (i < fixed)
+                operation(at_most(always[i][0]), at_most(always[i][1]));
+            else
+                operation(dense_draw_rows(), dense_draw_cols());
     }
     dense_type = TAMIS_F32;
 }
@@ -112,26 +143,24 @@ TEST(test_digamma) {
     enum { COUNT = sizeof published / sizeof published[0] };
     (void)state;
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
-        dense_case x = dense_draw(COUNT + 4, 1, 0, 1), y = dense_draw(COUNT + 4, 1, 1, 1);
+        matrix x = dense_draw(COUNT + 4, 1, 0, 1), y = dense_draw(COUNT + 4, 1, 1, 1);
         static const double ends[] = {0, -1, NAN, 1e-3};
-        for (int i = 0; i < COUNT + 4; i++) dense_case_set(&x, i, 0, i < COUNT ? published[i][0] : ends[i - COUNT]);
-        dense_case_send(&x);
-        dense_works(tamis_dense_map(dense_device, NULL, TAMIS_MAP_EXP_DIGAMMA, 1, 0, &x.view, &y.view, &x.view));
+        for (int i = 0; i < COUNT + 4; i++) matrix_set(&x, i, 0, i < COUNT ? published[i][0] : ends[i - COUNT]);
+        matrix_send(dense_device, &x);
+        dense_works(tamis_dense_map(dense_device, NULL, TAMIS_MAP_EXP_DIGAMMA, 1, 0, &x.there, &y.there, &x.there));
         dense_arrives(&x);
         for (int i = 0; i < COUNT; i++) { /* every number of the table is exact in fp32 */
             double slope;
             const double psi = published[i][1], want = published[i][2];
             dense_close("the tests' digamma", dense_digamma(published[i][0], &slope), psi,
                         4 * 0x1p-53 * (1 + fabs(psi)) + 1e-37, i, 0);
-            dense_close("exp(psi)", dense_case_get(&x, i, 0), want, (8 + 8 * fmax(0, -psi)) * dense_u() * want, i, 0);
+            dense_close("exp(psi)", matrix_get(&x, i, 0), want, (8 + 8 * fmax(0, -psi)) * dense_u() * want, i, 0);
         }
-        if (dense_case_get(&x, COUNT, 0) != 0 || !isnan(dense_case_get(&x, COUNT + 1, 0)) ||
-            !isnan(dense_case_get(&x, COUNT + 2, 0)) || dense_case_get(&x, COUNT + 3, 0) != 0)
-            fail_msg("exp(psi) at 0, -1, NaN and 0.001 is %g, %g, %g, %g", dense_case_get(&x, COUNT, 0),
-                     dense_case_get(&x, COUNT + 1, 0), dense_case_get(&x, COUNT + 2, 0),
-                     dense_case_get(&x, COUNT + 3, 0));
-        dense_case_free(&x);
-        dense_case_free(&y);
+        if (matrix_get(&x, COUNT, 0) != 0 || !isnan(matrix_get(&x, COUNT + 1, 0)) ||
+            !isnan(matrix_get(&x, COUNT + 2, 0)) || matrix_get(&x, COUNT + 3, 0) != 0)
+            fail_msg("exp(psi) at 0, -1, NaN and 0.001 is %g, %g, %g, %g", matrix_get(&x, COUNT, 0),
+                     matrix_get(&x, COUNT + 1, 0), matrix_get(&x, COUNT + 2, 0), matrix_get(&x, COUNT + 3, 0));
+        dense_forget();
     }
     dense_type = TAMIS_F32;
 }
@@ -141,32 +170,28 @@ TEST(test_determinism) {
     static const int threads[] = {1, 2, 5, 5};
     (void)state;
     const int64_t n = at_most(67);
-    dense_case x = dense_draw(at_most(3000), n, -1, 1), g[4], s[4];
+    matrix x = dense_draw(at_most(3000), n, -1, 1), g[4], s[4];
     double dots[4], logs[4];
     for (int t = 0; t < 4; t++) {
         g[t] = dense_draw(n, n, 0, 1);
         s[t] = dense_draw(n, 1, 0, 1);
         dense_works(tamis_device_set_threads(dense_device, threads[t]));
-        dense_works(tamis_dense_gram(dense_device, NULL, dense_workspaces[0], 1, &x.view, 0, &g[t].view));
-        dense_works(tamis_dense_column_sums(dense_device, NULL, dense_workspaces[0], &x.view, &s[t].view));
-        dense_works(tamis_dense_dot(dense_device, NULL, dense_workspaces[0], &x.view, &x.view, &dots[t]));
-        dense_works(tamis_dense_log_dot(dense_device, NULL, dense_workspaces[0], &x.view, &x.view, 1e-3, &logs[t]));
+        dense_works(tamis_dense_gram(dense_device, NULL, dense_workspaces[0], 1, &x.there, 0, &g[t].there));
+        dense_works(tamis_dense_column_sums(dense_device, NULL, dense_workspaces[0], &x.there, &s[t].there));
+        dense_works(tamis_dense_dot(dense_device, NULL, dense_workspaces[0], &x.there, &x.there, &dots[t]));
+        dense_works(tamis_dense_log_dot(dense_device, NULL, dense_workspaces[0], &x.there, &x.there, 1e-3, &logs[t]));
         dense_arrives(&g[t]);
         dense_arrives(&s[t]);
         assert_memory_equal(&dots[t], &dots[0], sizeof dots[0]);
         assert_memory_equal(&logs[t], &logs[0], sizeof logs[0]);
         for (int64_t i = 0; i < n; i++) {
-            dense_close("column sum again", dense_case_get(&s[t], i, 0), dense_case_get(&s[0], i, 0), 0, i, 0);
+            dense_close("column sum again", matrix_get(&s[t], i, 0), matrix_get(&s[0], i, 0), 0, i, 0);
             for (int64_t j = 0; j < n; j++)
-                dense_close("gram again", dense_case_get(&g[t], i, j), dense_case_get(&g[0], i, j), 0, i, j);
+                dense_close("gram again", matrix_get(&g[t], i, j), matrix_get(&g[0], i, j), 0, i, j);
         }
     }
-    for (int t = 0; t < 4; t++) {
-        dense_case_free(&g[t]);
-        dense_case_free(&s[t]);
-    }
-    dense_case_free(&x);
     dense_works(tamis_device_set_threads(dense_device, 0));
+    dense_forget();
 }
 
 static int set_up(void **state) {
@@ -189,13 +214,10 @@ static int tear_down(void **state) {
 }
 
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     if (argc > 1) name = argv[1];
     if (argc > 2) most = atoi(argv[2]);
-    dense_dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
+    dense_dice = tamis_random_start(test_seed(), 0);
     if (tamis_device_open(name, &dense_device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;

@@ -10,14 +10,11 @@
 #include <tamis/stream.h>
 #include <tamis/tamis.h>
 
-#include "base/memory.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/works.h"
 
 enum { BYTES = 1000 };
 
-static const char *device_name = "cpu";
-static tamis_device *device;
 static void *memory[2];
 static unsigned char pattern[2][BYTES];
 
@@ -101,22 +98,18 @@ TEST(copies_are_refused) {
     has(1, pattern[1]);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    if (tamis_device_open(device_name, &device) != TAMIS_OK) return 1;
-    for (int m = 0; m < 2; m++)
-        if (tamis_device_allocate(device, BYTES, &memory[m]) != TAMIS_OK) return 1;
+static int open_all(void **state) {
+    if (set_up(state) != 0) return -1;
+    for (int m = 0; m < 2; m++) works(tamis_device_allocate(device, BYTES, &memory[m]));
     return 0;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+static int close_all(void **state) {
     for (int m = 0; m < 2; m++) tamis_device_free(device, memory[m]);
-    tamis_device_close(device);
-    return tamis_memory_live() != 0 && strcmp(device_name, "cpu") == 0;
+    return tear_down(state);
 }
 
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, open_all, close_all);
 }

@@ -93,12 +93,8 @@ static tamis_status call_once(faulty *f) {
     const tamis_sparse *const S = f->coo ? &f->s.coo : &f->s.S;
     o.algorithm = f->algorithm;
     o.threads = 3;
-    switch (f->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm(f->device, S, &f->s.A, &f->s.B, &f->s.P, &o, NULL);
-    case TAMIS_OP_SPMM: return tamis_spmm(f->device, S, &f->s.D, &f->s.E, &o, NULL);
-    case TAMIS_OP_FUSED: return tamis_fused(f->device, S, &f->s.A, &f->s.B, &f->s.D, &f->s.E, &o, NULL);
-    }
-    return TAMIS_ERROR_INTERNAL;
+    return call_at_once(f->device, f->operation, S, &f->s.A, &f->s.B, &f->s.D,
+                        f->operation == TAMIS_OP_SDDMM ? &f->s.P : &f->s.E, &o, NULL);
 }
 
 static tamis_status oracle(faulty *f) {

@@ -11,57 +11,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/edges.h"
-#include "base/memory.h"
+#include "device_fixture.h"
 #include "gradient_case.h"
-#include "named_device.h"
 #include "support/brief.h"
 #include "support/variants.h"
+#include "support/works.h"
 
-static const char *name = "cpu";
 static int rounds = 6;
 static bool quick; /* a few cases in fp32 */
 enum { ALL_TYPES = 15 };
 static unsigned types = ALL_TYPES; /* bits */
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ cases */
 
-static bool heads(void) { return tamis_random_below(&dice, 2); }
-
 static bool is_left_out(int type) { return !(types >> type & 1) || (quick && type != TAMIS_F32); }
 
-/* Any six rounds in a row go through the formats, for each of which all else is drawn. */
 static gradient_shape draw_shape(tamis_operation operation, int round) {
-    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100, 300};
-    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 60),
-                        .cols = 1 + tamis_random_below(&dice, 60),
-                        .nnz = tamis_random_below(&dice, 900),
-                        .hub = heads() ? 0.6 : 0,
-                        .slice = round % 3 == 1,
-                        .transpose = operation != TAMIS_OP_SDDMM && round / 3 % 2,
-                        .format = round % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
-                        .index_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .offset_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .inner = widths[tamis_random_below(&dice, 8)],
-                        .width = widths[tamis_random_below(&dice, 8)],
-                        .batch = 1 + tamis_random_below(&dice, 3),
-                        .with_values = tamis_random_below(&dice, 4) > 0,
-                        .given_values = heads(),
-                        .wide_values = heads(),
-                        .shared = heads(),
-                        .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
-                        .padding = heads() ? tamis_random_below(&dice, 5) : 0};
-    if (quick) {
-        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
-        s.inner = s.width = 1 + s.inner % 5;
-    }
-    if (heads()) s.width = s.inner; /* plans are shared then */
-    return s;
+    return gradient_draw(operation, round, quick, &dice);
 }
 
 static double draw_beta(void) {
@@ -70,28 +38,23 @@ static double draw_beta(void) {
 }
 
 /* Which outputs the operation has. */
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
-}
-
 static tamis_gradient *gradient_of(const gradient_case *c) {
     tamis_gradient *gradient = NULL;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     return gradient;
 }
 
 /* All outputs, then each choice that is drawn. */
 static void compare(gradient_case *c) {
-    const int all = outputs_of(c), some = all & (int)tamis_random_below(&dice, 16);
+    const int all = gradient_case_outputs(c), some = all & (int)tamis_random_below(&dice, 16);
     c->options.threads = (int)tamis_random_below(&dice, 4);
     tamis_gradient *const gradient = gradient_of(c);
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
+    works(gradient_case_run(c, gradient, all));
     gradient_case_check(c, all, "all outputs");
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, some));
+    works(gradient_case_run(c, gradient, some));
     gradient_case_check(c, some, "some outputs");
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
@@ -150,18 +113,18 @@ static void edge_case(tamis_edge edge, tamis_type type, int round) {
     if (edge == TAMIS_EDGE_SOFTMAX && round == 0) s.rows = 5, s.nnz = quick ? 2500 : 7000;
     gradient_case *const c = gradient_case_make(device, TAMIS_OP_SDDMM, edge, type, &s, draw_beta(), &dice);
     tamis_plan *plan = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     gradient_case_expect_edge(c);
     gradient_case_poison(c);
-    gradient_works(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &c->there));
+    works(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &c->there));
     gradient_case_check(c, 1 << OUT_S, "an edge");
     /* where the samples are, which are then what beta scales */
     for (int64_t m = 0; m < s.batch; m++)
-        for (int64_t t = 0; t < s.nnz; t++) c->old[OUT_S][m * s.nnz + t] = gradient_real(&c->in[IN_OUT], m, t, 0);
+        for (int64_t t = 0; t < s.nnz; t++) c->old[OUT_S][m * s.nnz + t] = matrix_at(&c->in[IN_OUT], m, t, 0);
     c->here.beta = c->there.beta = 0.5;
     gradient_case_expect_edge(c);
     gradient_case_poison(c);
-    gradient_works(tamis_plan_edge(plan, &c->out[OUT_S].there, &c->out[OUT_S].there, &c->there));
+    works(tamis_plan_edge(plan, &c->out[OUT_S].there, &c->out[OUT_S].there, &c->there));
     gradient_case_check(c, 1 << OUT_S, "an edge in place");
     tamis_plan_destroy(plan);
     gradient_case_free(c);
@@ -192,7 +155,7 @@ static gradient_case *attention(void) {
 /* The same bits again, and nothing is allocated. */
 TEST(test_again) {
     gradient_case *const c = attention();
-    const int all = outputs_of(c);
+    const int all = gradient_case_outputs(c);
     c->options.threads = 3;
     tamis_gradient *const gradient = gradient_of(c);
     void *kept[OUTS];
@@ -200,13 +163,12 @@ TEST(test_again) {
     for (int round = 0; round < 3; round++) {
         gradient_case_poison(c);
         const int64_t before = tamis_memory_count();
-        gradient_works(gradient_case_run(c, gradient, all));
+        works(gradient_case_run(c, gradient, all));
         if (round > 0) assert_int_equal(tamis_memory_count(), before);
         gradient_case_check(c, all, "again");
         for (int k = 0; k < OUTS; k++) {
-            if (round == 0)
-                kept[k] = memcpy(malloc(c->out[k].array.bytes), c->out[k].array.host, c->out[k].array.bytes);
-            assert_memory_equal(kept[k], c->out[k].array.host, c->out[k].array.bytes);
+            if (round == 0) kept[k] = matrix_copy(&c->out[k]);
+            assert_memory_equal(kept[k], c->out[k].twin.host, c->out[k].twin.bytes);
         }
     }
     for (int k = 0; k < OUTS; k++) free(kept[k]);
@@ -227,7 +189,7 @@ static void *work(void *context) {
     worker *const w = context;
     w->c->there.workspace = w->workspace;
     for (int round = 0; round < 5 && w->status == TAMIS_OK; round++)
-        w->status = gradient_case_run(w->c, w->gradient, outputs_of(w->c));
+        w->status = gradient_case_run(w->c, w->gradient, gradient_case_outputs(w->c));
     return NULL;
 }
 
@@ -244,18 +206,18 @@ TEST(test_threads) {
         dice = start;
         gradient_case *const c = attention();
         if (i == 0) shared = c, gradient = gradient_of(c);
-        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+        works(tamis_gradient_workspace_size(gradient, &bytes));
         gradient_case_expect(c);
         gradient_case_poison(c);
         workers[i] = (worker){.c = c, .gradient = gradient};
         c->there.workspace_bytes = bytes;
-        if (c->copies || i % 2) gradient_works(tamis_device_allocate(device, bytes, &workers[i].workspace));
+        if (c->copies || i % 2) works(tamis_device_allocate(device, bytes, &workers[i].workspace));
     }
     for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < THREADS; i++) {
         if (workers[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(workers[i].status));
-        gradient_case_check(workers[i].c, outputs_of(shared), "in a thread");
+        gradient_case_check(workers[i].c, gradient_case_outputs(shared), "in a thread");
         tamis_device_free(device, workers[i].workspace);
     }
     tamis_gradient_destroy(gradient);
@@ -263,12 +225,6 @@ TEST(test_threads) {
 }
 
 /* ------------------------------------------------------------------------------------------ arguments */
-
-static void refuses(tamis_status got, tamis_status want, const char *words) {
-    if (got != want || !strstr(tamis_last_error(), words))
-        fail_msg("%s, \"%s\": expected %s with \"%s\"", tamis_status_name(got), tamis_last_error(),
-                 tamis_status_name(want), words);
-}
 
 TEST(test_matrices_refused) {
     gradient_case *const c = attention();
@@ -283,20 +239,20 @@ TEST(test_matrices_refused) {
         {&c->out[OUT_D].there, "dD.rows = 59"}, {&c->out[OUT_S].there, quick ? "dS.rows = 299" : "dS.rows = 4999"}};
     for (int i = 0; i < 8; i++) {
         all[i].view->rows--;
-        refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
+        is_refused(gradient_case_run(c, gradient, gradient_case_outputs(c)), TAMIS_ERROR_ARGUMENT, all[i].words);
         all[i].view->rows++;
     }
     c->out[OUT_B].there.batch_stride = 0;
-    refuses(gradient_case_run(c, gradient, outputs_of(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
-    gradient_works(gradient_case_run(c, gradient, 1 << OUT_A));
+    is_refused(gradient_case_run(c, gradient, gradient_case_outputs(c)), TAMIS_ERROR_ARGUMENT, "dB.batch_stride = 0");
+    works(gradient_case_run(c, gradient, 1 << OUT_A));
     c->out[OUT_A].there.type = TAMIS_F64;
-    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "dA.type = fp64");
-    refuses(tamis_fused_backward(gradient, NULL, &c->in[IN_A].there, &c->in[IN_B].there, &c->in[IN_D].there, NULL, NULL,
-                                 NULL, NULL, NULL),
-            TAMIS_ERROR_ARGUMENT, "dE = NULL");
-    refuses(tamis_sddmm_backward(gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
-            "made for fused");
-    refuses(tamis_spmm_backward(NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "dA.type = fp64");
+    is_refused(tamis_fused_backward(gradient, NULL, &c->in[IN_A].there, &c->in[IN_B].there, &c->in[IN_D].there, NULL,
+                                    NULL, NULL, NULL, NULL),
+               TAMIS_ERROR_ARGUMENT, "dE = NULL");
+    is_refused(tamis_sddmm_backward(gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+               "made for fused");
+    is_refused(tamis_spmm_backward(NULL, NULL, NULL, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
 }
@@ -305,16 +261,16 @@ TEST(test_values_refused) {
     gradient_shape s = {.rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
     gradient_case *c = gradient_case_make(device, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, &s, 0, &dice);
     tamis_gradient *gradient = gradient_of(c);
-    refuses(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "the mask edge");
+    is_refused(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "the mask edge");
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         s.with_values = false;
         c = gradient_case_make(device, (tamis_operation)operation, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
         gradient = gradient_of(c);
-        refuses(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "S has no values");
+        is_refused(gradient_case_run(c, gradient, 1 << OUT_S), TAMIS_ERROR_ARGUMENT, "S has no values");
         c->there.values = c->in[IN_A].there.data;
-        refuses(gradient_case_run(c, gradient, 1 << OUT_B), TAMIS_ERROR_ARGUMENT, "execution.values");
+        is_refused(gradient_case_run(c, gradient, 1 << OUT_B), TAMIS_ERROR_ARGUMENT, "execution.values");
         tamis_gradient_destroy(gradient);
         gradient_case_free(c);
     }
@@ -325,20 +281,20 @@ TEST(test_workspaces_refused) {
     tamis_gradient *gradient = NULL;
     size_t bytes = 0;
     c->options.no_workspace = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "execution.workspace = NULL");
-    gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "execution.workspace = NULL");
+    works(tamis_gradient_workspace_size(gradient, &bytes));
     assert_true(bytes >= 3 * 2 * (size_t)c->shape.nnz * sizeof(float));
-    gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+    works(tamis_device_allocate(device, bytes, &c->there.workspace));
     c->there.workspace_bytes = bytes - 1;
-    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "tamis_gradient_workspace_size");
+    is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "tamis_gradient_workspace_size");
     c->there.workspace_bytes = bytes;
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
-    gradient_case_check(c, outputs_of(c), "a workspace of the caller's");
-    refuses(tamis_gradient_workspace_size(gradient, NULL), TAMIS_ERROR_ARGUMENT, "bytes = NULL");
-    refuses(tamis_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+    gradient_case_check(c, gradient_case_outputs(c), "a workspace of the caller's");
+    is_refused(tamis_gradient_workspace_size(gradient, NULL), TAMIS_ERROR_ARGUMENT, "bytes = NULL");
+    is_refused(tamis_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
     tamis_device_free(device, c->there.workspace);
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
@@ -350,31 +306,31 @@ TEST(test_options_refused) {
     tamis_plan *plan = NULL;
     tamis_options o = c->options;
     o.inner = -1;
-    refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "options.inner = -1");
+    is_refused(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "options.inner = -1");
     assert_null(gradient);
     o = c->options;
     o.type = TAMIS_F64;
-    refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "S.value_type");
-    refuses(tamis_gradient_create(device, NULL, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "S = NULL");
-    refuses(tamis_gradient_create(NULL, &c->S_there, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "device = NULL");
-    refuses(tamis_gradient_create(device, &c->S_there, &c->options, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
-    tamis_sparse pattern = c->S_there;
-    pattern.values = NULL;
-    pattern.batch_stride = 0;
+    is_refused(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, "S.value_type");
+    is_refused(tamis_gradient_create(device, NULL, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "S = NULL");
+    is_refused(tamis_gradient_create(NULL, &c->S_there, &c->options, &gradient), TAMIS_ERROR_ARGUMENT, "device = NULL");
+    is_refused(tamis_gradient_create(device, &c->S_there, &c->options, NULL), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    tamis_sparse S = c->S_there;
+    S.values = NULL;
+    S.batch_stride = 0;
     o.type = TAMIS_F16;
     o.output_type = TAMIS_F32;
-    refuses(tamis_gradient_create(device, &pattern, &o, &gradient), TAMIS_ERROR_UNSUPPORTED, "options.output_type");
+    is_refused(tamis_gradient_create(device, &S, &o, &gradient), TAMIS_ERROR_UNSUPPORTED, "options.output_type");
     tamis_sparse wrong = c->S_there; /* its columns as rows are too many */
     wrong.rows = 10;
-    refuses(tamis_gradient_create(device, &wrong, &c->options, &gradient), TAMIS_ERROR_PATTERN, "");
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(tamis_plan_edge(plan, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "made for fused");
+    is_refused(tamis_gradient_create(device, &wrong, &c->options, &gradient), TAMIS_ERROR_PATTERN, "");
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    is_refused(tamis_plan_edge(plan, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT, "made for fused");
     tamis_plan_destroy(plan);
     o = c->options;
     o.operation = TAMIS_OP_SDDMM;
-    gradient_works(tamis_plan_create(device, &c->S_there, &o, &plan));
-    refuses(tamis_plan_edge(plan, NULL, &c->out[OUT_S].there, NULL), TAMIS_ERROR_ARGUMENT, "X = NULL");
-    refuses(tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P = NULL");
+    works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    is_refused(tamis_plan_edge(plan, NULL, &c->out[OUT_S].there, NULL), TAMIS_ERROR_ARGUMENT, "X = NULL");
+    is_refused(tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL), TAMIS_ERROR_ARGUMENT, "P = NULL");
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(NULL);
     gradient_case_free(c);
@@ -435,8 +391,8 @@ TEST(test_allocator) {
             needed = p.lent;
             gradient_case_expect(c);
             gradient_case_poison(c);
-            gradient_works(gradient_case_run(c, gradient, outputs_of(c)));
-            gradient_case_check(c, outputs_of(c), "memory of the caller's");
+            works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+            gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
             tamis_gradient_destroy(gradient);
         } else {
             assert_int_equal(status, TAMIS_ERROR_MEMORY);
@@ -447,31 +403,13 @@ TEST(test_allocator) {
     gradient_case_free(c);
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     rounds = test_rounds(6, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 2;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)

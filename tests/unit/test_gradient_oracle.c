@@ -15,11 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <tamis/reference.h>
-#include <time.h>
 
 #include "base/edges.h"
 #include "base/random.h"
+#include "support/call.h"
+#include "support/seed.h"
+#include "support/works.h"
 
 enum { ROWS = 4, COLS = 5, NNZ = 11, K = 3, L = 2, BATCH = 2 };
 
@@ -46,10 +47,6 @@ static tamis_dense matrix(double *data, int64_t rows, int64_t cols) {
     return (tamis_dense){.data = data, .rows = rows, .cols = cols, .type = TAMIS_F64, .batch_stride = rows * cols};
 }
 
-static void must(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
-}
-
 static bool near_a_kink(const setting *s) {
     double x[BATCH * NNZ];
     tamis_options mask = s->options;
@@ -59,8 +56,8 @@ static bool near_a_kink(const setting *s) {
     if (s->options.edge != TAMIS_EDGE_QUOTIENT && s->options.edge != TAMIS_EDGE_LEAKY_RELU) return false;
     mask.edge = TAMIS_EDGE_MASK;
     mask.transpose = false;
-    must(tamis_reference_sddmm(&S, s->options.transpose ? &s->B : &s->A, s->options.transpose ? &s->A : &s->B, &mask,
-                               NULL, x));
+    works(tamis_reference_sddmm(&S, s->options.transpose ? &s->B : &s->A, s->options.transpose ? &s->A : &s->B, &mask,
+                                NULL, x));
     for (int t = 0; t < BATCH * NNZ; t++)
         if (fabs(x[t] - at) < 0.05) return true;
     return false;
@@ -118,13 +115,7 @@ static setting *make(tamis_operation operation, tamis_edge edge, bool transpose,
 /* f, and the sum of its terms' sizes. */
 static double loss(const setting *s, double *size) {
     double out[256], f = 0;
-    switch (s->operation) {
-    case TAMIS_OP_SDDMM: must(tamis_reference_sddmm(&s->S, &s->A, &s->B, &s->options, &s->execution, out)); break;
-    case TAMIS_OP_SPMM: must(tamis_reference_spmm(&s->S, &s->D, &s->options, &s->execution, out)); break;
-    case TAMIS_OP_FUSED:
-        must(tamis_reference_fused(&s->S, &s->A, &s->B, &s->D, &s->options, &s->execution, out));
-        break;
-    }
+    works(call_oracle(s->operation, &s->S, &s->A, &s->B, &s->D, &s->options, &s->execution, out));
     *size = 1;
     for (int64_t i = 0; i < BATCH * s->outputs; i++) {
         f += s->weights[i] * out[i];
@@ -158,18 +149,8 @@ static void compare(setting *s, const char *what, double *x, const double *gradi
 }
 
 static void backward(setting *s, double *da, double *db, double *dd, double *ds) {
-    switch (s->operation) {
-    case TAMIS_OP_SDDMM:
-        must(tamis_reference_sddmm_backward(&s->S, &s->G, &s->A, &s->B, &s->options, &s->execution, da, db, ds));
-        return;
-    case TAMIS_OP_SPMM:
-        must(tamis_reference_spmm_backward(&s->S, &s->G, &s->D, &s->options, &s->execution, dd, ds));
-        return;
-    case TAMIS_OP_FUSED:
-        must(tamis_reference_fused_backward(&s->S, &s->G, &s->A, &s->B, &s->D, &s->options, &s->execution, da, db, dd,
-                                            ds));
-        return;
-    }
+    works(
+        call_oracle_back(s->operation, &s->S, &s->G, &s->A, &s->B, &s->D, &s->options, &s->execution, da, db, dd, ds));
 }
 
 static void one(tamis_operation operation, tamis_edge edge, bool transpose, bool with_values) {
@@ -219,11 +200,11 @@ TEST(test_kinks) {
     const tamis_dense A = matrix(a, 1, 1), B = matrix(b, 2, 1), G = matrix(g, 2, 1);
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.edge = TAMIS_EDGE_LEAKY_RELU; /* at 0: that of the right side */
-    must(tamis_reference_sddmm_backward(&S, &G, &A, &B, &o, NULL, da, db, ds));
+    works(tamis_reference_sddmm_backward(&S, &G, &A, &B, &o, NULL, da, db, ds));
     assert_true(db[0] == 3 && db[1] == 5 && da[0] == 1.25 && ds[0] == 0 && ds[1] == 0.25);
     o.edge = TAMIS_EDGE_QUOTIENT; /* at epsilon and below: 0 by x, 1 / epsilon by s */
     o.edge_epsilon = 0.25;
-    must(tamis_reference_sddmm_backward(&S, &G, &A, &B, &o, NULL, da, db, ds));
+    works(tamis_reference_sddmm_backward(&S, &G, &A, &B, &o, NULL, da, db, ds));
     assert_true(db[0] == 0 && db[1] == 0 && da[0] == 0 && ds[0] == 4 && ds[1] == 4);
 }
 
@@ -246,10 +227,10 @@ TEST(test_edges) {
         double x[BATCH * NNZ], got[BATCH * NNZ], want[BATCH * NNZ];
         tamis_options mask = s->options;
         mask.edge = TAMIS_EDGE_MASK;
-        must(tamis_reference_sddmm(&s->S, &s->A, &s->B, &mask, NULL, x));
-        must(tamis_reference_sddmm(&s->S, &s->A, &s->B, &s->options, &s->execution, want));
+        works(tamis_reference_sddmm(&s->S, &s->A, &s->B, &mask, NULL, x));
+        works(tamis_reference_sddmm(&s->S, &s->A, &s->B, &s->options, &s->execution, want));
         const tamis_dense X = matrix(x, NNZ, 1);
-        must(tamis_reference_edge(&s->S, &X, &s->options, &s->execution, got));
+        works(tamis_reference_edge(&s->S, &X, &s->options, &s->execution, got));
         for (int t = 0; t < BATCH * NNZ; t++) assert_true(got[t] == want[t]);
         const tamis_dense few = matrix(x, NNZ - 1, 1);
         assert_int_equal(tamis_reference_edge(&s->S, &few, &s->options, &s->execution, got), TAMIS_ERROR_ARGUMENT);
@@ -259,9 +240,6 @@ TEST(test_edges) {
 }
 
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    printf("seed %llu\n", (unsigned long long)seed);
-    dice = tamis_random_start(seed, 0);
+    dice = tamis_random_start(test_seed(), 0);
     return test_run(NULL, NULL, NULL, NULL);
 }

@@ -9,31 +9,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/memory.h"
+#include "device_fixture.h"
 #include "gradient_case.h"
-#include "named_device.h"
 #include "softmax_kept.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 
-static const char *name = "cuda:0", *algorithm = "gpu-tensor";
-static bool on_cpu;
+static const char *algorithm = "gpu-tensor";
 static bool by_mma; /* the form of products whose rows are half as long: gpu/tensor/form.h */
 static int rounds = 1;
 static bool brief; /* a few cases, which share their kernels */
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live;
 
 /* K and L, on a GPU up to 128, of 16 bits up to 256; half of these by mma.sync. */
 static int64_t draw_width(tamis_type type) {
     static const int64_t narrow[] = {1, 3, 16, 33, 40, 63, 64, 64, 65, 80, 96, 120, 127, 128, 128, 130, 192, 200, 256};
     static const int64_t any[] = {1, 3, 16, 33, 64, 65, 100, 136};
     const int64_t count = tamis_type_size(type) == 2 ? (by_mma ? 15 : 19) : by_mma ? 8 : 15;
-    return on_cpu ? any[tamis_random_below(&dice, 8)] : narrow[tamis_random_below(&dice, count)];
+    return is_cpu ? any[tamis_random_below(&dice, 8)] : narrow[tamis_random_below(&dice, count)];
 }
 
 static gradient_shape draw_shape(tamis_type type, int64_t rows, int64_t cols, double share) {
@@ -58,27 +53,27 @@ static void compare_kept(gradient_case *c) {
     tamis_gradient *gradient = NULL;
     tamis_plan *plan = NULL;
     const tamis_execution before = c->there;
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     const tamis_execution asking = kept_asking(c, &k);
     const char *const by = c->options.algorithm;
     c->options.keep_softmax = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->options.algorithm = NULL;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     c->options.algorithm = by;
     kept_poison(c, &k);
-    gradient_works(kept_forward(c, plan, &k, &asking));
-    c->there.softmax_rows = k.pairs_there;
-    c->there.result = &k.out;
-    c->rounds_result = !on_cpu && c->type != TAMIS_F16;
+    works(kept_forward(c, plan, &k, &asking));
+    c->there.softmax_rows = twin_there(&k.pairs);
+    c->there.result = &k.out.there;
+    c->rounds_result = !is_cpu && c->type != TAMIS_F16;
     if (c->rounds_result) gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, ALL));
+    works(gradient_case_run(c, gradient, ALL));
     gradient_case_check(c, ALL, "with the result");
     c->there = before;
     tamis_gradient_destroy(gradient);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
 }
 
 /* All outputs, and some of them. */
@@ -86,14 +81,14 @@ static void compare(gradient_case *c) {
     tamis_gradient *gradient = NULL;
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
     c->options.algorithm = algorithm;
-    if (on_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    if (is_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
     for (int i = 0; i < 2; i++) {
         const int wanted = i == 0 ? ALL : some;
         gradient_case_poison(c);
-        gradient_works(gradient_case_run(c, gradient, wanted));
+        works(gradient_case_run(c, gradient, wanted));
         gradient_case_check(c, wanted, i == 0 ? "all outputs" : "some outputs");
     }
     tamis_gradient_destroy(gradient);
@@ -116,7 +111,7 @@ TEST(test_shapes) {
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F16, TAMIS_BF16, TAMIS_F64};
     (void)state;
     for (int round = 0; round < rounds; round++)
-        for (int type = 0; type < (on_cpu ? 4 : 3); type++)
+        for (int type = 0; type < (is_cpu ? 4 : 3); type++)
             for (int k = 0; k < 5; k++) {
                 if (brief && !(type == 0 && k == 2) && !(type == 2 && k == 4)) continue;
                 const gradient_shape shape = draw_shape(types[type], sizes[k].rows, sizes[k].cols, sizes[k].kept);
@@ -126,7 +121,7 @@ TEST(test_shapes) {
 
 /* Columns in any order, some of them several times in a row. */
 TEST(test_repeats) {
-    for (int round = 0; on_cpu && round < rounds; round++) {
+    for (int round = 0; is_cpu && round < rounds; round++) {
         gradient_shape shape =
             draw_shape(TAMIS_F32, 70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
         shape.nnz = 1500;
@@ -191,11 +186,11 @@ TEST(test_steps) {
         if (k == 0) shape.with_values = true;
         if (k == 1) shape.inner = 129;
         if (k == 2) shape.layouts = 2;
-        if (on_cpu && (k == 1 || k == 3)) continue;
+        if (is_cpu && (k == 1 || k == 3)) continue;
         gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
         c->options.algorithm = k == 4 ? "steps" : algorithm;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
         tamis_gradient_destroy(gradient);
         gradient_case_free(c);
@@ -215,43 +210,27 @@ TEST(test_choice) {
             .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
         gradient_case *const c = make(TAMIS_F32, &shape);
         tamis_gradient *gradient = NULL;
-        gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), cases[k].taken);
         tamis_gradient_destroy(gradient);
         gradient_case_free(c);
     }
 }
 
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(name, &device) == TAMIS_OK ? 0 : -1;
-}
-
-TEST(test_nothing_left) {
-    tamis_device_close(device);
-    assert_int_equal(tamis_memory_live(), live);
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     tamis_device_description about;
     if (argc > 2) rounds = test_rounds(atoi(argv[2]), atoi(argv[2]) > 0);
     if (rounds == 0) brief = true, rounds = 1;
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return 1;
-    on_cpu = strcmp(name, "cpu") == 0;
+    if (!device_is_named(argc, argv)) return 77;
+    if (set_up(NULL) != 0 || tamis_device_describe(device, &about) != TAMIS_OK) return 1;
     const char *const wish = getenv("TAMIS_TENSOR_CORES");
     by_mma = strcmp(about.instruction_set, "sm_90") != 0 || (wish && strcmp(wish, "mma") == 0);
-    if (on_cpu) {
+    if (is_cpu) {
         algorithm = "cpu-cells";
     } else if (strncmp(about.instruction_set, "sm_", 3) != 0 || atoi(about.instruction_set + 3) < 80) {
         printf("skipped: %s is %s; compute capability 8.0 is needed\n", name, about.instruction_set);
         return 77;
     }
     tamis_device_close(device);
-    return test_run(NULL, NULL, set_up, NULL);
+    return test_run(NULL, NULL, set_up, tear_down);
 }

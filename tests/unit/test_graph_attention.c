@@ -19,8 +19,9 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 static const int64_t wide[2] = {2, 4100};
 
 /* The matrices of a call, of one type. */
+enum { Q, K, V, E, B, D_OUT, OPERANDS };
 typedef struct operands {
-    matrix q, k, v, e, b, d_out;
+    matrix all[OPERANDS];
     tamis_graph_attention_options o;
     tamis_graph_attention_matrices m;
 } operands;
@@ -29,50 +30,33 @@ typedef struct operands {
 static void operands_make(operands *x, const graph_case *g, tamis_graph_attention_options o, bool has_e, bool has_b,
                           bool apart) {
     const int64_t all = o.heads * o.width;
+    const int64_t rows[] = {g->S.rows, g->S.cols, g->S.cols, g->S.nnz, g->S.nnz, g->S.rows};
     *x = (operands){.o = o};
-    if (apart) {
-        x->q = matrix_apart(g->S.rows, all, 1);
-        x->k = matrix_apart(g->S.cols, all, 2);
-        x->v = matrix_apart(g->S.cols, all, 3);
-        x->e = matrix_apart(g->S.nnz, all, 4);
-        x->b = matrix_apart(g->S.nnz, o.heads, 5);
-        x->d_out = matrix_apart(g->S.rows, all, 6);
-    } else {
-        x->q = matrix_make(g->S.rows, all, o.type, 1, 0);
-        x->k = matrix_make(g->S.cols, all, o.type, 2, 0);
-        x->v = matrix_make(g->S.cols, all, o.type, 3, 0);
-        x->e = matrix_make(g->S.nnz, all, o.type, 4, 0);
-        x->b = matrix_make(g->S.nnz, o.heads, o.type, 5, 0);
-        x->d_out = matrix_make(g->S.rows, all, o.type, 6, 0);
-        for (int64_t i = 0; i < g->S.rows * all; i++)
-            matrix_set(&x->q, i / all, i % all, matrix_get(&x->q, i / all, i % all) / 4);
+    for (int i = 0; i < OPERANDS; i++) {
+        const int64_t cols = i == B ? o.heads : all;
+        x->all[i] = apart ? matrix_apart(rows[i], cols, i + 1) : matrix_make(rows[i], cols, o.type, i + 1, 0);
     }
-    x->m = (tamis_graph_attention_matrices){.Q = &x->q.view,
-                                            .K = &x->k.view,
-                                            .V = &x->v.view,
-                                            .E = has_e ? &x->e.view : NULL,
-                                            .B = has_b ? &x->b.view : NULL};
+    for (int64_t i = 0; i < g->S.rows * all && !apart; i++)
+        matrix_set(&x->all[Q], i / all, i % all, matrix_get(&x->all[Q], i / all, i % all) / 4);
+    x->m = (tamis_graph_attention_matrices){.Q = &x->all[Q].here,
+                                            .K = &x->all[K].here,
+                                            .V = &x->all[V].here,
+                                            .E = has_e ? &x->all[E].here : NULL,
+                                            .B = has_b ? &x->all[B].here : NULL};
 }
 
 static void operands_free(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_free(all[i]);
+    for (int i = 0; i < OPERANDS; i++) matrix_free(&x->all[i]);
 }
 
-/* The inputs where the device wants them, and back. */
+/* The inputs where the device wants them. */
 static tamis_graph_attention_matrices operands_send(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_send(device, all[i]);
-    return (tamis_graph_attention_matrices){.Q = &x->q.there,
-                                            .K = &x->k.there,
-                                            .V = &x->v.there,
-                                            .E = x->m.E ? &x->e.there : NULL,
-                                            .B = x->m.B ? &x->b.there : NULL};
-}
-
-static void operands_fetch(operands *x) {
-    matrix *const all[] = {&x->q, &x->k, &x->v, &x->e, &x->b, &x->d_out};
-    for (int i = 0; i < 6; i++) matrix_fetch(device, all[i]);
+    for (int i = 0; i < OPERANDS; i++) matrix_send(device, &x->all[i]);
+    return (tamis_graph_attention_matrices){.Q = &x->all[Q].there,
+                                            .K = &x->all[K].there,
+                                            .V = &x->all[V].there,
+                                            .E = x->m.E ? &x->all[E].there : NULL,
+                                            .B = x->m.B ? &x->all[B].there : NULL};
 }
 
 /* What a call and its gradients write: out, dq, dk, dv, de, db and log_sums. */
@@ -94,22 +78,18 @@ static void run(const tamis_graph *graph, operands *x, int wanted, matrix r[RESU
     size_t bytes;
     for (int i = 0; i < RESULTS; i++) matrix_send(device, &r[i]);
     works(tamis_graph_attention_workspace_size(graph, &x->o, &bytes));
-    void *const workspace = aligned_alloc(16, (bytes + 32) / 16 * 16);
-    assert_non_null(workspace);
-    memset(workspace, 0xff, bytes);
-    void *const there = memory_send(device, workspace, bytes + 1);
+    twin workspace = twin_make(bytes, 0);
+    twin_send(&workspace, device);
     const tamis_graph_attention_matrices to = {.Q = wanted & 1 ? &r[DQ].there : NULL,
                                                .K = wanted & 2 ? &r[DK].there : NULL,
                                                .V = wanted & 4 ? &r[DV].there : NULL,
                                                .E = wanted & 8 && given.E ? &r[DE].there : NULL,
                                                .B = wanted & 16 && given.B ? &r[DB].there : NULL};
     works(tamis_graph_attention(graph, &x->o, &given, &r[OUT].there, &r[SUMS].there, NULL));
-    works(tamis_graph_attention_backward(graph, &x->o, &given, &x->d_out.there, &r[OUT].there, &r[SUMS].there, &to,
-                                         wanted & 6 ? there : NULL, NULL));
-    memory_fetch(device, workspace, there, bytes + 1);
-    for (int i = 0; i < RESULTS; i++) matrix_fetch(device, &r[i]);
-    operands_fetch(x);
-    free(workspace);
+    works(tamis_graph_attention_backward(graph, &x->o, &given, &x->all[D_OUT].there, &r[OUT].there, &r[SUMS].there, &to,
+                                         wanted & 6 ? twin_there(&workspace) : NULL, NULL));
+    for (int i = 0; i < RESULTS; i++) matrix_fetch(&r[i]);
+    twin_free(&workspace);
 }
 
 /* ------------------------------------------------------------------------------------------ against the oracle */
@@ -121,15 +101,15 @@ typedef struct expected {
 
 static expected expect(const graph_case *g, const operands *x) {
     const int64_t all = x->o.heads * x->o.width;
-    expected r = {.out = numbers(g->S.rows * all),
-                  .log_sums = numbers(g->S.rows * x->o.heads),
-                  .d = {.q = numbers(g->S.rows * all),
-                        .k = numbers(g->S.cols * all),
-                        .v = numbers(g->S.cols * all),
-                        .e = numbers(g->S.nnz * all),
-                        .b = numbers(g->S.nnz * x->o.heads)}};
+    expected r = {.out = test_doubles(g->S.rows * all),
+                  .log_sums = test_doubles(g->S.rows * x->o.heads),
+                  .d = {.q = test_doubles(g->S.rows * all),
+                        .k = test_doubles(g->S.cols * all),
+                        .v = test_doubles(g->S.cols * all),
+                        .e = test_doubles(g->S.nnz * all),
+                        .b = test_doubles(g->S.nnz * x->o.heads)}};
     works(tamis_reference_graph_attention(&g->S, &x->o, &x->m, r.out, r.log_sums));
-    works(tamis_reference_graph_attention_backward(&g->S, &x->o, &x->m, &x->d_out.view, &r.d));
+    works(tamis_reference_graph_attention_backward(&g->S, &x->o, &x->m, &x->all[D_OUT].here, &r.d));
     return r;
 }
 
@@ -138,23 +118,14 @@ static void forget(expected *r) {
     for (int i = 0; i < 7; i++) free(all[i]);
 }
 
-/* Compares; each element may be `bound` away, besides its own rounding to the type. */
-static void check(const matrix *m, const double *wanted, double bound) {
-    const double sums = m->view.type == TAMIS_F64 ? 0x1p-52 : 0x1p-24;
-    double *const size = numbers(m->view.rows * m->view.cols);
-    for (int64_t i = 0; i < m->view.rows * m->view.cols; i++) size[i] = bound / sums;
-    matrix_check(m, wanted, size, 1);
-    free(size);
-}
-
 /* The largest error of <dout, out> of a row and head that comes from the rounding of out. */
 static double error_of_outer(const operands *x, const matrix *out, const double *wanted) {
     double most = 0;
-    for (int64_t i = 0; i < out->view.rows; i++)
+    for (int64_t i = 0; i < out->here.rows; i++)
         for (int64_t h = 0; h < x->o.heads; h++) {
             double sum = 0;
             for (int64_t k = h * x->o.width; k < (h + 1) * x->o.width; k++)
-                sum += matrix_get(&x->d_out, i, k) * (matrix_get(out, i, k) - wanted[i * out->view.cols + k]);
+                sum += matrix_get(&x->all[D_OUT], i, k) * (matrix_get(out, i, k) - wanted[i * out->here.cols + k]);
             most = fabs(sum) > most ? fabs(sum) : most;
         }
     return most;
@@ -181,13 +152,13 @@ static bounds bounds_of(const graph_case *g, const operands *x, double outer) {
 }
 
 static void compare_log_sums(const matrix *found, const double *wanted, double bound) {
-    for (int64_t i = 0; i < found->view.rows * found->view.cols; i++) {
-        const double x = matrix_get(found, i / found->view.cols, i % found->view.cols);
+    for (int64_t i = 0; i < found->here.rows * found->here.cols; i++) {
+        const double x = matrix_get(found, i / found->here.cols, i % found->here.cols);
         if (isinf(wanted[i]))
             assert_true(x == wanted[i]);
         else
             assert_true(fabs(x - wanted[i]) <=
-                        bound + (found->view.type == TAMIS_F64 ? 0x1p-50 : 0x1p-22) * fabs(wanted[i]));
+                        bound + (found->here.type == TAMIS_F64 ? 0x1p-50 : 0x1p-22) * fabs(wanted[i]));
     }
 }
 
@@ -197,13 +168,13 @@ static void compare(const graph_case *g, const tamis_graph *graph, operands *x, 
     results_make(r, g, &x->o);
     run(graph, x, 31, r);
     const bounds b = bounds_of(g, x, error_of_outer(x, &r[OUT], wanted->out));
-    check(&r[OUT], wanted->out, b.out);
+    matrix_near(&r[OUT], wanted->out, b.out);
     compare_log_sums(&r[SUMS], wanted->log_sums, b.score + b.p);
-    check(&r[DQ], wanted->d.q, b.q);
-    check(&r[DK], wanted->d.k, b.k);
-    check(&r[DV], wanted->d.v, b.v);
-    if (x->m.E) check(&r[DE], wanted->d.e, b.e);
-    if (x->m.B) check(&r[DB], wanted->d.b, b.d_score);
+    matrix_near(&r[DQ], wanted->d.q, b.q);
+    matrix_near(&r[DK], wanted->d.k, b.k);
+    matrix_near(&r[DV], wanted->d.v, b.v);
+    if (x->m.E) matrix_near(&r[DE], wanted->d.e, b.e);
+    if (x->m.B) matrix_near(&r[DB], wanted->d.b, b.d_score);
     for (int i = 0; i < RESULTS; i++) matrix_free(&r[i]);
 }
 
@@ -240,7 +211,7 @@ static void every_call_on(const graph_case *g, int first_shape, int last_shape) 
         tamis_graph *const graph = open_graph(g, turn);
         for (int s = first_shape; s < last_shape; s++)
             for (int given = 0; given < 4; given++) every_type_of(g, graph, turn, shapes[s], given % 2, given / 2);
-        graph_case_close(device, graph);
+        graph_case_close(graph);
     }
 }
 
@@ -263,45 +234,41 @@ TEST(hubs) {
     for (int turn = 0; turn < 2; turn++) {
         tamis_graph *const graph = open_graph(&g, turn);
         every_type_of(&g, graph, turn, wide, true, true);
-        graph_case_close(device, graph);
+        graph_case_close(graph);
     }
     graph_case_free(&g);
 }
 
 /* ------------------------------------------------------------------------------------------ finite differences */
 
-static double loss(const graph_case *g, const operands *x) {
-    const int64_t all = x->o.heads * x->o.width;
-    double *const out = numbers(g->S.rows * all);
-    double total = 0;
-    works(tamis_reference_graph_attention(&g->S, &x->o, &x->m, out, NULL));
-    for (int64_t i = 0; i < g->S.rows * all; i++) total += out[i] * matrix_get(&x->d_out, i / all, i % all);
+typedef struct differed {
+    const graph_case *g;
+    const operands *x;
+} differed;
+
+static double loss(const void *context) {
+    const differed *const by = context;
+    const operands *const x = by->x;
+    const int64_t count = x->all[D_OUT].here.rows * x->all[D_OUT].here.cols;
+    double *const out = test_doubles(count), *const d_out = test_values(&x->all[D_OUT].here, 0), total = 0;
+    works(tamis_reference_graph_attention(&by->g->S, &x->o, &x->m, out, NULL));
+    for (int64_t i = 0; i < count; i++) total += out[i] * d_out[i];
     free(out);
+    free(d_out);
     return total;
 }
 
 TEST(finite_differences) {
-    const double h = 0x1p-20;
     graph_case g = graph_case_make(GRAPH_CSR);
     for (int given = 0; given < 4; given++) {
         const tamis_graph_attention_options o = {.type = TAMIS_F64, .heads = 2, .width = 3, .scale = 1.5};
         operands x;
         operands_make(&x, &g, o, given % 2, given / 2, true);
         expected wanted = expect(&g, &x);
-        matrix *const by[] = {&x.q, &x.k, &x.v, &x.e, &x.b};
         const double *const gradients[] = {wanted.d.q, wanted.d.k, wanted.d.v, wanted.d.e, wanted.d.b};
         for (int m = 0; m < 5; m++)
-            for (int64_t i = 0; i < by[m]->view.rows * by[m]->view.cols; i++) {
-                if ((m == 3 && !x.m.E) || (m == 4 && !x.m.B)) continue;
-                const int64_t row = i / by[m]->view.cols, col = i % by[m]->view.cols;
-                const double old = matrix_get(by[m], row, col);
-                matrix_set(by[m], row, col, old + h);
-                const double above = loss(&g, &x);
-                matrix_set(by[m], row, col, old - h);
-                const double below = loss(&g, &x);
-                matrix_set(by[m], row, col, old);
-                assert_true(fabs((above - below) / (2 * h) - gradients[m][i]) < 1e-6);
-            }
+            if ((m != E || x.m.E) && (m != B || x.m.B))
+                matrix_differ(&x.all[m], gradients[m], loss, &(differed){&g, &x});
         forget(&wanted);
         operands_free(&x);
     }
@@ -320,15 +287,15 @@ TEST(masks) {
     operands x;
     matrix r[RESULTS];
     operands_make(&x, &g, o, false, true, false);
-    for (int t = 0; t < ENTRIES; t++) matrix_set(&x.b, t, 0, t == 33 ? 2 : -(double)INFINITY);
+    for (int t = 0; t < ENTRIES; t++) matrix_set(&x.all[B], t, 0, t == 33 ? 2 : -(double)INFINITY);
     results_make(r, &g, &o);
     tamis_graph *const graph = graph_case_open(device, &g, 1);
     run(graph, &x, 31, r);
-    graph_case_close(device, graph);
+    graph_case_close(graph);
     for (int i = 0; i < WIDTH; i++) {
-        assert_true(matrix_get(&r[OUT], 0, i) == matrix_get(&x.v, 33, i));
+        assert_true(matrix_get(&r[OUT], 0, i) == matrix_get(&x.all[V], 33, i));
         assert_true(matrix_get(&r[OUT], 1, i) == 0 && matrix_get(&r[OUT], 2, i) == 0);
-        assert_true(matrix_get(&r[DV], 33, i) == matrix_get(&x.d_out, 0, i));
+        assert_true(matrix_get(&r[DV], 33, i) == matrix_get(&x.all[D_OUT], 0, i));
         assert_true(matrix_get(&r[DV], 32, i) == 0 && matrix_get(&r[DV], 40, i) == 0);
         for (int row = 0; row < ROWS; row++) assert_true(matrix_get(&r[DQ], row, i) == 0);
     }
@@ -346,7 +313,7 @@ TEST(same_bits) {
     operands x;
     matrix first[RESULTS], next[RESULTS];
     operands_make(&x, &g, o, true, true, false);
-    for (int64_t i = 0; i < g.S.nnz * 72; i++) matrix_set(&x.e, i / 72, i % 72, sin((double)i));
+    for (int64_t i = 0; i < g.S.nnz * 72; i++) matrix_set(&x.all[E], i / 72, i % 72, sin((double)i));
     for (int n = 0; n < 32; n++) {
         const int wanted = n < 8 ? 31 : n;
         if (is_device() && (n < 8 ? n > 1 : (uint64_t)n % 3 != drawn_by % 3 && !test_whole())) continue;
@@ -355,13 +322,13 @@ TEST(same_bits) {
         matrix untouched[RESULTS];
         results_make(untouched, &g, &o);
         run(graph, &x, wanted, next);
-        graph_case_close(device, graph);
+        graph_case_close(graph);
         for (int m = 0; m < RESULTS; m++) {
             const bool written = m == OUT || m == SUMS || wanted & (1 << (m - DQ));
             if (n == 0)
                 first[m] = next[m];
             else
-                assert_memory_equal(next[m].memory, written ? first[m].memory : untouched[m].memory, next[m].bytes);
+                assert_memory_equal(next[m].twin.host, (written ? first : untouched)[m].twin.host, next[m].twin.bytes);
             if (n > 0) matrix_free(&next[m]);
             matrix_free(&untouched[m]);
         }

@@ -18,6 +18,8 @@
 #include "group_threads.h"
 #include "sparse/element.h"
 #include "support/brief.h"
+#include "support/part.h"
+#include "support/works.h"
 
 static tamis_random dice;
 
@@ -31,19 +33,6 @@ typedef struct call {
     tamis_device *const *devices; /* two; NULL: the CPU */
 } call;
 
-static bool heads(void) { return tamis_random_below(&dice, 2); }
-
-static int64_t cut(int64_t total, int rank, int ranks) { return total * rank / ranks; }
-
-static tamis_dense rows_of(const gradient_matrix *X, int64_t first, int64_t rows) {
-    tamis_dense view = X->there;
-    const int64_t stride = view.stride ? view.stride : view.cols;
-    const int64_t skip = view.layout == TAMIS_ROW_MAJOR ? first * stride : first;
-    view.rows = rows;
-    view.data = (char *)view.data + skip * (int64_t)tamis_type_size(view.type);
-    return view;
-}
-
 /* A rank's rows. */
 typedef struct share {
     tamis_sparse S;
@@ -52,30 +41,26 @@ typedef struct share {
     int64_t own_rows;
     tamis_options options;
     tamis_execution execution;
-    void *rows;               /* of softmax */
-    void *memory[INS + OUTS]; /* on devices */
+    void *rows;                /* of softmax */
+    matrix packed[INS + OUTS]; /* on devices */
 } share;
 
 static bool take(share *s, const call *x, int rank, int ranks) {
     const gradient_case *const c = x->c;
     const tamis_sparse *const W = &c->S_here;
-    const bool sddmm = c->operation == TAMIS_OP_SDDMM, transpose = c->options.transpose;
-    const int64_t first = x->uneven ? 0 : cut(W->rows, rank, ranks);
-    const int64_t rows = (x->uneven ? (rank == ranks - 1 ? W->rows : 0) : cut(W->rows, rank + 1, ranks)) - first;
-    const int64_t own = x->uneven ? (rank == 0 ? 0 : W->cols) : cut(W->cols, rank, ranks);
-    s->own_rows = (x->uneven ? W->cols : cut(W->cols, rank + 1, ranks)) - own;
-    if (tamis_slice(W, first, rows, 0, 0, &s->S) != TAMIS_OK) return false;
+    const part_rows r = part_rows_of(W, c->options.transpose, x->uneven, rank, ranks);
+    s->own_rows = r.own;
+    if (tamis_slice(W, r.first, r.rows, 0, 0, &s->S) != TAMIS_OK) return false;
     const int64_t entry = s->S.offset_base - W->offset_base;
-    const int64_t left = transpose ? own : first, left_rows = transpose ? s->own_rows : rows;
-    const int64_t right = transpose ? first : own, right_rows = transpose ? rows : s->own_rows;
-    s->in[IN_A] = rows_of(&c->in[IN_A], left, left_rows);
-    s->in[IN_B] = rows_of(&c->in[IN_B], right, right_rows);
-    s->in[IN_D] = rows_of(&c->in[IN_D], right, right_rows);
-    s->in[IN_OUT] = sddmm ? rows_of(&c->in[IN_OUT], entry, s->S.nnz) : rows_of(&c->in[IN_OUT], left, left_rows);
-    s->out[OUT_A] = rows_of(&c->out[OUT_A], left, left_rows);
-    s->out[OUT_B] = rows_of(&c->out[OUT_B], right, right_rows);
-    s->out[OUT_D] = rows_of(&c->out[OUT_D], right, right_rows);
-    s->out[OUT_S] = rows_of(&c->out[OUT_S], entry, s->S.nnz);
+    const bool sddmm = c->operation == TAMIS_OP_SDDMM;
+    s->in[IN_A] = test_rows_of(&c->in[IN_A].there, r.left, r.left_rows);
+    s->in[IN_B] = test_rows_of(&c->in[IN_B].there, r.right, r.right_rows);
+    s->in[IN_D] = test_rows_of(&c->in[IN_D].there, r.right, r.right_rows);
+    s->in[IN_OUT] = test_rows_of(&c->in[IN_OUT].there, sddmm ? entry : r.left, sddmm ? s->S.nnz : r.left_rows);
+    s->out[OUT_A] = test_rows_of(&c->out[OUT_A].there, r.left, r.left_rows);
+    s->out[OUT_B] = test_rows_of(&c->out[OUT_B].there, r.right, r.right_rows);
+    s->out[OUT_D] = test_rows_of(&c->out[OUT_D].there, r.right, r.right_rows);
+    s->out[OUT_S] = test_rows_of(&c->out[OUT_S].there, entry, s->S.nnz);
     for (int k = 0; k < OUTS; k++) s->wanted[k] = x->wanted & 1 << k ? &s->out[k] : NULL;
     s->options = c->options;
     s->options.threads = 1 + rank % 2;
@@ -85,59 +70,36 @@ static bool take(share *s, const call *x, int rank, int ranks) {
 
 /* ------------------------------------------------------------------------------------------ rows on a device */
 
-static int64_t position(const tamis_dense *X, int64_t member, int64_t i, int64_t j) {
-    const int64_t stride = X->stride ? X->stride : X->layout == TAMIS_ROW_MAJOR ? X->cols : X->rows;
-    return member * X->batch_stride + (X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i);
-}
-
-/* The same without gaps, each member with elements of its own. */
-static tamis_dense packed(const tamis_dense *X, void *data) {
-    tamis_dense view = *X;
-    view.data = data;
-    view.stride = X->layout == TAMIS_ROW_MAJOR ? X->cols : X->rows;
-    view.batch_stride = X->rows * X->cols;
-    return view;
-}
-
 static void copy_elements(const tamis_dense *from, const tamis_dense *to, int64_t members) {
     for (int64_t m = 0; m < members; m++)
         for (int64_t i = 0; i < to->rows; i++)
             for (int64_t j = 0; j < to->cols; j++)
-                tamis_element_store(to->data, to->type, position(to, m, i, j),
-                                    tamis_element_load(from->data, from->type, position(from, m, i, j)));
+                test_store(to->data, to->type, test_position(to, m, i, j),
+                           test_load(from->data, from->type, test_position(from, m, i, j)));
 }
 
-/* Operands and outputs as they are to the rank's device, and the outputs back. */
-static void send_rows(tamis_device *on, share *s, share *there, int64_t members) {
+/* Operands and outputs without gaps to the rank's device, and the outputs back. */
+static void send_rows(tamis_device *on, const share *s, share *there, int64_t members) {
     *there = *s;
     for (int i = 0; i < INS + OUTS; i++) {
         const tamis_dense *const from = i < INS ? &s->in[i] : &s->out[i - INS];
         tamis_dense *const to = i < INS ? &there->in[i] : &there->out[i - INS];
-        const size_t bytes = (size_t)(members * from->rows * from->cols) * tamis_type_size(from->type);
-        void *const host = malloc(bytes + 1);
-        if (!host || tamis_device_allocate(on, bytes + 1, &there->memory[i]) != TAMIS_OK) abort();
-        const tamis_dense staged = packed(from, host);
-        copy_elements(from, &staged, members);
-        if (bytes > 0 && tamis_device_upload(on, NULL, there->memory[i], 0, host, bytes) != TAMIS_OK) abort();
-        free(host);
-        *to = packed(from, there->memory[i]);
-        to->location = TAMIS_DEVICE;
+        matrix *const x = &there->packed[i];
+        *x =
+            matrix_room(from->type, from->rows, from->cols, (matrix_place){.layout = from->layout, .members = members});
+        copy_elements(from, &x->here, members);
+        *to = *matrix_send(on, x);
         if (i >= INS && s->wanted[i - INS]) there->wanted[i - INS] = to;
     }
 }
 
-static void fetch_rows(tamis_device *on, const share *s, const share *there, int64_t members) {
-    for (int k = 0; k < OUTS; k++) {
-        const tamis_dense *const to = &s->out[k];
-        const size_t bytes = (size_t)(members * to->rows * to->cols) * tamis_type_size(to->type);
-        void *const host = malloc(bytes + 1);
-        if (!host) abort();
-        if (bytes > 0 && tamis_device_download(on, NULL, host, there->memory[INS + k], 0, bytes) != TAMIS_OK) abort();
-        const tamis_dense staged = packed(to, host);
-        if (s->wanted[k]) copy_elements(&staged, to, members);
-        free(host);
+static void fetch_rows(const share *s, share *there, int64_t members) {
+    for (int i = 0; i < INS + OUTS; i++) {
+        matrix *const x = &there->packed[i];
+        matrix_fetch(x);
+        if (i >= INS && s->wanted[i - INS]) copy_elements(&x->here, &s->out[i - INS], members);
+        matrix_free(x);
     }
-    for (int i = 0; i < INS + OUTS; i++) tamis_device_free(on, there->memory[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ a rank's calls */
@@ -146,7 +108,7 @@ static void fetch_rows(tamis_device *on, const share *s, const share *there, int
 static tamis_status forward(tamis_group *group, share *s, const call *x) {
     const bool sddmm = x->c->operation == TAMIS_OP_SDDMM;
     const int64_t batch = x->c->shape.batch, count = sddmm ? s->S.nnz : s->S.rows * s->in[IN_D].cols;
-    void *const memory = calloc((size_t)(batch * count) + 1, sizeof(double));
+    void *const memory = test_doubles(batch * count);
     const tamis_dense out = {.data = memory,
                              .rows = sddmm ? s->S.nnz : s->S.rows,
                              .cols = sddmm ? 1 : s->in[IN_D].cols,
@@ -155,8 +117,7 @@ static tamis_status forward(tamis_group *group, share *s, const call *x) {
                              .batch_stride = count};
     tamis_group_plan *plan = NULL;
     tamis_execution execution = s->execution;
-    s->rows = calloc((size_t)(2 * batch * s->S.rows) + 1, sizeof(double));
-    if (!memory || !s->rows) abort();
+    s->rows = test_doubles(2 * batch * s->S.rows);
     execution.beta = 0;
     execution.softmax_rows = s->rows;
     s->options.keep_softmax = true;
@@ -202,37 +163,17 @@ static void run_rank(group_rank *self) {
     if (status == TAMIS_OK && s->execution.beta == 0) status = go_back(gradient, x->c->operation, s);
     if (status != TAMIS_OK) group_says(self, "case %d: %.200s", x->number, tamis_last_error());
     tamis_group_gradient_destroy(gradient);
-    if (on) fetch_rows(on, &host, s, x->c->shape.batch);
+    if (on) fetch_rows(&host, s, x->c->shape.batch);
     free(s->rows);
 }
 
 static gradient_shape draw_shape(tamis_operation operation, int number) {
-    static const int64_t widths[] = {1, 2, 7, 16, 33, 64};
-    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 50),
-                        .cols = 1 + tamis_random_below(&dice, 50),
-                        .nnz = tamis_random_below(&dice, 500),
-                        .hub = heads() ? 0.6 : 0,
-                        .slice = heads(),
-                        .transpose = operation != TAMIS_OP_SDDMM && number % 2,
-                        .format = TAMIS_CSR,
-                        .index_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .offset_type = heads() ? TAMIS_I64 : TAMIS_I32,
-                        .inner = widths[tamis_random_below(&dice, 6)],
-                        .width = widths[tamis_random_below(&dice, 6)],
-                        .batch = 1 + tamis_random_below(&dice, 3),
-                        .with_values = tamis_random_below(&dice, 4) > 0,
-                        .given_values = heads(),
-                        .shared = heads(),
-                        .layouts = heads() ? (int)tamis_random_below(&dice, 16) : 0,
-                        .padding = heads() ? tamis_random_below(&dice, 5) : 0};
-    if (heads()) s.width = s.inner;
+    gradient_shape s = gradient_draw(operation, number, false, &dice);
+    s.slice = tamis_random_below(&dice, 2);
+    s.transpose = operation != TAMIS_OP_SDDMM && number % 2;
+    s.format = TAMIS_CSR;
     if (number % 9 == 4) s.rows = 1 + number % 4; /* fewer than ranks */
     return s;
-}
-
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
 }
 
 static tamis_group **open_groups(tamis_device *const *devices, int count, int ranks, double time_limit) {
@@ -241,7 +182,7 @@ static tamis_group **open_groups(tamis_device *const *devices, int count, int ra
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = time_limit;
     for (int r = 0; r < ranks; r++) all[r] = devices[r % count];
-    gradient_works(tamis_group_open_local(all, ranks, &o, groups));
+    works(tamis_group_open_local(all, ranks, &o, groups));
     return groups;
 }
 
@@ -265,10 +206,10 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
                 x.c = gradient_case_make(device, (tamis_operation)operation, spmm ? TAMIS_EDGE_SCALE : (tamis_edge)edge,
                                          (tamis_type)type, &shape, betas[tamis_random_below(&dice, 3)], &dice);
                 x.uneven = tamis_random_below(&dice, 5) == 0;
-                x.keep = softmax && !devices && heads();
+                x.keep = softmax && !devices && tamis_random_below(&dice, 2);
                 gradient_case_expect(x.c);
                 for (int pass = 0; pass < 2; pass++) {
-                    x.wanted = outputs_of(x.c);
+                    x.wanted = gradient_case_outputs(x.c);
                     if (pass == 1) x.wanted &= (int)tamis_random_below(&dice, 16);
                     gradient_case_poison(x.c);
                     group_run(ranks, groups, run_rank, &x);
@@ -290,11 +231,10 @@ TEST_TAG(all_cases, "tests") {
 
 /* ------------------------------------------------------------------------------------------ integers */
 
-static void round_all(const gradient_matrix *x) {
-    const int64_t count = (int64_t)(x->array.bytes / tamis_type_size(x->here.type));
+static void round_all(const matrix *x) {
+    const int64_t count = test_extent(&x->here, x->members);
     for (int64_t i = 0; i < count; i++)
-        tamis_element_store(x->array.host, x->here.type, i,
-                            rint(3 * tamis_element_load(x->array.host, x->here.type, i)));
+        test_store(x->here.data, x->here.type, i, rint(3 * test_load(x->here.data, x->here.type, i)));
 }
 
 /* Sums without rounding: the same bits as one device, whoever added. */
@@ -315,26 +255,24 @@ TEST_TAG(integers, "tests") {
         for (int64_t t = 0; t < values; t++)
             tamis_element_store(x.c->values.host, x.c->value_type, t,
                                 rint(3 * tamis_element_load(x.c->values.host, x.c->value_type, t)));
-        x.wanted = outputs_of(x.c);
+        x.wanted = gradient_case_outputs(x.c);
         tamis_gradient *gradient = NULL;
         void *alone[OUTS];
         gradient_case_poison(x.c);
-        gradient_works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
-        gradient_works(gradient_case_run(x.c, gradient, x.wanted));
+        works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
+        works(gradient_case_run(x.c, gradient, x.wanted));
         tamis_gradient_destroy(gradient);
         for (int k = 0; k < OUTS; k++) {
-            alone[k] = malloc(x.c->out[k].array.bytes + 1);
-            if (!alone[k]) abort();
-            memcpy(alone[k], x.c->out[k].array.host, x.c->out[k].array.bytes);
+            alone[k] = matrix_copy(&x.c->out[k]);
         }
         gradient_case_poison(x.c);
         group_run(5, groups, run_rank, &x);
         for (int k = 0; k < OUTS; k++) {
-            const gradient_matrix *const out = &x.c->out[k];
-            const int64_t count = (int64_t)(out->array.bytes / tamis_type_size(out->here.type));
+            const matrix *const out = &x.c->out[k];
+            const int64_t count = (int64_t)(out->twin.bytes / tamis_type_size(out->here.type));
             for (int64_t i = 0; i < count && x.wanted & 1 << k; i++) { /* -0 and 0 are one number, NaN is a gap */
                 const double one = tamis_element_load(alone[k], out->here.type, i);
-                const double all = tamis_element_load(out->array.host, out->here.type, i);
+                const double all = tamis_element_load(out->twin.host, out->here.type, i);
                 if (one != all && !(isnan(one) && isnan(all)))
                     fail_msg("case %d, output %d, element %lld: %.17g, one device %.17g", number, k, (long long)i, all,
                              one);
@@ -472,7 +410,7 @@ TEST_TAG(memory_is_short, "tests") {
     shape.nnz = 60;
     shape.layouts = 0;
     call x = {.c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_EXP, TAMIS_F32, &shape, 0, &dice)};
-    x.wanted = outputs_of(x.c);
+    x.wanted = gradient_case_outputs(x.c);
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
     const int64_t live = tamis_memory_live();
     tamis_status statuses[2] = {TAMIS_ERROR_MEMORY};
@@ -498,7 +436,7 @@ static char **names;
 TEST_TAG(cases_on_devices, "on_devices") {
     tamis_device *two[2];
     (void)state;
-    for (int d = 0; d < 2; d++) gradient_works(tamis_device_open(names[2 + d], &two[d]));
+    for (int d = 0; d < 2; d++) works(tamis_device_open(names[2 + d], &two[d]));
     for (int ranks = 2; ranks <= 3; ranks++) {
         tamis_group **const groups = open_groups(two, 2, ranks, 300); /* kernels are compiled meanwhile */
         run_cases(groups, ranks, two, atoi(names[1]));

@@ -9,12 +9,7 @@
 #include "base/memory.h"
 #include "cpu_device.h"
 #include "small.h"
-
-static void refused(tamis_status got, tamis_status want, const char *says) {
-    if (got != want || !strstr(tamis_last_error(), says))
-        fail_msg("wanted %s with \"%s\", got %s: %s", tamis_status_name(want), says, tamis_status_name(got),
-                 tamis_last_error());
-}
+#include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ workspaces */
 
@@ -53,7 +48,7 @@ TEST(workspaces_that_fit_nowhere) {
         o.width = rows[i].width;
         o.b_layout = o.d_layout = TAMIS_COLUMN_MAJOR;
         o.no_workspace = true; /* its size is what is asked for */
-        refused(tamis_plan_create(device, &S, &o, &plan), TAMIS_ERROR_OVERFLOW, rows[i].says);
+        is_refused(tamis_plan_create(device, &S, &o, &plan), TAMIS_ERROR_OVERFLOW, rows[i].says);
         assert_null(plan);
         assert_int_equal(tamis_memory_live(), live);
     }
@@ -100,10 +95,10 @@ TEST(outputs_that_overlap) {
         if (arrangements[i].accepted) {
             if (status != TAMIS_OK) fail_msg("arrangement %zu: %s", i, tamis_last_error());
         } else {
-            refused(status, TAMIS_ERROR_ARGUMENT, "C.batch_stride");
-            refused(status, TAMIS_ERROR_ARGUMENT, "outputs of the batch would overlap");
+            is_refused(status, TAMIS_ERROR_ARGUMENT, "C.batch_stride");
+            is_refused(status, TAMIS_ERROR_ARGUMENT, "outputs of the batch would overlap");
             for (int t = 0; t < 48; t++) assert_true(out[t] == 77);
-            refused(tamis_spmm(device, &s.S, &s.D, &C, &o, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
+            is_refused(tamis_spmm(device, &s.S, &s.D, &C, &o, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
         }
         tamis_plan_destroy(plan);
     }
@@ -120,7 +115,7 @@ TEST(samples_that_overlap) {
     tamis_dense P = samples_of(&s.S, samples, TAMIS_F32);
     for (int64_t apart = 0; apart < SMALL_NNZ; apart++) {
         P.batch_stride = apart;
-        refused(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
+        is_refused(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_ERROR_ARGUMENT, "overlap");
     }
     P.batch_stride = SMALL_NNZ;
     assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_OK);
@@ -130,9 +125,9 @@ TEST(samples_that_overlap) {
 /* ------------------------------------------------------------------------------------------ single calls */
 
 static void expect_broken(const small *s, const tamis_sparse *S, const char *says) {
-    refused(tamis_sddmm(device, S, &s->A, &s->B, &s->P, NULL, NULL), TAMIS_ERROR_PATTERN, says);
-    refused(tamis_spmm(device, S, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
-    refused(tamis_fused(device, S, &s->A, &s->B, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    is_refused(tamis_sddmm(device, S, &s->A, &s->B, &s->P, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    is_refused(tamis_spmm(device, S, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
+    is_refused(tamis_fused(device, S, &s->A, &s->B, &s->D, &s->E, NULL, NULL), TAMIS_ERROR_PATTERN, says);
     for (int i = 0; i < SMALL_NNZ; i++) assert_true(s->p[i] == 77);
     for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true(s->out[i] == 77);
 }

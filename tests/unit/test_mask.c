@@ -10,17 +10,13 @@
 #include <tamis/mask.h>
 #include <tamis/stream.h>
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "sparse/index.h"
 #include "support/brief.h"
+#include "support/matrix.h"
 #include "support/works.h"
 
-static const char *device_name = "cpu";
-static tamis_device *device;
-static tamis_device_description description;
-static int64_t live; /* before the device was opened */
+static tamis_location location(void) { return is_cpu ? TAMIS_HOST : TAMIS_DEVICE; }
 
 static void refuses(tamis_status status, tamis_status expected, const char *message) {
     if (status != expected || strcmp(tamis_last_error(), message) != 0)
@@ -33,32 +29,30 @@ static void refuses(tamis_status status, tamis_status expected, const char *mess
 /* Numbers for the host to read and, in one of the two widths, for the device. */
 typedef struct numbers {
     int64_t *host, count;
-    void *device; /* NULL: none */
+    twin sent;
     tamis_index_type type;
 } numbers;
 
-static void *host_room(int64_t count, size_t size) {
-    void *const memory = calloc((size_t)count + 1, size);
-    if (!memory) abort();
-    return memory;
-}
-
-static void send(numbers *x) {
-    const size_t size = tamis_index_size(x->type);
-    char *const packed = host_room(x->count, size);
-    for (int64_t i = 0; i < x->count; i++) tamis_index_store(packed, x->type, i, x->host[i]);
-    if (!x->device) works(tamis_device_allocate(device, (size_t)(x->count + 1) * size, &x->device));
-    works(tamis_device_upload(device, NULL, x->device, 0, packed, (size_t)x->count * size));
-    free(packed);
+static const void *send(numbers *x) {
+    if (!x->sent.host) x->sent = twin_make((size_t)x->count * tamis_index_size(x->type), 0);
+    for (int64_t i = 0; i < x->count; i++) tamis_index_store(x->sent.host, x->type, i, x->host[i]);
+    twin_send(&x->sent, device);
+    return twin_there(&x->sent);
 }
 
 static numbers numbers_room(int64_t count, tamis_index_type type) {
-    return (numbers){.host = host_room(count, sizeof(int64_t)), .count = count, .type = type};
+    return (numbers){.host = test_room(count, sizeof(int64_t)), .count = count, .type = type};
+}
+
+static const void *give(numbers *x, const int64_t *given, int64_t count, tamis_index_type type) {
+    *x = numbers_room(count, type);
+    memcpy(x->host, given, (size_t)count * sizeof *given);
+    return send(x);
 }
 
 static void numbers_free(numbers *x) {
     free(x->host);
-    tamis_device_free(device, x->device);
+    twin_free(&x->sent);
 }
 
 /* A mask whose arrays are on the device, and what they hold. */
@@ -77,54 +71,39 @@ static void sample_free(sample *s) {
 }
 
 static void give_list(sample *s, int64_t count, const int64_t *places, tamis_index_type type) {
-    s->list = numbers_room(count, type);
-    memcpy(s->list.host, places, (size_t)count * sizeof *places);
-    send(&s->list);
-    s->mask.global_list = s->list.device;
+    s->mask.global_list = give(&s->list, places, count, type);
     s->mask.global_count = count;
     s->mask.global_type = type;
 }
 
 static void give_lengths(sample *s, const int64_t *lengths, const int64_t *row_lengths, tamis_index_type type) {
     s->mask.length_type = type;
-    if (lengths) {
-        s->lengths = numbers_room(s->mask.members, type);
-        memcpy(s->lengths.host, lengths, (size_t)s->mask.members * sizeof *lengths);
-        send(&s->lengths);
-        s->mask.lengths = s->lengths.device;
-    }
-    if (row_lengths) {
-        s->row_lengths = numbers_room(s->mask.members, type);
-        memcpy(s->row_lengths.host, row_lengths, (size_t)s->mask.members * sizeof *row_lengths);
-        send(&s->row_lengths);
-        s->mask.row_lengths = s->row_lengths.device;
-    }
+    if (lengths) s->mask.lengths = give(&s->lengths, lengths, s->mask.members, type);
+    if (row_lengths) s->mask.row_lengths = give(&s->row_lengths, row_lengths, s->mask.members, type);
 }
 
 /* Each block with that probability. */
 static void give_blocks(sample *s, int64_t block, double share, tamis_index_type offset_type,
-                        tamis_index_type index_type, tamis_random *dice) {
+                        tamis_index_type index_type) {
     const int64_t rows = (s->mask.rows + block - 1) / block, cols = (s->mask.cols + block - 1) / block;
     s->block_offsets = numbers_room(rows + 1, offset_type);
     s->block_columns = numbers_room(rows * cols, index_type);
     int64_t nnz = 0;
     for (int64_t i = 0; i < rows; i++) {
         for (int64_t j = 0; j < cols; j++)
-            if (tamis_random_uniform(dice) < share) s->block_columns.host[nnz++] = j;
+            if (tamis_random_uniform(&dice) < share) s->block_columns.host[nnz++] = j;
         s->block_offsets.host[i + 1] = nnz;
     }
     s->block_columns.count = nnz;
-    send(&s->block_offsets);
-    send(&s->block_columns);
     s->blocks = (tamis_sparse){.format = TAMIS_CSR,
-                               .location = description.location,
+                               .location = location(),
                                .rows = rows,
                                .cols = cols,
                                .nnz = nnz,
                                .offset_type = offset_type,
                                .index_type = index_type,
-                               .offsets = s->block_offsets.device,
-                               .columns = s->block_columns.device};
+                               .offsets = send(&s->block_offsets),
+                               .columns = send(&s->block_columns)};
     s->mask.block = block;
     s->mask.blocks = &s->blocks;
 }
@@ -178,7 +157,7 @@ static void describe(const tamis_mask *m, char *text, size_t bytes) {
 static int64_t number(const void *array, tamis_index_type type, int64_t i) { return tamis_index_load(array, type, i); }
 
 static void *fetched(const void *from, int64_t count, tamis_index_type type) {
-    void *const to = host_room(count, 8);
+    void *const to = test_room(count, 8);
     if (count > 0) works(tamis_device_download(device, NULL, to, from, 0, (size_t)count * tamis_index_size(type)));
     return to;
 }
@@ -213,17 +192,17 @@ static void expect_pattern(const sample *s, const tamis_sparse *S) {
 }
 
 static void expect(const sample *s, tamis_index_type offset_type, tamis_index_type index_type) {
-    tamis_owned_sparse *matrix = NULL;
-    works(tamis_mask_create(device, NULL, &s->mask, offset_type, index_type, &matrix));
-    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
-    assert_int_equal(S->location, description.location);
+    tamis_owned_sparse *made = NULL;
+    works(tamis_mask_create(device, NULL, &s->mask, offset_type, index_type, &made));
+    const tamis_sparse *const S = tamis_owned_sparse_view(made);
+    assert_int_equal(S->location, location());
     assert_int_equal(S->offset_type, offset_type);
     assert_int_equal(S->index_type, index_type);
     assert_int_equal(S->rows, s->mask.members * s->mask.rows);
     assert_int_equal(S->cols, s->mask.members * s->mask.cols);
     assert_null(S->values);
     expect_pattern(s, S);
-    tamis_owned_sparse_free(matrix);
+    tamis_owned_sparse_free(made);
 }
 
 /* ------------------------------------------------------------------------------------------ what is kept */
@@ -283,15 +262,14 @@ TEST(listed_places) {
 
 TEST(blocks_of_a_mask) {
     static const int64_t sizes[] = {1, 3, 16, 31, 32, 33, 64, 200};
-    tamis_random dice = tamis_random_start(7, 0);
+    dice = tamis_random_start(7, 0);
     (void)state;
     for (int i = 0; i < 16; i++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         s.mask.rows = 130;
         s.mask.cols = 150;
         s.mask.causal = i & 1;
-        give_blocks(&s, sizes[i / 2], i == 6 ? 0 : 0.3, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4 ? TAMIS_I64 : TAMIS_I32,
-                    &dice);
+        give_blocks(&s, sizes[i / 2], i == 6 ? 0 : 0.3, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4 ? TAMIS_I64 : TAMIS_I32);
         expect(&s, TAMIS_I32, TAMIS_I32);
         sample_free(&s);
     }
@@ -315,53 +293,48 @@ TEST(members_with_lengths) {
     }
 }
 
-static int64_t drawn(tamis_random *dice, int64_t low, int64_t high) {
-    return low + tamis_random_below(dice, (int64_t)(high - low + 1));
-}
+static int64_t drawn(int64_t low, int64_t high) { return low + tamis_random_below(&dice, (int64_t)(high - low + 1)); }
 
-static bool drawn_yes(tamis_random *dice, int64_t of) { return tamis_random_below(dice, of) == 0; }
+static bool drawn_yes(int64_t of) { return tamis_random_below(&dice, of) == 0; }
 
 /* Everything with everything. */
 TEST(masks_at_random) {
-    tamis_random dice = tamis_random_start(16, 0);
+    dice = tamis_random_start(16, 0);
     const int rounds = test_rounds(600, 100);
     (void)state;
     for (int round = 0; round < rounds; round++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         tamis_mask *const m = &s.mask;
         const tamis_index_type kinds[] = {TAMIS_I32, TAMIS_I64};
-        m->rows = drawn(&dice, 1, 70);
-        m->cols = drawn(&dice, 1, drawn_yes(&dice, 8) ? 700 : 90);
-        m->members = drawn_yes(&dice, 3) ? drawn(&dice, 0, 4) : 1;
-        m->offset = drawn_yes(&dice, 2) ? drawn(&dice, -20, 90) : 0;
-        m->causal = drawn_yes(&dice, 2);
-        m->from_end = drawn_yes(&dice, 4);
-        m->sinks = drawn_yes(&dice, 2);
-        if (drawn_yes(&dice, 2)) m->left = drawn(&dice, -1, 80), m->right = drawn(&dice, -1, 80);
-        if (drawn_yes(&dice, 3)) m->dilation = drawn(&dice, 1, 40);
-        if (drawn_yes(&dice, 3)) m->every = drawn(&dice, 1, 70);
-        if (drawn_yes(&dice, 3)) m->globals = drawn(&dice, 0, 40);
-        if (drawn_yes(&dice, 3)) {
+        m->rows = drawn(1, 70);
+        m->cols = drawn(1, drawn_yes(8) ? 700 : 90);
+        m->members = drawn_yes(3) ? drawn(0, 4) : 1;
+        m->offset = drawn_yes(2) ? drawn(-20, 90) : 0;
+        m->causal = drawn_yes(2);
+        m->from_end = drawn_yes(4);
+        m->sinks = drawn_yes(2);
+        if (drawn_yes(2)) m->left = drawn(-1, 80), m->right = drawn(-1, 80);
+        if (drawn_yes(3)) m->dilation = drawn(1, 40);
+        if (drawn_yes(3)) m->every = drawn(1, 70);
+        if (drawn_yes(3)) m->globals = drawn(0, 40);
+        if (drawn_yes(3)) {
             int64_t places[700], count = 0;
             for (int64_t j = 0; j < m->cols; j++)
-                if (drawn_yes(&dice, 12)) places[count++] = j;
-            give_list(&s, count, places, kinds[drawn(&dice, 0, 1)]);
+                if (drawn_yes(12)) places[count++] = j;
+            give_list(&s, count, places, kinds[drawn(0, 1)]);
         }
-        if (drawn_yes(&dice, 3))
-            give_blocks(&s, drawn(&dice, 1, 50), 0.25, kinds[drawn(&dice, 0, 1)], kinds[drawn(&dice, 0, 1)], &dice);
-        if (drawn_yes(&dice, 2)) {
+        if (drawn_yes(3)) give_blocks(&s, drawn(1, 50), 0.25, kinds[drawn(0, 1)], kinds[drawn(0, 1)]);
+        if (drawn_yes(2)) {
             int64_t lengths[4], row_lengths[4];
-            for (int i = 0; i < 4; i++)
-                lengths[i] = drawn(&dice, 0, m->cols), row_lengths[i] = drawn(&dice, 0, m->rows);
-            give_lengths(&s, drawn_yes(&dice, 3) ? NULL : lengths, drawn_yes(&dice, 2) ? NULL : row_lengths,
-                         kinds[drawn(&dice, 0, 1)]);
+            for (int i = 0; i < 4; i++) lengths[i] = drawn(0, m->cols), row_lengths[i] = drawn(0, m->rows);
+            give_lengths(&s, drawn_yes(3) ? NULL : lengths, drawn_yes(2) ? NULL : row_lengths, kinds[drawn(0, 1)]);
         }
-        expect(&s, kinds[drawn(&dice, 0, 1)], kinds[drawn(&dice, 0, 1)]);
+        expect(&s, kinds[drawn(0, 1)], kinds[drawn(0, 1)]);
         sample_free(&s);
     }
 }
 
-static bool on_opencl(void) { return strncmp(device_name, "opencl", 6) == 0; }
+static bool on_opencl(void) { return strncmp(name, "opencl", 6) == 0; }
 
 /* Enough rows for several threads. */
 TEST(many_rows) {
@@ -380,14 +353,14 @@ TEST(many_rows) {
 TEST(more_rows_than_groups) {
     enum { STEP = 4000 };
     const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
-    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_sparse *made = NULL;
     tamis_mask m = TAMIS_MASK_INIT;
     (void)state;
     m.rows = rows;
     m.cols = 2 * STEP;
     m.every = STEP;
-    works(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &matrix));
-    const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+    works(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &made));
+    const tamis_sparse *const S = tamis_owned_sparse_view(made);
     assert_int_equal(S->nnz, 2 * rows);
     int32_t *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
     int32_t *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
@@ -398,7 +371,7 @@ TEST(more_rows_than_groups) {
     }
     free(offsets);
     free(columns);
-    tamis_owned_sparse_free(matrix);
+    tamis_owned_sparse_free(made);
 }
 
 /* ------------------------------------------------------------------------------------------ the caller's arrays */
@@ -437,7 +410,7 @@ TEST(arrays_of_the_caller) {
 TEST(a_plan_of_a_mask) {
     enum { ROWS = 70 };
     sample s = {.mask = TAMIS_MASK_INIT};
-    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_sparse *made = NULL;
     tamis_plan *plan = NULL;
     tamis_options options = TAMIS_OPTIONS_INIT;
     float b[ROWS], c[ROWS];
@@ -449,12 +422,12 @@ TEST(a_plan_of_a_mask) {
     for (int j = 0; j < ROWS; j++) b[j] = (float)(j + 1);
     for (int i = 0; i < 2; i++) works(tamis_device_allocate(device, sizeof b, &memory[i]));
     works(tamis_device_upload(device, NULL, memory[0], 0, b, sizeof b));
-    works(tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &matrix));
+    works(tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made));
     options.operation = TAMIS_OP_SPMM;
     options.width = 1;
-    works(tamis_plan_create(device, tamis_owned_sparse_view(matrix), &options, &plan));
-    const tamis_dense B = {.data = memory[0], .rows = ROWS, .cols = 1, .location = description.location};
-    const tamis_dense C = {.data = memory[1], .rows = ROWS, .cols = 1, .location = description.location};
+    works(tamis_plan_create(device, tamis_owned_sparse_view(made), &options, &plan));
+    const tamis_dense B = {.data = memory[0], .rows = ROWS, .cols = 1, .location = location()};
+    const tamis_dense C = {.data = memory[1], .rows = ROWS, .cols = 1, .location = location()};
     works(tamis_plan_spmm(plan, &B, &C, NULL));
     works(tamis_device_download(device, NULL, c, memory[1], 0, sizeof c));
     for (int i = 0; i < ROWS; i++) {
@@ -464,23 +437,23 @@ TEST(a_plan_of_a_mask) {
         assert_true(c[i] == sum);
     }
     tamis_plan_destroy(plan);
-    tamis_owned_sparse_free(matrix);
+    tamis_owned_sparse_free(made);
     for (int i = 0; i < 2; i++) tamis_device_free(device, memory[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ what is refused */
 
 static tamis_status attempt(const tamis_mask *m) {
-    tamis_owned_sparse *matrix = (tamis_owned_sparse *)(uintptr_t)1;
-    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &matrix);
-    assert_null(matrix);
+    tamis_owned_sparse *made = (tamis_owned_sparse *)(uintptr_t)1;
+    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
+    assert_null(made);
     return status;
 }
 
 static tamis_status attempt_and_free(const tamis_mask *m) {
-    tamis_owned_sparse *matrix = NULL;
-    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &matrix);
-    tamis_owned_sparse_free(matrix);
+    tamis_owned_sparse *made = NULL;
+    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
+    tamis_owned_sparse_free(made);
     return status;
 }
 
@@ -548,14 +521,14 @@ static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, c
 
 TEST(arrays_are_refused) {
     static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
-    tamis_random dice = tamis_random_start(3, 0);
+    dice = tamis_random_start(3, 0);
     sample s = {.mask = TAMIS_MASK_INIT};
     (void)state;
     s.mask.rows = s.mask.cols = 20;
     s.mask.members = 2;
     give_list(&s, 3, places, TAMIS_I32);
     give_lengths(&s, lengths, lengths, TAMIS_I64);
-    give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64, &dice); /* all 7 x 7 */
+    give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64); /* all 7 x 7 */
     refuses_spoiled(&s, &s.list, 1, 2, "mask.global_list[1] = 2 after 2: expected increasing numbers");
     refuses_spoiled(&s, &s.list, 2, 20, "mask.global_list[2] = 20: expected 0 .. 19");
     refuses_spoiled(&s, &s.list, 0, -1, "mask.global_list[0] = -1: expected 0 .. 19");
@@ -589,34 +562,19 @@ TEST(memory_fails) {
     const int64_t before = tamis_memory_live();
     int failed = 0;
     for (tamis_status status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; failed++) {
-        tamis_owned_sparse *matrix = NULL;
+        tamis_owned_sparse *made = NULL;
         tamis_memory_fail_at(failed + 1);
-        status = tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &matrix);
+        status = tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made);
         tamis_memory_fail_at(0);
         if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        tamis_owned_sparse_free(matrix);
+        tamis_owned_sparse_free(made);
         assert_int_equal(tamis_memory_live(), before);
     }
     assert_true(failed > 2); /* the matrix, its offsets and its columns at least */
     sample_free(&s);
 }
 
-/* ------------------------------------------------------------------------------------------ all of it */
-
-static int set_up(void **state) {
-    (void)state;
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) != TAMIS_OK ||
-           tamis_device_describe(device, &description) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != live && strcmp(device_name, "cpu") == 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }

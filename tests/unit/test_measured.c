@@ -29,7 +29,7 @@ static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }
 
 TEST_ROW(measured_then_remembered, "anywhere", .setup_func = forget) {
     problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, 0);
+    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report first, second;
     tamis_plan *plan = make_plan(&m.S, &o, &first);
@@ -148,7 +148,7 @@ static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *p
 /* All that is known of a pattern is in the key: what only some backends look at, too. */
 TEST_ROW(profiles_are_in_the_key, "on_the_cpu", .setup_func = forget) {
     problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, 0);
+    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     tamis_plan *const plan = make_plan(&m.S, &o, &report);
@@ -198,52 +198,20 @@ TEST_ROW(results, "anywhere", .setup_func = forget) {
         given.batch = cases[c].batch;
         for (int i = 0; i < 4; i++) given.layouts[i] = cases[c].layout;
         problem p = make_problem(given);
-        const bool sddmm = cases[c].operation == TAMIS_OP_SDDMM;
-        const int64_t apart = sddmm ? p.S.nnz : p.out.rows * p.out.cols;
-        const size_t bytes = (size_t)(apart * given.batch) * tamis_type_size(given.type);
-        void *const host = calloc(1, bytes);
-        assert_non_null(host);
-        mirror m = mirror_make(test_device, &p, bytes);
+        mirror m = mirror_make(test_device, &p, cases[c].operation);
         tamis_options o = options_of(cases[c].operation, &p);
         o.edge = cases[c].edge;
         o.edge_epsilon = 0.5; /* far from the pole */
         tamis_plan_report report;
         tamis_plan *const plan = make_plan(&m.S, &o, &report);
         assert_int_equal(report.chosen_by, TAMIS_CHOSEN_MEASURED);
-        m.out.data = mirror_output(&m, host);
-        tamis_dense P = samples_of(&m.S, m.out.data, given.type);
-        switch (cases[c].operation) {
-        case TAMIS_OP_SDDMM: works(tamis_plan_sddmm(plan, &m.A, &m.B, &P, NULL)); break;
-        case TAMIS_OP_SPMM:
-        case TAMIS_OP_FUSED: {
-            tamis_dense E = m.out;
-            E.stride = cases[c].layout == TAMIS_ROW_MAJOR ? E.cols : E.rows;
-            E.batch_stride = apart;
-            if (cases[c].operation == TAMIS_OP_SPMM)
-                works(tamis_plan_spmm(plan, &m.D, &E, NULL));
-            else
-                works(tamis_plan_fused(plan, &m.A, &m.B, &m.D, &E, NULL));
-            break;
-        }
-        }
+        works(mirror_plan(&m, plan, NULL));
         tamis_plan_destroy(plan);
-        mirror_fetch(&m, host);
-        for (int64_t member = 0; member < given.batch; member++) {
-            const test_call call = {o, TAMIS_EXECUTION_INIT};
-            double *want, *bound;
-            expect_member(&p, cases[c].operation, &call, member, NULL, &want, &bound);
-            for (int64_t i = 0; i < apart; i++) {
-                int64_t at = i;
-                if (!sddmm && cases[c].layout == TAMIS_COLUMN_MAJOR) at = i % p.out.cols * p.out.rows + i / p.out.cols;
-                if (!expect_fits(given.type, test_load(host, given.type, member * apart + at), want[i], bound[i]))
-                    fail_msg("case %zu, %s: element %lld", c, report.algorithm, (long long)i);
-            }
-            free(want);
-            free(bound);
-        }
+        const test_call call = {o, TAMIS_EXECUTION_INIT};
+        const char *const wrong = mirror_wrong(&m, &p, &call);
+        if (wrong) fail_msg("case %zu, %s: %s", c, report.algorithm, wrong);
         mirror_free(&m);
         problem_free(&p);
-        free(host);
     }
 }
 
@@ -355,7 +323,7 @@ TEST_ROW(gradients_measure, "on_the_cpu", .setup_func = forget) {
 
 TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
     problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, 0);
+    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     tamis_plan *plan = NULL;
@@ -386,16 +354,7 @@ TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
     o.effort = TAMIS_EFFORT_MEASURE;
 
     /* a single call chooses by prediction */
-    const size_t bytes = (size_t)p.S.nnz * sizeof(float);
-    float *const host = calloc(1, bytes);
-    assert_non_null(host);
-    mirror with_output = mirror_make(test_device, &p, bytes);
-    with_output.out.data = mirror_output(&with_output, host);
-    const tamis_dense P = samples_of(&with_output.S, with_output.out.data, TAMIS_F32);
-    works(tamis_sddmm(test_device, &with_output.S, &with_output.A, &with_output.B, &P, &o, NULL));
-    mirror_fetch(&with_output, host);
-    mirror_free(&with_output);
-    free(host);
+    works(mirror_once(&m, &o, NULL));
     assert_int_equal(plans_kept(), 0);
     mirror_free(&m);
     problem_free(&p);
@@ -454,7 +413,7 @@ TEST_ROW(queue_without_profiling, "on_opencl", .setup_func = forget) {
     assert_int_equal(error, 0);
 
     problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, 0);
+    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     tamis_options o = options_of(TAMIS_OP_SPMM, &p);
     tamis_plan_report report;
     o.stream = queue;

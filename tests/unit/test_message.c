@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "drawn_device.h"
+#include "sparse/index.h"
 #include "support/works.h"
 
 static const struct {
@@ -48,7 +49,7 @@ static int64_t edge_columns(const tamis_message_options *o) {
 
 /* ------------------------------------------------------------------------------------------ against the oracle */
 
-/* What a call and its gradients should give, and the sums of the terms' sizes, which bound the rounding of means. */
+/* What a call and its gradients should give, and the sums of the terms' shape, which bound the rounding of means. */
 typedef struct expected {
     double *out, *du, *de, *out_size, *du_size, *de_size;
     int64_t *argument;
@@ -56,12 +57,12 @@ typedef struct expected {
 
 static expected expect(const graph_case *g, tamis_message_options o) {
     const int64_t all = o.heads * o.width, edges = edge_columns(&o);
-    expected x = {.out = numbers(g->S.rows * all),
-                  .du = numbers(g->S.cols * all),
-                  .de = numbers(g->S.nnz * edges),
-                  .out_size = numbers(g->S.rows * all),
-                  .du_size = numbers(g->S.cols * all),
-                  .de_size = numbers(g->S.nnz * edges),
+    expected x = {.out = test_doubles(g->S.rows * all),
+                  .du = test_doubles(g->S.cols * all),
+                  .de = test_doubles(g->S.nnz * edges),
+                  .out_size = test_doubles(g->S.rows * all),
+                  .du_size = test_doubles(g->S.cols * all),
+                  .de_size = test_doubles(g->S.nnz * edges),
                   .argument = calloc((size_t)(g->S.rows * all) + 1, sizeof(int64_t))};
     for (int size = 0; size < 2; size++) { /* then of the absolute values */
         matrix U = matrix_make(g->S.cols, all, TAMIS_F64, 1, size),
@@ -69,8 +70,8 @@ static expected expect(const graph_case *g, tamis_message_options o) {
         matrix dOut = matrix_make(g->S.rows, all, TAMIS_F64, 3, size);
         if (size && o.op == TAMIS_MESSAGE_SUB) o.op = TAMIS_MESSAGE_ADD;
         works(
-            tamis_reference_message(&g->S, &o, &U.view, &E.view, size ? x.out_size : x.out, size ? NULL : x.argument));
-        works(tamis_reference_message_backward(&g->S, &o, &dOut.view, &U.view, &E.view, size ? x.du_size : x.du,
+            tamis_reference_message(&g->S, &o, &U.here, &E.here, size ? x.out_size : x.out, size ? NULL : x.argument));
+        works(tamis_reference_message_backward(&g->S, &o, &dOut.here, &U.here, &E.here, size ? x.du_size : x.du,
                                                size ? x.de_size : x.de));
         matrix_free(&U);
         matrix_free(&E);
@@ -89,31 +90,29 @@ static void forget(expected *x) {
 static void compare(const graph_case *g, const tamis_graph *graph, tamis_message_options o, const expected *x) {
     const int64_t all = o.heads * o.width, edges = edge_columns(&o), places = g->S.rows * all;
     const bool extreme = o.reduce >= TAMIS_REDUCE_MAX, reads_u = o.op != TAMIS_MESSAGE_COPY_E;
-    const bool reads_e = o.op != TAMIS_MESSAGE_COPY_U, wide = o.argument_type == TAMIS_I64;
+    const bool reads_e = o.op != TAMIS_MESSAGE_COPY_U;
     matrix U = matrix_make(g->S.cols, all, o.type, 1, 0), E = matrix_make(g->S.nnz, edges, o.type, 2, 0);
     matrix dOut = matrix_make(g->S.rows, all, o.type, 3, 0), out = matrix_poisoned(g->S.rows, all, o.type);
     matrix dU = matrix_poisoned(g->S.cols, all, o.type), dE = matrix_poisoned(g->S.nnz, edges, o.type);
-    const size_t argument_bytes = (size_t)(places + 1) * 8;
-    void *const argument = malloc(argument_bytes);
-    assert_non_null(argument);
-    memset(argument, 0x5a, argument_bytes);
+    twin argument = twin_make((size_t)(places + 1) * 8, 0);
+    memset(argument.host, 0x5a, argument.bytes);
     matrix *const sent[] = {&U, &E, &dOut, &out, &dU, &dE};
     for (int i = 0; i < 6; i++) matrix_send(device, sent[i]);
-    void *const taken = memory_send(device, argument, argument_bytes);
-    works(tamis_message_pass(graph, &o, reads_u ? &U.there : NULL, reads_e ? &E.there : NULL, &out.there,
-                             extreme ? taken : NULL, NULL));
+    twin_send(&argument, device);
+    void *const taken = extreme ? twin_there(&argument) : NULL;
+    works(tamis_message_pass(graph, &o, reads_u ? &U.there : NULL, reads_e ? &E.there : NULL, &out.there, taken, NULL));
     const bool read = o.op == TAMIS_MESSAGE_MUL || o.op == TAMIS_MESSAGE_ADD_RELU;
-    works(tamis_message_backward(graph, &o, &dOut.there, read ? &U.there : NULL, read ? &E.there : NULL,
-                                 extreme ? taken : NULL, reads_u ? &dU.there : NULL, reads_e ? &dE.there : NULL, NULL));
-    for (int i = 0; i < 6; i++) matrix_fetch(device, sent[i]);
-    memory_fetch(device, argument, taken, argument_bytes);
+    works(tamis_message_backward(graph, &o, &dOut.there, read ? &U.there : NULL, read ? &E.there : NULL, taken,
+                                 reads_u ? &dU.there : NULL, reads_e ? &dE.there : NULL, NULL));
+    for (int i = 0; i < 6; i++) matrix_fetch(sent[i]);
+    twin_fetch(&argument);
     const double roundings = o.reduce == TAMIS_REDUCE_MEAN ? (double)(g->most + all + 4) : 0;
     matrix_check(&out, x->out, x->out_size, roundings);
     for (int64_t i = 0; extreme && i < places; i++)
-        assert_int_equal(wide ? ((int64_t *)argument)[i] : ((int32_t *)argument)[i], x->argument[i]);
+        assert_int_equal(tamis_index_load(argument.host, o.argument_type, i), x->argument[i]);
     if (reads_u) matrix_check(&dU, x->du, x->du_size, roundings);
     if (reads_e) matrix_check(&dE, x->de, x->de_size, roundings);
-    free(argument);
+    twin_free(&argument);
     for (int i = 0; i < 6; i++) matrix_free(sent[i]);
 }
 
@@ -140,7 +139,7 @@ static void every_message_on(const graph_case *g, int first_shape, int last_shap
                     }
                     forget(&x);
                 }
-        graph_case_close(device, graph);
+        graph_case_close(graph);
     }
 }
 
@@ -169,7 +168,7 @@ static void every_pair_on(const graph_case *g) {
     const tamis_sparse *const S = &g->S;
     for (int n = 0; n < 4 * SHAPES * 8; n++) {
         if (n == 4 * SHAPES * 4) {
-            graph_case_close(device, graph);
+            graph_case_close(graph);
             graph = open_graph(g, 1);
         }
         if (!is_drawn((int)g->kind, n / (4 * SHAPES * 4), n / 4 % 4)) continue;
@@ -178,20 +177,20 @@ static void every_pair_on(const graph_case *g) {
                                 .heads = shapes[n / 16 % SHAPES][0],
                                 .width = shapes[n / 16 % SHAPES][1]};
         const int64_t all = o.heads * o.width, edges = o.op == TAMIS_PAIR_DOT ? o.heads : all;
-        double *const out = numbers(S->nnz * edges), *const du = numbers(S->rows * all),
-                      *const dv = numbers(S->cols * all);
+        double *const out = test_doubles(S->nnz * edges), *const du = test_doubles(S->rows * all),
+                      *const dv = test_doubles(S->cols * all);
         matrix U = matrix_make(S->rows, all, o.type, 1, 0), V = matrix_make(S->cols, all, o.type, 2, 0);
         matrix dOut = matrix_make(S->nnz, edges, o.type, 3, 0), found = matrix_poisoned(S->nnz, edges, o.type);
         matrix dU = matrix_poisoned(S->rows, all, o.type), dV = matrix_poisoned(S->cols, all, o.type);
-        works(tamis_reference_edge_vectors(S, &o, &U.view, &V.view, out));
-        works(tamis_reference_edge_vectors_backward(S, &o, &dOut.view, &U.view, &V.view, du, dv));
+        works(tamis_reference_edge_vectors(S, &o, &U.here, &V.here, out));
+        works(tamis_reference_edge_vectors_backward(S, &o, &dOut.here, &U.here, &V.here, du, dv));
         matrix *const all_of[] = {&U, &V, &dOut, &found, &dU, &dV};
         for (int i = 0; i < 6; i++) matrix_send(device, all_of[i]);
         works(tamis_edge_vectors(graph, &o, &U.there, &V.there, &found.there, NULL));
         const bool reads = o.op >= TAMIS_PAIR_MUL;
         works(tamis_edge_vectors_backward(graph, &o, &dOut.there, reads ? &U.there : NULL, reads ? &V.there : NULL,
                                           &dU.there, &dV.there, NULL));
-        for (int i = 0; i < 6; i++) matrix_fetch(device, all_of[i]);
+        for (int i = 0; i < 6; i++) matrix_fetch(all_of[i]);
         matrix_check(&found, out, NULL, 0);
         matrix_check(&dU, du, NULL, 0);
         matrix_check(&dV, dv, NULL, 0);
@@ -200,7 +199,7 @@ static void every_pair_on(const graph_case *g) {
         free(du);
         free(dv);
     }
-    graph_case_close(device, graph);
+    graph_case_close(graph);
 }
 
 static void all_pairs(void) {
@@ -215,34 +214,26 @@ TEST(every_pair) { on_each_instruction_set(all_pairs); }
 
 /* ------------------------------------------------------------------------------------------ finite differences */
 
-/* The loss <dOut, out> of a call, in double. */
-static double loss(const graph_case *g, const tamis_message_options *o, const tamis_pair_options *pair, const matrix *U,
-                   const matrix *E, const matrix *dOut) {
-    double *const out = numbers(dOut->view.rows * dOut->view.cols);
-    double sum = 0;
-    if (pair)
-        works(tamis_reference_edge_vectors(&g->S, pair, &U->view, &E->view, out));
-    else
-        works(tamis_reference_message(&g->S, o, &U->view, &E->view, out, NULL));
-    for (int64_t i = 0; i < dOut->view.rows * dOut->view.cols; i++)
-        sum += out[i] * matrix_get(dOut, i / dOut->view.cols, i % dOut->view.cols);
-    free(out);
-    return sum;
-}
+typedef struct differed {
+    const graph_case *g;
+    const tamis_message_options *o;
+    const tamis_pair_options *pair; /* NULL: a message */
+    const matrix *U, *E, *dOut;
+} differed;
 
-static void differ(const graph_case *g, const tamis_message_options *o, const tamis_pair_options *pair, matrix *U,
-                   matrix *E, const matrix *dOut, matrix *by, const double *gradient) {
-    const double small = 0x1p-20;
-    for (int64_t i = 0; i < by->view.rows * by->view.cols; i++) {
-        const int64_t row = i / by->view.cols, col = i % by->view.cols;
-        const double x = matrix_get(by, row, col);
-        matrix_set(by, row, col, x + small);
-        const double above = loss(g, o, pair, U, E, dOut);
-        matrix_set(by, row, col, x - small);
-        const double below = loss(g, o, pair, U, E, dOut);
-        matrix_set(by, row, col, x);
-        assert_true(fabs((above - below) / (2 * small) - gradient[i]) < 1e-6);
-    }
+/* The loss <dOut, out> of a call, in double. */
+static double loss(const void *context) {
+    const differed *const x = context;
+    const int64_t count = x->dOut->here.rows * x->dOut->here.cols;
+    double *const out = test_doubles(count), *const by = test_values(&x->dOut->here, 0), sum = 0;
+    if (x->pair)
+        works(tamis_reference_edge_vectors(&x->g->S, x->pair, &x->U->here, &x->E->here, out));
+    else
+        works(tamis_reference_message(&x->g->S, x->o, &x->U->here, &x->E->here, out, NULL));
+    for (int64_t i = 0; i < count; i++) sum += out[i] * by[i];
+    free(out);
+    free(by);
+    return sum;
 }
 
 TEST(finite_differences) {
@@ -256,13 +247,14 @@ TEST(finite_differences) {
         matrix U = matrix_apart(pairs ? g.S.rows : g.S.cols, 6, 1);
         matrix E = pairs ? matrix_apart(g.S.cols, 6, 2) : matrix_apart(g.S.nnz, edges, 2);
         matrix dOut = pairs ? matrix_apart(g.S.nnz, edges, 3) : matrix_apart(g.S.rows, 6, 3);
-        double *const du = numbers(U.view.rows * U.view.cols), *const de = numbers(E.view.rows * E.view.cols);
+        double *const du = test_doubles(U.here.rows * U.here.cols), *const de = test_doubles(E.here.rows * E.here.cols);
         if (pairs)
-            works(tamis_reference_edge_vectors_backward(&g.S, &pair, &dOut.view, &U.view, &E.view, du, de));
+            works(tamis_reference_edge_vectors_backward(&g.S, &pair, &dOut.here, &U.here, &E.here, du, de));
         else
-            works(tamis_reference_message_backward(&g.S, &o, &dOut.view, &U.view, &E.view, du, de));
-        differ(&g, &o, pairs ? &pair : NULL, &U, &E, &dOut, &U, du);
-        differ(&g, &o, pairs ? &pair : NULL, &U, &E, &dOut, &E, de);
+            works(tamis_reference_message_backward(&g.S, &o, &dOut.here, &U.here, &E.here, du, de));
+        const differed x = {&g, &o, pairs ? &pair : NULL, &U, &E, &dOut};
+        matrix_differ(&U, du, loss, &x);
+        matrix_differ(&E, de, loss, &x);
         free(du);
         free(de);
         matrix_free(&U);
@@ -287,22 +279,24 @@ TEST(ties_and_nan) {
     for (int i = 0; i < 2; i++) {
         const tamis_message_options o = {.reduce = i ? TAMIS_REDUCE_MIN : TAMIS_REDUCE_MAX, .width = 1};
         matrix U = matrix_poisoned(ENTRIES, 1, TAMIS_F32), out = matrix_poisoned(4, 1, TAMIS_F32);
-        int32_t argument[4];
+        twin argument = twin_make(4 * sizeof(int32_t), 0);
         for (int j = 0; j < ENTRIES; j++) matrix_set(&U, j, 0, u[j]);
-        void *const taken = memory_send(device, argument, sizeof argument);
-        works(tamis_message_pass(graph, &o, matrix_send(device, &U), NULL, matrix_send(device, &out), taken, NULL));
-        memory_fetch(device, argument, taken, sizeof argument);
-        matrix_fetch(device, &U);
-        matrix_fetch(device, &out);
+        twin_send(&argument, device);
+        works(tamis_message_pass(graph, &o, matrix_send(device, &U), NULL, matrix_send(device, &out),
+                                 twin_there(&argument), NULL));
+        twin_fetch(&argument);
+        matrix_fetch(&U);
+        matrix_fetch(&out);
         for (int j = 0; j < 4; j++) {
             const double found = matrix_get(&out, j, 0);
             assert_true(found == results[i][j] || (isnan(found) && isnan(results[i][j])));
-            assert_int_equal(argument[j], wanted[i][j]);
+            assert_int_equal(tamis_index_load(argument.host, TAMIS_I32, j), wanted[i][j]);
         }
+        twin_free(&argument);
         matrix_free(&U);
         matrix_free(&out);
     }
-    graph_case_close(device, graph);
+    graph_case_close(graph);
 }
 
 /* With numbers whose sums round, runs and numbers of threads give the same bits. */
@@ -322,14 +316,14 @@ TEST(same_bits) {
         for (int i = 0; i < 5; i++) matrix_send(device, sent[i]);
         works(tamis_message_pass(graph, &o, &U.there, &E.there, &next[0].there, NULL, NULL));
         works(tamis_message_backward(graph, &o, &dOut.there, &U.there, &E.there, NULL, &next[1].there, NULL, NULL));
-        for (int i = 0; i < 5; i++) matrix_fetch(device, sent[i]);
-        graph_case_close(device, graph);
+        for (int i = 0; i < 5; i++) matrix_fetch(sent[i]);
+        graph_case_close(graph);
         for (int i = 0; i < 2; i++) {
             if (threads == 1) {
                 first[i] = next[i];
                 continue;
             }
-            assert_memory_equal(next[i].memory, first[i].memory, next[i].bytes);
+            assert_memory_equal(next[i].twin.host, first[i].twin.host, next[i].twin.bytes);
             matrix_free(&next[i]);
         }
     }

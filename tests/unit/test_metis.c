@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "support/shared_data.h"
+#include "support/works.h"
 
 enum { ROWS = 7, PARTS = 3 };
 
@@ -19,11 +20,6 @@ static int32_t offsets[] = {0, 2, 3, 5, 5, 8, 9, 10}, columns[] = {1, 1, 6, 2, 0
 static tamis_sparse small_matrix(void) {
     return (tamis_sparse){
         .format = TAMIS_CSR, .rows = ROWS, .cols = ROWS, .nnz = 10, .offsets = offsets, .columns = columns};
-}
-
-static void expect_error(tamis_status status, tamis_status want, const char *text) {
-    if (status == want && strstr(tamis_last_error(), text)) return;
-    fail_msg("%d: %s; expected %d: %s", (int)status, tamis_last_error(), (int)want, text);
 }
 
 static void parts_by(const char *file) {
@@ -48,23 +44,23 @@ TEST(errors) {
     tamis_sparse S = small_matrix();
     (void)state;
     setenv("TAMIS_METIS", STUB_32, 1);
-    expect_error(tamis_shard_partition(NULL, 2, order, first), TAMIS_ERROR_ARGUMENT, "S = NULL");
-    expect_error(tamis_shard_partition(&S, 0, order, first), TAMIS_ERROR_ARGUMENT, "parts = 0");
-    expect_error(tamis_shard_partition(&S, 2, NULL, first), TAMIS_ERROR_ARGUMENT, "order = NULL");
-    expect_error(tamis_shard_partition(&S, 2, order, NULL), TAMIS_ERROR_ARGUMENT, "first_rows = NULL");
+    is_refused(tamis_shard_partition(NULL, 2, order, first), TAMIS_ERROR_ARGUMENT, "S = NULL");
+    is_refused(tamis_shard_partition(&S, 0, order, first), TAMIS_ERROR_ARGUMENT, "parts = 0");
+    is_refused(tamis_shard_partition(&S, 2, NULL, first), TAMIS_ERROR_ARGUMENT, "order = NULL");
+    is_refused(tamis_shard_partition(&S, 2, order, NULL), TAMIS_ERROR_ARGUMENT, "first_rows = NULL");
     S.cols = 8;
-    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "S.rows = 7, S.cols = 8");
+    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "S.rows = 7, S.cols = 8");
     S.cols = ROWS;
     setenv("STUB_METIS", "-3", 1);
-    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_MEMORY, "returned -3 for 7 rows and 2 parts");
+    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_MEMORY, "returned -3 for 7 rows and 2 parts");
     setenv("STUB_METIS", "-4", 1);
-    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_INTERNAL, "returned -4");
+    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_INTERNAL, "returned -4");
     unsetenv("STUB_METIS");
     setenv("TAMIS_METIS", "/nowhere/libmetis.so", 1);
-    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED,
-                 "no METIS: /nowhere/libmetis.so: not found");
+    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED,
+               "no METIS: /nowhere/libmetis.so: not found");
     setenv("TAMIS_METIS", "libm.so.6", 1);
-    expect_error(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "has no METIS_PartGraphKway");
+    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "has no METIS_PartGraphKway");
 }
 
 TEST(memory_runs_out) {

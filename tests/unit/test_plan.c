@@ -319,13 +319,8 @@ TEST(test_math) {
             assert_int_equal(report.math, TAMIS_MATH_EXACT);
             memset(s.out, 0, sizeof s.out);
             memset(s.p, 0, sizeof s.p);
-            switch ((tamis_operation)operation) {
-            case TAMIS_OP_SDDMM: assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK); break;
-            case TAMIS_OP_SPMM: assert_int_equal(tamis_plan_spmm(plan, &s.D, &s.E, NULL), TAMIS_OK); break;
-            case TAMIS_OP_FUSED:
-                assert_int_equal(tamis_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_OK);
-                break;
-            }
+            const tamis_dense *const to = operation == TAMIS_OP_SDDMM ? &s.P : &s.E;
+            assert_int_equal(call_plan(plan, (tamis_operation)operation, &s.A, &s.B, &s.D, to, NULL), TAMIS_OK);
             tamis_plan_destroy(plan);
             if (math == TAMIS_MATH_EXACT) {
                 memcpy(exact, s.out, sizeof s.out);

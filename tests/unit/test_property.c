@@ -37,12 +37,6 @@ static tamis_device *device;
 
 static bool near(double x, double y) { return fabs(x - y) <= 1e-11 * (1 + fabs(x) + fabs(y)); }
 
-static double *doubles(int64_t n) {
-    double *const x = calloc((size_t)n + 1, sizeof *x);
-    if (!x) abort();
-    return x;
-}
-
 static tamis_status sampled_with(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B, tamis_edge edge,
                                  double alpha, double *p) {
     const test_call call = call_of(edge, alpha, 0);
@@ -60,7 +54,7 @@ static tamis_status sampled_of(const tamis_sparse *S, const tamis_dense *A, cons
 
 static const char *linear(const trial *t) {
     problem p = make(t, TAMIS_CSR);
-    double *const one = doubles(t->nnz), *const two = doubles(t->nnz);
+    double *const one = test_doubles(t->nnz), *const two = test_doubles(t->nnz);
     const char *broken = NULL;
     if (sampled(&p, TAMIS_EDGE_SCALE, 1, one) != TAMIS_OK) broken = "a call failed";
     for (int64_t i = 0; i < t->rows * t->inner; i++) ((double *)p.A.data)[i] *= 3;
@@ -75,11 +69,11 @@ static const char *linear(const trial *t) {
 
 static const char *transposed(const trial *t) {
     problem p = make(t, TAMIS_CSR);
-    double *const there = doubles(t->nnz), *const back = doubles(t->nnz), *const values = doubles(t->nnz);
-    int32_t *const offsets = calloc((size_t)t->cols + 1, sizeof *offsets);
-    int32_t *const columns = calloc((size_t)p.S.nnz + 1, sizeof *columns);
-    int64_t *const permutation = calloc((size_t)p.S.nnz + 1, sizeof *permutation);
-    if (!offsets || !columns || !permutation) abort();
+    double *const there = test_doubles(t->nnz), *const back = test_doubles(t->nnz),
+                  *const values = test_doubles(t->nnz);
+    int32_t *const offsets = test_room(t->cols, sizeof *offsets);
+    int32_t *const columns = test_room(p.S.nnz, sizeof *columns);
+    int64_t *const permutation = test_room(p.S.nnz, sizeof *permutation);
     tamis_sparse T = p.S;
     T.rows = p.S.cols;
     T.cols = p.S.rows;
@@ -105,7 +99,7 @@ static const char *transposed(const trial *t) {
 static const char *fused_is_both(const trial *t) {
     problem p = make(t, TAMIS_CSR);
     const int64_t size = t->rows * t->inner;
-    double *const x = doubles(t->nnz), *const both = doubles(size), *const fused = doubles(size);
+    double *const x = test_doubles(t->nnz), *const both = test_doubles(size), *const fused = test_doubles(size);
     const tamis_dense C = {.data = both, .rows = t->rows, .cols = t->inner, .type = TAMIS_F64};
     tamis_dense E = C;
     tamis_sparse X = p.S;
@@ -131,7 +125,7 @@ static const char *fused_is_both(const trial *t) {
 
 static const char *softmax_sums(const trial *t) {
     problem p = make(t, TAMIS_CSR);
-    double *const x = doubles(t->nnz);
+    double *const x = test_doubles(t->nnz);
     const char *broken = NULL;
     if (sampled(&p, TAMIS_EDGE_SOFTMAX, 1, x) != TAMIS_OK) broken = "a call failed";
     for (int64_t i = 0; i < t->rows && !broken; i++) {
@@ -150,9 +144,8 @@ static const char *softmax_sums(const trial *t) {
 
 static const char *formats_agree(const trial *t) {
     problem p = make(t, TAMIS_CSR);
-    double *const csr = doubles(t->nnz), *const coo = doubles(t->nnz);
-    int32_t *const rows = calloc((size_t)t->nnz + 1, sizeof *rows);
-    if (!rows) abort();
+    double *const csr = test_doubles(t->nnz), *const coo = test_doubles(t->nnz);
+    int32_t *const rows = test_room(t->nnz, sizeof *rows);
     tamis_sparse C = p.S;
     C.format = TAMIS_COO;
     C.row_indices = rows;

@@ -11,23 +11,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <tamis/stream.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "core/execute.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
+#include "support/works.h"
 
 enum { THREADS = 4 };
-
-static const char *name = "cpu";
-static tamis_device *device;
-static tamis_random dice;
-static bool is_cpu;
-static int64_t live;
 
 /* Staged operands, an order of entries of the plan's own, rows that threads share; or, plain, none of these. */
 static gradient_case *make(tamis_operation operation, bool plain, bool with_values) {
@@ -59,16 +52,18 @@ typedef struct worker {
 } worker;
 
 static bool same(const worker *w) {
-    return memcmp(w->mine.out_here, w->want->out_here, w->mine.out_bytes) == 0 &&
-           (!w->c->options.keep_softmax || memcmp(w->mine.pairs, w->want->pairs, w->mine.pair_bytes) == 0);
+    const twin *const pairs = &w->mine.pairs, *const out = &w->mine.out.twin;
+    return memcmp(out->host, w->want->out.twin.host, out->bytes) == 0 &&
+           (!w->c->options.keep_softmax || memcmp(pairs->host, w->want->pairs.host, pairs->bytes) == 0);
 }
 
 static bool fetch(worker *w) {
-    const kept *const k = &w->mine;
-    void *const stream = w->execution.stream;
-    return !w->c->copies ||
-           (tamis_device_download(device, stream, k->pairs, k->pairs_there, 0, k->pair_bytes) == TAMIS_OK &&
-            tamis_device_download(device, stream, k->out_here, k->out.data, 0, k->out_bytes) == TAMIS_OK);
+    const twin *const all[] = {&w->mine.pairs, &w->mine.out.twin};
+    for (int i = 0; i < 2; i++)
+        if (all[i]->memory && tamis_device_download(device, w->execution.stream, all[i]->host, all[i]->memory, 0,
+                                                    all[i]->bytes) != TAMIS_OK)
+            return false;
+    return true;
 }
 
 static void *work(void *context) {
@@ -92,7 +87,7 @@ static void run(worker *workers) {
         if (workers[i].failed) fail_msg("thread %d: %s", i, workers[i].failed);
 }
 
-static tamis_execution asking(const gradient_case *c, const kept *k) {
+static tamis_execution asking(const gradient_case *c, kept *k) {
     tamis_execution execution = kept_asking(c, k);
     if (!c->options.keep_softmax) execution.softmax_rows = NULL;
     return execution;
@@ -101,7 +96,7 @@ static tamis_execution asking(const gradient_case *c, const kept *k) {
 /* False where the algorithm declines. */
 static bool share(tamis_operation operation, bool plain, const char *algorithm) {
     gradient_case *const c = make(operation, plain, cpu_takes_values(algorithm));
-    const kept want = kept_make(c);
+    kept want = kept_make(c);
     worker workers[THREADS];
     tamis_plan *plan = NULL;
     size_t bytes;
@@ -109,29 +104,28 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
     if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) {
         const tamis_execution alone = asking(c, &want);
         kept_poison(c, &want);
-        gradient_works(kept_forward(c, plan, &want, &alone));
-        kept_fetch(c, &want);
-        gradient_works(tamis_plan_workspace_size(plan, &bytes));
+        works(kept_forward(c, plan, &want, &alone));
+        kept_fetch(&want);
+        works(tamis_plan_workspace_size(plan, &bytes));
         for (int i = 0; i < THREADS; i++) {
             worker *const w = &workers[i];
             *w = (worker){.c = c, .plan = plan, .mine = kept_make(c), .want = &want};
             kept_poison(c, &w->mine);
             w->execution = asking(c, &w->mine);
-            gradient_works(tamis_stream_create(device, &w->execution.stream));
+            works(tamis_stream_create(device, &w->execution.stream));
             w->execution.workspace_bytes = bytes;
-            if (bytes > 0 && (!is_cpu || i % 2))
-                gradient_works(tamis_device_allocate(device, bytes, &w->execution.workspace));
+            if (bytes > 0 && (!is_cpu || i % 2)) works(tamis_device_allocate(device, bytes, &w->execution.workspace));
         }
         run(workers);
         for (int i = 0; i < THREADS; i++) {
             tamis_device_free(device, workers[i].execution.workspace);
             tamis_stream_destroy(device, workers[i].execution.stream);
-            kept_free(c, &workers[i].mine);
+            kept_free(&workers[i].mine);
         }
     }
     const bool runs = plan != NULL;
     tamis_plan_destroy(plan);
-    kept_free(c, &want);
+    kept_free(&want);
     gradient_case_free(c);
     return runs;
 }
@@ -218,25 +212,13 @@ typedef struct trainer {
     tamis_status status;
 } trainer;
 
-static int outputs_of(const gradient_case *c) {
-    const int of[] = {1 << OUT_A | 1 << OUT_B, 1 << OUT_B, 1 << OUT_A | 1 << OUT_B | 1 << OUT_D};
-    return of[c->operation] | 1 << OUT_S;
-}
-
 static void *train(void *context) {
     trainer *const t = context;
     for (int round = 0; round < test_rounds(6, 2) && t->status == TAMIS_OK; round++) {
-        t->status = gradient_case_run(t->c, t->gradient, outputs_of(t->c));
+        t->status = gradient_case_run(t->c, t->gradient, gradient_case_outputs(t->c));
         if (t->status == TAMIS_OK) t->status = tamis_stream_synchronize(device, t->c->there.stream);
     }
     return NULL;
-}
-
-static void fetch_outputs(const gradient_case *c) {
-    for (int k = 0; k < OUTS && c->copies; k++)
-        if (c->out[k].array.bytes)
-            gradient_works(tamis_device_download(device, NULL, c->out[k].array.host, c->out[k].array.memory, 0,
-                                                 c->out[k].array.bytes));
 }
 
 /* The same numbers in arrays of their own; the first is one thread's alone. */
@@ -249,12 +231,12 @@ static void share_gradient(tamis_operation operation, bool plain) {
     for (int i = 0; i <= THREADS; i++) {
         dice = start;
         gradient_case *const c = make(operation, plain, true);
-        if (i == 0) gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        if (i == 0) works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         all[i] = (trainer){.c = c, .gradient = gradient};
-        gradient_works(tamis_gradient_workspace_size(gradient, &bytes));
-        gradient_works(tamis_stream_create(device, &c->there.stream));
+        works(tamis_gradient_workspace_size(gradient, &bytes));
+        works(tamis_stream_create(device, &c->there.stream));
         c->there.workspace_bytes = bytes;
-        if (bytes > 0 && (!is_cpu || i % 2)) gradient_works(tamis_device_allocate(device, bytes, &c->there.workspace));
+        if (bytes > 0 && (!is_cpu || i % 2)) works(tamis_device_allocate(device, bytes, &c->there.workspace));
         gradient_case_poison(c);
     }
     train(&all[0]);
@@ -262,9 +244,9 @@ static void share_gradient(tamis_operation operation, bool plain) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i <= THREADS; i++) {
         if (all[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(all[i].status));
-        fetch_outputs(all[i].c);
+        gradient_case_fetch(all[i].c);
         for (int k = 0; k < OUTS; k++)
-            assert_memory_equal(all[i].c->out[k].array.host, all[0].c->out[k].array.host, all[0].c->out[k].array.bytes);
+            assert_memory_equal(all[i].c->out[k].twin.host, all[0].c->out[k].twin.host, all[0].c->out[k].twin.bytes);
     }
     tamis_gradient_destroy(gradient);
     for (int i = 0; i <= THREADS; i++) {
@@ -303,7 +285,7 @@ TEST(test_profiles) {
             longest = lengths[i] > longest ? lengths[i] : longest;
             empty += lengths[i] == 0;
         }
-        gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+        works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         assert_int_equal(plan->evidence.profile.max, longest);
         assert_int_equal(plan->evidence.profile.empty_rows, empty);
         tamis_plan_destroy(plan);
@@ -311,28 +293,7 @@ TEST(test_profiles) {
     }
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     return test_run(name, NULL, set_up, tear_down);
 }

@@ -10,42 +10,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/memory.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "softmax_kept.h"
 #include "sparse/element.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
 #include "support/variants.h"
+#include "support/works.h"
 
-static const char *name = "cpu";
 static int rounds = 4;
 static bool quick, is_cpu;
 enum { ALL_TYPES = 15 };
 static unsigned types = ALL_TYPES; /* bits */
-static tamis_device *device;
-static tamis_random dice;
-static int64_t live;
 
 /* ------------------------------------------------------------------------------------------ forward calls */
 
 /* The plan's statistics and outputs; whether or not it is asked, outputs have the same bits. */
-static void run_forward(const gradient_case *c, const tamis_plan *plan, const kept *k, const char *what) {
+static void run_forward(const gradient_case *c, const tamis_plan *plan, kept *k, const char *what) {
     tamis_execution execution = kept_asking(c, k);
-    void *const first = malloc(k->out_bytes);
     kept_poison(c, k);
-    gradient_works(kept_forward(c, plan, k, &execution));
-    kept_fetch(c, k);
+    works(kept_forward(c, plan, k, &execution));
+    kept_fetch(k);
     kept_check(c, k, what);
-    memcpy(first, k->out_here, k->out_bytes);
+    void *const first = matrix_copy(&k->out);
     kept_poison(c, k);
     execution.softmax_rows = NULL;
-    gradient_works(kept_forward(c, plan, k, &execution));
-    kept_fetch(c, k);
-    assert_memory_equal(first, k->out_here, k->out_bytes);
-    for (size_t at = 0; at < k->pair_bytes; at++) assert_int_equal(((const unsigned char *)k->pairs)[at], 0xff);
+    works(kept_forward(c, plan, k, &execution));
+    kept_fetch(k);
+    assert_memory_equal(first, k->out.twin.host, k->out.twin.bytes);
+    for (size_t at = 0; at < k->pairs.bytes; at++) assert_int_equal((unsigned char)k->pairs.host[at], 0xff);
     free(first);
 }
 
@@ -100,39 +94,20 @@ static bool forward_by(gradient_case *c, const choice *by) {
         if (strstr(tamis_last_error(), "keep_softmax")) fail_msg("%s: %s", what, tamis_last_error());
         return false;
     }
-    gradient_works(status);
-    const kept k = kept_make(c);
+    works(status);
+    kept k = kept_make(c);
     run_forward(c, plan, &k, what);
-    kept_free(c, &k);
+    kept_free(&k);
     tamis_plan_destroy(plan);
     return true;
 }
 
-static bool heads(void) { return tamis_random_below(&dice, 2); }
-
 static gradient_shape draw_shape(tamis_operation operation, int round) {
-    static const int64_t widths[] = {1, 2, 7, 16, 33, 64, 100};
-    gradient_shape s = {.rows = 1 + tamis_random_below(&dice, 60),
-                        .cols = 1 + tamis_random_below(&dice, 60),
-                        .nnz = tamis_random_below(&dice, 900),
-                        .hub = heads() ? 0.6 : 0,
-                        .slice = round % 3 == 1,
-                        .transpose = operation != TAMIS_OP_SDDMM && round / 2 % 2,
-                        .format = round % 3 == 2 ? TAMIS_COO : TAMIS_CSR,
-                        .index_type = is_cpu && heads() ? TAMIS_I64 : TAMIS_I32,
-                        .offset_type = is_cpu && heads() ? TAMIS_I64 : TAMIS_I32,
-                        .inner = widths[tamis_random_below(&dice, 7)],
-                        .width = widths[tamis_random_below(&dice, 7)],
-                        .batch = 1 + 2 * (round % 2),
-                        .with_values = tamis_random_below(&dice, 4) > 0,
-                        .given_values = heads(),
-                        .shared = heads(),
-                        .layouts = tamis_random_below(&dice, 4) == 0 ? (int)tamis_random_below(&dice, 16) : 0,
-                        .padding = round % 2 ? 1 + tamis_random_below(&dice, 5) : 0};
-    if (quick) {
-        s.rows = 1 + s.rows % 12, s.cols = 1 + s.cols % 12, s.nnz %= 60;
-        s.inner = s.width = 1 + s.inner % 5;
-    }
+    gradient_shape s = gradient_draw(operation, round, quick, &dice);
+    s.transpose = operation != TAMIS_OP_SDDMM && round / 2 % 2;
+    s.batch = 1 + 2 * (round % 2);
+    s.padding = round % 2 ? 1 + tamis_random_below(&dice, 5) : 0;
+    if (!is_cpu) s.index_type = s.offset_type = TAMIS_I32;
     return s;
 }
 
@@ -194,8 +169,7 @@ static void mask(gradient_case *c) {
     for (int64_t at = 0; at < set * sets; at++)
         if (c->row_of[at % set] % 3 == 0 || tamis_random_below(&dice, 3) == 0)
             tamis_element_store(c->values.host, c->type, at, -INFINITY);
-    if (c->copies)
-        gradient_works(tamis_device_upload(device, NULL, c->values.memory, 0, c->values.host, c->values.bytes));
+    twin_send(&c->values, device);
 }
 
 static gradient_shape masked_shape(tamis_operation operation, int round) {
@@ -226,80 +200,67 @@ TEST(test_one_call) {
         gradient_shape s = draw_shape((tamis_operation)operation, 1);
         s.slice = false;
         gradient_case *const c = make((tamis_operation)operation, TAMIS_F32, &s);
-        const kept k = kept_make(c);
+        kept k = kept_make(c);
         const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
         tamis_execution execution = kept_asking(c, &k);
         c->options.keep_softmax = true;
         kept_poison(c, &k);
-        gradient_works(operation == TAMIS_OP_SDDMM
-                           ? tamis_sddmm(device, &c->S_there, A, B, &k.out, &c->options, &execution)
-                           : tamis_fused(device, &c->S_there, A, B, D, &k.out, &c->options, &execution));
-        kept_fetch(c, &k);
+        works(operation == TAMIS_OP_SDDMM
+                  ? tamis_sddmm(device, &c->S_there, A, B, &k.out.there, &c->options, &execution)
+                  : tamis_fused(device, &c->S_there, A, B, D, &k.out.there, &c->options, &execution));
+        kept_fetch(&k);
         kept_check(c, &k, "one call");
-        kept_free(c, &k);
+        kept_free(&k);
         gradient_case_free(c);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ backward calls */
 
-static int outputs_of(const gradient_case *c) {
-    const int fused = c->operation == TAMIS_OP_FUSED ? 1 << OUT_D : 0;
-    return 1 << OUT_A | 1 << OUT_B | fused | (gradient_case_has_values(c) ? 1 << OUT_S : 0);
-}
-
 static void copy_outputs(const gradient_case *c, void **copies) {
     for (int k = 0; k < OUTS; k++) {
-        copies[k] = malloc(c->out[k].array.bytes + 1);
-        memcpy(copies[k], c->out[k].array.host, c->out[k].array.bytes);
+        copies[k] = matrix_copy(&c->out[k]);
     }
-}
-
-static void fetch_outputs(const gradient_case *c) {
-    for (int k = 0; k < OUTS && c->copies; k++)
-        if (c->out[k].array.bytes)
-            gradient_works(tamis_device_download(device, NULL, c->out[k].array.host, c->out[k].array.memory, 0,
-                                                 c->out[k].array.bytes));
 }
 
 /* Forward and back, with the statistics and without; a gradient that was made without them gives the same bits as one
    that is not given them. */
 static void there_and_back(gradient_case *c) {
-    const int all = outputs_of(c), some = all & (int)tamis_random_below(&dice, 16);
+    const int all = gradient_case_outputs(c), some = all & (int)tamis_random_below(&dice, 16);
     tamis_gradient *plain = NULL, *gradient = NULL;
     tamis_plan *plan = NULL;
     void *copies[OUTS];
-    const kept k = kept_make(c);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &plain));
+    kept k = kept_make(c);
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &plain));
     c->options.keep_softmax = true;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     kept_poison(c, &k);
     const tamis_execution execution = kept_asking(c, &k);
-    gradient_works(kept_forward(c, plan, &k, &execution));
+    works(kept_forward(c, plan, &k, &execution));
     gradient_case_expect(c);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, plain, all));
+    works(gradient_case_run(c, plain, all));
     gradient_case_check(c, all, "without statistics");
-    fetch_outputs(c);
+    gradient_case_fetch(c);
     copy_outputs(c, copies);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
-    fetch_outputs(c);
-    for (int i = 0; i < OUTS; i++) assert_memory_equal(copies[i], c->out[i].array.host, c->out[i].array.bytes);
-    c->there.softmax_rows = k.pairs_there;
+    works(gradient_case_run(c, gradient, all));
+    gradient_case_fetch(c);
+    for (int i = 0; i < OUTS; i++) assert_memory_equal(copies[i], c->out[i].twin.host, c->out[i].twin.bytes);
+    c->there.softmax_rows = twin_there(&k.pairs);
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, all));
+    works(gradient_case_run(c, gradient, all));
     gradient_case_check(c, all, "with statistics");
     gradient_case_poison(c);
-    gradient_works(gradient_case_run(c, gradient, some));
+    works(gradient_case_run(c, gradient, some));
     gradient_case_check(c, some, "some outputs with statistics");
     c->there.softmax_rows = NULL;
     for (int i = 0; i < OUTS; i++) free(copies[i]);
     tamis_gradient_destroy(gradient);
     tamis_gradient_destroy(plain);
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
@@ -334,12 +295,6 @@ TEST(test_backward_masked) {
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-static void refuses(tamis_status got, tamis_status want, const char *words) {
-    if (got != want || !strstr(tamis_last_error(), words))
-        fail_msg("%s, \"%s\": expected %s with \"%s\"", tamis_status_name(got), tamis_last_error(),
-                 tamis_status_name(want), words);
-}
-
 static const gradient_shape small = {
     .rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
 
@@ -354,89 +309,67 @@ TEST(test_options_refused) {
         snprintf(words, sizeof words, "options.keep_softmax = true needs options.edge = softmax, not %s",
                  tamis_edge_name((tamis_edge)edge));
         o.edge = (tamis_edge)edge;
-        refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, words);
-        refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, words);
+        is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, words);
+        is_refused(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, words);
     }
     o.edge = TAMIS_EDGE_SOFTMAX;
     o.operation = TAMIS_OP_SPMM;
-    refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, "options.keep_softmax");
+    is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, "options.keep_softmax");
     o.operation = TAMIS_OP_FUSED;
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
-    refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_UNSUPPORTED,
-            is_cpu ? "do not support softmax" : "keep_softmax");
+    is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_UNSUPPORTED,
+               is_cpu ? "do not support softmax" : "keep_softmax");
     gradient_case_free(c);
 }
 
 TEST(test_executions_refused) {
     gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    is_refused(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
     tamis_plan_destroy(plan);
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    c->there.softmax_rows = k.pairs_there;
-    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    c->there.softmax_rows = twin_there(&k.pairs);
+    is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
     tamis_gradient_destroy(gradient);
     c->options.keep_softmax = true;
-    gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
-        execution.softmax_rows = c->there.softmax_rows = (char *)k.pairs_there + 2;
-        refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
-        refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
+        execution.softmax_rows = c->there.softmax_rows = (char *)twin_there(&k.pairs) + 2;
+        is_refused(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
+        is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
     }
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(gradient);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
 TEST(test_edge_refused) {
     gradient_case *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
-    const kept k = kept_make(c);
+    kept k = kept_make(c);
     const tamis_execution execution = kept_asking(c, &k);
     tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
-    gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
-            "execution.softmax_rows");
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    is_refused(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
+               "execution.softmax_rows");
     tamis_plan_destroy(plan);
-    kept_free(c, &k);
+    kept_free(&k);
     gradient_case_free(c);
 }
 
-/* ------------------------------------------------------------------------------------------ main */
-
-static int set_up(void **state) {
-    tamis_device_description about;
-    (void)state;
-    live = tamis_memory_live();
-    if (tamis_device_open(name, &device) != TAMIS_OK) return -1;
-    if (tamis_device_describe(device, &about) != TAMIS_OK) return -1;
-    is_cpu = about.location == TAMIS_HOST;
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
 TEST_RUN() {
-    const char *const text = getenv("TAMIS_TEST_SEED");
-    const uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)time(NULL);
     int failed = 0;
     rounds = test_rounds(4, 1);
     if (argc > 1 && strcmp(argv[1], "cpu") != 0) rounds = 1;
     if (argc > 2) rounds = atoi(argv[2]);
     if (rounds == 0) quick = true, rounds = 1;
-    dice = tamis_random_start(seed, 0);
-    printf("seed %llu\n", (unsigned long long)seed);
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     if (strcmp(name, "cpu") != 0) return test_run(name, NULL, set_up, tear_down);
     int next = 0;
     for (const char *v; (v = test_variant_next(&next, TEST_KERNELS, &types));)

@@ -18,17 +18,13 @@
 #include <tamis/algorithms.h>
 #include <tamis/stream.h>
 
-#include "base/random.h"
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/works.h"
 
 enum { ROWS = 140, COLS = 270 };
 
-static const char *name = "cpu";
 static const char *const *named; /* algorithms; NULL: all */
 static const char *const usual[] = {"cpu-nonzeros", NULL};
-static tamis_device *device;
-static tamis_random dice;
 
 /* ------------------------------------------------------------------------------------------ operands */
 
@@ -274,19 +270,8 @@ TEST(sums_are_as_exact_as_in_order) {
     assert_true(checked > 0);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open(name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &name)) return 77;
+    if (!device_is_named(argc, argv)) return 77;
     if (argc == 1) named = usual;
     if (argc > 2) named = (const char *const *)argv + 2;
     dice = tamis_random_start(1, 0);

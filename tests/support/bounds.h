@@ -1,0 +1,52 @@
+/*
+ * How far a right result may be from the oracle's, in pieces, componentwise and to first order or more. u is the unit
+ * roundoff of what is summed in (fp32 or fp64), v that of the storage, l and m the smallest normal number of sums and
+ * the storage's smallest step at 0.
+ *
+ *   dot product of K      |x' - x| <= (K + 8) u sum |a||b|, which any order of summation keeps, fused or not
+ *   product               |x'y' - xy| <= |x| dy + |y| dx + dx dy + 4 u |xy|
+ *   edge f(x), times s    the largest change of f over [x - dx, x + dx], and 8 u |f|: f is monotonic or linear there,
+ *                         or has a kink and everything between both sides is right; exponentials have 12 u |f| and
+ *                         4 u |y||f| for their argument y = scale x. Then it is a product with s.
+ *   score of softmax      |scale| dx + 4 u (|scale x| + |s|)
+ *   softmax of n          p' = p (1 + r), |r| <= expm1(2 max dy) + (n + 16) u with dy the error of a score in the row
+ *   sum of n products     the errors of its products, and (n + 8) u times their sizes
+ */
+#ifndef TAMIS_TESTS_BOUNDS_H
+#define TAMIS_TESTS_BOUNDS_H
+
+#include <tamis/tamis.h>
+
+/* A number and how far it may be off. */
+typedef struct about {
+    double is, off;
+} about;
+
+typedef struct units {
+    double u, l, v, m;
+} units;
+units units_of(tamis_type type);
+
+about *test_abouts(int64_t count); /* zeros, to be freed */
+
+about about_product(units e, about x, about y);
+
+/* Of vectors of n; *size becomes sum |x||y| unless it is NULL. */
+about about_dot(units e, const double *x, const double *y, int64_t n, double *size);
+
+/* f(x), which s is multiplied with, of an edge other than RESIDUAL and SOFTMAX; and its derivative by x unless slope is
+   NULL. */
+about about_edge(units e, const tamis_options *options, about x, about *slope);
+about about_residual(units e, double s, about x);
+about about_score(units e, const tamis_options *options, about x, double s); /* s = 0 without one */
+
+/* A row of softmax. A score of -infinity is masked: its weight is 0, exactly. */
+typedef struct softmax_row {
+    double most, least, sum, off, count; /* finite scores; of exp(score - most); the largest error of a score */
+} softmax_row;
+
+softmax_row *softmax_rows(const about *scores, const int64_t *row_of, int64_t nnz, int64_t rows); /* to be freed */
+double softmax_relative(units e, const softmax_row *row);                                         /* |r| */
+about softmax_weight(units e, const softmax_row *row, double score);
+
+#endif
