@@ -18,6 +18,7 @@
 #include "sparse/element.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
+#include "support/refusals.h"
 #include "support/variants.h"
 
 static const char *name = "cpu";
@@ -335,12 +336,6 @@ TEST(test_backward_masked) {
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-static void refuses(tamis_status got, tamis_status want, const char *words) {
-    if (got != want || !strstr(tamis_last_error(), words))
-        fail_msg("%s, \"%s\": expected %s with \"%s\"", tamis_status_name(got), tamis_last_error(),
-                 tamis_status_name(want), words);
-}
-
 static const gradient_shape small = {
     .rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
 
@@ -355,16 +350,16 @@ TEST(test_options_refused) {
         snprintf(words, sizeof words, "options.keep_softmax = true needs options.edge = softmax, not %s",
                  tamis_edge_name((tamis_edge)edge));
         o.edge = (tamis_edge)edge;
-        refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, words);
-        refuses(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, words);
+        REFUSED(ARGUMENT, words, tamis_plan_create(device, &c->S_there, &o, &plan));
+        REFUSED(ARGUMENT, words, tamis_gradient_create(device, &c->S_there, &o, &gradient));
     }
     o.edge = TAMIS_EDGE_SOFTMAX;
     o.operation = TAMIS_OP_SPMM;
-    refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, "options.keep_softmax");
+    REFUSED(ARGUMENT, "options.keep_softmax", tamis_plan_create(device, &c->S_there, &o, &plan));
     o.operation = TAMIS_OP_FUSED;
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
-    refuses(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_UNSUPPORTED,
-            is_cpu ? "do not support softmax" : "keep_softmax");
+    REFUSED(UNSUPPORTED, is_cpu ? "do not support softmax" : "keep_softmax",
+            tamis_plan_create(device, &c->S_there, &o, &plan));
     gradient_case_free(c);
 }
 
@@ -375,19 +370,19 @@ TEST(test_executions_refused) {
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
+    REFUSED(ARGUMENT, "execution.softmax_rows", kept_forward(c, plan, &k, &execution));
     tamis_plan_destroy(plan);
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->there.softmax_rows = k.pairs_there;
-    refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
+    REFUSED(ARGUMENT, "it needs options.keep_softmax", gradient_case_run(c, gradient, 1 << OUT_A));
     tamis_gradient_destroy(gradient);
     c->options.keep_softmax = true;
     gradient_works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
         execution.softmax_rows = c->there.softmax_rows = (char *)k.pairs_there + 2;
-        refuses(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
-        refuses(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
+        REFUSED(ARGUMENT, "a multiple of 4", kept_forward(c, plan, &k, &execution));
+        REFUSED(ARGUMENT, "a multiple of 4", gradient_case_run(c, gradient, 1 << OUT_A));
     }
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(gradient);
@@ -402,8 +397,8 @@ TEST(test_edge_refused) {
     tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
     gradient_works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    refuses(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
-            "execution.softmax_rows");
+    REFUSED(ARGUMENT, "execution.softmax_rows",
+            tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution));
     tamis_plan_destroy(plan);
     kept_free(c, &k);
     gradient_case_free(c);
