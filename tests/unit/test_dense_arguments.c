@@ -9,7 +9,7 @@
 #include <string.h>
 #include <tamis/dense.h>
 
-#include "base/memory.h"
+#include "cpu_device.h"
 #include "support/faults.h"
 #include "support/refusals.h"
 
@@ -22,7 +22,6 @@ typedef struct operands {
     double result;
 } operands;
 
-static tamis_device *device;
 static tamis_dense_workspace *workspace;
 static operands o;
 
@@ -234,19 +233,15 @@ TEST(test_workspace) {
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static int set_up(void **state) {
-    (void)state;
+static int set_up_all(void **state) {
     fresh();
     refusals_watch(&o, sizeof o);
-    return tamis_device_open("cpu", &device) != TAMIS_OK ||
-           tamis_dense_workspace_create(device, 8, TAMIS_F64, &workspace) != TAMIS_OK;
+    return set_up(state) || tamis_dense_workspace_create(device, 8, TAMIS_F64, &workspace) != TAMIS_OK;
 }
 
-static int tear_down(void **state) {
-    (void)state;
+static int tear_down_all(void **state) {
     tamis_dense_workspace_destroy(workspace);
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
+    return tear_down(state);
 }
 
-TEST_FIXTURE(set_up, tear_down)
+TEST_FIXTURE(set_up_all, tear_down_all)

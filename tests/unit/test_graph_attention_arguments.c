@@ -60,10 +60,13 @@ static int tear_down_all(void **state) {
 
 static tamis_status pass(void) { return tamis_graph_attention(c.graph, &c.options, &c.matrices, &c.Out, &c.L, NULL); }
 
-static tamis_status back(void) {
-    return tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, &c.dOut, &c.Out, &c.L, &c.gradients,
-                                          c.workspace, NULL);
+static tamis_status back_with(const tamis_dense *dOut, const tamis_dense *L,
+                              const tamis_graph_attention_matrices *gradients, void *workspace) {
+    return tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, dOut, &c.Out, L, gradients, workspace,
+                                          NULL);
 }
+
+static tamis_status back(void) { return back_with(&c.dOut, &c.L, &c.gradients, c.workspace); }
 
 static tamis_status segment(void) {
     return tamis_segment(c.graph, &c.segment, &c.X, &c.Y, c.segment.op >= TAMIS_SEGMENT_MAX ? c.argument : NULL, NULL);
@@ -96,20 +99,11 @@ TEST(attention) {
     SPOILT(c.matrices.E, NULL, ARGUMENT, "dE is not NULL, but E is NULL", back());
     SPOILT(c.matrices.B, NULL, ARGUMENT, "dB is not NULL, but B is NULL", back());
     REFUSED(ARGUMENT, "log_sums = NULL: expected a matrix of 3 x 2",
-            tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, &c.dOut, &c.Out, NULL, &c.gradients,
-                                           c.workspace, NULL));
-    REFUSED(ARGUMENT, "dOut = NULL",
-            tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, NULL, &c.Out, &c.L, &c.gradients,
-                                           c.workspace, NULL));
-    REFUSED(ARGUMENT, "gradients = NULL",
-            tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, &c.dOut, &c.Out, &c.L, NULL, c.workspace,
-                                           NULL));
-    REFUSED(ARGUMENT, "workspace = NULL: expected 80 bytes",
-            tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, &c.dOut, &c.Out, &c.L, &c.gradients, NULL,
-                                           NULL));
-    REFUSED(ARGUMENT, "is not aligned to 16 bytes",
-            tamis_graph_attention_backward(c.graph, &c.options, &c.matrices, &c.dOut, &c.Out, &c.L, &c.gradients,
-                                           c.workspace + 1, NULL));
+            back_with(&c.dOut, NULL, &c.gradients, c.workspace));
+    REFUSED(ARGUMENT, "dOut = NULL", back_with(NULL, &c.L, &c.gradients, c.workspace));
+    REFUSED(ARGUMENT, "gradients = NULL", back_with(&c.dOut, &c.L, NULL, c.workspace));
+    REFUSED(ARGUMENT, "workspace = NULL: expected 80 bytes", back_with(&c.dOut, &c.L, &c.gradients, NULL));
+    REFUSED(ARGUMENT, "is not aligned to 16 bytes", back_with(&c.dOut, &c.L, &c.gradients, c.workspace + 1));
     REFUSED(ARGUMENT, "bytes = NULL", tamis_graph_attention_workspace_size(c.graph, &c.options, NULL));
     SPOILT(c.Q.rows, 4, ARGUMENT, "Q.rows = 4: expected 3", pass());
     SPOILT(c.E.cols, 2, ARGUMENT, "E.cols = 2: expected 4", pass());

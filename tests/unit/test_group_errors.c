@@ -117,6 +117,13 @@ static void close_groups(tamis_group **groups) {
     for (int r = 0; r < RANKS; r++) tamis_group_close(groups[r]);
 }
 
+static void on_groups(double time_limit, void (*body)(group_rank *self)) {
+    tamis_group *groups[RANKS];
+    open_groups(groups, time_limit);
+    group_run(RANKS, groups, body, NULL);
+    close_groups(groups);
+}
+
 static bool expected_error(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
     if (status == expected && strstr(tamis_last_error(), text)) return true;
     group_says(self, "%s (%.100s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
@@ -169,13 +176,7 @@ static void each_fault(group_rank *self) {
     for (int i = 0; i < FAULTS && !self->failed[0]; i++) one_fault(self, &faults[i]);
 }
 
-TEST(one_rank_is_wrong) {
-    tamis_group *groups[RANKS];
-    (void)state;
-    open_groups(groups, 300);
-    group_run(RANKS, groups, each_fault, NULL);
-    close_groups(groups);
-}
+TEST(one_rank_is_wrong) { on_groups(300, each_fault); }
 
 /* ------------------------------------------------------------------------------------------ operations, arguments */
 
@@ -253,13 +254,7 @@ static void wrong_calls(group_rank *self) {
                    "rank 0: options.exchange = 4");
 }
 
-TEST(all_ranks_are_wrong) {
-    tamis_group *groups[RANKS];
-    (void)state;
-    open_groups(groups, 300);
-    group_run(RANKS, groups, wrong_calls, NULL);
-    close_groups(groups);
-}
+TEST(all_ranks_are_wrong) { on_groups(300, wrong_calls); }
 
 TEST(refuses_groups) {
     tamis_device *const devices[2] = {device, NULL};
@@ -300,13 +295,7 @@ static void transposed_prices(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-TEST(explains_sums) {
-    tamis_group *groups[RANKS];
-    (void)state;
-    open_groups(groups, 300);
-    group_run(RANKS, groups, transposed_prices, NULL);
-    close_groups(groups);
-}
+TEST(explains_sums) { on_groups(300, transposed_prices); }
 
 /* ------------------------------------------------------------------------------------------ memory */
 
@@ -387,13 +376,7 @@ static void rank_is_late(group_rank *self) {
                    "the group has failed: transport threads: after 2 seconds");
 }
 
-TEST(waits_for_a_limited_time) {
-    tamis_group *groups[RANKS];
-    (void)state;
-    open_groups(groups, 2);
-    group_run(RANKS, groups, rank_is_late, NULL);
-    close_groups(groups);
-}
+TEST(waits_for_a_limited_time) { on_groups(2, rank_is_late); }
 
 /* Rank 1 closes its end after the plan is made; the others wait for it in an execution. */
 static void rank_leaves(group_rank *self) {

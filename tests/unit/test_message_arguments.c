@@ -50,9 +50,12 @@ static int tear_down_all(void **state) {
 
 static tamis_status pass(void) { return tamis_message_pass(c.graph, &c.options, &c.U, &c.E, &c.Out, c.argument, NULL); }
 
-static tamis_status back(void) {
-    return tamis_message_backward(c.graph, &c.options, &c.Out, &c.U, &c.E, c.argument, &c.dU, &c.dE, NULL);
+static tamis_status back_with(const tamis_dense *U, const tamis_dense *E, const void *argument, const tamis_dense *dU,
+                              const tamis_dense *dE) {
+    return tamis_message_backward(c.graph, &c.options, &c.Out, U, E, argument, dU, dE, NULL);
 }
+
+static tamis_status back(void) { return back_with(&c.U, &c.E, c.argument, &c.dU, &c.dE); }
 
 static tamis_status edges(void) { return tamis_edge_vectors(c.graph, &c.pair, &c.V, &c.U, &c.dE, NULL); }
 
@@ -125,18 +128,17 @@ TEST(matrices) {
     SPOILT(c.options.reduce, TAMIS_REDUCE_SUM, ARGUMENT, "argument is not NULL, but only max and min", pass());
     REFUSED(ARGUMENT, "is not aligned to one index of int32",
             tamis_message_pass(c.graph, &c.options, &c.U, &c.E, &c.Out, (char *)c.argument + 2, NULL));
-    REFUSED(ARGUMENT, "argument = NULL: expected that of the forward call",
-            tamis_message_backward(c.graph, &c.options, &c.Out, &c.U, &c.E, NULL, &c.dU, NULL, NULL));
+    REFUSED(ARGUMENT, "argument = NULL: expected that of the forward call", back_with(&c.U, &c.E, NULL, &c.dU, NULL));
     REFUSED(ARGUMENT, "U = NULL: expected a matrix of 4 x 4, which the gradient by E",
-            tamis_message_backward(c.graph, &c.options, &c.Out, NULL, &c.E, c.argument, NULL, &c.dE, NULL));
+            back_with(NULL, &c.E, c.argument, NULL, &c.dE));
     REFUSED(ARGUMENT, "E = NULL: expected a matrix of 5 x 4, which the gradient by U",
-            tamis_message_backward(c.graph, &c.options, &c.Out, &c.U, NULL, c.argument, &c.dU, NULL, NULL));
+            back_with(&c.U, NULL, c.argument, &c.dU, NULL));
     SPOILT(c.options.op, TAMIS_MESSAGE_ADD_RELU, ARGUMENT,
            "U = NULL: expected a matrix of 4 x 4, which the gradient reads",
-           tamis_message_backward(c.graph, &c.options, &c.Out, NULL, &c.E, c.argument, NULL, &c.dE, NULL));
+           back_with(NULL, &c.E, c.argument, NULL, &c.dE));
     SPOILT(c.options.op, TAMIS_MESSAGE_ADD_RELU, ARGUMENT,
            "E = NULL: expected a matrix of 5 x 4, which the gradient reads",
-           tamis_message_backward(c.graph, &c.options, &c.Out, &c.U, NULL, c.argument, &c.dU, NULL, NULL));
+           back_with(&c.U, NULL, c.argument, &c.dU, NULL));
     REFUSED(ARGUMENT, "dOut = NULL",
             tamis_message_backward(c.graph, &c.options, NULL, &c.U, &c.E, c.argument, &c.dU, NULL, NULL));
     SPOILT(c.U.rows, 3, ARGUMENT, "U.rows = 3: expected 4", pass());

@@ -78,24 +78,20 @@ TEST(refuses) {
     SPOILT(e.d.values[1], INFINITY, ARGUMENT, "S has the value inf at row 0", tamis_model_transform(e.model, S, &e.W));
 
     const int64_t rows[] = {1, 2, 6, 7000}, negative = -1;
+#define RECOMMEND(rows, count, seen, n) tamis_model_recommend(e.model, NULL, rows, count, seen, n, e.columns, p)
     REFUSED(ARGUMENT, "^model is NULL$", tamis_model_recommend(NULL, NULL, NULL, 1, NULL, 1, e.columns, p));
     REFUSED(ARGUMENT, "^the model has not been fitted yet$",
             tamis_model_recommend(e.empty, NULL, NULL, 1, NULL, 1, e.columns, p));
-    REFUSED(ARGUMENT, "^rows[3] = 7000, the model has 7 rows$",
-            tamis_model_recommend(e.model, NULL, rows, 4, NULL, 1, e.columns, p));
+    REFUSED(ARGUMENT, "^rows[3] = 7000, the model has 7 rows$", RECOMMEND(rows, 4, NULL, 1));
     REFUSED(ARGUMENT, "^rows[0] = -1, W has 7 rows$",
             tamis_model_recommend(e.model, &e.W, &negative, 1, NULL, 1, e.columns, p));
-    REFUSED(ARGUMENT, "^count = 8, the model has 7 rows$",
-            tamis_model_recommend(e.model, NULL, NULL, 8, NULL, 1, e.columns, p));
-    REFUSED(ARGUMENT, "^count = -1 is negative$",
-            tamis_model_recommend(e.model, NULL, NULL, -1, NULL, 1, e.columns, p));
-    REFUSED(ARGUMENT, "^n = -2 is negative$", tamis_model_recommend(e.model, NULL, NULL, 7, NULL, -2, e.columns, p));
+    REFUSED(ARGUMENT, "^count = 8, the model has 7 rows$", RECOMMEND(NULL, 8, NULL, 1));
+    REFUSED(ARGUMENT, "^count = -1 is negative$", RECOMMEND(NULL, -1, NULL, 1));
+    REFUSED(ARGUMENT, "^n = -2 is negative$", RECOMMEND(NULL, 7, NULL, -2));
     REFUSED(ARGUMENT, "^columns is NULL$", tamis_model_recommend(e.model, NULL, NULL, 7, NULL, 1, NULL, p));
     REFUSED(ARGUMENT, "^scores is NULL$", tamis_model_recommend(e.model, NULL, NULL, 7, NULL, 1, e.columns, NULL));
-    REFUSED(ARGUMENT, "^seen.cols = 8, but the model has 9 columns$",
-            tamis_model_recommend(e.model, NULL, NULL, 7, &wide, 1, e.columns, p));
-    REFUSED(ARGUMENT, "^seen.rows = 6, but the model has 7 rows$",
-            tamis_model_recommend(e.model, NULL, NULL, 7, &tall, 1, e.columns, p));
+    REFUSED(ARGUMENT, "^seen.cols = 8, but the model has 9 columns$", RECOMMEND(NULL, 7, &wide, 1));
+    REFUSED(ARGUMENT, "^seen.rows = 6, but the model has 7 rows$", RECOMMEND(NULL, 7, &tall, 1));
 
     REFUSED(ARGUMENT, "^model is NULL$", tamis_model_topics(NULL, 1, e.columns, p));
     REFUSED(ARGUMENT, "^the model has not been fitted yet$", tamis_model_topics(e.empty, 1, e.columns, p));
@@ -104,26 +100,24 @@ TEST(refuses) {
     REFUSED(ARGUMENT, "^weights is NULL$", tamis_model_topics(e.model, 1, e.columns, NULL));
     EXPECT_OK(tamis_model_topics(e.model, 0, NULL, NULL));
 
+#define SCORE(held_out, again, top) tamis_model_score(e.model, held_out, again, top, &score)
     tamis_score score;
     const tamis_held_out good = {.entries = S, .observed = S}, none = {.observed = S}, alone = {.entries = S},
                          other = {.entries = S, .observed = &tall}, small = {.entries = &tall},
                          narrow = {.entries = &wide, .observed = S};
     REFUSED(ARGUMENT, "^model is NULL$", tamis_model_score(NULL, &good, false, 0, &score));
     REFUSED(ARGUMENT, "^the model has not been fitted yet$", tamis_model_score(e.empty, &good, false, 0, &score));
-    REFUSED(ARGUMENT, "^held_out is NULL$", tamis_model_score(e.model, NULL, false, 0, &score));
-    REFUSED(ARGUMENT, "^held_out.entries is NULL$", tamis_model_score(e.model, &none, false, 0, &score));
-    REFUSED(ARGUMENT, "^top = -1 is negative$", tamis_model_score(e.model, &good, false, -1, &score));
+    REFUSED(ARGUMENT, "^held_out is NULL$", SCORE(NULL, false, 0));
+    REFUSED(ARGUMENT, "^held_out.entries is NULL$", SCORE(&none, false, 0));
+    REFUSED(ARGUMENT, "^top = -1 is negative$", SCORE(&good, false, -1));
     REFUSED(ARGUMENT, "^score is NULL$", tamis_model_score(e.model, &good, false, 0, NULL));
     REFUSED(ARGUMENT, "^held_out.observed is NULL, but the rows' factors (als) are computed from it$",
-            tamis_model_score(e.model, &alone, true, 0, &score));
+            SCORE(&alone, true, 0));
     REFUSED(ARGUMENT, "^held_out.observed is NULL, but the rows' factors (lda) are computed from it$",
             tamis_model_score(e.without_rows, &alone, false, 0, &score));
-    REFUSED(ARGUMENT, "^held_out.observed.rows = 6, but held_out.entries.rows = 7$",
-            tamis_model_score(e.model, &other, false, 0, &score));
-    REFUSED(ARGUMENT, "^held_out.entries.rows = 6, but the model has 7 rows$",
-            tamis_model_score(e.model, &small, false, 0, &score));
-    REFUSED(ARGUMENT, "^held_out.entries.cols = 8, but the model has 9 columns$",
-            tamis_model_score(e.model, &narrow, false, 0, &score));
+    REFUSED(ARGUMENT, "^held_out.observed.rows = 6, but held_out.entries.rows = 7$", SCORE(&other, false, 0));
+    REFUSED(ARGUMENT, "^held_out.entries.rows = 6, but the model has 7 rows$", SCORE(&small, false, 0));
+    REFUSED(ARGUMENT, "^held_out.entries.cols = 8, but the model has 9 columns$", SCORE(&narrow, false, 0));
     EXPECT_OK(tamis_model_score(e.model, &alone, false, 0, &score));
     assert_string_equal(tamis_last_error(), "");
     data_free(&e.d);
