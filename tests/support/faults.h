@@ -22,7 +22,6 @@ typedef struct fault_walk {
     int64_t n;           /* the allocation that fails; all after it fail too */
     int64_t step, least; /* of n, and failures in all; 1 by default: long calls may leave some out */
     bool elsewhere;      /* the message is another thread's */
-    bool forgiving;      /* the call may do without some memory */
     int64_t failures, live, count;
     tamis_status status; /* of the call in this turn */
 } fault_walk;
