@@ -21,6 +21,11 @@ typedef struct small {
     tamis_dense A, B, D, X, E, P;
 } small;
 
+/* In fp32, by rows. */
+static inline tamis_dense dense_of(float *data, int64_t rows, int64_t cols) {
+    return (tamis_dense){.data = data, .rows = rows, .cols = cols};
+}
+
 static inline void small_make(small *s) {
     static const int32_t offsets[] = {0, 2, 2, 5}, columns[] = {1, 3, 0, 2, 3}, rows[] = {2, 0, 2, 0, 2};
     memset(s, 0, sizeof *s);
@@ -44,10 +49,10 @@ static inline void small_make(small *s) {
     s->coo.format = TAMIS_COO;
     s->coo.offsets = NULL;
     s->coo.row_indices = s->rows;
-    s->A = (tamis_dense){.data = s->a, .rows = SMALL_ROWS, .cols = SMALL_K};
-    s->B = (tamis_dense){.data = s->b, .rows = SMALL_COLS, .cols = SMALL_K};
-    s->D = (tamis_dense){.data = s->d, .rows = SMALL_COLS, .cols = SMALL_L};
-    s->E = (tamis_dense){.data = s->out, .rows = SMALL_ROWS, .cols = SMALL_L};
+    s->A = dense_of(s->a, SMALL_ROWS, SMALL_K);
+    s->B = dense_of(s->b, SMALL_COLS, SMALL_K);
+    s->D = dense_of(s->d, SMALL_COLS, SMALL_L);
+    s->E = dense_of(s->out, SMALL_ROWS, SMALL_L);
     s->P = samples_of(&s->S, s->p, TAMIS_F32);
     s->X = s->D;
 }

@@ -12,6 +12,7 @@
 
 #include "drawn_device.h"
 #include "sparse/index.h"
+#include "support/refusals.h"
 #include "support/works.h"
 
 enum { SEQUENCES = 3, PAGE = 16 };
@@ -274,51 +275,39 @@ TEST(scale_by_default) {
 
 /* ------------------------------------------------------------------------------------------ what is refused */
 
-static void refused(const tamis_cached_attention_options *o, const tamis_vectors *x, const tamis_vectors *out,
-                    tamis_status wanted, const char *word) {
-    assert_int_equal(tamis_cached_attention(device, o, x, x, x, out, NULL, NULL), wanted);
-    if (!strstr(tamis_last_error(), word)) fail_msg("\"%s\" does not name %s", tamis_last_error(), word);
-}
-
 TEST(arguments) {
     twin given = numbers_of((int64_t[]){0}, 1, TAMIS_I64), numbers = numbers_of((int64_t[]){0}, 1, TAMIS_I64);
     void *const lengths = twin_there(&given), *const data = twin_there(&numbers);
     const tamis_cached_attention_options good = {
         .sequences = 1, .heads = 2, .key_heads = 1, .inner = 1, .width = 1, .capacity = 2, .lengths = lengths};
     const tamis_vectors x = {.data = data, .sequence_stride = 1, .head_stride = 1};
-    tamis_cached_attention_options o;
-#define REFUSED(change, status, word)                                                                                  \
-    o = good;                                                                                                          \
-    o.change;                                                                                                          \
-    refused(&o, &x, &x, status, word)
-    REFUSED(type = (tamis_type)9, TAMIS_ERROR_ARGUMENT, "options.type");
-    REFUSED(output_type = TAMIS_F64, TAMIS_ERROR_ARGUMENT, "options.output_type");
-    REFUSED(sequences = -1, TAMIS_ERROR_ARGUMENT, "options.sequences");
-    REFUSED(heads = 0, TAMIS_ERROR_ARGUMENT, "options.heads");
-    REFUSED(key_heads = 3, TAMIS_ERROR_ARGUMENT, "options.key_heads");
-    REFUSED(inner = 513, TAMIS_ERROR_ARGUMENT, "options.inner");
-    REFUSED(width = 0, TAMIS_ERROR_ARGUMENT, "options.width");
-    REFUSED(capacity = -1, TAMIS_ERROR_ARGUMENT, "options.capacity");
-    REFUSED(scale = 0.0 / 0.0, TAMIS_ERROR_ARGUMENT, "options.scale");
-    REFUSED(window = -1, TAMIS_ERROR_ARGUMENT, "options.window");
-    REFUSED(lengths = NULL, TAMIS_ERROR_ARGUMENT, "options.lengths");
-    REFUSED(length_type = (tamis_index_type)2, TAMIS_ERROR_ARGUMENT, "options.length_type");
-    REFUSED(reserved[1] = 1, TAMIS_ERROR_UNSUPPORTED, "options.reserved");
-    o = good;
+    tamis_cached_attention_options o = good;
+#define CALL_WITH(o, x, out) tamis_cached_attention(device, o, x, x, x, out, NULL, NULL)
+    SPOILT(o.type, (tamis_type)9, ARGUMENT, "options.type", CALL_WITH(&o, &x, &x));
+    SPOILT(o.output_type, TAMIS_F64, ARGUMENT, "options.output_type", CALL_WITH(&o, &x, &x));
+    SPOILT(o.sequences, -1, ARGUMENT, "options.sequences", CALL_WITH(&o, &x, &x));
+    SPOILT(o.heads, 0, ARGUMENT, "options.heads", CALL_WITH(&o, &x, &x));
+    SPOILT(o.key_heads, 3, ARGUMENT, "options.key_heads", CALL_WITH(&o, &x, &x));
+    SPOILT(o.inner, 513, ARGUMENT, "options.inner", CALL_WITH(&o, &x, &x));
+    SPOILT(o.width, 0, ARGUMENT, "options.width", CALL_WITH(&o, &x, &x));
+    SPOILT(o.capacity, -1, ARGUMENT, "options.capacity", CALL_WITH(&o, &x, &x));
+    SPOILT(o.scale, 0.0 / 0.0, ARGUMENT, "options.scale", CALL_WITH(&o, &x, &x));
+    SPOILT(o.window, -1, ARGUMENT, "options.window", CALL_WITH(&o, &x, &x));
+    SPOILT(o.lengths, NULL, ARGUMENT, "options.lengths", CALL_WITH(&o, &x, &x));
+    SPOILT(o.length_type, (tamis_index_type)2, ARGUMENT, "options.length_type", CALL_WITH(&o, &x, &x));
+    SPOILT(o.reserved[1], 1, UNSUPPORTED, "options.reserved", CALL_WITH(&o, &x, &x));
     o.table = lengths;
-    o.page = 3;
-    o.pages = 1;
-    refused(&o, &x, &x, TAMIS_ERROR_UNSUPPORTED, "options.page = 3");
-    o.page = 1;
+    o.page = o.pages = 1;
+    SPOILT(o.page, 3, UNSUPPORTED, "options.page = 3", CALL_WITH(&o, &x, &x));
     o.sequences = 2;
     o.table_stride = 1;
-    refused(&o, &x, &x, TAMIS_ERROR_ARGUMENT, "options.table_stride");
-    o.pages = 0;
-    refused(&o, &x, &x, TAMIS_ERROR_ARGUMENT, "options.pages");
-    refused(&good, &x, &(tamis_vectors){.data = data}, TAMIS_ERROR_ARGUMENT, "out.head_stride");
-    refused(&good, &(tamis_vectors){.data = NULL}, &x, TAMIS_ERROR_ARGUMENT, "q.data");
-    refused(&good, &(tamis_vectors){.data = data, .head_stride = -1}, &x, TAMIS_ERROR_ARGUMENT, "q.head_stride");
-    refused(&good, NULL, &x, TAMIS_ERROR_ARGUMENT, "q = NULL");
+    REFUSED(ARGUMENT, "options.table_stride", CALL_WITH(&o, &x, &x));
+    SPOILT(o.pages, 0, ARGUMENT, "options.pages", CALL_WITH(&o, &x, &x));
+    const tamis_vectors nowhere = {.data = NULL}, apart = {.data = data}, back = {.data = data, .head_stride = -1};
+    REFUSED(ARGUMENT, "out.head_stride", CALL_WITH(&good, &x, &apart));
+    REFUSED(ARGUMENT, "q.data", CALL_WITH(&good, &nowhere, &x));
+    REFUSED(ARGUMENT, "q.head_stride", CALL_WITH(&good, &back, &x));
+    REFUSED(ARGUMENT, "q = NULL", CALL_WITH(&good, NULL, &x));
     o = good;
     o.sequences = 0;
     works(tamis_cached_attention(device, &o, NULL, NULL, NULL, NULL, NULL, NULL));

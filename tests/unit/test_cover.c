@@ -14,6 +14,7 @@
 #include "group_case.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "support/faults.h"
 #include "support/shared_data.h"
 #include "support/skip.h"
 
@@ -195,7 +196,6 @@ static void memory_is_short_for(bool hubs) {
     float values[SHORT_ROWS * SHORT_ROWS] = {1};
     tamis_device *const devices[] = {device, device, device};
     tamis_group *groups[SHORT_RANKS];
-    int64_t n = 0;
     for (int32_t i = 0; i < SHORT_ROWS; i++) {
         offsets[i] = count;
         for (int32_t j = 0; j < SHORT_ROWS; j++)
@@ -208,20 +208,12 @@ static void memory_is_short_for(bool hubs) {
                      .offsets = offsets,
                      .columns = columns,
                      .values = values},
-               .exchange = hubs ? TAMIS_EXCHANGE_COVER : TAMIS_EXCHANGE_FETCH,
-               .status = {TAMIS_ERROR_MEMORY}};
+               .exchange = hubs ? TAMIS_EXCHANGE_COVER : TAMIS_EXCHANGE_FETCH};
     assert_int_equal(tamis_group_open_local(devices, SHORT_RANKS, NULL, groups), TAMIS_OK);
-    const int64_t live = tamis_memory_live();
-    while (x.status[0] == TAMIS_ERROR_MEMORY) {
-        assert_true(++n < 3000);
-        tamis_memory_fail_at(n);
-        group_run(SHORT_RANKS, groups, make_and_run, &x);
-        tamis_memory_fail_at(0);
-        assert_int_equal(tamis_memory_live(), live);
+    EACH_FAULT_OF(w, .least = (int64_t)SHORT_RANKS * (hubs ? 40 : 20), .elsewhere = true) {
+        FAULTY(w, group_run(SHORT_RANKS, groups, make_and_run, &x), x.status[0]);
         assert_true(x.status[1] == x.status[0] && x.status[2] == x.status[0]);
     }
-    assert_int_equal(x.status[0], TAMIS_OK);
-    assert_true(n > (int64_t)SHORT_RANKS * (hubs ? 40 : 20));
     for (int r = 0; r < SHORT_RANKS; r++) tamis_group_close(groups[r]);
 }
 

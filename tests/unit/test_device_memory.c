@@ -10,18 +10,15 @@
 #include <tamis/stream.h>
 #include <tamis/tamis.h>
 
+#include "base/memory.h"
 #include "device_fixture.h"
+#include "support/refusals.h"
 #include "support/works.h"
 
 enum { BYTES = 1000 };
 
 static void *memory[2];
 static unsigned char pattern[2][BYTES];
-
-static void refuses(tamis_status status, const char *message) {
-    assert_int_equal(status, TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), message);
-}
 
 static void write_patterns(void) {
     for (int m = 0; m < 2; m++) {
@@ -81,18 +78,22 @@ TEST(copies_are_in_order) {
 TEST(copies_are_refused) {
     char host[8] = "";
     write_patterns();
-    refuses(tamis_device_copy(NULL, NULL, memory[0], 0, memory[1], 0, 1),
-            "device = NULL: open one with tamis_device_open");
-    refuses(tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3), "to = NULL: expected an address for 3 bytes");
-    refuses(tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3), "from = NULL: expected the address of 3 bytes");
-    refuses(tamis_device_upload(device, NULL, NULL, 0, host, 3), "to = NULL: expected an address for 3 bytes");
-    refuses(tamis_device_download(device, NULL, host, NULL, 0, 3), "from = NULL: expected the address of 3 bytes");
-    refuses(tamis_device_copy(device, NULL, memory[0], 10, memory[0], 10, 1),
-            "to_offset = 10, from_offset = 10: ranges of 1 bytes overlap, since to = from");
-    refuses(tamis_device_copy(device, NULL, memory[0], 0, memory[0], 99, 100),
-            "to_offset = 0, from_offset = 99: ranges of 100 bytes overlap, since to = from");
-    refuses(tamis_device_copy(device, NULL, memory[0], 99, memory[0], 0, 100),
-            "to_offset = 99, from_offset = 0: ranges of 100 bytes overlap, since to = from");
+    REFUSED(ARGUMENT, "^device = NULL: open one with tamis_device_open$",
+            tamis_device_copy(NULL, NULL, memory[0], 0, memory[1], 0, 1));
+    REFUSED(ARGUMENT, "^to = NULL: expected an address for 3 bytes$",
+            tamis_device_copy(device, NULL, NULL, 0, memory[1], 0, 3));
+    REFUSED(ARGUMENT, "^from = NULL: expected the address of 3 bytes$",
+            tamis_device_copy(device, NULL, memory[0], 0, NULL, 0, 3));
+    REFUSED(ARGUMENT, "^to = NULL: expected an address for 3 bytes$",
+            tamis_device_upload(device, NULL, NULL, 0, host, 3));
+    REFUSED(ARGUMENT, "^from = NULL: expected the address of 3 bytes$",
+            tamis_device_download(device, NULL, host, NULL, 0, 3));
+    REFUSED(ARGUMENT, "^to_offset = 10, from_offset = 10: ranges of 1 bytes overlap, since to = from$",
+            tamis_device_copy(device, NULL, memory[0], 10, memory[0], 10, 1));
+    REFUSED(ARGUMENT, "^to_offset = 0, from_offset = 99: ranges of 100 bytes overlap, since to = from$",
+            tamis_device_copy(device, NULL, memory[0], 0, memory[0], 99, 100));
+    REFUSED(ARGUMENT, "^to_offset = 99, from_offset = 0: ranges of 100 bytes overlap, since to = from$",
+            tamis_device_copy(device, NULL, memory[0], 99, memory[0], 0, 100));
     works(tamis_device_copy(device, NULL, NULL, 0, NULL, 0, 0));
     has(0, pattern[0]);
     has(1, pattern[1]);

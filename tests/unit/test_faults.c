@@ -10,63 +10,50 @@
 #include <tamis/reference.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
+#include "cpu_device.h"
 #include "small.h"
 #include "support/algorithms.h"
+#include "support/faults.h"
 
-typedef struct faulty {
+static struct {
     small s;
-    tamis_device *device;
     const char *algorithm;
     tamis_operation operation;
     tamis_edge edge;
     bool coo, column_major;
-} faulty;
+} f;
 
-typedef tamis_status action(faulty *f);
+typedef tamis_status action(void);
 
 /* Runs the action with the first, second, ... allocation failing until none is left to fail. */
-static int64_t fail_each(faulty *f, action *act) {
-    for (int64_t n = 1; n < 1000; n++) {
-        const int64_t live = tamis_memory_live();
-        tamis_memory_fail_at(n);
-        const tamis_status status = act(f);
-        tamis_memory_fail_at(0);
-        assert_int_equal(tamis_memory_live(), live);
-        if (status == TAMIS_OK) {
-            assert_string_equal(tamis_last_error(), "");
-            return n - 1;
-        }
-        assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        assert_non_null(strstr(tamis_last_error(), "no memory for"));
-        for (int i = 0; i < SMALL_NNZ; i++) assert_true(f->s.p[i] == 77);
-        for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true(f->s.out[i] == 77);
+static void fail_each(action *act, int64_t least) {
+    EACH_FAULT_OF(w, .least = least) {
+        if (FAULTY(w, act()) == TAMIS_OK) continue;
+        for (int i = 0; i < SMALL_NNZ; i++) assert_true(f.s.p[i] == 77);
+        for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true(f.s.out[i] == 77);
     }
-    fail_msg("a thousand allocations");
-    return 0;
 }
 
-static tamis_status open_device(faulty *f) {
-    (void)f;
-    tamis_device *device = NULL;
-    const tamis_status status = tamis_device_open("cpu", &device);
-    if (status == TAMIS_OK) tamis_device_close(device);
+static tamis_status open_device(void) {
+    tamis_device *opened = NULL;
+    const tamis_status status = tamis_device_open("cpu", &opened);
+    tamis_device_close(opened);
     return status;
 }
 
-static tamis_options options_of(const faulty *f) {
-    tamis_options o = small_options(f->operation);
-    o.algorithm = f->algorithm;
-    o.edge = f->edge;
+static tamis_options options_of(void) {
+    tamis_options o = small_options(f.operation);
+    o.algorithm = f.algorithm;
+    o.edge = f.edge;
     o.threads = 3;
-    if (f->column_major) o.a_layout = o.b_layout = o.d_layout = o.output_layout = TAMIS_COLUMN_MAJOR;
+    if (f.column_major) o.a_layout = o.b_layout = o.d_layout = o.output_layout = TAMIS_COLUMN_MAJOR;
     return o;
 }
 
-static tamis_status make_plan(faulty *f) {
+static tamis_status make_plan(void) {
     tamis_plan *plan = NULL;
-    const tamis_options o = options_of(f);
-    const tamis_status status = tamis_plan_create(f->device, f->coo ? &f->s.coo : &f->s.S, &o, &plan);
+    const tamis_options o = options_of();
+    const tamis_status status = tamis_plan_create(device, f.coo ? &f.s.coo : &f.s.S, &o, &plan);
     if (status == TAMIS_OK)
         tamis_plan_destroy(plan);
     else
@@ -74,63 +61,62 @@ static tamis_status make_plan(faulty *f) {
     return status;
 }
 
-static tamis_status make_gradient(faulty *f) {
+static tamis_status make_gradient(void) {
     tamis_gradient *gradient = NULL;
-    tamis_sparse pattern = f->coo ? f->s.coo : f->s.S;
-    const tamis_options o = options_of(f);
+    tamis_sparse pattern = f.coo ? f.s.coo : f.s.S;
+    const tamis_options o = options_of();
     pattern.values = NULL;
-    const tamis_status status = tamis_gradient_create(f->device, &pattern, &o, &gradient);
+    const tamis_status status = tamis_gradient_create(device, &pattern, &o, &gradient);
     if (status == TAMIS_OK)
-        assert_string_equal(tamis_gradient_algorithm(gradient), f->column_major ? "steps" : "cpu-cells");
+        assert_string_equal(tamis_gradient_algorithm(gradient), f.column_major ? "steps" : "cpu-cells");
     else
         assert_null(gradient);
     tamis_gradient_destroy(gradient);
     return status;
 }
 
-static tamis_status call_once(faulty *f) {
-    tamis_options o = with_edge(f->edge);
-    const tamis_sparse *const S = f->coo ? &f->s.coo : &f->s.S;
-    o.algorithm = f->algorithm;
+static tamis_status call_once(void) {
+    tamis_options o = with_edge(f.edge);
+    const tamis_sparse *const S = f.coo ? &f.s.coo : &f.s.S;
+    o.algorithm = f.algorithm;
     o.threads = 3;
-    return call_at_once(f->device, f->operation, S, &f->s.A, &f->s.B, &f->s.D,
-                        f->operation == TAMIS_OP_SDDMM ? &f->s.P : &f->s.E, &o, NULL);
+    return call_at_once(device, f.operation, S, &f.s.A, &f.s.B, &f.s.D, f.operation == TAMIS_OP_SDDMM ? &f.s.P : &f.s.E,
+                        &o, NULL);
 }
 
-static tamis_status oracle(faulty *f) {
+static tamis_status oracle(void) {
     double e[SMALL_ROWS * SMALL_L];
-    const tamis_options o = with_edge(f->edge);
-    return tamis_reference_fused(&f->s.S, &f->s.A, &f->s.B, &f->s.D, &o, NULL, e);
+    const tamis_options o = with_edge(f.edge);
+    return tamis_reference_fused(&f.s.S, &f.s.A, &f.s.B, &f.s.D, &o, NULL, e);
 }
 
 /* Of a slice, whose offsets it copies. */
-static tamis_status comparison(faulty *f) {
+static tamis_status comparison(void) {
     tamis_options o = small_options(TAMIS_OP_FUSED);
     tamis_sparse slice;
-    tamis_dense A = f->s.A;
+    tamis_dense A = f.s.A;
     tamis_oracle *made = NULL;
     o.edge = TAMIS_EDGE_SOFTMAX;
-    assert_int_equal(tamis_slice(&f->s.S, 1, 2, 0, 0, &slice), TAMIS_OK);
+    assert_int_equal(tamis_slice(&f.s.S, 1, 2, 0, 0, &slice), TAMIS_OK);
     A.rows = 2;
-    A.data = f->s.a + SMALL_K;
-    const tamis_status status = tamis_oracle_create(&slice, &A, &f->s.B, &f->s.D, &o, 1e9, &made);
+    A.data = f.s.a + SMALL_K;
+    const tamis_status status = tamis_oracle_create(&slice, &A, &f.s.B, &f.s.D, &o, 1e9, &made);
     assert_true((made == NULL) == (status != TAMIS_OK));
     tamis_oracle_free(made);
     return status;
 }
 
-static tamis_status convert(faulty *f) {
+static tamis_status convert(void) {
     tamis_owned_sparse *matrix = NULL;
     tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
     o.transpose = true;
     o.duplicates = TAMIS_DUPLICATES_SUM;
-    const tamis_status status = tamis_convert(&f->s.coo, &o, &matrix);
+    const tamis_status status = tamis_convert(&f.s.coo, &o, &matrix);
     if (status == TAMIS_OK) tamis_owned_sparse_free(matrix);
     return status;
 }
 
-static tamis_status generate(faulty *f) {
-    (void)f;
+static tamis_status generate(void) {
     tamis_owned_sparse *matrix = NULL;
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     o.kind = TAMIS_KIND_RMAT;
@@ -141,80 +127,63 @@ static tamis_status generate(faulty *f) {
     return status;
 }
 
-TEST(test_devices) {
-    faulty *const f = *state;
-    assert_true(fail_each(f, open_device) >= 1);
-}
+TEST(test_devices) { fail_each(open_device, 1); }
 
 TEST(test_plans) {
-    faulty *const f = *state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         const char *names[CPU_ALGORITHMS_MOST + 1];
         const int count = cpu_algorithms((tamis_operation)operation, true, names);
         for (int a = 0; a <= count; a++)
             for (int way = 0; way < 8; way++) {
-                f->algorithm = names[a];
-                f->operation = (tamis_operation)operation;
-                f->coo = way & 1;
-                f->column_major = way & 2;
-                f->edge = way & 4 && strcmp(names[a], "naive") != 0 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
+                f.algorithm = names[a];
+                f.operation = (tamis_operation)operation;
+                f.coo = way & 1;
+                f.column_major = way & 2;
+                f.edge = way & 4 && strcmp(names[a], "naive") != 0 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
                 /* the struct, the algorithm's, its split; offsets, columns and permutation of a COO */
-                assert_true(fail_each(f, make_plan) >= (f->coo ? 6 : 3));
+                fail_each(make_plan, f.coo ? 6 : 3);
             }
     }
 }
 
 TEST(test_cells) {
-    faulty *const f = *state;
-    f->algorithm = "cpu-cells";
-    f->operation = TAMIS_OP_FUSED;
+    f.algorithm = "cpu-cells";
+    f.operation = TAMIS_OP_FUSED;
     for (int way = 0; way < 4; way++) {
-        f->coo = way & 1;
-        f->column_major = way & 2;
-        f->edge = TAMIS_EDGE_MASK;
-        assert_true(fail_each(f, make_plan) >= (f->coo ? 10 : 7));
-        f->edge = TAMIS_EDGE_SOFTMAX;
-        assert_true(fail_each(f, make_gradient) >= 7);
+        f.coo = way & 1;
+        f.column_major = way & 2;
+        f.edge = TAMIS_EDGE_MASK;
+        fail_each(make_plan, f.coo ? 10 : 7);
+        f.edge = TAMIS_EDGE_SOFTMAX;
+        fail_each(make_gradient, 7);
     }
 }
 
 TEST(test_calls) {
-    faulty *const f = *state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int way = 0; way < 4; way++) {
-            small_make(&f->s);
-            f->algorithm = NULL;
-            f->operation = (tamis_operation)operation;
-            f->coo = way & 1;
-            f->edge = way & 2 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
-            assert_true(fail_each(f, call_once) >= 3);
-            assert_true(operation == TAMIS_OP_SDDMM ? f->s.p[0] != 77 : f->s.out[0] != 77);
+            small_make(&f.s);
+            f.algorithm = NULL;
+            f.operation = (tamis_operation)operation;
+            f.coo = way & 1;
+            f.edge = way & 2 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
+            fail_each(call_once, 3);
+            assert_true(operation == TAMIS_OP_SDDMM ? f.s.p[0] != 77 : f.s.out[0] != 77);
         }
 }
 
 TEST(test_helpers) {
-    faulty *const f = *state;
-    small_make(&f->s);
-    f->edge = TAMIS_EDGE_SOFTMAX;
-    assert_true(fail_each(f, oracle) >= 4);
-    assert_true(fail_each(f, comparison) >= 20);
-    assert_true(fail_each(f, convert) >= 3);
-    assert_true(fail_each(f, generate) >= 3);
+    small_make(&f.s);
+    f.edge = TAMIS_EDGE_SOFTMAX;
+    fail_each(oracle, 4);
+    fail_each(comparison, 20);
+    fail_each(convert, 3);
+    fail_each(generate, 3);
 }
 
-static int set_up(void **state) {
-    faulty *const f = calloc(1, sizeof *f);
-    if (!f) return 1;
-    small_make(&f->s);
-    *state = f;
-    return tamis_device_open("cpu", &f->device) != TAMIS_OK;
+static int set_up_all(void **state) {
+    small_make(&f.s);
+    return set_up(state);
 }
 
-static int tear_down(void **state) {
-    faulty *const f = *state;
-    tamis_device_close(f->device);
-    free(f);
-    return tamis_memory_live() != 0;
-}
-
-TEST_FIXTURE(set_up, tear_down)
+TEST_FIXTURE(set_up_all, tear_down)

@@ -6,6 +6,7 @@
 #include "base/fnv.h"
 #include "base/threads.h"
 #include "generate/generate.h"
+#include "support/refusals.h"
 
 TEST(names) {
     for (int k = TAMIS_KIND_UNIFORM; k <= TAMIS_KIND_WINDOW; k++) {
@@ -16,50 +17,43 @@ TEST(names) {
     assert_string_equal(tamis_kind_name(TAMIS_KIND_RMAT), "rmat");
     assert_string_equal(tamis_kind_name((tamis_kind)7), "unknown");
     tamis_kind kind;
-    expect_error(TAMIS_ERROR_ARGUMENT, "expected uniform, rmat", tamis_kind_from_name("RMAT", &kind));
-    expect_error(TAMIS_ERROR_ARGUMENT, "name = NULL", tamis_kind_from_name(NULL, &kind));
-    expect_error(TAMIS_ERROR_ARGUMENT, "kind = NULL", tamis_kind_from_name("rmat", NULL));
+    REFUSED(ARGUMENT, "expected uniform, rmat", tamis_kind_from_name("RMAT", &kind));
+    REFUSED(ARGUMENT, "name = NULL", tamis_kind_from_name(NULL, &kind));
+    REFUSED(ARGUMENT, "kind = NULL", tamis_kind_from_name("rmat", NULL));
 }
 
 TEST(refuses_options) {
-    tamis_owned_sparse *matrix = (tamis_owned_sparse *)&matrix;
-    expect_error(TAMIS_ERROR_ARGUMENT, "options = NULL", tamis_generate(NULL, &matrix));
-    assert_null(matrix);
-    tamis_generate_options o;
-#define REJECT(status, text, ...)                                                                                      \
-    o = (tamis_generate_options)TAMIS_GENERATE_OPTIONS_INIT;                                                           \
-    o.rows = 10;                                                                                                       \
-    o.nnz = 20;                                                                                                        \
-    __VA_ARGS__;                                                                                                       \
-    expect_error(status, text, tamis_generate(&o, &matrix));                                                           \
-    assert_null(matrix)
-    REJECT(TAMIS_ERROR_UNSUPPORTED, "options.reserved[7] = 0x1", o.reserved[7] = 1);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.kind = 7", o.kind = (tamis_kind)7);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.rows = -1", o.rows = -1);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.cols = -2", o.cols = -2);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.nnz = -3", o.nnz = -3);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.band = -4", o.band = -4);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.block = -5", o.block = -5);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.global = -6", o.global = -6);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.density = -0.5", o.density = -0.5);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.density = 1.5", o.density = 1.5);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.density", o.density = (double)__builtin_nanf(""));
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.value_type = 4", o.value_type = (tamis_type)4);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.index_type = 2", o.index_type = (tamis_index_type)2);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.offset_type = 2", o.offset_type = (tamis_index_type)2);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.nnz = 101", o.nnz = 101);
-    REJECT(TAMIS_ERROR_ARGUMENT, "options.nnz = 20", o.rows = 0);
-    REJECT(TAMIS_ERROR_ARGUMENT, "square", o.kind = TAMIS_KIND_FEM; o.cols = 11);
-    REJECT(TAMIS_ERROR_OVERFLOW, "options.cols = 4294967296", o.cols = (int64_t)1 << 32);
-    REJECT(TAMIS_ERROR_OVERFLOW, "options.nnz = 2147483648", o.nnz = (int64_t)1 << 31; o.rows = 1 << 20);
-    REJECT(TAMIS_ERROR_OVERFLOW, "options.density", o.nnz = 0; o.rows = o.cols = (int64_t)1 << 40; o.density = 1);
-    REJECT(TAMIS_ERROR_OVERFLOW, "product", o.kind = TAMIS_KIND_RMAT; o.rows = o.cols = (int64_t)1 << 40;
-           o.index_type = TAMIS_I64);
-    REJECT(TAMIS_ERROR_OVERFLOW, "rows = 4294967296", o.kind = TAMIS_KIND_SCATTER; o.rows = (int64_t)1 << 32;
-           o.cols = 10);
-#undef REJECT
+    tamis_owned_sparse *matrix;
+    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
+    o.rows = 10;
+    o.nnz = 20;
+    REFUSED_MADE(matrix, ARGUMENT, "options = NULL", tamis_generate(NULL, &matrix));
+#define SPOILT_OPTION(change, want, words) SPOILT_MADE_BY(matrix, o, change, want, words, tamis_generate(&o, &matrix))
+    SPOILT_OPTION(o.reserved[7] = 1, UNSUPPORTED, "options.reserved[7] = 0x1");
+    SPOILT_OPTION(o.kind = (tamis_kind)7, ARGUMENT, "options.kind = 7");
+    SPOILT_OPTION(o.rows = -1, ARGUMENT, "options.rows = -1");
+    SPOILT_OPTION(o.cols = -2, ARGUMENT, "options.cols = -2");
+    SPOILT_OPTION(o.nnz = -3, ARGUMENT, "options.nnz = -3");
+    SPOILT_OPTION(o.band = -4, ARGUMENT, "options.band = -4");
+    SPOILT_OPTION(o.block = -5, ARGUMENT, "options.block = -5");
+    SPOILT_OPTION(o.global = -6, ARGUMENT, "options.global = -6");
+    SPOILT_OPTION(o.density = -0.5, ARGUMENT, "options.density = -0.5");
+    SPOILT_OPTION(o.density = 1.5, ARGUMENT, "options.density = 1.5");
+    SPOILT_OPTION(o.density = (double)__builtin_nanf(""), ARGUMENT, "options.density");
+    SPOILT_OPTION(o.value_type = (tamis_type)4, ARGUMENT, "options.value_type = 4");
+    SPOILT_OPTION(o.index_type = (tamis_index_type)2, ARGUMENT, "options.index_type = 2");
+    SPOILT_OPTION(o.offset_type = (tamis_index_type)2, ARGUMENT, "options.offset_type = 2");
+    SPOILT_OPTION(o.nnz = 101, ARGUMENT, "options.nnz = 101");
+    SPOILT_OPTION(o.rows = 0, ARGUMENT, "options.nnz = 20");
+    SPOILT_OPTION((o.kind = TAMIS_KIND_FEM, o.cols = 11), ARGUMENT, "square");
+    SPOILT_OPTION(o.cols = (int64_t)1 << 32, OVERFLOW, "options.cols = 4294967296");
+    SPOILT_OPTION((o.nnz = (int64_t)1 << 31, o.rows = 1 << 20), OVERFLOW, "options.nnz = 2147483648");
+    SPOILT_OPTION((o.nnz = 0, o.rows = o.cols = (int64_t)1 << 40, o.density = 1), OVERFLOW, "options.density");
+    SPOILT_OPTION((o.kind = TAMIS_KIND_RMAT, o.rows = o.cols = (int64_t)1 << 40, o.index_type = TAMIS_I64), OVERFLOW,
+                  "product");
+    SPOILT_OPTION((o.kind = TAMIS_KIND_SCATTER, o.rows = (int64_t)1 << 32, o.cols = 10), OVERFLOW, "rows = 4294967296");
     o = (tamis_generate_options)TAMIS_GENERATE_OPTIONS_INIT;
-    expect_error(TAMIS_ERROR_ARGUMENT, "matrix = NULL", tamis_generate(&o, NULL));
+    REFUSED(ARGUMENT, "matrix = NULL", tamis_generate(&o, NULL));
 }
 
 /* A number that any change of the pattern or the values changes. */

@@ -1,4 +1,5 @@
 /* Failing memory, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
+#include "support/faults.h"
 #include "test_io_support.h"
 
 static const struct sample {
@@ -33,23 +34,10 @@ static void load(const char *path, bytes *into) {
 
 /* Reads with the n-th allocation failing, for every n until it works. */
 static void fail_every_allocation(const char *name, const void *data, size_t size, const tamis_read_options *options) {
-    for (int64_t n = 1;; n++) {
+    EACH_FAULT_OF(w, .least = 2) {
         tamis_owned_sparse *matrix = NULL;
-        const int64_t live = tamis_memory_live();
-        tamis_memory_fail_at(n);
-        const tamis_status status = tamis_read_sparse_memory(name, data, size, options, &matrix);
-        tamis_memory_fail_at(0);
-        if (status == TAMIS_OK) {
-            tamis_owned_sparse_free(matrix);
-            assert_int_equal(tamis_memory_live(), live);
-            assert_true(n > 2);
-            return;
-        }
-        assert_null(matrix);
-        assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        assert_string_not_equal(tamis_last_error(), "");
-        assert_int_equal(tamis_memory_live(), live);
-        assert_true(n < 200);
+        if (FAULTY(w, tamis_read_sparse_memory(name, data, size, options, &matrix)) != TAMIS_OK) assert_null(matrix);
+        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -102,26 +90,14 @@ TEST(files_and_writers_survive_failing_memory) {
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
         char *const path = io_temporary(endings[i]);
-        tamis_status status = TAMIS_ERROR_MEMORY;
-        for (int64_t n = 1; status != TAMIS_OK; n++) {
-            const int64_t live = tamis_memory_live();
-            tamis_memory_fail_at(n);
-            status = tamis_write_sparse(path, &csr);
-            tamis_memory_fail_at(0);
-            assert_int_equal(tamis_memory_live(), live);
-            assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
+        EACH_FAULT(w) {
+            const tamis_status status = FAULTY(w, tamis_write_sparse(path, &csr));
             assert_int_equal(access(path, F_OK) == 0, status == TAMIS_OK);
         }
-        status = TAMIS_ERROR_MEMORY;
-        for (int64_t n = 1; status != TAMIS_OK; n++) {
-            const int64_t live = tamis_memory_live();
+        EACH_FAULT(w) {
             tamis_owned_sparse *matrix = NULL;
-            tamis_memory_fail_at(n);
-            status = tamis_read_sparse(path, NULL, &matrix);
-            tamis_memory_fail_at(0);
+            FAULTY(w, tamis_read_sparse(path, NULL, &matrix));
             tamis_owned_sparse_free(matrix);
-            assert_int_equal(tamis_memory_live(), live);
-            assert_true(n < 200 && (status == TAMIS_OK || status == TAMIS_ERROR_MEMORY));
         }
         unlink(path);
         free(path);
@@ -135,16 +111,10 @@ TEST(dense_readers_survive_failing_memory) {
     for (int i = 0; i < 2; i++) {
         char *const path = io_temporary(endings[i]);
         assert_int_equal(tamis_write_dense(path, &dense), TAMIS_OK);
-        tamis_status status = TAMIS_ERROR_MEMORY;
-        for (int64_t n = 1; status != TAMIS_OK; n++) {
-            const int64_t live = tamis_memory_live();
+        EACH_FAULT(w) {
             tamis_owned_dense *array = NULL;
-            tamis_memory_fail_at(n);
-            status = tamis_read_dense(path, TAMIS_BF16, &array);
-            tamis_memory_fail_at(0);
-            assert_true(n < 100 && (status == TAMIS_OK || array == NULL));
+            if (FAULTY(w, tamis_read_dense(path, TAMIS_BF16, &array)) != TAMIS_OK) assert_null(array);
             tamis_owned_dense_free(array);
-            assert_int_equal(tamis_memory_live(), live);
         }
         unlink(path);
         free(path);

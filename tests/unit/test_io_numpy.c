@@ -4,6 +4,7 @@
 
 #include "io/formats/npy.h"
 #include "io/pack/zip.h"
+#include "support/refusals.h"
 #include "support/skip.h"
 #include "test_io_support.h"
 
@@ -116,8 +117,8 @@ TEST(inexact_integers_are_counted) {
         free(path);
     }
     tamis_owned_dense *array = NULL;
-    assert_int_equal(tamis_read_dense_reported("a.npy", TAMIS_F32, NULL, &array), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "report = NULL: expected an address for the report");
+    REFUSED(ARGUMENT, "^report = NULL: expected an address for the report$",
+            tamis_read_dense_reported("a.npy", TAMIS_F32, NULL, &array));
 }
 
 /* An index of 2^63 or more is no negative one; nor is it another one's last bits. */

@@ -13,16 +13,12 @@
 #include "device_fixture.h"
 #include "sparse/index.h"
 #include "support/brief.h"
+#include "support/faults.h"
 #include "support/matrix.h"
+#include "support/refusals.h"
 #include "support/works.h"
 
 static tamis_location location(void) { return is_cpu ? TAMIS_HOST : TAMIS_DEVICE; }
-
-static void refuses(tamis_status status, tamis_status expected, const char *message) {
-    if (status != expected || strcmp(tamis_last_error(), message) != 0)
-        fail_msg("%s: %s\nexpected %s: %s", tamis_status_name(status), tamis_last_error(), tamis_status_name(expected),
-                 message);
-}
 
 /* ------------------------------------------------------------------------------------------ arrays of a mask */
 
@@ -443,13 +439,6 @@ TEST(a_plan_of_a_mask) {
 
 /* ------------------------------------------------------------------------------------------ what is refused */
 
-static tamis_status attempt(const tamis_mask *m) {
-    tamis_owned_sparse *made = (tamis_owned_sparse *)(uintptr_t)1;
-    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
-    assert_null(made);
-    return status;
-}
-
 static tamis_status attempt_and_free(const tamis_mask *m) {
     tamis_owned_sparse *made = NULL;
     const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
@@ -460,60 +449,58 @@ static tamis_status attempt_and_free(const tamis_mask *m) {
 TEST(sizes_are_refused) {
     static const tamis_mask initial = TAMIS_MASK_INIT;
     tamis_mask m = initial;
+    tamis_owned_sparse *made;
     void *const any = &m;
     int64_t nnz;
     (void)state;
     m.rows = m.cols = 10;
-#define REFUSED(change, status, message)                                                                               \
-    do {                                                                                                               \
-        const tamis_mask before = m;                                                                                   \
-        change;                                                                                                        \
-        refuses(attempt(&m), TAMIS_ERROR_##status, message);                                                           \
-        m = before;                                                                                                    \
-    } while (0)
-    REFUSED(m.rows = -1, ARGUMENT, "mask.rows = -1: expected 0 .. 36028797018963967");
-    REFUSED(m.cols = INT64_MAX, ARGUMENT, "mask.cols = 9223372036854775807: expected 0 .. 36028797018963967");
-    REFUSED(m.left = -2, ARGUMENT, "mask.left = -2: expected -1 .. 36028797018963967");
-    REFUSED(m.right = -2, ARGUMENT, "mask.right = -2: expected -1 .. 36028797018963967");
-    REFUSED(m.dilation = 0, ARGUMENT, "mask.dilation = 0: expected 1 .. 36028797018963967");
-    REFUSED(m.every = -1, ARGUMENT, "mask.every = -1: expected 0 .. 36028797018963967");
-    REFUSED(m.globals = -1, ARGUMENT, "mask.globals = -1: expected 0 .. 36028797018963967");
-    REFUSED(m.global_count = 11, ARGUMENT, "mask.global_count = 11: expected 0 .. 10");
-    REFUSED(m.global_count = 2, ARGUMENT, "mask.global_list = NULL: expected 2 places, as many as global_count");
-    REFUSED(m.members = -1, ARGUMENT, "mask.members = -1: expected 0 .. 36028797018963967");
-    REFUSED(m.length_type = (tamis_index_type)2, ARGUMENT, "mask.length_type = 2: expected 0 .. 1");
-    REFUSED(m.members = INT64_C(1) << 54, OVERFLOW,
-            "mask.members = 18014398509481984 of 10 x 10: more than 36028797018963967 rows or columns");
-    REFUSED(m.cols = INT64_C(1) << 31, OVERFLOW, "mask.cols = 2147483648: expected offsets of int64");
-    REFUSED((m.members = INT64_C(1) << 28, m.rows = 0), OVERFLOW,
-            "mask: an index_type of int32 cannot hold 0 .. 2684354559, of members * cols columns");
-    REFUSED((m.rows = 2, m.cols = INT32_MAX), OVERFLOW,
-            "mask: 4294967294 columns are kept, which an offset_type of int32 cannot hold");
-    m.reserved[3] = 1;
-    assert_int_equal(attempt(&m), TAMIS_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(tamis_last_error(), "mask.reserved[3] = 0x1: "));
-    refuses(attempt(NULL), TAMIS_ERROR_ARGUMENT, "mask = NULL: expected a mask");
+#define SPOILT_CREATE(change, want, words)                                                                             \
+    SPOILT_MADE_BY(made, m, change, want, words, tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &made))
+    SPOILT_CREATE(m.rows = -1, ARGUMENT, "^mask.rows = -1: expected 0 .. 36028797018963967$");
+    SPOILT_CREATE(m.cols = INT64_MAX, ARGUMENT, "^mask.cols = 9223372036854775807: expected 0 .. 36028797018963967$");
+    SPOILT_CREATE(m.left = -2, ARGUMENT, "^mask.left = -2: expected -1 .. 36028797018963967$");
+    SPOILT_CREATE(m.right = -2, ARGUMENT, "^mask.right = -2: expected -1 .. 36028797018963967$");
+    SPOILT_CREATE(m.dilation = 0, ARGUMENT, "^mask.dilation = 0: expected 1 .. 36028797018963967$");
+    SPOILT_CREATE(m.every = -1, ARGUMENT, "^mask.every = -1: expected 0 .. 36028797018963967$");
+    SPOILT_CREATE(m.globals = -1, ARGUMENT, "^mask.globals = -1: expected 0 .. 36028797018963967$");
+    SPOILT_CREATE(m.global_count = 11, ARGUMENT, "^mask.global_count = 11: expected 0 .. 10$");
+    SPOILT_CREATE(m.global_count = 2, ARGUMENT,
+                  "^mask.global_list = NULL: expected 2 places, as many as global_count$");
+    SPOILT_CREATE(m.members = -1, ARGUMENT, "^mask.members = -1: expected 0 .. 36028797018963967$");
+    SPOILT_CREATE(m.length_type = (tamis_index_type)2, ARGUMENT, "^mask.length_type = 2: expected 0 .. 1$");
+    SPOILT_CREATE(m.members = INT64_C(1) << 54, OVERFLOW,
+                  "^mask.members = 18014398509481984 of 10 x 10: more than 36028797018963967 rows or columns$");
+    SPOILT_CREATE(m.cols = INT64_C(1) << 31, OVERFLOW, "^mask.cols = 2147483648: expected offsets of int64$");
+    SPOILT_CREATE((m.members = INT64_C(1) << 28, m.rows = 0), OVERFLOW,
+                  "^mask: an index_type of int32 cannot hold 0 .. 2684354559, of members * cols columns$");
+    SPOILT_CREATE((m.rows = 2, m.cols = INT32_MAX), OVERFLOW,
+                  "^mask: 4294967294 columns are kept, which an offset_type of int32 cannot hold$");
+    SPOILT_CREATE(m.reserved[3] = 1, UNSUPPORTED, "mask.reserved[3] = 0x1: ");
+    REFUSED_MADE(made, ARGUMENT, "^mask = NULL: expected a mask$",
+                 tamis_mask_create(device, NULL, NULL, TAMIS_I32, TAMIS_I32, &made));
     m = initial;
     m.rows = m.cols = 70000;
-    refuses(tamis_mask_offsets(device, NULL, &m, TAMIS_I32, any, NULL), TAMIS_ERROR_OVERFLOW,
-            "nnz = NULL: 70000 x 70000 may keep more than offsets of int32 hold; ask for nnz, or take int64");
-    refuses(tamis_mask_offsets(NULL, NULL, &m, TAMIS_I32, any, &nnz), TAMIS_ERROR_ARGUMENT,
-            "device = NULL: open one with tamis_device_open");
-    refuses(tamis_mask_offsets(device, NULL, &m, TAMIS_I32, NULL, &nnz), TAMIS_ERROR_ARGUMENT,
-            "offsets = NULL: expected members * rows + 1 of them");
-    refuses(tamis_mask_offsets(device, NULL, &m, (tamis_index_type)7, any, &nnz), TAMIS_ERROR_ARGUMENT,
-            "offset_type = 7: expected 0 .. 1");
-    refuses(tamis_mask_columns(device, NULL, &m, TAMIS_I32, any, TAMIS_I32, NULL), TAMIS_ERROR_ARGUMENT,
-            "columns = NULL: expected an array of nnz");
-    refuses(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, NULL), TAMIS_ERROR_ARGUMENT,
-            "matrix = NULL: expected an address for the result");
+    REFUSED(OVERFLOW,
+            "^nnz = NULL: 70000 x 70000 may keep more than offsets of int32 hold; ask for nnz, or take int64$",
+            tamis_mask_offsets(device, NULL, &m, TAMIS_I32, any, NULL));
+    REFUSED(ARGUMENT, "^device = NULL: open one with tamis_device_open$",
+            tamis_mask_offsets(NULL, NULL, &m, TAMIS_I32, any, &nnz));
+    REFUSED(ARGUMENT, "^offsets = NULL: expected members * rows + 1 of them$",
+            tamis_mask_offsets(device, NULL, &m, TAMIS_I32, NULL, &nnz));
+    REFUSED(ARGUMENT, "^offset_type = 7: expected 0 .. 1$",
+            tamis_mask_offsets(device, NULL, &m, (tamis_index_type)7, any, &nnz));
+    REFUSED(ARGUMENT, "^columns = NULL: expected an array of nnz$",
+            tamis_mask_columns(device, NULL, &m, TAMIS_I32, any, TAMIS_I32, NULL));
+    REFUSED(ARGUMENT, "^matrix = NULL: expected an address for the result$",
+            tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, NULL));
 }
 
 static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, const char *message) {
     const int64_t before = of->host[at];
+    tamis_owned_sparse *made;
     of->host[at] = value;
     send(of);
-    refuses(attempt(&s->mask), TAMIS_ERROR_PATTERN, message);
+    REFUSED_MADE(made, PATTERN, message, tamis_mask_create(device, NULL, &s->mask, TAMIS_I32, TAMIS_I32, &made));
     of->host[at] = before;
     send(of);
     assert_int_equal(attempt_and_free(&s->mask), TAMIS_OK);
@@ -529,25 +516,24 @@ TEST(arrays_are_refused) {
     give_list(&s, 3, places, TAMIS_I32);
     give_lengths(&s, lengths, lengths, TAMIS_I64);
     give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64); /* all 7 x 7 */
-    refuses_spoiled(&s, &s.list, 1, 2, "mask.global_list[1] = 2 after 2: expected increasing numbers");
-    refuses_spoiled(&s, &s.list, 2, 20, "mask.global_list[2] = 20: expected 0 .. 19");
-    refuses_spoiled(&s, &s.list, 0, -1, "mask.global_list[0] = -1: expected 0 .. 19");
-    refuses_spoiled(&s, &s.lengths, 1, 21, "mask.lengths[1] = 21: expected 0 .. 20");
-    refuses_spoiled(&s, &s.row_lengths, 0, -1, "mask.row_lengths[0] = -1: expected 0 .. 20");
-    refuses_spoiled(&s, &s.block_columns, 8, 0, "mask.blocks.columns[8] = 0 after 0: expected increasing numbers");
-    refuses_spoiled(&s, &s.block_columns, 13, 7, "mask.blocks.columns[13] = 7: expected 0 .. 6");
-    refuses_spoiled(&s, &s.block_offsets, 0, 1, "mask.blocks.offsets[0] = 1: expected 0");
-    refuses_spoiled(&s, &s.block_offsets, 2, 6, "mask.blocks.offsets[2] = 6: expected 7 .. 49");
-    refuses_spoiled(&s, &s.block_offsets, 7, 48, "mask.blocks.offsets[7] = 48: expected 49 .. 49");
-    s.mask.block = 4;
-    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT,
-            "mask.blocks is 7 x 7: expected 5 x 5, the blocks of 4 that cover 20 x 20");
-    s.mask.block = 0;
-    refuses(attempt(&s.mask), TAMIS_ERROR_ARGUMENT, "mask.block = 0: expected 1 .. 36028797018963967");
-    s.mask.block = 3;
-    s.blocks.format = TAMIS_COO;
-    s.blocks.row_indices = s.blocks.columns;
-    refuses(attempt(&s.mask), TAMIS_ERROR_UNSUPPORTED, "mask.blocks is COO: expected a CSR whose offsets begin with 0");
+    refuses_spoiled(&s, &s.list, 1, 2, "^mask.global_list[1] = 2 after 2: expected increasing numbers$");
+    refuses_spoiled(&s, &s.list, 2, 20, "^mask.global_list[2] = 20: expected 0 .. 19$");
+    refuses_spoiled(&s, &s.list, 0, -1, "^mask.global_list[0] = -1: expected 0 .. 19$");
+    refuses_spoiled(&s, &s.lengths, 1, 21, "^mask.lengths[1] = 21: expected 0 .. 20$");
+    refuses_spoiled(&s, &s.row_lengths, 0, -1, "^mask.row_lengths[0] = -1: expected 0 .. 20$");
+    refuses_spoiled(&s, &s.block_columns, 8, 0, "^mask.blocks.columns[8] = 0 after 0: expected increasing numbers$");
+    refuses_spoiled(&s, &s.block_columns, 13, 7, "^mask.blocks.columns[13] = 7: expected 0 .. 6$");
+    refuses_spoiled(&s, &s.block_offsets, 0, 1, "^mask.blocks.offsets[0] = 1: expected 0$");
+    refuses_spoiled(&s, &s.block_offsets, 2, 6, "^mask.blocks.offsets[2] = 6: expected 7 .. 49$");
+    refuses_spoiled(&s, &s.block_offsets, 7, 48, "^mask.blocks.offsets[7] = 48: expected 49 .. 49$");
+#define SPOILT_BLOCKS(change, want, words)                                                                             \
+    SPOILT_MADE_BY(made, s, change, want, words, tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made))
+    tamis_owned_sparse *made;
+    SPOILT_BLOCKS(s.mask.block = 4, ARGUMENT,
+                  "^mask.blocks is 7 x 7: expected 5 x 5, the blocks of 4 that cover 20 x 20$");
+    SPOILT_BLOCKS(s.mask.block = 0, ARGUMENT, "^mask.block = 0: expected 1 .. 36028797018963967$");
+    SPOILT_BLOCKS((s.blocks.format = TAMIS_COO, s.blocks.row_indices = s.blocks.columns), UNSUPPORTED,
+                  "^mask.blocks is COO: expected a CSR whose offsets begin with 0$");
     sample_free(&s);
 }
 
@@ -559,18 +545,8 @@ TEST(memory_fails) {
     s.mask.rows = s.mask.cols = 20;
     give_list(&s, 3, places, TAMIS_I32);
     expect(&s, TAMIS_I32, TAMIS_I32); /* kernels are there */
-    const int64_t before = tamis_memory_live();
-    int failed = 0;
-    for (tamis_status status = TAMIS_ERROR_MEMORY; status != TAMIS_OK; failed++) {
-        tamis_owned_sparse *made = NULL;
-        tamis_memory_fail_at(failed + 1);
-        status = tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made);
-        tamis_memory_fail_at(0);
-        if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        tamis_owned_sparse_free(made);
-        assert_int_equal(tamis_memory_live(), before);
-    }
-    assert_true(failed > 2); /* the matrix, its offsets and its columns at least */
+    /* the made, its offsets and its columns at least */
+    EACH_FAULT_OF(w, .least = 3) FAULTY(w, attempt_and_free(&s.mask));
     sample_free(&s);
 }
 

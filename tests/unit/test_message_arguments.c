@@ -6,220 +6,157 @@
 #include <tamis/message.h>
 
 #include "cpu_device.h"
+#include "small.h"
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "support/works.h"
 
-enum { ROWS = 3, COLS = 4, NNZ = 5, WIDTH = 2, HEADS = 2, ALL = HEADS * WIDTH };
+enum { ROWS = SMALL_ROWS, COLS = SMALL_COLS, NNZ = SMALL_NNZ, WIDTH = 2, HEADS = 2, ALL = HEADS * WIDTH };
 
 /* A valid call of each function, which a test spoils in one place. */
-typedef struct call {
-    int32_t offsets[ROWS + 1], columns[NNZ], argument[ROWS * ALL];
+static small s;
+static struct {
+    int32_t argument[ROWS * ALL];
     float u[COLS * ALL], v[COLS * ALL], e[NNZ * ALL], out[ROWS * ALL], du[COLS * ALL], de[NNZ * ALL];
-    tamis_sparse S;
     tamis_dense U, V, E, Out, dU, dE;
     tamis_message_options options;
     tamis_pair_options pair;
     tamis_graph *graph;
-} call;
+} c;
 
-static call valid(void) {
-    call c = {.offsets = {0, 2, 2, 5}, .columns = {1, 3, 0, 2, 3}};
-    c.S = (tamis_sparse){.rows = ROWS, .cols = COLS, .nnz = NNZ};
+static int set_up_all(void **state) {
+    small_make(&s);
+    memset(&c, 0x5a, sizeof c);
+    c.U = dense_of(c.u, COLS, ALL);
+    c.V = dense_of(c.v, ROWS, ALL); /* the other end */
+    c.E = dense_of(c.e, NNZ, ALL);
+    c.Out = dense_of(c.out, ROWS, ALL);
+    c.dU = dense_of(c.du, COLS, ALL);
+    c.dE = dense_of(c.de, NNZ, ALL);
     c.options = (tamis_message_options){.op = TAMIS_MESSAGE_MUL,
                                         .reduce = TAMIS_REDUCE_MAX,
                                         .edge_data = TAMIS_E_VECTOR,
                                         .heads = HEADS,
                                         .width = WIDTH};
     c.pair = (tamis_pair_options){.op = TAMIS_PAIR_MUL, .heads = HEADS, .width = WIDTH};
-    return c;
+    refusals_watch(&c, sizeof c);
+    return set_up(state) || tamis_graph_create(device, &s.S, NULL, &c.graph) != TAMIS_OK;
 }
 
-/* Addresses are those of where the call lies now. */
-static void place(call *c) {
-    c->S.offsets = c->offsets;
-    c->S.columns = c->columns;
-    c->U = (tamis_dense){.data = c->u, .rows = COLS, .cols = ALL};
-    c->V = (tamis_dense){.data = c->v, .rows = ROWS, .cols = ALL}; /* the other end */
-    c->E = (tamis_dense){.data = c->e, .rows = NNZ, .cols = ALL};
-    c->Out = (tamis_dense){.data = c->out, .rows = ROWS, .cols = ALL};
-    c->dU = (tamis_dense){.data = c->du, .rows = COLS, .cols = ALL};
-    c->dE = (tamis_dense){.data = c->de, .rows = NNZ, .cols = ALL};
-    works(tamis_graph_create(device, &c->S, NULL, &c->graph));
+static int tear_down_all(void **state) {
+    tamis_graph_destroy(c.graph);
+    return tear_down(state);
 }
 
-static tamis_status pass(const call *c) {
-    return tamis_message_pass(c->graph, &c->options, &c->U, &c->E, &c->Out, (void *)(uintptr_t)c->argument, NULL);
+static tamis_status pass(void) { return tamis_message_pass(c.graph, &c.options, &c.U, &c.E, &c.Out, c.argument, NULL); }
+
+static tamis_status back_with(const tamis_dense *U, const tamis_dense *E, const void *argument, const tamis_dense *dU,
+                              const tamis_dense *dE) {
+    return tamis_message_backward(c.graph, &c.options, &c.Out, U, E, argument, dU, dE, NULL);
 }
 
-static tamis_status back(const call *c) {
-    return tamis_message_backward(c->graph, &c->options, &c->Out, &c->U, &c->E, c->argument, &c->dU, &c->dE, NULL);
-}
+static tamis_status back(void) { return back_with(&c.U, &c.E, c.argument, &c.dU, &c.dE); }
 
-static tamis_status edges(const call *c) { return tamis_edge_vectors(c->graph, &c->pair, &c->V, &c->U, &c->dE, NULL); }
+static tamis_status edges(void) { return tamis_edge_vectors(c.graph, &c.pair, &c.V, &c.U, &c.dE, NULL); }
 
 TEST(graphs) {
-    call c = valid();
-    place(&c);
-    tamis_graph *graph = NULL;
-    tamis_graph_options options = {.threads = -1};
-    is_refused(tamis_graph_create(NULL, &c.S, NULL, &graph), TAMIS_ERROR_ARGUMENT, "device = NULL");
-    is_refused(tamis_graph_create(device, NULL, NULL, &graph), TAMIS_ERROR_ARGUMENT, "S = NULL");
-    is_refused(tamis_graph_create(device, &c.S, NULL, NULL), TAMIS_ERROR_ARGUMENT, "graph = NULL");
-    is_refused(tamis_graph_create(device, &c.S, &options, &graph), TAMIS_ERROR_ARGUMENT, "options.threads = -1");
-    options = (tamis_graph_options){.reserved = {0, 3}};
-    is_refused(tamis_graph_create(device, &c.S, &options, &graph), TAMIS_ERROR_UNSUPPORTED,
-               "options.reserved[1] = 0x3");
-    c.columns[3] = COLS;
-    is_refused(tamis_graph_create(device, &c.S, NULL, &graph), TAMIS_ERROR_PATTERN, "columns[3] = 4");
-    assert_null(graph);
-    c.columns[3] = 2;
+    tamis_graph *graph;
+    tamis_graph_options options = {.threads = 0};
+    REFUSED_MADE(graph, ARGUMENT, "device = NULL", tamis_graph_create(NULL, &s.S, NULL, &graph));
+    REFUSED_MADE(graph, ARGUMENT, "S = NULL", tamis_graph_create(device, NULL, NULL, &graph));
+    REFUSED(ARGUMENT, "graph = NULL", tamis_graph_create(device, &s.S, NULL, NULL));
+    SPOILT_MADE(graph, options.threads, -1, ARGUMENT, "options.threads = -1",
+                tamis_graph_create(device, &s.S, &options, &graph));
+    SPOILT_MADE(graph, options.reserved[1], 3, UNSUPPORTED, "options.reserved[1] = 0x3",
+                tamis_graph_create(device, &s.S, &options, &graph));
+    SPOILT_MADE(graph, s.columns[3], COLS, PATTERN, "columns[3] = 4", tamis_graph_create(device, &s.S, NULL, &graph));
     options = (tamis_graph_options){.forward_only = true, .trust_input = true};
-    works(tamis_graph_create(device, &c.S, &options, &graph));
+    works(tamis_graph_create(device, &s.S, &options, &graph));
     tamis_graph *const both = c.graph;
     c.graph = graph;
-    works(pass(&c));
-    is_refused(back(&c), TAMIS_ERROR_ARGUMENT, "forward_only");
+    works(pass());
+    REFUSED(ARGUMENT, "forward_only", back());
     tamis_graph_destroy(graph);
-    c.graph = NULL;
-    is_refused(pass(&c), TAMIS_ERROR_ARGUMENT, "graph = NULL: make one with tamis_graph_create");
-    is_refused(tamis_message_pass(both, &c.options, &c.U, &c.E, &c.Out, c.argument, &c), TAMIS_ERROR_ARGUMENT,
-               "stream = ");
-    is_refused(tamis_message_pass(both, NULL, &c.U, &c.E, &c.Out, c.argument, NULL), TAMIS_ERROR_ARGUMENT,
-               "options = NULL");
-    is_refused(tamis_edge_vectors(both, NULL, &c.V, &c.U, &c.dE, NULL), TAMIS_ERROR_ARGUMENT, "options = NULL");
-    tamis_graph_destroy(both);
+    c.graph = both;
+    SPOILT(c.graph, NULL, ARGUMENT, "graph = NULL: make one with tamis_graph_create", pass());
+    REFUSED(ARGUMENT, "stream = ", tamis_message_pass(both, &c.options, &c.U, &c.E, &c.Out, c.argument, &c));
+    REFUSED(ARGUMENT, "options = NULL", tamis_message_pass(both, NULL, &c.U, &c.E, &c.Out, c.argument, NULL));
+    REFUSED(ARGUMENT, "options = NULL", tamis_edge_vectors(both, NULL, &c.V, &c.U, &c.dE, NULL));
     tamis_graph_destroy(NULL);
 }
 
-/* Each allocation fails in its turn, and nothing is left behind (tear_down). */
 TEST(no_memory) {
-    int32_t rows[NNZ] = {2, 0, 1, 0, 2}, columns[NNZ] = {0, 1, 2, 3, 3};
-    const tamis_sparse S = {
-        .format = TAMIS_COO, .rows = ROWS, .cols = COLS, .nnz = NNZ, .row_indices = rows, .columns = columns};
-    tamis_graph *graph = NULL;
-    tamis_status status = TAMIS_ERROR_MEMORY;
-    for (int64_t n = 1; status != TAMIS_OK; n++) {
-        tamis_memory_fail_at(n);
-        status = tamis_graph_create(device, &S, NULL, &graph);
-        tamis_memory_fail_at(0);
-        assert_true(status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !graph));
-        assert_true(n < 100);
+    EACH_FAULT(w) {
+        tamis_graph *graph;
+        if (FAULTY(w, tamis_graph_create(device, &s.coo, NULL, &graph)) != TAMIS_OK) assert_null(graph);
+        tamis_graph_destroy(graph);
     }
-    tamis_graph_destroy(graph);
-}
-
-/* Spoils a valid call by `change`: `run` must fail with that status and text, and leave the outputs as they are. */
-#define SPOILT(change, run, status, text)                                                                              \
-    do {                                                                                                               \
-        call c = valid();                                                                                              \
-        place(&c);                                                                                                     \
-        change;                                                                                                        \
-        memset(c.out, 0x5a, sizeof c.out);                                                                             \
-        memset(c.de, 0x5a, sizeof c.de);                                                                               \
-        memset(c.du, 0x5a, sizeof c.du);                                                                               \
-        is_refused(run(&c), status, text);                                                                             \
-        for (size_t i = 0; i < sizeof c.out; i++) assert_int_equal(((unsigned char *)c.out)[i], 0x5a);                 \
-        for (size_t i = 0; i < sizeof c.de; i++) assert_int_equal(((unsigned char *)c.de)[i], 0x5a);                   \
-        for (size_t i = 0; i < sizeof c.du; i++) assert_int_equal(((unsigned char *)c.du)[i], 0x5a);                   \
-        tamis_graph_destroy(c.graph);                                                                                  \
-    } while (0)
-
-static tamis_status pass_without_u(const call *c) {
-    return tamis_message_pass(c->graph, &c->options, NULL, &c->E, &c->Out, NULL, NULL);
-}
-
-static tamis_status pass_without_e(const call *c) {
-    return tamis_message_pass(c->graph, &c->options, &c->U, NULL, &c->Out, NULL, NULL);
-}
-
-static tamis_status pass_without_out(const call *c) {
-    return tamis_message_pass(c->graph, &c->options, &c->U, &c->E, NULL, NULL, NULL);
-}
-
-static tamis_status pass_apart(const call *c) {
-    return tamis_message_pass(c->graph, &c->options, &c->U, &c->E, &c->Out, (char *)(uintptr_t)c->argument + 2, NULL);
-}
-
-static tamis_status back_without_argument(const call *c) {
-    return tamis_message_backward(c->graph, &c->options, &c->Out, &c->U, &c->E, NULL, &c->dU, NULL, NULL);
-}
-
-static tamis_status back_without_u(const call *c) {
-    return tamis_message_backward(c->graph, &c->options, &c->Out, NULL, &c->E, c->argument, NULL, &c->dE, NULL);
-}
-
-static tamis_status back_without_e(const call *c) {
-    return tamis_message_backward(c->graph, &c->options, &c->Out, &c->U, NULL, c->argument, &c->dU, NULL, NULL);
-}
-
-static tamis_status back_without_gradient(const call *c) {
-    return tamis_message_backward(c->graph, &c->options, NULL, &c->U, &c->E, c->argument, &c->dU, NULL, NULL);
-}
-
-static tamis_status edges_back_without_v(const call *c) {
-    return tamis_edge_vectors_backward(c->graph, &c->pair, &c->E, &c->V, NULL, &c->Out, NULL, NULL);
-}
-
-static tamis_status edges_without_v(const call *c) {
-    return tamis_edge_vectors(c->graph, &c->pair, &c->V, NULL, &c->dE, NULL);
 }
 
 TEST(options) {
-    SPOILT(c.options.op = (tamis_message_op)6, pass, TAMIS_ERROR_ARGUMENT, "options.op = 6: expected 0 .. 5");
-    SPOILT(c.options.reduce = (tamis_reduce)4, back, TAMIS_ERROR_ARGUMENT, "options.reduce = 4: expected 0 .. 3");
-    SPOILT(c.options.edge_data = (tamis_edge_data)4, pass, TAMIS_ERROR_ARGUMENT, "options.edge_data = 4");
-    SPOILT(c.options.type = (tamis_type)4, pass, TAMIS_ERROR_ARGUMENT, "options.type = 4");
-    SPOILT(c.options.argument_type = (tamis_index_type)2, pass, TAMIS_ERROR_ARGUMENT, "options.argument_type = 2");
-    SPOILT(c.options.heads = -1, pass, TAMIS_ERROR_ARGUMENT, "options.heads = -1");
-    SPOILT(c.options.width = -1, back, TAMIS_ERROR_ARGUMENT, "options.width = -1");
-    SPOILT(c.options.width = INT64_MAX, pass, TAMIS_ERROR_OVERFLOW, "options.width = 9223372036854775807");
-    SPOILT((c.options.width = INT64_C(1) << 54, c.options.heads = 1 << 20), pass, TAMIS_ERROR_OVERFLOW,
-           "options.heads = 1048576");
-    SPOILT(c.options.reserved[2] = 9, pass, TAMIS_ERROR_UNSUPPORTED, "options.reserved[2] = 0x9");
-    SPOILT(c.options.op = TAMIS_MESSAGE_COPY_U, pass, TAMIS_ERROR_ARGUMENT, "since copy_u reads no E");
-    SPOILT(c.options.edge_data = TAMIS_E_NONE, pass, TAMIS_ERROR_ARGUMENT, "since the message reads E");
-    SPOILT(c.pair.op = (tamis_pair_op)4, edges, TAMIS_ERROR_ARGUMENT, "options.op = 4: expected 0 .. 3");
-    SPOILT(c.pair.width = -3, edges, TAMIS_ERROR_ARGUMENT, "options.width = -3");
-    SPOILT(c.pair.reserved[0] = 1, edges, TAMIS_ERROR_UNSUPPORTED, "options.reserved[0] = 0x1");
+    SPOILT(c.options.op, (tamis_message_op)6, ARGUMENT, "options.op = 6: expected 0 .. 5", pass());
+    SPOILT(c.options.reduce, (tamis_reduce)4, ARGUMENT, "options.reduce = 4: expected 0 .. 3", back());
+    SPOILT(c.options.edge_data, (tamis_edge_data)4, ARGUMENT, "options.edge_data = 4", pass());
+    SPOILT(c.options.type, (tamis_type)4, ARGUMENT, "options.type = 4", pass());
+    SPOILT(c.options.argument_type, (tamis_index_type)2, ARGUMENT, "options.argument_type = 2", pass());
+    SPOILT(c.options.heads, -1, ARGUMENT, "options.heads = -1", pass());
+    SPOILT(c.options.width, -1, ARGUMENT, "options.width = -1", back());
+    SPOILT(c.options.width, INT64_MAX, OVERFLOW, "options.width = 9223372036854775807", pass());
+    SPOILT_BY(c, (c.options.width = INT64_C(1) << 54, c.options.heads = 1 << 20), OVERFLOW, "options.heads = 1048576",
+              pass());
+    SPOILT(c.options.reserved[2], 9, UNSUPPORTED, "options.reserved[2] = 0x9", pass());
+    SPOILT(c.options.op, TAMIS_MESSAGE_COPY_U, ARGUMENT, "since copy_u reads no E", pass());
+    SPOILT(c.options.edge_data, TAMIS_E_NONE, ARGUMENT, "since the message reads E", pass());
+    SPOILT(c.pair.op, (tamis_pair_op)4, ARGUMENT, "options.op = 4: expected 0 .. 3", edges());
+    SPOILT(c.pair.width, -3, ARGUMENT, "options.width = -3", edges());
+    SPOILT(c.pair.reserved[0], 1, UNSUPPORTED, "options.reserved[0] = 0x1", edges());
 }
 
 TEST(matrices) {
-    SPOILT(c.options.reduce = TAMIS_REDUCE_SUM, pass_without_u, TAMIS_ERROR_ARGUMENT,
-           "U = NULL: expected a matrix of 4 x 4");
-    SPOILT(c.options.reduce = TAMIS_REDUCE_SUM, pass_without_e, TAMIS_ERROR_ARGUMENT,
-           "E = NULL: expected a matrix of 5 x 4");
-    SPOILT((void)0, pass_without_out, TAMIS_ERROR_ARGUMENT, "out = NULL: expected a matrix of 3 x 4");
-    SPOILT(c.options.op = TAMIS_MESSAGE_COPY_E, pass, TAMIS_ERROR_ARGUMENT, "U is not NULL, but copy_e");
-    SPOILT(c.options.op = TAMIS_MESSAGE_COPY_U;
-           c.options.edge_data = TAMIS_E_NONE, pass, TAMIS_ERROR_ARGUMENT, "E is not NULL, but copy_u");
-    SPOILT(c.options.op = TAMIS_MESSAGE_COPY_E, back, TAMIS_ERROR_ARGUMENT, "dU is not NULL, but copy_e");
-    SPOILT(c.options.op = TAMIS_MESSAGE_COPY_U;
-           c.options.edge_data = TAMIS_E_NONE, back, TAMIS_ERROR_ARGUMENT, "dE is not NULL, but copy_u");
-    SPOILT(c.options.reduce = TAMIS_REDUCE_SUM, pass, TAMIS_ERROR_ARGUMENT,
-           "argument is not NULL, but only max and min");
-    SPOILT((void)0, pass_apart, TAMIS_ERROR_ARGUMENT, "is not aligned to one index of int32");
-    SPOILT((void)0, back_without_argument, TAMIS_ERROR_ARGUMENT, "argument = NULL: expected that of the forward call");
-    SPOILT((void)0, back_without_u, TAMIS_ERROR_ARGUMENT,
-           "U = NULL: expected a matrix of 4 x 4, which the gradient by E");
-    SPOILT((void)0, back_without_e, TAMIS_ERROR_ARGUMENT,
-           "E = NULL: expected a matrix of 5 x 4, which the gradient by U");
-    SPOILT(c.options.op = TAMIS_MESSAGE_ADD_RELU, back_without_u, TAMIS_ERROR_ARGUMENT,
-           "U = NULL: expected a matrix of 4 x 4, which the gradient reads");
-    SPOILT(c.options.op = TAMIS_MESSAGE_ADD_RELU, back_without_e, TAMIS_ERROR_ARGUMENT,
-           "E = NULL: expected a matrix of 5 x 4, which the gradient reads");
-    SPOILT((void)0, back_without_gradient, TAMIS_ERROR_ARGUMENT, "dOut = NULL");
-    SPOILT(c.U.rows = 3, pass, TAMIS_ERROR_ARGUMENT, "U.rows = 3: expected 4");
-    SPOILT(c.E.cols = 1, pass, TAMIS_ERROR_ARGUMENT, "E.cols = 1: expected 4");
-    SPOILT(c.dE.cols = 3, back, TAMIS_ERROR_ARGUMENT, "dE.cols = 3: expected 4");
-    SPOILT(c.Out.type = TAMIS_F64, pass, TAMIS_ERROR_ARGUMENT, "out");
-    SPOILT(c.U.layout = TAMIS_COLUMN_MAJOR, pass, TAMIS_ERROR_UNSUPPORTED, "U.layout = column-major: message passing");
-    SPOILT(c.U.location = TAMIS_DEVICE, pass, TAMIS_ERROR_ARGUMENT, "U.location = device");
-    SPOILT(c.Out.data = c.U.data, pass, TAMIS_ERROR_ARGUMENT, "out.data = U.data");
-    SPOILT(c.dU.data = c.Out.data, back, TAMIS_ERROR_ARGUMENT, "dU.data = dOut.data");
-    SPOILT(c.dU.stride = 3, back, TAMIS_ERROR_ARGUMENT, "dU.stride = 3");
-    SPOILT((void)0, edges_without_v, TAMIS_ERROR_ARGUMENT, "V = NULL: expected a matrix of 4 x 4");
-    SPOILT((void)0, edges_back_without_v, TAMIS_ERROR_ARGUMENT,
-           "V = NULL: expected a matrix of 4 x 4, which the gradient");
-    SPOILT(c.pair.op = TAMIS_PAIR_DOT, edges, TAMIS_ERROR_ARGUMENT, "out.cols = 4: expected 2");
+    SPOILT(c.options.reduce, TAMIS_REDUCE_SUM, ARGUMENT, "U = NULL: expected a matrix of 4 x 4",
+           tamis_message_pass(c.graph, &c.options, NULL, &c.E, &c.Out, NULL, NULL));
+    SPOILT(c.options.reduce, TAMIS_REDUCE_SUM, ARGUMENT, "E = NULL: expected a matrix of 5 x 4",
+           tamis_message_pass(c.graph, &c.options, &c.U, NULL, &c.Out, NULL, NULL));
+    REFUSED(ARGUMENT, "out = NULL: expected a matrix of 3 x 4",
+            tamis_message_pass(c.graph, &c.options, &c.U, &c.E, NULL, NULL, NULL));
+    SPOILT(c.options.op, TAMIS_MESSAGE_COPY_E, ARGUMENT, "U is not NULL, but copy_e", pass());
+    SPOILT_BY(c, c.options.op = TAMIS_MESSAGE_COPY_U;
+              c.options.edge_data = TAMIS_E_NONE, ARGUMENT, "E is not NULL, but copy_u", pass());
+    SPOILT(c.options.op, TAMIS_MESSAGE_COPY_E, ARGUMENT, "dU is not NULL, but copy_e", back());
+    SPOILT_BY(c, c.options.op = TAMIS_MESSAGE_COPY_U;
+              c.options.edge_data = TAMIS_E_NONE, ARGUMENT, "dE is not NULL, but copy_u", back());
+    SPOILT(c.options.reduce, TAMIS_REDUCE_SUM, ARGUMENT, "argument is not NULL, but only max and min", pass());
+    REFUSED(ARGUMENT, "is not aligned to one index of int32",
+            tamis_message_pass(c.graph, &c.options, &c.U, &c.E, &c.Out, (char *)c.argument + 2, NULL));
+    REFUSED(ARGUMENT, "argument = NULL: expected that of the forward call", back_with(&c.U, &c.E, NULL, &c.dU, NULL));
+    REFUSED(ARGUMENT, "U = NULL: expected a matrix of 4 x 4, which the gradient by E",
+            back_with(NULL, &c.E, c.argument, NULL, &c.dE));
+    REFUSED(ARGUMENT, "E = NULL: expected a matrix of 5 x 4, which the gradient by U",
+            back_with(&c.U, NULL, c.argument, &c.dU, NULL));
+    SPOILT(c.options.op, TAMIS_MESSAGE_ADD_RELU, ARGUMENT,
+           "U = NULL: expected a matrix of 4 x 4, which the gradient reads",
+           back_with(NULL, &c.E, c.argument, NULL, &c.dE));
+    SPOILT(c.options.op, TAMIS_MESSAGE_ADD_RELU, ARGUMENT,
+           "E = NULL: expected a matrix of 5 x 4, which the gradient reads",
+           back_with(&c.U, NULL, c.argument, &c.dU, NULL));
+    REFUSED(ARGUMENT, "dOut = NULL",
+            tamis_message_backward(c.graph, &c.options, NULL, &c.U, &c.E, c.argument, &c.dU, NULL, NULL));
+    SPOILT(c.U.rows, 3, ARGUMENT, "U.rows = 3: expected 4", pass());
+    SPOILT(c.E.cols, 1, ARGUMENT, "E.cols = 1: expected 4", pass());
+    SPOILT(c.dE.cols, 3, ARGUMENT, "dE.cols = 3: expected 4", back());
+    SPOILT(c.Out.type, TAMIS_F64, ARGUMENT, "out", pass());
+    SPOILT(c.U.layout, TAMIS_COLUMN_MAJOR, UNSUPPORTED, "U.layout = column-major: message passing", pass());
+    SPOILT(c.U.location, TAMIS_DEVICE, ARGUMENT, "U.location = device", pass());
+    SPOILT_BY(c.Out, (c.Out.type = TAMIS_F64, c.Out.data = (char *)c.out + 2), ARGUMENT,
+              "out.data = 0x...expected an address that is a multiple of 8", pass());
+    SPOILT(c.Out.data, c.U.data, ARGUMENT, "out.data = U.data", pass());
+    SPOILT(c.dU.data, c.Out.data, ARGUMENT, "dU.data = dOut.data", back());
+    SPOILT(c.dU.stride, 3, ARGUMENT, "dU.stride = 3", back());
+    REFUSED(ARGUMENT, "V = NULL: expected a matrix of 4 x 4",
+            tamis_edge_vectors(c.graph, &c.pair, &c.V, NULL, &c.dE, NULL));
+    REFUSED(ARGUMENT, "V = NULL: expected a matrix of 4 x 4, which the gradient",
+            tamis_edge_vectors_backward(c.graph, &c.pair, &c.E, &c.V, NULL, &c.Out, NULL, NULL));
+    SPOILT(c.pair.op, TAMIS_PAIR_DOT, ARGUMENT, "out.cols = 4: expected 2", edges());
 }
 
-TEST_FIXTURE(set_up, tear_down)
+TEST_FIXTURE(set_up_all, tear_down_all)

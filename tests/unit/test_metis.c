@@ -10,6 +10,8 @@
 #include <tamis/structure.h>
 
 #include "base/memory.h"
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "support/shared_data.h"
 #include "support/works.h"
 
@@ -44,40 +46,31 @@ TEST(errors) {
     tamis_sparse S = small_matrix();
     (void)state;
     setenv("TAMIS_METIS", STUB_32, 1);
-    is_refused(tamis_shard_partition(NULL, 2, order, first), TAMIS_ERROR_ARGUMENT, "S = NULL");
-    is_refused(tamis_shard_partition(&S, 0, order, first), TAMIS_ERROR_ARGUMENT, "parts = 0");
-    is_refused(tamis_shard_partition(&S, 2, NULL, first), TAMIS_ERROR_ARGUMENT, "order = NULL");
-    is_refused(tamis_shard_partition(&S, 2, order, NULL), TAMIS_ERROR_ARGUMENT, "first_rows = NULL");
+    REFUSED(ARGUMENT, "S = NULL", tamis_shard_partition(NULL, 2, order, first));
+    REFUSED(ARGUMENT, "parts = 0", tamis_shard_partition(&S, 0, order, first));
+    REFUSED(ARGUMENT, "order = NULL", tamis_shard_partition(&S, 2, NULL, first));
+    REFUSED(ARGUMENT, "first_rows = NULL", tamis_shard_partition(&S, 2, order, NULL));
     S.cols = 8;
-    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "S.rows = 7, S.cols = 8");
+    REFUSED(UNSUPPORTED, "S.rows = 7, S.cols = 8", tamis_shard_partition(&S, 2, order, first));
     S.cols = ROWS;
     setenv("STUB_METIS", "-3", 1);
-    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_MEMORY, "returned -3 for 7 rows and 2 parts");
+    REFUSED(MEMORY, "returned -3 for 7 rows and 2 parts", tamis_shard_partition(&S, 2, order, first));
     setenv("STUB_METIS", "-4", 1);
-    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_INTERNAL, "returned -4");
+    REFUSED(INTERNAL, "returned -4", tamis_shard_partition(&S, 2, order, first));
     unsetenv("STUB_METIS");
     setenv("TAMIS_METIS", "/nowhere/libmetis.so", 1);
-    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED,
-               "no METIS: /nowhere/libmetis.so: not found");
+    REFUSED(UNSUPPORTED, "no METIS: /nowhere/libmetis.so: not found", tamis_shard_partition(&S, 2, order, first));
     setenv("TAMIS_METIS", "libm.so.6", 1);
-    is_refused(tamis_shard_partition(&S, 2, order, first), TAMIS_ERROR_UNSUPPORTED, "has no METIS_PartGraphKway");
+    REFUSED(UNSUPPORTED, "has no METIS_PartGraphKway", tamis_shard_partition(&S, 2, order, first));
 }
 
 TEST(memory_runs_out) {
-    int64_t order[ROWS], first[PARTS + 1], failed = 0;
+    int64_t order[ROWS], first[PARTS + 1];
     const tamis_sparse S = small_matrix();
-    tamis_status status = TAMIS_ERROR_MEMORY;
     (void)state;
     setenv("TAMIS_METIS", STUB_32, 1);
-    for (int64_t n = 1; status != TAMIS_OK; n++) {
-        tamis_memory_fail_at(n);
-        status = tamis_shard_partition(&S, PARTS, order, first);
-        tamis_memory_fail_at(0);
-        if (status != TAMIS_OK && status != TAMIS_ERROR_MEMORY) fail_msg("%s", tamis_last_error());
-        failed += status != TAMIS_OK;
-        assert_int_equal(tamis_memory_live(), 0);
-    }
-    assert_true(failed >= 7);
+    EACH_FAULT_OF(w, .least = 7) FAULTY(w, tamis_shard_partition(&S, PARTS, order, first));
+    assert_int_equal(tamis_memory_live(), 0);
 }
 
 /* ------------------------------------------------------------------------------------------ METIS itself */

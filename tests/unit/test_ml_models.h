@@ -21,14 +21,6 @@
         if ((call) != TAMIS_OK) fail_msg("%s: %s", #call, tamis_last_error());                                         \
     } while (0)
 
-/* The call is refused with this status and exactly this message. */
-#define EXPECT_REFUSED(call, expected, message)                                                                        \
-    do {                                                                                                               \
-        const tamis_status found_ = (call);                                                                            \
-        assert_string_equal(tamis_last_error(), message);                                                              \
-        assert_int_equal(found_, expected);                                                                            \
-    } while (0)
-
 /* ------------------------------------------------------------------------------------------ data */
 
 typedef struct data {

@@ -1,6 +1,8 @@
 /* Dictionaries of names, and vocabularies. */
 #include "base/random.h"
 #include "ml/data/names.h"
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "test_ml_support.h"
 
 static int64_t add(tamis_names *names, const char *name) {
@@ -42,35 +44,24 @@ TEST(names_are_numbered_as_they_come) {
 TEST(names_refuse_wrong_arguments) {
     tamis_names *names = NULL;
     int64_t index = 7;
-    assert_int_equal(tamis_names_create(NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected an address for the dictionary");
+    REFUSED(ARGUMENT, "^names = NULL: expected an address for the dictionary$", tamis_names_create(NULL));
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
-    assert_int_equal(tamis_names_copy(NULL, &names), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
-    assert_int_equal(tamis_names_copy(names, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "copy = NULL: expected an address for the dictionary");
-    assert_int_equal(tamis_names_add(NULL, "a", 1, &index), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected a dictionary");
-    assert_int_equal(tamis_names_add(names, NULL, 1, &index), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "name = NULL: expected a name");
-    assert_int_equal(tamis_names_add(names, "a", 1, NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "index = NULL: expected an address for the index");
-    assert_int_equal(tamis_names_add(names, "a", 0, &index), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "length = 0: expected a name of one byte or more");
-    assert_int_equal(tamis_names_add(names, "a", SIZE_MAX, &index), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "length = 18446744073709551615: more than the address space");
-    assert_int_equal(tamis_names_add(names, "ab\0c", 4, &index), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "name[2] = 0: expected a name without zero bytes");
+    REFUSED(ARGUMENT, "^names = NULL: expected a dictionary$", tamis_names_copy(NULL, &names));
+    REFUSED(ARGUMENT, "^copy = NULL: expected an address for the dictionary$", tamis_names_copy(names, NULL));
+    REFUSED(ARGUMENT, "^names = NULL: expected a dictionary$", tamis_names_add(NULL, "a", 1, &index));
+    REFUSED(ARGUMENT, "^name = NULL: expected a name$", tamis_names_add(names, NULL, 1, &index));
+    REFUSED(ARGUMENT, "^index = NULL: expected an address for the index$", tamis_names_add(names, "a", 1, NULL));
+    REFUSED(ARGUMENT, "^length = 0: expected a name of one byte or more$", tamis_names_add(names, "a", 0, &index));
+    REFUSED(ARGUMENT, "^length = 18446744073709551615: more than the address space$",
+            tamis_names_add(names, "a", SIZE_MAX, &index));
+    REFUSED(ARGUMENT, "^name[2] = 0: expected a name without zero bytes$", tamis_names_add(names, "ab\0c", 4, &index));
     assert_int_equal(index, 7);
     assert_int_equal(tamis_names_count(names), 0);
     tamis_names_free(names);
     names = NULL;
-    assert_int_equal(tamis_names_read(NULL, &names), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "path = NULL: expected the name of a file");
-    assert_int_equal(tamis_names_read("a", NULL), TAMIS_ERROR_ARGUMENT);
-    assert_string_equal(tamis_last_error(), "names = NULL: expected an address for the dictionary");
-    assert_int_equal(tamis_names_read("/no/such/file", &names), TAMIS_ERROR_FILE);
-    assert_string_equal(tamis_last_error(), "/no/such/file: cannot open: No such file or directory");
+    REFUSED(ARGUMENT, "^path = NULL: expected the name of a file$", tamis_names_read(NULL, &names));
+    REFUSED(ARGUMENT, "^names = NULL: expected an address for the dictionary$", tamis_names_read("a", NULL));
+    REFUSED(FILE, "^/no/such/file: cannot open: No such file or directory$", tamis_names_read("/no/such/file", &names));
     assert_null(names);
 }
 
@@ -80,13 +71,11 @@ TEST(names_are_copied) {
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     add(names, "pear");
     add(names, "two words");
-    const int64_t live = tamis_memory_live();
-    for (int64_t n = 1; !copy; n++) {
-        tamis_memory_fail_at(n);
-        const tamis_status status = tamis_names_copy(names, &copy);
-        tamis_memory_fail_at(0);
-        if (status != TAMIS_OK) assert_true(status == TAMIS_ERROR_MEMORY && !copy && tamis_memory_live() == live);
+    EACH_FAULT(w) {
+        if (FAULTY(w, tamis_names_copy(names, &copy)) != TAMIS_OK) assert_null(copy);
+        tamis_names_free(copy);
     }
+    assert_int_equal(tamis_names_copy(names, &copy), TAMIS_OK);
     assert_int_equal(add(copy, "plum"), 2);
     expect_names(names, "pear|two words");
     tamis_names_free(names);
@@ -179,16 +168,10 @@ TEST(vocabularies_are_read) {
 
 TEST(names_survive_failing_memory) {
     char *const path = ml_file(".txt", "one\ntwo\nthree\n");
-    tamis_status status = TAMIS_ERROR_MEMORY;
-    for (int64_t n = 1; status != TAMIS_OK; n++) {
+    EACH_FAULT(w) {
         tamis_names *names = NULL;
-        const int64_t live = tamis_memory_live();
-        tamis_memory_fail_at(n);
-        status = tamis_names_read(path, &names);
-        tamis_memory_fail_at(0);
-        assert_true(n < 50 && (status == TAMIS_OK || (status == TAMIS_ERROR_MEMORY && !names)));
+        if (FAULTY(w, tamis_names_read(path, &names)) != TAMIS_OK) assert_null(names);
         tamis_names_free(names);
-        assert_int_equal(tamis_memory_live(), live);
     }
     ml_remove(path);
     /* an add that fails leaves the dictionary as it was */
@@ -200,7 +183,7 @@ TEST(names_survive_failing_memory) {
         snprintf(name, sizeof name, "a name of some length %d", i);
         for (int64_t n = 1; index < 0; n++) {
             tamis_memory_fail_at(n);
-            status = tamis_names_add(names, name, strlen(name), &index);
+            const tamis_status status = tamis_names_add(names, name, strlen(name), &index);
             tamis_memory_fail_at(0);
             assert_true(status == (index < 0 ? TAMIS_ERROR_MEMORY : TAMIS_OK));
             assert_int_equal(tamis_names_count(names), index < 0 ? i : i + 1);

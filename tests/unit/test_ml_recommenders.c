@@ -5,6 +5,8 @@
  */
 #include "test_ml_recommenders.h"
 #include "support/brief.h"
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "support/skip.h"
 
 static const char *device_name = "cpu";
@@ -179,14 +181,10 @@ TEST(test_small_data) {
 
 /* ------------------------------------------------------------------------------------------ refusals */
 
-static void refused(const tamis_model_options *options, const char *message) {
-    tamis_model *model;
-    assert_int_equal(tamis_model_create(device, options, &model), TAMIS_ERROR_ARGUMENT);
-    assert_null(model);
-    assert_string_equal(tamis_last_error(), message);
-}
-
 TEST(test_refusals) {
+    tamis_model *none;
+#define SPOILT_OPTION(field, value, words)                                                                             \
+    SPOILT_MADE(none, options.field, value, ARGUMENT, words, tamis_model_create(device, &options, &none))
     for (int n = 0; n < METHODS; n++) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 2);
         static const struct {
@@ -197,30 +195,20 @@ TEST(test_refusals) {
                      {INFINITY, "regularization = inf, expected a positive number"}};
         for (int i = 0; i < 3; i++) {
             char message[120];
-            snprintf(message, sizeof message, "%s, or 0 to %s", cases[i].message,
+            snprintf(message, sizeof message, "^%s, or 0 to %s$", cases[i].message,
                      methods[n] == TAMIS_SFA ? "choose it" : "find it by the noise of the data");
-            options.regularization = cases[i].lambda;
-            refused(&options, message);
+            SPOILT_OPTION(regularization, cases[i].lambda, message);
         }
     }
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 3, 2);
-    options.cg_steps = 0;
-    refused(&options, "cg_steps = 0, expected 1 to 1000");
-    options.cg_steps = 1;
-    options.confidence = -2;
-    refused(&options, "confidence = -2, expected 0 or more");
+    SPOILT_OPTION(cg_steps, 0, "^cg_steps = 0, expected 1 to 1000$");
+    SPOILT_OPTION(confidence, -2, "^confidence = -2, expected 0 or more$");
     options = options_of(TAMIS_CCD, TAMIS_F32, 3, 2);
-    options.inner_rounds = 0;
-    refused(&options, "inner_rounds = 0, expected 1 to 1000");
+    SPOILT_OPTION(inner_rounds, 0, "^inner_rounds = 0, expected 1 to 1000$");
     options = options_of(TAMIS_SFA, TAMIS_F32, 3, 2);
-    options.rate = 0;
-    refused(&options, "rate = 0, expected a positive number");
-    options.rate = 1;
-    options.column_regularization = -0.5;
-    refused(&options, "column_regularization = -0.5, expected 0 or more");
-    options.column_regularization = 0;
-    options.cg_steps = -3;
-    refused(&options, "cg_steps = -3, expected 1 to 1000");
+    SPOILT_OPTION(rate, 0, "^rate = 0, expected a positive number$");
+    SPOILT_OPTION(column_regularization, -0.5, "^column_regularization = -0.5, expected 0 or more$");
+    SPOILT_OPTION(cg_steps, -3, "^cg_steps = -3, expected 1 to 1000$");
     table t = table_of_rank(10, 8, 1, 0.5, 1);
     options = options_of(TAMIS_CCD, TAMIS_F32, 3, 2);
     tamis_model *model;
@@ -259,21 +247,12 @@ TEST(test_faults) {
         tamis_model_options options = options_of(methods[n], TAMIS_F32, 3, 1);
         options.batch_rows = 12;
         options.threads = 1;
-        tamis_status status = TAMIS_ERROR_MEMORY;
-        for (int64_t fail = 1; status != TAMIS_OK; fail += test_rounds(1, 4)) {
-            const int64_t before = tamis_memory_live();
-            tamis_memory_fail_at(fail);
-            status = use_all(&options, &t);
-            tamis_memory_fail_at(0);
-            assert_int_equal(tamis_memory_live(), before);
-            if (status != TAMIS_OK) assert_int_equal(status, TAMIS_ERROR_MEMORY);
-            assert_true(fail < 3000);
-        }
+        EACH_FAULT_OF(w, .step = test_rounds(1, 4)) FAULTY(w, use_all(&options, &t));
         tamis_model *model, *const other = fitted(&options, &t);
         for (int64_t fail = 1; fail < 120; fail += 7) {
             works(tamis_model_create(device, &options, &model));
             tamis_memory_fail_at(fail);
-            status = tamis_model_fit(model, &t.S, NULL);
+            const tamis_status status = tamis_model_fit(model, &t.S, NULL);
             tamis_memory_fail_at(0);
             if (status != TAMIS_OK) works(tamis_model_fit(model, &t.S, NULL));
             same_bits(model, other, true);

@@ -19,6 +19,8 @@
 #include "ml/methods/methods.h"
 #include "ml/serve/operands.h"
 #include "named_device.h"
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "support/works.h"
 #include "topics_reference.h"
 
@@ -531,46 +533,38 @@ TEST(awkward_data) {
     }
 }
 
-static void refuses(tamis_model_options options, const char *message) {
-    tamis_model *model = NULL;
-    assert_int_equal(tamis_model_create(device, &options, &model), TAMIS_ERROR_ARGUMENT);
-    assert_null(model);
-    assert_string_equal(tamis_last_error(), message);
-}
-
 TEST(refusals) {
-    const tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
-    tamis_model_options o;
-    refuses((o = lda, o.inner_rounds = 0, o), "inner_rounds = 0, expected 1 to 1000");
-    refuses((o = lda, o.row_prior = -1, o), "row_prior = -1, expected 0 (1 / factors) or more");
-    refuses((o = lda, o.column_prior = NAN, o), "column_prior = nan, expected 0 (1 / factors) or more");
-    refuses((o = lda, o.rate_decay = 1.5, o), "rate_decay = 1.5, expected 0 to 1");
-    refuses((o = lda, o.rate_offset = -1, o), "rate_offset = -1, expected 0 (which means 1) or more");
-    o = lda;
-    o.maximum_a_posteriori = o.elbo = true;
-    refuses(o, "elbo with maximum_a_posteriori: documents have no distributions then");
-    o.learn_row_prior = true;
-    refuses((o.reserved_flags[4] = true, o), "options.reserved_flags[4] is true: expected false");
-    o.reserved_flags[4] = false;
-    refuses(o, "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
-    refuses((o = gap, o.inner_rounds = -2, o), "inner_rounds = -2, expected 1 to 1000");
-    refuses((o = gap, o.inner_rounds = 1001, o), "inner_rounds = 1001, expected 1 to 1000");
-    refuses((o = gap, o.row_prior = 0, o),
-            "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
-    refuses(
-        (o = gap, o.row_prior = 0.8, o),
-        "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without end as a "
-        "factor nears 0");
-    refuses((o = gap, o.column_prior = -3, o), "column_prior = -3, expected 0 (no scale) or more");
-    refuses((o = gap, o.row_prior = 1.5, o.column_prior = 0, o),
-            "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no minimum");
-    refuses((o = gap, o.rate_decay = NAN, o), "rate_decay = nan, expected 0 to 1");
+    tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
+    tamis_model *none;
+#define SPOILT_OPTION(o, change, words)                                                                                \
+    SPOILT_MADE_BY(none, o, change, ARGUMENT, "^" words "$", tamis_model_create(device, &(o), &none))
+    SPOILT_OPTION(lda, lda.inner_rounds = 0, "inner_rounds = 0, expected 1 to 1000");
+    SPOILT_OPTION(lda, lda.row_prior = -1, "row_prior = -1, expected 0 (1 / factors) or more");
+    SPOILT_OPTION(lda, lda.column_prior = NAN, "column_prior = nan, expected 0 (1 / factors) or more");
+    SPOILT_OPTION(lda, lda.rate_decay = 1.5, "rate_decay = 1.5, expected 0 to 1");
+    SPOILT_OPTION(lda, lda.rate_offset = -1, "rate_offset = -1, expected 0 (which means 1) or more");
+    SPOILT_OPTION(lda, lda.maximum_a_posteriori = lda.elbo = true,
+                  "elbo with maximum_a_posteriori: documents have no distributions then");
+    SPOILT_OPTION(lda, lda.reserved_flags[4] = true, "options.reserved_flags[4] is true: expected false");
+    SPOILT_OPTION(lda, lda.maximum_a_posteriori = lda.elbo = lda.learn_row_prior = true,
+                  "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
+    SPOILT_OPTION(gap, gap.inner_rounds = -2, "inner_rounds = -2, expected 1 to 1000");
+    SPOILT_OPTION(gap, gap.inner_rounds = 1001, "inner_rounds = 1001, expected 1 to 1000");
+    SPOILT_OPTION(gap, gap.row_prior = 0,
+                  "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
+    SPOILT_OPTION(gap, gap.row_prior = 0.8,
+                  "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without "
+                  "end as a factor nears 0");
+    SPOILT_OPTION(gap, gap.column_prior = -3, "column_prior = -3, expected 0 (no scale) or more");
+    SPOILT_OPTION(gap, (gap.row_prior = 1.5, gap.column_prior = 0),
+                  "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no "
+                  "minimum");
+    SPOILT_OPTION(gap, gap.rate_decay = NAN, "rate_decay = nan, expected 0 to 1");
     for (int m = 0; m < 2; m++) {
         corpus c = corpus_make(6, 9, 2, 9, false, 70);
         c.values[2] = -1;
         tamis_model *const model = model_of(m ? &gap : &lda);
-        assert_int_equal(tamis_model_fit(model, &c.S, NULL), TAMIS_ERROR_ARGUMENT);
-        assert_non_null(strstr(tamis_last_error(), "counts cannot be negative"));
+        REFUSED(ARGUMENT, "counts cannot be negative", tamis_model_fit(model, &c.S, NULL));
         c.values[2] = 1;
         works(tamis_model_fit(model, &c.S, NULL));
         tamis_model_free(model);
@@ -628,18 +622,7 @@ TEST(failing_memory) {
         options.batch_rows = 4;
         options.iterations = 1;
         works(whole_story(&options, &c)); /* what a device keeps from its first calls is there now */
-        for (int64_t n = 1;; n++) {
-            const int64_t live = tamis_memory_live();
-            tamis_memory_fail_at(n);
-            const tamis_status status = whole_story(&options, &c);
-            tamis_memory_fail_at(0);
-            if (tamis_memory_live() != live) fail_msg("allocation %lld leaks: %s", (long long)n, tamis_last_error());
-            if (status == TAMIS_OK) {
-                assert_true(n > 60);
-                break;
-            }
-            assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        }
+        EACH_FAULT_OF(w, .least = 60) FAULTY(w, whole_story(&options, &c));
     }
     corpus_free(&c);
 }

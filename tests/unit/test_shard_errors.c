@@ -2,6 +2,8 @@
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
+#include "support/faults.h"
+#include "support/refusals.h"
 #include "test_sparse_support.h"
 
 static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 5, 3}, bad_columns[] = {0, 6, 3};
@@ -21,33 +23,21 @@ static tamis_shard_options good_options(void) {
 
 TEST(refuses_options) {
     static const int64_t late[] = {1, 2, 6}, falling[] = {0, 7, 6}, brief[] = {0, 2, 5};
-    const struct {
-        int rank, ranks;
-        const int64_t *column_starts;
-        uint64_t reserved;
-        tamis_status status;
-        const char *message;
-    } cases[] = {
-        {0, 0, starts, 0, TAMIS_ERROR_ARGUMENT, "options.ranks = 0: expected 1 or more"},
-        {2, 2, starts, 0, TAMIS_ERROR_ARGUMENT, "options.rank = 2 is not in 0 .. 1"},
-        {-1, 2, starts, 0, TAMIS_ERROR_ARGUMENT, "options.rank = -1 is not in 0 .. 1"},
-        {1, 2, NULL, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts = NULL: expected 3 numbers"},
-        {1, 2, late, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts[0] = 1: expected 0"},
-        {1, 2, falling, 0, TAMIS_ERROR_ARGUMENT,
-         "options.column_starts[2] = 6 is less than options.column_starts[1] = 7"},
-        {1, 2, brief, 0, TAMIS_ERROR_ARGUMENT, "options.column_starts[2] = 5: expected S.cols = 6"},
-        {1, 2, starts, 9, TAMIS_ERROR_UNSUPPORTED, "options.reserved[5] = 0x9"},
-    };
     const tamis_sparse S = good_matrix();
+    tamis_shard_options o = good_options();
+    tamis_shard *shard;
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tamis_shard *shard = (tamis_shard *)&offsets;
-        tamis_shard_options o = {
-            .rank = cases[i].rank, .ranks = cases[i].ranks, .column_starts = cases[i].column_starts};
-        o.reserved[5] = cases[i].reserved;
-        expect_error(cases[i].status, cases[i].message, tamis_shard_create(&S, &o, &shard));
-        assert_null(shard);
-    }
+#define SPOILT_OPTION(field, value, want, words)                                                                       \
+    SPOILT_MADE(shard, o.field, value, want, words, tamis_shard_create(&S, &o, &shard))
+    SPOILT_OPTION(ranks, 0, ARGUMENT, "options.ranks = 0: expected 1 or more");
+    SPOILT_OPTION(rank, 2, ARGUMENT, "options.rank = 2 is not in 0 .. 1");
+    SPOILT_OPTION(rank, -1, ARGUMENT, "options.rank = -1 is not in 0 .. 1");
+    SPOILT_OPTION(column_starts, NULL, ARGUMENT, "options.column_starts = NULL: expected 3 numbers");
+    SPOILT_OPTION(column_starts, late, ARGUMENT, "options.column_starts[0] = 1: expected 0");
+    SPOILT_OPTION(column_starts, falling, ARGUMENT,
+                  "options.column_starts[2] = 6 is less than options.column_starts[1] = 7");
+    SPOILT_OPTION(column_starts, brief, ARGUMENT, "options.column_starts[2] = 5: expected S.cols = 6");
+    SPOILT_OPTION(reserved[5], 9, UNSUPPORTED, "options.reserved[5] = 0x9");
 }
 
 TEST(refuses_matrices) {
@@ -55,16 +45,13 @@ TEST(refuses_matrices) {
     tamis_sparse S = good_matrix();
     tamis_shard *shard;
     (void)state;
-    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_shard_create(NULL, &o, &shard));
-    expect_error(TAMIS_ERROR_ARGUMENT, "options = NULL", tamis_shard_create(&S, NULL, &shard));
-    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_create(&S, &o, NULL));
-    S.columns = bad_columns;
-    expect_error(TAMIS_ERROR_PATTERN, "columns[1] = 6", tamis_shard_create(&S, &o, &shard));
-    S = good_matrix();
-    S.location = TAMIS_DEVICE;
-    expect_error(TAMIS_ERROR_ARGUMENT, "S.location = device", tamis_shard_create(&S, &o, &shard));
+    REFUSED(ARGUMENT, "S = NULL", tamis_shard_create(NULL, &o, &shard));
+    REFUSED(ARGUMENT, "options = NULL", tamis_shard_create(&S, NULL, &shard));
+    REFUSED(ARGUMENT, "shard = NULL", tamis_shard_create(&S, &o, NULL));
+    SPOILT_MADE(shard, S.columns, bad_columns, PATTERN, "columns[1] = 6", tamis_shard_create(&S, &o, &shard));
+    SPOILT_MADE(shard, S.location, TAMIS_DEVICE, ARGUMENT, "S.location = device", tamis_shard_create(&S, &o, &shard));
     S = (tamis_sparse){.format = TAMIS_COO, .rows = 2, .cols = 6, .nnz = 2, .row_indices = offsets, .columns = columns};
-    expect_error(TAMIS_ERROR_ARGUMENT, "S.format = coo: expected csr", tamis_shard_create(&S, &o, &shard));
+    REFUSED(ARGUMENT, "S.format = coo: expected csr", tamis_shard_create(&S, &o, &shard));
 }
 
 TEST(refuses_requests) {
@@ -76,22 +63,22 @@ TEST(refuses_requests) {
     tamis_shard *shard;
     (void)state;
     expect_ok(tamis_shard_create(&S, &o, &shard));
-    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
-    expect_error(TAMIS_ERROR_ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
-    expect_error(TAMIS_ERROR_ARGUMENT, "rows = NULL: expected 2", tamis_shard_set_requests(shard, counts, NULL));
-    expect_error(TAMIS_ERROR_ARGUMENT, "counts[1] = 1: expected 0", tamis_shard_set_requests(shard, own, rows));
-    expect_error(TAMIS_ERROR_ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
-    expect_error(TAMIS_ERROR_ARGUMENT, "rows = NULL", tamis_shard_set_requests(shard, huge, NULL));
-    expect_error(TAMIS_ERROR_ARGUMENT, "rows[1] = 1, for rank 0, is not one of the rows 2 .. 5 of rank 1",
-                 tamis_shard_set_requests(shard, counts, rows));
+    REFUSED(ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
+    REFUSED(ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
+    REFUSED(ARGUMENT, "rows = NULL: expected 2", tamis_shard_set_requests(shard, counts, NULL));
+    REFUSED(ARGUMENT, "counts[1] = 1: expected 0", tamis_shard_set_requests(shard, own, rows));
+    REFUSED(ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
+    REFUSED(ARGUMENT, "rows = NULL", tamis_shard_set_requests(shard, huge, NULL));
+    REFUSED(ARGUMENT, "rows[1] = 1, for rank 0, is not one of the rows 2 .. 5 of rank 1",
+            tamis_shard_set_requests(shard, counts, rows));
     expect_ok(tamis_shard_describe(shard, &is));
     assert_null(is.sends); /* none of them was taken */
     expect_ok(tamis_shard_set_requests(shard, counts, good));
-    expect_error(TAMIS_ERROR_ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
+    REFUSED(ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
     expect_ok(tamis_shard_describe(shard, &is));
     assert_true(is.send_rows == 2 && is.sends[1] == 3 && is.targets == 1);
-    expect_error(TAMIS_ERROR_ARGUMENT, "shard = NULL", tamis_shard_describe(NULL, &is));
-    expect_error(TAMIS_ERROR_ARGUMENT, "description = NULL", tamis_shard_describe(shard, NULL));
+    REFUSED(ARGUMENT, "shard = NULL", tamis_shard_describe(NULL, &is));
+    REFUSED(ARGUMENT, "description = NULL", tamis_shard_describe(shard, NULL));
     tamis_shard_destroy(shard);
     tamis_shard_destroy(NULL);
 }
@@ -101,14 +88,12 @@ TEST(refuses_surveys) {
     tamis_sparse S = good_matrix();
     tamis_shard_volume volume;
     (void)state;
-    expect_error(TAMIS_ERROR_ARGUMENT, "ranks = 0", tamis_shard_survey(&S, 0, NULL, NULL, &volume));
-    expect_error(TAMIS_ERROR_ARGUMENT, "volume = NULL", tamis_shard_survey(&S, 2, NULL, NULL, NULL));
-    expect_error(TAMIS_ERROR_ARGUMENT, "first_rows[2] = 3: expected S.rows = 2",
-                 tamis_shard_survey(&S, 2, rows, NULL, &volume));
-    expect_error(TAMIS_ERROR_ARGUMENT, "column_starts[2] = 3: expected S.cols = 6",
-                 tamis_shard_survey(&S, 2, NULL, rows, &volume));
+    REFUSED(ARGUMENT, "ranks = 0", tamis_shard_survey(&S, 0, NULL, NULL, &volume));
+    REFUSED(ARGUMENT, "volume = NULL", tamis_shard_survey(&S, 2, NULL, NULL, NULL));
+    REFUSED(ARGUMENT, "first_rows[2] = 3: expected S.rows = 2", tamis_shard_survey(&S, 2, rows, NULL, &volume));
+    REFUSED(ARGUMENT, "column_starts[2] = 3: expected S.cols = 6", tamis_shard_survey(&S, 2, NULL, rows, &volume));
     S.format = TAMIS_COO;
-    expect_error(TAMIS_ERROR_ARGUMENT, "S.row_indices = NULL", tamis_shard_survey(&S, 2, NULL, NULL, &volume));
+    REFUSED(ARGUMENT, "S.row_indices = NULL", tamis_shard_survey(&S, 2, NULL, NULL, &volume));
 }
 
 /* ------------------------------------------------------------------------------------------ memory */
@@ -139,18 +124,8 @@ TEST(survives_failing_allocations) {
     order_entries(&s, by_row);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     for (int i = 0; i < 2; i++) {
-        const int64_t live = tamis_memory_live();
-        tamis_status status = TAMIS_ERROR_MEMORY;
-        int64_t n = 0;
-        while (status == TAMIS_ERROR_MEMORY) {
-            tamis_memory_fail_at(++n);
-            status = calls[i](&s.view);
-            tamis_memory_fail_at(0);
-            assert_int_equal(tamis_memory_live(), live);
-            if (status != TAMIS_OK) assert_non_null(strstr(tamis_last_error(), "no memory for"));
-        }
-        assert_int_equal(status, TAMIS_OK);
-        assert_true(n > (i == 0 ? 14 : 5)); /* the shard's arrays; with a table that grew twice */
+        /* the shard's arrays; with a table that grew twice */
+        EACH_FAULT_OF(w, .least = i == 0 ? 14 : 5) FAULTY(w, calls[i](&s.view));
     }
     sample_free(&s);
 }

@@ -16,6 +16,7 @@
 #include "sparse/element.h"
 #include "support/algorithms.h"
 #include "support/brief.h"
+#include "support/refusals.h"
 #include "support/variants.h"
 #include "support/works.h"
 
@@ -309,16 +310,16 @@ TEST(test_options_refused) {
         snprintf(words, sizeof words, "options.keep_softmax = true needs options.edge = softmax, not %s",
                  tamis_edge_name((tamis_edge)edge));
         o.edge = (tamis_edge)edge;
-        is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, words);
-        is_refused(tamis_gradient_create(device, &c->S_there, &o, &gradient), TAMIS_ERROR_ARGUMENT, words);
+        REFUSED(ARGUMENT, words, tamis_plan_create(device, &c->S_there, &o, &plan));
+        REFUSED(ARGUMENT, words, tamis_gradient_create(device, &c->S_there, &o, &gradient));
     }
     o.edge = TAMIS_EDGE_SOFTMAX;
     o.operation = TAMIS_OP_SPMM;
-    is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_ARGUMENT, "options.keep_softmax");
+    REFUSED(ARGUMENT, "options.keep_softmax", tamis_plan_create(device, &c->S_there, &o, &plan));
     o.operation = TAMIS_OP_FUSED;
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
-    is_refused(tamis_plan_create(device, &c->S_there, &o, &plan), TAMIS_ERROR_UNSUPPORTED,
-               is_cpu ? "do not support softmax" : "keep_softmax");
+    REFUSED(UNSUPPORTED, is_cpu ? "do not support softmax" : "keep_softmax",
+            tamis_plan_create(device, &c->S_there, &o, &plan));
     gradient_case_free(c);
 }
 
@@ -329,19 +330,19 @@ TEST(test_executions_refused) {
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    is_refused(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "execution.softmax_rows");
+    REFUSED(ARGUMENT, "execution.softmax_rows", kept_forward(c, plan, &k, &execution));
     tamis_plan_destroy(plan);
     works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     c->there.softmax_rows = twin_there(&k.pairs);
-    is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "it needs options.keep_softmax");
+    REFUSED(ARGUMENT, "it needs options.keep_softmax", gradient_case_run(c, gradient, 1 << OUT_A));
     tamis_gradient_destroy(gradient);
     c->options.keep_softmax = true;
     works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     if (!c->copies) { /* on OpenCL it is a handle */
         execution.softmax_rows = c->there.softmax_rows = (char *)twin_there(&k.pairs) + 2;
-        is_refused(kept_forward(c, plan, &k, &execution), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
-        is_refused(gradient_case_run(c, gradient, 1 << OUT_A), TAMIS_ERROR_ARGUMENT, "a multiple of 4");
+        REFUSED(ARGUMENT, "a multiple of 4", kept_forward(c, plan, &k, &execution));
+        REFUSED(ARGUMENT, "a multiple of 4", gradient_case_run(c, gradient, 1 << OUT_A));
     }
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(gradient);
@@ -356,8 +357,8 @@ TEST(test_edge_refused) {
     tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    is_refused(tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution), TAMIS_ERROR_ARGUMENT,
-               "execution.softmax_rows");
+    REFUSED(ARGUMENT, "execution.softmax_rows",
+            tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution));
     tamis_plan_destroy(plan);
     kept_free(&k);
     gradient_case_free(c);

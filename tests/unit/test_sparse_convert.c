@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "support/brief.h"
+#include "support/refusals.h"
 #include "test_sparse_support.h"
 
 /* What the options make of the entries. */
@@ -141,15 +142,15 @@ TEST(refuses_arguments) {
     const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns};
     tamis_owned_sparse *matrix = (tamis_owned_sparse *)&matrix;
     tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
-    expect_error(TAMIS_ERROR_ARGUMENT, "S = NULL", tamis_convert(NULL, &o, &matrix));
+    REFUSED(ARGUMENT, "S = NULL", tamis_convert(NULL, &o, &matrix));
     assert_null(matrix);
-    expect_error(TAMIS_ERROR_ARGUMENT, "matrix = NULL", tamis_convert(&S, &o, NULL));
+    REFUSED(ARGUMENT, "matrix = NULL", tamis_convert(&S, &o, NULL));
 #define REJECT(text, change)                                                                                           \
     o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;                                                             \
     change;                                                                                                            \
-    expect_error(TAMIS_ERROR_ARGUMENT, text, tamis_convert(&S, &o, &matrix))
+    REFUSED(ARGUMENT, text, tamis_convert(&S, &o, &matrix))
     o.reserved[5] = 2;
-    expect_error(TAMIS_ERROR_UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
+    REFUSED(UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
     REJECT("options.format = 2", o.format = (tamis_format)2);
     REJECT("options.index_type = 2", o.index_type = (tamis_index_type)2);
     REJECT("options.offset_type = 5", o.offset_type = (tamis_index_type)5);
@@ -163,7 +164,7 @@ TEST(refuses_arguments) {
     wide.index_type = TAMIS_I64;
     wide.columns = wide_columns;
     wide.cols = (int64_t)1 << 32;
-    expect_error(TAMIS_ERROR_OVERFLOW, "S.cols = 4294967296", tamis_convert(&wide, &o, &matrix));
+    REFUSED(OVERFLOW, "S.cols = 4294967296", tamis_convert(&wide, &o, &matrix));
     o.index_type = TAMIS_I64;
     expect_ok(tamis_convert(&wide, &o, &matrix));
     tamis_owned_sparse_free(matrix);
@@ -171,13 +172,13 @@ TEST(refuses_arguments) {
     wide.nnz = (int64_t)1 << 31;
     wide.offset_type = TAMIS_I64;
     wide.offsets = wide_columns;
-    expect_error(TAMIS_ERROR_OVERFLOW, "S.nnz = 2147483648", tamis_convert(&wide, NULL, &matrix));
+    REFUSED(OVERFLOW, "S.nnz = 2147483648", tamis_convert(&wide, NULL, &matrix));
     wide = S;
     wide.rows = (int64_t)1 << 32;
     o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
     o.format = TAMIS_COO;
-    expect_error(TAMIS_ERROR_OVERFLOW, "S.rows = 4294967296", tamis_convert(&wide, &o, &matrix));
+    REFUSED(OVERFLOW, "S.rows = 4294967296", tamis_convert(&wide, &o, &matrix));
     columns[0] = 2;
-    expect_error(TAMIS_ERROR_PATTERN, "columns[0] = 2", tamis_convert(&S, NULL, &matrix));
+    REFUSED(PATTERN, "columns[0] = 2", tamis_convert(&S, NULL, &matrix));
     assert_null(matrix);
 }

@@ -3,28 +3,14 @@
 #include <tamis/structure.h>
 
 #include "support/brief.h"
+#include "support/faults.h"
 #include "test_sparse_support.h"
 
 /* One of the calls below, with everything released that it gave. */
 typedef tamis_status attempt(const void *argument);
 
 static void fail_everywhere(attempt *call, const void *argument) {
-    const int64_t live = tamis_memory_live();
-    for (int64_t n = 1;; n++) {
-        assert_true(n < 1000);
-        tamis_memory_fail_at(n);
-        const int64_t before = tamis_memory_count();
-        const tamis_status status = call(argument);
-        const bool reached = tamis_memory_count() - before >= n;
-        tamis_memory_fail_at(0);
-        assert_int_equal(tamis_memory_live(), live);
-        if (status == TAMIS_OK) {
-            assert_false(reached); /* no failure goes unnoticed */
-            return;
-        }
-        assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        assert_true(strlen(tamis_last_error()) > 0);
-    }
+    EACH_FAULT(w) FAULTY(w, call(argument));
 }
 
 typedef struct conversion {
@@ -126,7 +112,6 @@ TEST(structure_helpers) {
     fail_everywhere(transpose, &s.view);
     order_entries(&s, by_row);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
-    fail_everywhere(profile, &s.view);
     fail_everywhere(find_structure, &s.view);
     fail_everywhere(transpose, &s.view);
     fail_everywhere(sort, &s.view);

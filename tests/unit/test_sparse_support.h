@@ -24,14 +24,6 @@
         if (status_ != TAMIS_OK && !*tamis_last_error()) fail_msg("%s: no message", #call);                            \
     } while (0)
 
-/* The call fails with that status and a message that contains the text. */
-#define expect_error(expected, text, call)                                                                             \
-    do {                                                                                                               \
-        expect_status(expected, call);                                                                                 \
-        if (!strstr(tamis_last_error(), text))                                                                         \
-            fail_msg("%s: \"%s\" does not contain \"%s\"", #call, tamis_last_error(), text);                           \
-    } while (0)
-
 #define expect_ok(call) expect_status(TAMIS_OK, call)
 
 typedef struct entry {

@@ -13,6 +13,7 @@
 #include "group/threads.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "support/refusals.h"
 #include "transport_case.h"
 
 static void open_transports(int ranks, double time_limit, tamis_transport *transports) {
@@ -235,41 +236,24 @@ TEST(takes_tables) {
     }
 }
 
-static void expect_refused(const later *table, tamis_status expected, const char *text) {
-    tamis_group *group = (tamis_group *)&group;
-    assert_int_equal(tamis_group_open(device, table ? &table->transport : NULL, &group), expected);
-    if (!strstr(tamis_last_error(), text)) fail_msg("\"%s\" does not contain \"%s\"", tamis_last_error(), text);
-    assert_null(group);
-}
-
 TEST(refuses_tables) {
     tamis_transport transport;
-    later good, bad;
+    tamis_group *group;
+    later table;
     (void)state;
-    fill_tables(1, &transport, &good);
-    expect_refused(NULL, TAMIS_ERROR_ARGUMENT, "transport = NULL");
-    bad = good;
-    bad.transport.device_end = NULL;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.device_end = NULL, but not transport.device_begin");
-    bad = good;
-    bad.transport.size = 16;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.size = 16: expected sizeof(tamis_transport)");
-    bad = good;
-    bad.transport.size = sizeof bad;
-    bad.news[1] = nothing;
-    expect_refused(&bad, TAMIS_ERROR_UNSUPPORTED, "those behind them are not zero");
-    bad = good;
-    bad.transport.gather = NULL;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.gather = NULL");
-    bad = good;
-    bad.transport.abort = NULL;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.abort = NULL");
-    bad = good;
-    bad.transport.ranks = 0;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.ranks = 0");
-    bad = good;
-    bad.transport.rank = 1;
-    expect_refused(&bad, TAMIS_ERROR_ARGUMENT, "transport.rank = 1 is not in 0 .. 0");
+    fill_tables(1, &transport, &table);
+    REFUSED_MADE(group, ARGUMENT, "transport = NULL", tamis_group_open(device, NULL, &group));
+#define SPOILT_TABLE(change, want, words)                                                                              \
+    SPOILT_MADE_BY(group, table, change, want, words, tamis_group_open(device, &table.transport, &group))
+    SPOILT_TABLE(table.transport.device_end = NULL, ARGUMENT,
+                 "transport.device_end = NULL, but not transport.device_begin");
+    SPOILT_TABLE(table.transport.size = 16, ARGUMENT, "transport.size = 16: expected sizeof(tamis_transport)");
+    SPOILT_TABLE((table.transport.size = sizeof table, table.news[1] = nothing), UNSUPPORTED,
+                 "those behind them are not zero");
+    SPOILT_TABLE(table.transport.gather = NULL, ARGUMENT, "transport.gather = NULL");
+    SPOILT_TABLE(table.transport.abort = NULL, ARGUMENT, "transport.abort = NULL");
+    SPOILT_TABLE(table.transport.ranks = 0, ARGUMENT, "transport.ranks = 0");
+    SPOILT_TABLE(table.transport.rank = 1, ARGUMENT, "transport.rank = 1 is not in 0 .. 0");
     close_transports(1, &transport);
 }
 
