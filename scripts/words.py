@@ -9,7 +9,7 @@ import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 TOPS = ("src", "include", "tools", "python", "lab", "docs", "scripts")
-FEW = {"begins": 8, "habits": 52}
+FEW = {"begins": 3, "habits": 52}
 BEGINS = re.compile(r'(?:/\*\*?|//|^ \*|#|""")\s*(?:Of|What|Whether)\b')
 HABITS = re.compile(r"\b(?:so many|those of|of which)\b")
 

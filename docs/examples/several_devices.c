@@ -25,7 +25,7 @@ static tamis_options attention(void) {
     return options;
 }
 
-/* What each rank does: all make the same calls in the same order. */
+/* The part of each rank: all make the same calls in the same order. */
 static tamis_status work(void *workers, int rank) {
     worker *const w = (worker *)workers + rank;
     const tamis_options options = attention();

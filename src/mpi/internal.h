@@ -1,4 +1,4 @@
-/* What the files of libtamis_mpi share. */
+/* Shared by the files of libtamis_mpi. */
 #ifndef TAMIS_MPI_INTERNAL_H
 #define TAMIS_MPI_INTERNAL_H
 

@@ -7,7 +7,7 @@
 
 enum { CALL_MOST_OPERANDS = 4, CALL_MOST_LEADING = 8 };
 
-/* What to compute: the name of a plan. */
+/* The computation: the name of a plan. */
 typedef struct call_form {
     int64_t operation, backward;
     int64_t edge, math, transpose, keep;

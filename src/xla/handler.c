@@ -32,7 +32,7 @@ static xla_error *error_of(const xla_frame *frame, tamis_status status) {
     return frame->functions->create_error(&arguments);
 }
 
-/* Whether the call asks what the handler is; then it is answered. */
+/* Answers a call that asks what the handler is; true if it did. */
 static bool describes(const xla_frame *frame) {
     if (!frame->extensions || frame->extensions->kind != XLA_EXTENSION_METADATA) return false;
     xla_metadata *metadata = ((const xla_metadata_extension *)(const void *)frame->extensions)->metadata;

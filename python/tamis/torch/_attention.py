@@ -135,7 +135,7 @@ class _SumsOfForwardMode(_Sums):
 
 
 def _shares(ctx: Any) -> tuple[Operations, Tensor]:
-    """What computes for the pattern through PyTorch's dispatcher, which knows batches of gradients, and the softmax."""
+    """Operations on the pattern through PyTorch's dispatcher, which knows batches of gradients, and the softmax."""
     (q, k, bias), pattern = ctx.saved_tensors, ctx.pattern
     on = Operations(_ops.CALLS, pattern.index, pattern.columns, pattern.rows, pattern.cols, pattern.coo)
     return on, on.softmax(_wide(bias), _wide(q), _wide(k), (SOFTMAX, ctx.scale, 0.01, 1e-10))
