@@ -279,7 +279,7 @@ def test_spy_draws_counts(tmp_path):
 
 def test_the_program_lists_the_same_options():
     import importlib
-    text = (SOURCE / "tools" / "tamis" / "cli" / "python.c").read_text(encoding="utf-8")
+    text = (SOURCE / "tools" / "tamis" / "commands" / "python.c").read_text(encoding="utf-8")
     for name in ("report", "compare", "roofline"):
         rows = re.search(rf"{name}_options\[\] = \{{(.*?)\n\}};", text, re.S)[1].replace("TOOL_NO_CLOBBER(", '{"no-clobber", ')
         listed = set(re.findall(r'\{"([a-z-]+)", ', rows))
