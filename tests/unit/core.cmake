@@ -14,7 +14,7 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
 # The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults floor limits sizes threads plan oracle property)
+foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle property)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c TIMEOUT 300)
 endforeach()
 foreach(test measured remembered)
@@ -54,3 +54,7 @@ tamis_add_test(NAME test_sums SOURCES test_sums.c LABELS medium TIMEOUT 120)
 if(NOT TAMIS_SANITIZE)
     tamis_add_test(NAME test_reading_peak SOURCES test_reading_peak.c TIMEOUT 120)
 endif()
+# A program of its own, since a sanitizer's limit of allocations is the program's.
+set(TAMIS_TEST_AREA sizes)
+tamis_test_area(sizes)
+tamis_add_test(NAME test_sizes SOURCES test_sizes.c TIMEOUT 300)
