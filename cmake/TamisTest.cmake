@@ -1,8 +1,7 @@
-# The tests of an area are one program, tamis_test_AREA, which tests/support/run.c runs file by file. TAMIS_TEST_AREA is the area
-# of the files that follow.
+# The tests of an area are one program, tamis_test_AREA, which tests/support/run.c runs file by file.
 
-# tamis_test_area(AREA [LIBRARY ...]): begins the program. It has the static library, so that tests can reach what is hidden in
-# the shared one.
+# tamis_test_area(AREA [LIBRARY ...]): begins the program, to which the files that follow belong. It has the static library, so
+# that tests can reach what is hidden in the shared one.
 function(tamis_test_area area)
     set(program tamis_test_${area})
     add_executable(${program})
@@ -19,6 +18,7 @@ function(tamis_test_area area)
     endforeach()
     target_link_libraries(${program} PRIVATE tamis_test_run tamis_test_support tamis_static cmocka Threads::Threads ${CMAKE_DL_LIBS} m
         ${ARGN})
+    set(TAMIS_TEST_AREA ${area} PARENT_SCOPE)
 endfunction()
 
 # tamis_add_test(NAME name SOURCES file.c ... [LABELS quick|medium|long] [TIMEOUT seconds] [ARGUMENTS ...] [FOR_DEVICES])

@@ -44,7 +44,6 @@ static const cross_case cases[] = {
 TEST(cells_are_right) {
     static const tamis_edge edges[] = {TAMIS_EDGE_MASK, TAMIS_EDGE_SCALE, TAMIS_EDGE_RESIDUAL, TAMIS_EDGE_SOFTMAX};
     static const char *const isas[] = {"v4-amx", "v4-amx-emulated", "amx-emulated"};
-    (void)state;
     cross_counts counts = {0};
     tamis_random random = tamis_random_start(46, 1);
     for (int n = 0; n < 3; n++) {

@@ -74,7 +74,6 @@ TEST_AS(entries_come_back, .setup_func = make_folder, .teardown_func = remove_fo
 TEST_AS(clearing_counts, .setup_func = make_folder, .teardown_func = remove_folder) {
     char other[PATH_BYTES + 64];
     int64_t removed = -1;
-    (void)state;
     for (int i = 0; i < 3; i++) save((const char *[]){"one", "two", "three"}[i], i);
     snprintf(other, sizeof other, "%s/other", described().path);
     const int file = open(other, O_WRONLY | O_CREAT, 0600);
@@ -115,7 +114,6 @@ TEST_AS(the_oldest_goes, .setup_func = make_folder, .teardown_func = remove_fold
         time_t when;
     } saved[] = {{"young", 3000}, {"oldest", 1000}, {"old", 2000}};
     char text[32];
-    (void)state;
     for (int i = 0; i < 3; i++) {
         save(saved[i].key, i);
         date(saved[i].when);
@@ -155,7 +153,6 @@ static void change_byte(const char *path, off_t where, unsigned char to) {
 TEST_AS(damaged_entries_are_made_again, .setup_func = make_folder, .teardown_func = remove_folder) {
     char path[2 * PATH_BYTES];
     struct stat entry;
-    (void)state;
     save("one", 1);
     path_of_entry(path, sizeof path);
     assert_int_equal(stat(path, &entry), 0);
@@ -167,7 +164,6 @@ TEST_AS(damaged_entries_are_made_again, .setup_func = make_folder, .teardown_fun
 /* A whole entry where that of another key of the same length belongs. */
 TEST_AS(entries_of_other_keys_are_not_taken, .setup_func = make_folder, .teardown_func = remove_folder) {
     char one[2 * PATH_BYTES], two[2 * PATH_BYTES];
-    (void)state;
     save("two", 2);
     path_of_entry(two, sizeof two);
     assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
@@ -180,7 +176,6 @@ TEST_AS(entries_of_other_keys_are_not_taken, .setup_func = make_folder, .teardow
 /* Code is loaded from the folder: not from one that others may write, nor through a link. */
 TEST_AS(folders_of_others_are_refused, .setup_func = make_folder, .teardown_func = remove_folder) {
     char tamis[PATH_BYTES], moved[PATH_BYTES];
-    (void)state;
     save("one", 1);
     snprintf(tamis, sizeof tamis, "%s/tamis", folder);
     snprintf(moved, sizeof moved, "%s/moved", folder);
@@ -202,7 +197,6 @@ TEST_AS(folders_of_others_are_refused, .setup_func = make_folder, .teardown_func
 /* The same of an entry. */
 TEST_AS(entries_of_others_are_refused, .setup_func = make_folder, .teardown_func = remove_folder) {
     char path[2 * PATH_BYTES], moved[PATH_BYTES];
-    (void)state;
     save("one", 1);
     path_of_entry(path, sizeof path);
     snprintf(moved, sizeof moved, "%s/entry", folder);
@@ -217,7 +211,6 @@ TEST_AS(entries_of_others_are_refused, .setup_func = make_folder, .teardown_func
 /* The cache's folders, and the one above them, whatever slashes its name ends in. */
 TEST_AS(folders_that_are_absent_are_made, .setup_func = make_folder, .teardown_func = remove_folder) {
     char above[PATH_BYTES];
-    (void)state;
     snprintf(above, sizeof above, "%s/above//", folder);
     setenv("XDG_CACHE_HOME", above, 1);
     save("one", 1);
@@ -244,7 +237,6 @@ TEST_AS(root_makes_no_cache_for_others, .setup_func = make_folder, .teardown_fun
     char home[PATH_BYTES], cache[PATH_BYTES + 8];
     const char *const before = getenv("HOME");
     char *const kept = before ? strdup(before) : NULL;
-    (void)state;
     if (geteuid() != 0) skip_because("only root makes folders of other users");
     snprintf(home, sizeof home, "%s/home", folder);
     snprintf(cache, sizeof cache, "%s/cache", home);
@@ -268,7 +260,6 @@ TEST_AS(root_makes_no_cache_for_others, .setup_func = make_folder, .teardown_fun
 TEST_AS(a_folder_that_is_swapped_changes_nothing, .setup_func = make_folder, .teardown_func = remove_folder) {
     char tamis[PATH_BYTES], moved[PATH_BYTES], path[2 * PATH_BYTES];
     tamis_cache_draft draft;
-    (void)state;
     snprintf(tamis, sizeof tamis, "%s/tamis", folder);
     snprintf(moved, sizeof moved, "%s/moved", folder);
     assert_true(tamis_cache_draft_open("programs", "entry", &draft));

@@ -1,4 +1,3 @@
-set(TAMIS_TEST_AREA core)
 tamis_test_area(core)
 # What all other tests rest on.
 tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
@@ -55,6 +54,5 @@ if(NOT TAMIS_SANITIZE)
     tamis_add_test(NAME test_reading_peak SOURCES test_reading_peak.c TIMEOUT 120)
 endif()
 # A program of its own, since a sanitizer's limit of allocations is the program's.
-set(TAMIS_TEST_AREA sizes)
 tamis_test_area(sizes)
 tamis_add_test(NAME test_sizes SOURCES test_sizes.c TIMEOUT 300)

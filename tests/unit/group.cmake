@@ -1,5 +1,4 @@
 # Several devices: shards, and what exchanges their rows.
-set(TAMIS_TEST_AREA group)
 tamis_test_area(group)
 foreach(name shard shard_errors)
     tamis_add_test(NAME test_${name} SOURCES test_${name}.c TIMEOUT 120)

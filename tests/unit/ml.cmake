@@ -1,5 +1,4 @@
 # Models and their data.
-set(TAMIS_TEST_AREA ml)
 tamis_test_area(ml tamis_ml_static)
 foreach(name batches bpr data files fit items memory names renew score serving split uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c TIMEOUT 120)

@@ -153,7 +153,6 @@ TEST(test_ccd_literally) {
    unknown places follow with an error of at most three times that here (6 numbers a row from 24 ratings). */
 TEST(test_ccd_rank) {
     enum { RANK = 3 };
-    (void)state;
     const uint64_t seed = 31;
     table all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_CCD, TAMIS_F64, RANK + 1, 60);

@@ -110,7 +110,6 @@ TEST(test_implicit_loss) {
    group more than any outside. */
 TEST(test_implicit_blocks) {
     enum { GROUPS = 4 };
-    (void)state;
     table t = table_of_rank(48, 40, 1, 1, 3);
     double truth = 0;
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, GROUPS, 40);

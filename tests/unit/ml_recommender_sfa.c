@@ -240,7 +240,6 @@ TEST(test_sfa_stream) {
    below that. The unknown places have at most three times that error here. */
 TEST(test_sfa_rank) {
     enum { RANK = 3 };
-    (void)state;
     const uint64_t seed = 51;
     table all = table_of_rank(200, 40, RANK, 1, seed), t = table_of_rank(200, 40, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_SFA, TAMIS_F32, RANK + 1, 100);

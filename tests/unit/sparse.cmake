@@ -1,5 +1,4 @@
 # Structure helpers, owned matrices, generators.
-set(TAMIS_TEST_AREA sparse)
 tamis_test_area(sparse)
 foreach(name check validate partition profile reorder convert fill faults)
     tamis_add_test(NAME test_sparse_${name} SOURCES test_sparse_${name}.c TIMEOUT 300)

@@ -183,7 +183,6 @@ static int64_t run_plan(gradient_case *c, kept *k, const char *algorithm, const 
 TEST(test_plans) {
     static const char *const names[][4] = {
         {NULL, "gpu-panels", "cusddmm-sm-l2", "gpudynamic-preprocessing"}, {NULL, "gpu-rows"}, {NULL, "gpu-nonzeros"}};
-    (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 0; kind < KINDS; kind++)
             for (int a = 0; a < (is_cpu || kind > 1 ? 1 : 4); a++) {
@@ -389,7 +388,6 @@ TEST(test_destroyed_by_closing) { destroy_in_streams(CLOSING); }
 TEST(test_child) {
     int ended = -1;
     void *made = NULL;
-    (void)state;
     if (is_cpu) return; /* it has no streams */
     gradient_case *const c = make_long();
     kept k = kept_make(c);

@@ -295,7 +295,6 @@ TEST(wider_outputs) {
 TEST(other_outputs_are_refused) {
     static const tamis_type pairs[][2] = {
         {TAMIS_F32, TAMIS_F16}, {TAMIS_F64, TAMIS_F32}, {TAMIS_F16, TAMIS_BF16}, {TAMIS_BF16, TAMIS_F64}};
-    (void)state;
     for (int i = 0; i < 4; i++) {
         batch_options o = usual(TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 1);
         o.p.type = pairs[i][0];

@@ -115,7 +115,6 @@ TEST(test_not_finite) {
     static numbers n;
     tamis_device *device;
     tamis_random dice = tamis_random_start(7, 0);
-    (void)state;
     assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
     n = draw(&dice);
     compare(device, &n, "all finite");

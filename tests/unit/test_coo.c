@@ -203,7 +203,6 @@ static void few_samples(tamis_edge edge, bool ordered, tamis_layout layout) {
 
 TEST(few_entries_in_many_rows_are_sampled_by_entries) {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_SOFTMAX};
-    (void)state;
     for (int i = 0; i < 12; i++) few_samples(edges[i % 3], i / 3 % 2, i / 6 ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR);
 }
 

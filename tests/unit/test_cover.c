@@ -57,7 +57,6 @@ static int32_t price_of(const graph *x, unsigned left) {
 
 TEST(covers_are_cheapest) {
     tamis_random random = tamis_random_start(31, 0);
-    (void)state;
     for (int round = 0; round < 20000; round++) {
         graph x = draw(&random);
         bool covers[SIDE] = {false};
@@ -87,7 +86,6 @@ TEST(all_cases) {
     int step = test_whole() ? 2 : test_rounds(5, 17); /* test_group has covers of every third, too */
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = 600;
-    (void)state;
     group_case_exchange = TAMIS_EXCHANGE_COVER;
     for (int ranks = 1; ranks <= 8; ranks++) {
         tamis_group *groups[GROUP_RANKS];
@@ -146,7 +144,6 @@ TEST(hubs_move_little) {
     enum { ROWS = 400 };
     int32_t offsets[ROWS + 1], columns[3 * ROWS];
     int32_t count = 0;
-    (void)state;
     for (int32_t i = 0; i < ROWS; i++) {
         offsets[i] = count;
         for (int32_t j = 0; j < ROWS; j++)
@@ -232,7 +229,6 @@ TEST(real_patterns) {
                  {"snap/facebook_combined.txt.gz", true, 1.85},
                  {"gnn/pubmed.graph.mtx.xz", false, 1.35},
                  {"snap/ca-CondMat.mtx.xz", false, 1.25}};
-    (void)state;
     if (!shared_data_folder()) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tamis_owned_sparse *const real = shared_graph(files[i].file, files[i].edges);

@@ -141,7 +141,6 @@ static const double published[][3] = {
 
 TEST(test_digamma) {
     enum { COUNT = sizeof published / sizeof published[0] };
-    (void)state;
     for (dense_type = TAMIS_F32; dense_type <= TAMIS_F64; dense_type++) {
         matrix x = dense_draw(COUNT + 4, 1, 0, 1), y = dense_draw(COUNT + 4, 1, 1, 1);
         static const double ends[] = {0, -1, NAN, 1e-3};
@@ -168,7 +167,6 @@ TEST(test_digamma) {
 /* The same bits from any number of threads, and again. */
 TEST(test_determinism) {
     static const int threads[] = {1, 2, 5, 5};
-    (void)state;
     const int64_t n = at_most(67);
     matrix x = dense_draw(at_most(3000), n, -1, 1), g[4], s[4];
     double dots[4], logs[4];

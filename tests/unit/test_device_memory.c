@@ -49,7 +49,6 @@ TEST(copies_within) {
     static const size_t cases[][3] = {{0, 0, BYTES}, {0, 1, 1},       {1, 0, 7},         {5, 992, 8},
                                       {992, 4, 8},   {128, 256, 512}, {3, 700, 299},     {700, 3, 300},
                                       {BYTES, 0, 0}, {0, BYTES, 0},   {BYTES - 1, 17, 1}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const size_t to = cases[i][0], from = cases[i][1], bytes = cases[i][2];
         write_patterns();

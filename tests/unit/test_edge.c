@@ -65,7 +65,6 @@ TEST(workspace_is_enough) {
    alone; by s it is 1 / max(x, epsilon). All numbers are exact. */
 TEST(quotient_at_epsilon) {
     enum { ROWS = 5 };
-    (void)state;
     int32_t offsets[ROWS + 1], columns[ROWS];
     double values[ROWS], b[ROWS], ones[ROWS], da[ROWS], db[ROWS], dd[ROWS], ds[ROWS];
     double a[ROWS] = {0.5, 0.25, 0.125, 0, -1};

@@ -96,7 +96,6 @@ TEST_TAG(test_hubs, "of_types") {
 TEST(test_empty) {
     static const int64_t sizes[][5] = {{0, 9, 0, 4, 3},  {9, 0, 0, 4, 3},  {0, 0, 0, 4, 3},  {9, 8, 0, 4, 3},
                                        {9, 8, 20, 0, 3}, {9, 8, 20, 4, 0}, {9, 8, 20, 0, 0}, {1, 1, 1, 1, 1}};
-    (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int k = 0; k < 8; k++)
             for (int edge = 0; edge < TAMIS_EDGE_COUNT; edge += TAMIS_EDGE_SOFTMAX) {
@@ -201,7 +200,6 @@ TEST(test_threads) {
     worker workers[THREADS];
     gradient_case *shared = NULL;
     size_t bytes;
-    (void)state;
     const tamis_random start = dice;
     tamis_gradient *gradient = NULL;
     for (int i = 0; i < THREADS; i++) { /* the same numbers, in arrays of their own */

@@ -109,7 +109,6 @@ TEST(test_shapes) {
         double kept;
     } sizes[] = {{64, 64, 2}, {40, 50, 0.5}, {200, 130, 0.3}, {130, 400, 2}, {500, 90, 0.15}};
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F16, TAMIS_BF16, TAMIS_F64};
-    (void)state;
     for (int round = 0; round < rounds; round++)
         for (int type = 0; type < (is_cpu ? 4 : 3); type++)
             for (int k = 0; k < 5; k++) {
@@ -150,7 +149,6 @@ TEST(test_spread) {
 /* An infinite row of A or B: what has no nonzero with it comes out right, though cells multiply it by zeros. */
 TEST(test_infinite) {
     static const tamis_type types[] = {TAMIS_BF16, TAMIS_F32, TAMIS_F16};
-    (void)state;
     for (int type = 0; type < (brief ? 1 : 3); type++)
         for (int which = IN_A; which <= IN_B; which++) {
             const gradient_shape shape = draw_shape(types[type], 200, 130, 0.1);
@@ -163,7 +161,6 @@ TEST(test_infinite) {
 /* Factors of scores that the kernel treats apart: negative, none, huge. */
 TEST(test_scales) {
     static const double scales[] = {-0.5, 0, 40};
-    (void)state;
     for (int k = 0; k < (brief ? 1 : 3); k++) {
         const gradient_shape shape = draw_shape(TAMIS_F32, 100, 100, 0.4);
         gradient_case *const c = make(TAMIS_F32, &shape);

@@ -20,7 +20,6 @@ TEST_TAG(all_cases, "tests") {
     int step = test_rounds(3, 23);
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     o.time_limit = 600; /* a rank that finds something wrong leaves the others waiting */
-    (void)state;
     for (int i = 0; i < 6; i++) {
         tamis_group *groups[GROUP_RANKS];
         tamis_device *devices[GROUP_RANKS];
@@ -73,7 +72,6 @@ static void keep_rows(group_rank *self) {
 TEST_TAG(rows_are_kept, "tests") {
     static const tamis_overlap overlaps[] = {TAMIS_OVERLAP_AUTO, TAMIS_OVERLAP_NEVER, TAMIS_OVERLAP_ALWAYS};
     tamis_device *const devices[] = {device, device};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         tamis_group *groups[2];
         tamis_overlap overlap = overlaps[i];
@@ -111,7 +109,6 @@ TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
     tamis_sparse S = {.rows = ROWS, .cols = 2 * ROWS, .nnz = ROWS * EACH, .offsets = offsets, .columns = columns};
     tamis_device *const devices[] = {device, device};
     tamis_group *groups[2];
-    (void)state;
     S.values = values;
     for (int i = 0; i <= ROWS; i++) offsets[i] = EACH * i;
     for (int t = 0; t < ROWS * EACH; t++) columns[t] = t / EACH % STEP + t % EACH * STEP;
@@ -156,7 +153,6 @@ static void mask_parts(group_rank *self) {
 TEST_TAG(masked_parts_add_nothing, "tests") {
     tamis_device *const devices[] = {device, device};
     tamis_group *groups[2];
-    (void)state;
     assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
     group_run(2, groups, mask_parts, NULL);
     for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
@@ -170,7 +166,6 @@ TEST_TAG(cases_on_devices, "on_devices") {
     static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2"};
     tamis_device *all[3];
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    (void)state;
     o.time_limit = 300; /* kernels are compiled meanwhile */
     group_case_location = TAMIS_DEVICE;
     for (int d = 0; d < 3; d++) assert_int_equal(tamis_device_open(names[d], &all[d]), TAMIS_OK);

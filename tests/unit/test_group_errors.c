@@ -270,7 +270,6 @@ TEST(refuses_groups) {
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     tamis_group *groups[2];
     tamis_group_description about;
-    (void)state;
     REFUSED(ARGUMENT, "ranks = 0", tamis_group_open_local(devices, 0, NULL, groups));
     REFUSED(ARGUMENT, "devices = NULL", tamis_group_open_local(NULL, 2, NULL, groups));
     REFUSED(ARGUMENT, "devices[1] = NULL", tamis_group_open_local(devices, 2, NULL, groups));
@@ -355,7 +354,6 @@ TEST(memory_is_short) {
 TEST(opening_without_memory) {
     tamis_device *const devices[RANKS] = {device, device, device};
     tamis_group *groups[RANKS];
-    (void)state;
     EACH_FAULT(w) {
         const tamis_status status = FAULTY(w, tamis_group_open_local(devices, RANKS, NULL, groups));
         for (int r = 0; r < RANKS && status != TAMIS_OK; r++) assert_null(groups[r]);
@@ -408,7 +406,6 @@ static void rank_leaves(group_rank *self) {
 
 TEST(notices_who_leaves) {
     tamis_group *groups[RANKS];
-    (void)state;
     open_groups(groups, 600);
     group_run(RANKS, groups, rank_leaves, groups);
     close_groups(groups);

@@ -222,7 +222,6 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
 
 TEST_TAG(all_cases, "tests") {
     static const int ranks[] = {1, 2, 3, 5, 8};
-    (void)state;
     for (int i = 0; i < 5; i++) {
         tamis_group **const groups = open_groups(&device, 1, ranks[i], 600);
         run_cases(groups, ranks[i], NULL, test_rounds(4, 19));
@@ -242,7 +241,6 @@ static void round_all(const matrix *x) {
 TEST_TAG(integers, "tests") {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_RESIDUAL};
     tamis_group **const groups = open_groups(&device, 1, 5, 600);
-    (void)state;
     for (int number = 0; number < 36; number++) {
         const tamis_operation operation = (tamis_operation)(number % 3);
         gradient_shape shape = draw_shape(operation, number);
@@ -323,7 +321,6 @@ static void keep_rows(group_rank *self) {
 
 TEST_TAG(rows_are_kept, "tests") {
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
-    (void)state;
     group_run(2, groups, keep_rows, NULL);
     close_groups(groups, 2);
 }
@@ -386,7 +383,6 @@ static void wrong_calls(group_rank *self) {
 
 TEST_TAG(ranks_are_wrong, "tests") {
     tamis_group **const groups = open_groups(&device, 1, 2, 300);
-    (void)state;
     group_run(2, groups, wrong_calls, NULL);
     close_groups(groups, 2);
 }
@@ -406,7 +402,6 @@ static void short_of_memory(group_rank *self) {
 
 TEST_TAG(memory_is_short, "tests") {
     gradient_shape shape = draw_shape(TAMIS_OP_FUSED, 0);
-    (void)state;
     shape.rows = shape.cols = 12;
     shape.nnz = 60;
     shape.layouts = 0;
@@ -430,7 +425,6 @@ static char **names;
 
 TEST_TAG(cases_on_devices, "on_devices") {
     tamis_device *two[2];
-    (void)state;
     for (int d = 0; d < 2; d++) works(tamis_device_open(names[2 + d], &two[d]));
     for (int ranks = 2; ranks <= 3; ranks++) {
         tamis_group **const groups = open_groups(two, 2, ranks, 300); /* kernels are compiled meanwhile */

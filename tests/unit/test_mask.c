@@ -224,7 +224,6 @@ TEST(kinds_of_masks) {
                 {20, 60, -100, 3, 3, 1, 7, 0, true, false},     {20, 60, 100, 200, 3, 13, 7, 90, false, true},
                 {0, 9, 0, 3, 3, 1, 0, 0, false, false},         {9, 0, 0, 3, 3, 1, 0, 0, false, false},
                 {9, 40, 0, -1, -1, 1, 0, 40, false, true},      {2, 70, 0, -1, -1, 1, 0, 33, false, true}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         s.mask.rows = rows[i].rows;
@@ -243,7 +242,6 @@ TEST(kinds_of_masks) {
 
 TEST(listed_places) {
     static const int64_t places[] = {0, 31, 32, 33, 64, 99};
-    (void)state;
     for (int i = 0; i < 8; i++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         s.mask.rows = s.mask.cols = 100;
@@ -259,7 +257,6 @@ TEST(listed_places) {
 TEST(blocks_of_a_mask) {
     static const int64_t sizes[] = {1, 3, 16, 31, 32, 33, 64, 200};
     dice = tamis_random_start(7, 0);
-    (void)state;
     for (int i = 0; i < 16; i++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         s.mask.rows = 130;
@@ -274,7 +271,6 @@ TEST(blocks_of_a_mask) {
 /* Padded sequences; queries at the ends of contexts of several lengths. */
 TEST(members_with_lengths) {
     static const int64_t lengths[] = {50, 0, 1, 31, 32, 33}, all[] = {50, 50, 50, 50, 50, 50};
-    (void)state;
     for (int i = 0; i < 32; i++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         s.mask.members = 6;
@@ -297,7 +293,6 @@ static bool drawn_yes(int64_t of) { return tamis_random_below(&dice, of) == 0; }
 TEST(masks_at_random) {
     dice = tamis_random_start(16, 0);
     const int rounds = test_rounds(600, 100);
-    (void)state;
     for (int round = 0; round < rounds; round++) {
         sample s = {.mask = TAMIS_MASK_INIT};
         tamis_mask *const m = &s.mask;
@@ -351,7 +346,6 @@ TEST(more_rows_than_groups) {
     const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
     tamis_owned_sparse *made = NULL;
     tamis_mask m = TAMIS_MASK_INIT;
-    (void)state;
     m.rows = rows;
     m.cols = 2 * STEP;
     m.every = STEP;
@@ -377,7 +371,6 @@ TEST(arrays_of_the_caller) {
     sample s = {.mask = TAMIS_MASK_INIT};
     void *offsets = NULL, *columns = NULL, *stream = NULL;
     int64_t nnz = -1;
-    (void)state;
     s.mask.rows = s.mask.cols = ROWS;
     s.mask.causal = true;
     s.mask.left = 9;
@@ -411,7 +404,6 @@ TEST(a_plan_of_a_mask) {
     tamis_options options = TAMIS_OPTIONS_INIT;
     float b[ROWS], c[ROWS];
     void *memory[2] = {NULL, NULL};
-    (void)state;
     s.mask.rows = s.mask.cols = ROWS;
     s.mask.left = 4;
     s.mask.globals = 2;
@@ -452,7 +444,6 @@ TEST(sizes_are_refused) {
     tamis_owned_sparse *made;
     void *const any = &m;
     int64_t nnz;
-    (void)state;
     m.rows = m.cols = 10;
 #define SPOILT_CREATE(change, want, words)                                                                             \
     SPOILT_MADE_BY(made, m, change, want, words, tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &made))
@@ -510,7 +501,6 @@ TEST(arrays_are_refused) {
     static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
     dice = tamis_random_start(3, 0);
     sample s = {.mask = TAMIS_MASK_INIT};
-    (void)state;
     s.mask.rows = s.mask.cols = 20;
     s.mask.members = 2;
     give_list(&s, 3, places, TAMIS_I32);
@@ -541,7 +531,6 @@ TEST(arrays_are_refused) {
 TEST(memory_fails) {
     static const int64_t places[] = {2, 5, 9};
     sample s = {.mask = TAMIS_MASK_INIT};
-    (void)state;
     s.mask.rows = s.mask.cols = 20;
     give_list(&s, 3, places, TAMIS_I32);
     expect(&s, TAMIS_I32, TAMIS_I32); /* kernels are there */

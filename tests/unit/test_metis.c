@@ -44,7 +44,6 @@ TEST(both_widths) {
 TEST(errors) {
     int64_t order[ROWS], first[PARTS + 1];
     tamis_sparse S = small_matrix();
-    (void)state;
     setenv("TAMIS_METIS", STUB_32, 1);
     REFUSED(ARGUMENT, "S = NULL", tamis_shard_partition(NULL, 2, order, first));
     REFUSED(ARGUMENT, "parts = 0", tamis_shard_partition(&S, 0, order, first));
@@ -67,7 +66,6 @@ TEST(errors) {
 TEST(memory_runs_out) {
     int64_t order[ROWS], first[PARTS + 1];
     const tamis_sparse S = small_matrix();
-    (void)state;
     setenv("TAMIS_METIS", STUB_32, 1);
     EACH_FAULT_OF(w, .least = 7) FAULTY(w, tamis_shard_partition(&S, PARTS, order, first));
     assert_int_equal(tamis_memory_live(), 0);
@@ -134,7 +132,6 @@ static bool metis_is_here(void) {
 TEST(finds_a_mesh) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     tamis_owned_sparse *mesh = NULL;
-    (void)state;
     if (!metis_is_here()) skip();
     o.kind = TAMIS_KIND_FEM;
     o.rows = 6000;
@@ -167,7 +164,6 @@ TEST(real_patterns) {
                  {"snap/ca-CondMat.mtx.xz", false},
                  {"gnn/pubmed.graph.mtx.xz", false}};
     int compared = 0;
-    (void)state;
     if (!metis_is_here()) skip();
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         tamis_owned_sparse *const matrix = shared_graph(files[i].file, files[i].edges);

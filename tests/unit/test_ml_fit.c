@@ -431,7 +431,6 @@ static tamis_names *names_of(int64_t count) {
 /* As many as there are rows and columns, no fewer and no more. */
 TEST(names_are_counted) {
     static const int counts[][2] = {{39, 30}, {41, 30}, {40, 29}, {40, 31}, {40, 30}};
-    (void)state;
     ratings r = draw(40, 30, 0.5, 2, 0, 3);
     const tamis_sparse S = view_of(&r);
     tamis_model_options options = options_of(TAMIS_ALS);

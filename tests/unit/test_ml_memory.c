@@ -128,7 +128,6 @@ static void same_files(const char *a, const char *b) {
 /* Five mini-batches a pass: the sixth call comes after the first of the second pass. */
 TEST(saving_within_a_pass) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
-    (void)state;
     char folder[] = "/tmp/tamis-test-XXXXXX", paths[3][64];
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 3; i++) snprintf(paths[i], sizeof paths[i], "%s/%d.model", folder, i);
@@ -179,7 +178,6 @@ static bool goes_on(void *context, const tamis_iteration *iteration) {
    loss of one that never ended. */
 TEST(going_on_after_an_error) {
     static const tamis_method methods[] = {TAMIS_LDA, TAMIS_SFA, TAMIS_GAP};
-    (void)state;
     char folder[] = "/tmp/tamis-test-XXXXXX", inner[64], path[96];
     assert_non_null(mkdtemp(folder));
     snprintf(inner, sizeof inner, "%s/later", folder);

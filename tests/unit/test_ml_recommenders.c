@@ -160,7 +160,6 @@ TEST(test_seeds) {
 
 TEST(test_small_data) {
     static const int64_t sizes[][2] = {{1, 1}, {0, 4}, {5, 3}, {1, 9}, {12, 1}};
-    (void)state;
     for (int n = 0; n < METHODS; n++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int given = 0; given < 2; given++) {

@@ -142,7 +142,6 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
 TEST(laboratory_is_known) {
     const tamis_backend *backend;
     const tamis_algorithm *algorithm;
-    (void)state;
     for (int b = 0; (backend = tamis_backend_at(b)) != NULL; b++)
         for (int i = 0; (algorithm = backend->algorithm(i)) != NULL; i++) {
             const char *const source = algorithm->description.source, *const method = algorithm->description.name;

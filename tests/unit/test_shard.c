@@ -208,7 +208,6 @@ static void expect_spread(spread *d) {
 TEST(restates_all_distributions) {
     static const int ranks[] = {1, 2, 3, 5, 7, 8, RANKS_MOST};
     tamis_random random = tamis_random_start(19, 0);
-    (void)state;
     for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
         for (int p = 0; p < 7; p++) {
             spread d = {.ranks = ranks[p]};
@@ -253,7 +252,6 @@ TEST(numbers_columns_beyond_32_bits) {
     const int64_t counts[] = {1, 0, 2}, rows[] = {1000 * giga + 3, 1000 * giga, 1000 * giga + 3};
     tamis_shard *shard;
     tamis_shard_description is;
-    (void)state;
     expect_ok(tamis_shard_create(&S, &o, &shard));
     expect_ok(tamis_shard_set_requests(shard, counts, rows));
     expect_ok(tamis_shard_describe(shard, &is));
@@ -271,7 +269,6 @@ TEST(numbers_columns_beyond_32_bits) {
 /* What the survey chooses where it is not told: equal nonzeros; a square matrix's columns like its rows. */
 TEST(surveys_by_itself) {
     static const struct { int64_t rows, cols; } shapes[] = {{300, 300}, {300, 80}};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         sample s = sample_draw(5, shapes[i].rows, shapes[i].cols, 4000);
         int64_t first_rows[6], column_starts[6];

@@ -26,7 +26,6 @@ TEST(refuses_options) {
     const tamis_sparse S = good_matrix();
     tamis_shard_options o = good_options();
     tamis_shard *shard;
-    (void)state;
 #define SPOILT_OPTION(field, value, want, words)                                                                       \
     SPOILT_MADE(shard, o.field, value, want, words, tamis_shard_create(&S, &o, &shard))
     SPOILT_OPTION(ranks, 0, ARGUMENT, "options.ranks = 0: expected 1 or more");
@@ -44,7 +43,6 @@ TEST(refuses_matrices) {
     tamis_shard_options o = good_options();
     tamis_sparse S = good_matrix();
     tamis_shard *shard;
-    (void)state;
     REFUSED(ARGUMENT, "S = NULL", tamis_shard_create(NULL, &o, &shard));
     REFUSED(ARGUMENT, "options = NULL", tamis_shard_create(&S, NULL, &shard));
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_create(&S, &o, NULL));
@@ -61,7 +59,6 @@ TEST(refuses_requests) {
     const tamis_sparse S = good_matrix();
     tamis_shard_description is;
     tamis_shard *shard;
-    (void)state;
     expect_ok(tamis_shard_create(&S, &o, &shard));
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
     REFUSED(ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
@@ -87,7 +84,6 @@ TEST(refuses_surveys) {
     static const int64_t rows[] = {0, 1, 3};
     tamis_sparse S = good_matrix();
     tamis_shard_volume volume;
-    (void)state;
     REFUSED(ARGUMENT, "ranks = 0", tamis_shard_survey(&S, 0, NULL, NULL, &volume));
     REFUSED(ARGUMENT, "volume = NULL", tamis_shard_survey(&S, 2, NULL, NULL, NULL));
     REFUSED(ARGUMENT, "first_rows[2] = 3: expected S.rows = 2", tamis_shard_survey(&S, 2, rows, NULL, &volume));
@@ -120,7 +116,6 @@ static tamis_status survey(const tamis_sparse *S) {
 TEST(survives_failing_allocations) {
     tamis_status (*const calls[])(const tamis_sparse *) = {make_one, survey};
     sample s = sample_draw(3, 40, 900, 1500);
-    (void)state;
     order_entries(&s, by_row);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     for (int i = 0; i < 2; i++) {

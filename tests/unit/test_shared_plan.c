@@ -132,7 +132,6 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
 
 TEST(test_plans) {
     static const char *const of_gpu[] = {"gpu-nonzeros", "gpu-rows", "gpu-teams", "gpu-two-steps", "auto"};
-    (void)state;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
         const int count = is_cpu ? cpu_algorithms((tamis_operation)operation, false, of_cpu) : 4;
@@ -182,7 +181,6 @@ TEST(test_borrowed_workspace) {
     struct sigaction before, refusing = {.sa_handler = refuse_once};
     tamis_execution given;
     tamis_borrowed_workspace workspace;
-    (void)state;
     if (!is_cpu) return; /* others order executions by their streams */
     page = (size_t)sysconf(_SC_PAGESIZE);
     lent = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -267,7 +265,6 @@ TEST(test_gradients) {
    other kernels have left in shared memory does not show. */
 TEST(test_profiles) {
     enum { PLANS = 400 };
-    (void)state;
     for (int round = 0; round < (is_cpu ? 1 : PLANS); round++) {
         int64_t lengths[40] = {0}, longest = 0, empty = 0;
         const gradient_shape s = {.rows = 40,

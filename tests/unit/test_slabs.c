@@ -189,7 +189,6 @@ static int step; /* of the cases one in so many */
 TEST(test_cases) {
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_F16, TAMIS_F32, TAMIS_BF16};
     int number = 0, kept = 0, tiled = 0;
-    (void)state;
     for (int i = 0; i < CASES; i++)
         for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
             for (int edge = 0; edge < (operation == TAMIS_OP_SPMM ? 1 : TAMIS_EDGE_COUNT); edge++) {
@@ -230,7 +229,6 @@ TEST(test_errors_of_making) {
     tamis_options o = small_options();
     tamis_sparse S = small_matrix();
     tamis_slab_plan *plan = NULL;
-    (void)state;
     slabs.device_memory = 4096;
 #define MAKE tamis_slab_plan_create(device, &S, &o, &slabs, &plan)
     REFUSED_MADE(plan, ARGUMENT, "device = NULL", tamis_slab_plan_create(NULL, &S, &o, &slabs, &plan));
@@ -263,7 +261,6 @@ TEST(test_errors_of_making) {
 TEST(test_what_is_needed) {
     enum { ROWS = 60, NNZ = ROWS * (ROWS + 1) / 2 };
     static int32_t rising[ROWS + 1], taken[NNZ];
-    (void)state;
     for (int32_t i = 0, t = 0; i < ROWS; i++) {
         for (int32_t j = 0; j <= i; j++) taken[t++] = (j * 7 + i) % ROWS;
         rising[i + 1] = t;
@@ -303,7 +300,6 @@ TEST(test_errors_of_executing) {
     tamis_slab_report report;
     size_t needed = 0;
     char text[2000];
-    (void)state;
     assert_int_equal(tamis_slab_plan_create(device, &S, &o, &slabs, &plan), TAMIS_OK);
     REFUSED(ARGUMENT, "plan = NULL", tamis_slab_plan_spmm(NULL, &B, &C, NULL));
     REFUSED(ARGUMENT, "made for spmm", tamis_slab_plan_sddmm(plan, &B, &B, &C, NULL));
@@ -332,7 +328,6 @@ TEST(test_memory_runs_out) {
     const tamis_options o = small_options();
     const tamis_sparse S = small_matrix();
     const tamis_dense B = {.data = b, .rows = 3, .cols = 3}, C = {.data = c, .rows = 2, .cols = 3};
-    (void)state;
     if (strcmp(device_name, "cpu") != 0) return; /* a GPU keeps what it has once made */
     EACH_FAULT_OF(w, .least = 11) {
         tamis_slab_plan *plan = NULL;

@@ -151,7 +151,6 @@ TEST_TAG(test_hubs, "of_types") {
 TEST(test_empty) {
     static const int64_t sizes[][5] = {{0, 9, 0, 4, 3},  {9, 0, 0, 4, 3},  {0, 0, 0, 4, 3},  {700, 8, 0, 4, 3},
                                        {9, 8, 20, 0, 3}, {9, 8, 20, 4, 0}, {9, 8, 20, 0, 0}, {1, 1, 1, 1, 1}};
-    (void)state;
     for (int k = 0; k < CHOICES; k++)
         for (int i = 0; i < 8 && choices[k].cpu == is_cpu; i++) {
             gradient_shape s = draw_shape(choices[k].operation, i);

@@ -100,7 +100,6 @@ static void one_aborts(group_rank *self) {
 
 TEST(fails_on_all_ranks) {
     void (*const bodies[])(group_rank *) = {other_lengths, other_calls, other_calls, one_aborts};
-    (void)state;
     for (int i = 0; i < 4; i++)
         for (int round = 0; round < 20; round++) {
             tamis_transport transports[3];
@@ -186,7 +185,6 @@ static void abort_of_a_group(group_rank *self) {
 TEST(group_is_told) {
     tamis_device *const devices[] = {device, device, device};
     tamis_group *groups[3];
-    (void)state;
     assert_int_equal(tamis_group_open_local(devices, 3, NULL, groups), TAMIS_OK);
     group_run(3, groups, abort_of_a_group, NULL);
     for (int r = 0; r < 3; r++) tamis_group_close(groups[r]);
@@ -225,7 +223,6 @@ static void fill_tables(int ranks, tamis_transport *transports, later *tables) {
 /* Tables of this version, of a later one that does not use its news, and of an earlier one. */
 TEST(takes_tables) {
     static const size_t sizes[] = {sizeof(tamis_transport), sizeof(later), offsetof(tamis_transport, device_begin)};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         tamis_transport transports[3];
         later tables[3];
@@ -240,7 +237,6 @@ TEST(refuses_tables) {
     tamis_transport transport;
     tamis_group *group;
     later table;
-    (void)state;
     fill_tables(1, &transport, &table);
     REFUSED_MADE(group, ARGUMENT, "transport = NULL", tamis_group_open(device, NULL, &group));
 #define SPOILT_TABLE(change, want, words)                                                                              \
@@ -278,7 +274,6 @@ static void open_without_device(group_rank *self) {
 TEST(opens_together_or_not) {
     tamis_transport transports[2];
     later tables[2];
-    (void)state;
     fill_tables(2, transports, tables);
     for (int r = 0; r < 2; r++) tables[r].transport.rank = 1 - r;
     group_run(2, NULL, open_exchanged, tables);

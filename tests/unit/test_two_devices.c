@@ -158,7 +158,6 @@ static void release(side *s) {
 
 TEST(share_a_product) {
     int64_t first[DEVICES + 1];
-    (void)state;
     works(tamis_partition(&S, DEVICES, first));
     assert_true(first[1] > 0 && first[1] < S.rows);
     for (int i = 0; i < DEVICES; i++) {
