@@ -46,6 +46,7 @@ training-graphs gpu   9 messages, graph attention and layers beside PyTorch and 
 models          gpu   9 the models on the device: the share of the kernels, and killed and resumed
 two-devices     gpus  9 two devices beside one of them
 cpu-speed       cpu   9 stand-ins beside the naive loop, one and two threads
+cpu-libraries   cpu   9 the matrices of cpu-speed beside oneMKL and GraphBLAS, one and two threads
 cpu-messages    cpu   9 messages beside PyTorch and PyTorch Geometric, plain and compiled, forward and backward, and their memory
 cpu-layers      cpu   8 layers of PyTorch Geometric beside ours, forward and backward, and their memory
 cpu-models      cpu   9 the models beside plain kernels
@@ -237,6 +238,10 @@ suite() {
     for n in $(seq "$count"); do cat "$folder/$n.case"; done >"$folder/$1.jsonl"
 }
 
+cpu_matrices() {
+    matrices neutral ct20stif-like pwtk-like dl4096x1024_s70 dl4096x1024_s90 dl8192x8192_s70 dl8192x8192_s90 HumanGene2-like nips-like rmat18 docs email-Enron-like
+}
+
 measure() {
     case $1 in
         check-cross) check widths,cross-cuda,cross-opencl,check ;;
@@ -297,10 +302,14 @@ measure() {
             done
             ;;
         cpu-speed)
-            files=$(matrices neutral ct20stif-like pwtk-like dl4096x1024_s70 dl4096x1024_s90 dl8192x8192_s70 dl8192x8192_s90 HumanGene2-like \
-                nips-like rmat18 docs email-Enron-like) || return
+            files=$(cpu_matrices) || return
             # shellcheck disable=SC2086
             bench_each speed $files -- --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
+            ;;
+        cpu-libraries)
+            files=$(cpu_matrices) || return
+            # shellcheck disable=SC2086
+            bench_each libraries $files -- --device cpu --op sddmm,spmm --inner 32,128 --algorithm auto --peers graphblas,mkl --threads 1,2 --repeat 7 --seconds 0.4
             ;;
         cpu-messages)
             for part in '' '--memory --widths 64'; do
