@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Attention on meshes with vectors on edges beside PyTorch Geometric's TransformerConv, plain and compiled, forward and backward.
+"""Attention on meshes with vectors on edges beside PyTorch Geometric's TransformerConv, plain and compiled, forward and backward, and on a GPU beside the
+Triton kernels of anemoi-models where they are installed.
 
     graph_attention.py [--device cpu|cuda] [--nodes 40000] [--degrees 6 12] [--heads 16] [--width 64] [--types float16 bfloat16]
                        [--rounds 5] [--threads 2] [--compile] [--seconds S]
@@ -12,6 +13,7 @@ rounds that alternate. The floor of the forward call: q, k, v, e and the result 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import statistics
 import time
@@ -43,6 +45,17 @@ def by_pyg(rows, columns, heads, width):
     def call(q, k, v, e):
         return conv.propagate(index, query=q, key=k, value=v, edge_attr=e, size=(nodes, nodes))
     return call
+
+
+def by_anemoi(rows, columns):
+    """The graph transformer of anemoi-models; its preparation is not timed, as ours is not."""
+    from anemoi.models.triton.gt import graph_transformer_attention_conv
+
+    def begins(sorted_places):
+        return torch.searchsorted(sorted_places.contiguous(), torch.arange(int(rows[-1]) + 2, device=rows.device))
+    order = torch.argsort(columns, stable=True)
+    targets, sources = (columns, begins(rows)), (begins(columns[order]), order, rows)
+    return lambda q, k, v, e: graph_transformer_attention_conv(q, k, v, e, targets, sources)
 
 
 def both(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
@@ -103,6 +116,9 @@ def main() -> None:
             torch._dynamo.reset()
             compiled = torch.compile(plain)
             calls["compiled"] = (lambda: compiled(q, k, v, flat), (q, k, v, flat))
+        if device == "cuda" and not given.ours and importlib.util.find_spec("anemoi") and importlib.util.find_spec("anemoi.models"):
+            triton = by_anemoi(rows, columns)
+            calls["anemoi"] = (lambda: triton(q, k, v, e), (q, k, v, e))
         times, values, memory = {}, {}, {}
         for which, (call, leaves) in list(calls.items()):
             try:
@@ -130,7 +146,7 @@ def main() -> None:
         size = q.element_size() * heads * width / speed
         floors = (4 * count + edges) * size, (5 * count + edges + 3 * count + edges) * size
         line = f"{count:7} x {degree:2} {heads:2} x {width:3} {name:8}  {forward * 1e3:8.3f} {backward * 1e3:8.3f} ms  floors {floors[0] * 1e3:7.3f} {floors[1] * 1e3:7.3f} ms"
-        for which in times.keys() - {"ours"}:
+        for which in (name for name in times if name != "ours"):
             one, two = (statistics.median(part) for part in times[which])
             line += f"  {which} {one / forward:.2f} {two / backward:.2f} both {(one + two) / (forward + backward):.2f}"
         print(line + "  MB " + " ".join(f"{which} {m:.0f}" for which, m in memory.items() if m), flush=True)

@@ -41,8 +41,10 @@ suite-esimd     gpu   9 the suite of a paper
 suite-gpu-dynamic gpu 9 the suite of a paper
 suite-preds     gpu   9 the suite of a paper
 suite-study     gpu   9 the suite of a paper
-training-attention gpu 8 attention beside flex_attention, forward and backward; steps of a language model
-training-graphs gpu   9 messages, graph attention and layers beside PyTorch and PyTorch Geometric, forward and backward
+training-attention gpu 8 attention in bf16 beside flex_attention, forward and backward; steps of a language model
+training-attention-fp32 gpu 9 attention in fp32 beside flex_attention and a dense mask in fp32 and TF32, forward and backward
+training-graphs gpu   9 messages and graph attention beside PyTorch, PyTorch Geometric and anemoi-models, forward and backward
+training-layers gpu   6 layers beside PyTorch Geometric, plain and compiled, forward and backward
 models          gpu   9 the models on the device: the share of the kernels, and killed and resumed
 two-devices     gpus  9 two devices beside one of them
 cpu-speed       cpu   9 stand-ins beside the naive loop, one and two threads
@@ -215,6 +217,12 @@ masks() {
     printf 'generate:uniform:rows=%s,cols=%s,density=1,pattern,name=%s\n' 1 32768 decode_1x32768 8 8192 decode_8x8192 64 4096 decode_64x4096
 }
 
+# attention TYPE TENTHS TENTHS: compiles flex_attention until so many tenths of the limit, and measures until so many
+attention() {
+    within "$python" lab/bench/attention.py compile "$work/flex" --type "$1" --seconds $((limit * $2 / 10)) --processes "$(nproc)" >"$work/compile.log" 2>&1 &&
+        within "$python" lab/bench/attention.py measure "$work/flex" --type "$1" --seconds $((piece_start + limit * $3 / 10 - $(date +%s))) >"$folder/attention-$1.csv"
+}
+
 # suite NAME DEVICE: runs each case of a suite separately, in the same way
 suite() {
     text=lab/bench/suites/$1.suite
@@ -272,24 +280,16 @@ measure() {
             ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention)
-            rm -f "$folder/attention.csv"
-            for part in 0 1 2 3 4 5 6 7; do # flex_attention is compiled in parallel processes
-                for type in bf16 fp32; do
-                    KIT_PARTS=8 KIT_PART=$part within "$python" "$kit/py/attention_fair.py" compile /dev/null $((piece_start + limit * 4 / 10)) $type &
-                done
-            done >"$work/compile.log" 2>&1
-            wait
-            for type in bf16 fp32; do
-                within "$python" "$kit/py/attention_fair.py" measure "$folder/attention.csv" $((piece_start + limit * 8 / 10)) $type
-            done >&2 &&
+            attention bf16 3 5 &&
                 within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
                     --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
             ;;
+        training-attention-fp32) attention fp32 5 9 ;;
         training-graphs)
             within "$python" lab/bench/messages.py --device cuda --seconds 160 --compile >"$folder/messages.txt" &&
-                within "$python" lab/bench/graph_attention.py --device cuda --seconds 120 --compile >"$folder/graph-attention.txt" &&
-                within "$python" lab/bench/pyg_layers.py --device cuda >"$folder/pyg-layers.txt"
+                within "$python" lab/bench/graph_attention.py --device cuda --seconds 200 --compile --types float16 bfloat16 float32 >"$folder/graph-attention.txt"
             ;;
+        training-layers) within "$python" lab/bench/pyg_layers.py --device cuda --compiled >"$folder/pyg-layers.txt" ;;
         models)
             within lab/bench/applications.sh "$tamis" cuda:0 study-nnz-threads,study-spmm-row,study-fused-back-to-back >"$folder/applications.txt" &&
                 within lab/bench/models.sh "$tamis" cuda:0 "$folder/models-iterations.txt" >"$folder/models.txt"

@@ -5,8 +5,8 @@
                   [--threads 2] [--rounds 5] [--compiled] [--memory]
 
 A line for each layer: medians in milliseconds, of rounds that alternate, and how many times as long PyTorch Geometric takes (with --compiled also what
-torch.compile makes of it); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs besides its operands: on the CPU the largest resident memory, on a GPU
-the largest that PyTorch has allocated.
+torch.compile makes of it); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs
+besides its operands: on the CPU the largest resident memory, on a GPU the largest that PyTorch has allocated.
 """
 from __future__ import annotations
 
@@ -97,6 +97,11 @@ def main() -> None:
         if given.compiled:
             compiled = torch.compile(layers["pyg"])
             calls["compiled"] = lambda compiled=compiled: compiled(x, edge_index, *rest)
+            try:
+                calls["compiled"]()
+            except Exception as error:  # what PyTorch cannot compile is part of the result
+                print(f"{name:22} compiled: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "), flush=True)
+                del calls["compiled"]
         wanted = {library: [x, *rest, *layer.parameters()] for library, layer in layers.items()}
         if given.memory:
             found = {}

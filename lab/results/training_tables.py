@@ -15,26 +15,30 @@ def best_of(times, library):
 
 
 def flex(results):
-    """Of the kit's attention_fair.py: flex_attention by the best of its configurations."""
+    """Of lab/bench/attention.py: flex_attention by the best of its configurations."""
     text = []
-    for machine, lines in results.texts("attention.csv", "training-attention"):
+    for machine, lines in results.texts("attention-bf16.csv", "training-attention"):
+        single = results.folder / machine / "attention-fp32.csv"
         cells, kept = collections.defaultdict(lambda: collections.defaultdict(dict)), {}
-        for mask, pairs, positions, heads, inner, kind, call, contestant, ms, error in csv.reader(lines):
-            if ms and not error.startswith("WRONG"):
-                cells[mask, int(positions), int(inner), kind][call][contestant] = float(ms)
-                kept[mask] = 100 * int(pairs) / int(positions)**2
-        text += [f"`{machine}`, {heads} heads, ms; behind flex_attention's time the blocks of its best configuration, and how many times as long it takes as Tamis:", "",
+        for mask, pairs, positions, heads, inner, kind, call, contestant, ms, error in csv.reader(lines + single.read_text(encoding="utf-8").splitlines()):
+            kept[mask] = 100 * int(pairs) / int(positions)**2
+            for shown in [kind, TF32] if (contestant, kind) == ("tamis", "fp32") else [TF32 if contestant.endswith("-tf32") else kind]:
+                if ms and not error.startswith("WRONG"):
+                    cells[mask, int(positions), int(inner), shown][call][contestant.removesuffix("-tf32")] = float(ms)
+        text += [f"`{machine}`, {heads} heads, ms. Behind another's time stands how many times as long it takes as Tamis, and the blocks of flex_attention's best configuration:", "",
                  "| mask, positions, pairs kept, K = L | Tamis, forward | flex_attention | dense mask | Tamis, with gradients | flex_attention | dense mask |", "|---|---|---|---|---|---|---|"]
-        for (mask, positions, inner, kind), calls in cells.items():
+        for (mask, positions, inner, kind), calls in sorted(cells.items(), key=lambda one: one[0][3]):
             row = []
             for call in ("fwd", "both"):
-                ours, peer, dense = (best_of(calls[call], library) for library in ("tamis", "flex", "sdpa_mask"))
-                row += [f"{ours[0]:.3g}" if ours else "", f"{peer[0]:.3g} ({FLEX[peer[1]]}) {number(peer[0] / ours[0])}" if ours and peer else "", f"{dense[0]:.3g}" if dense else ""]
+                ours, *others = (best_of(calls[call], library) for library in ("tamis", "flex", "sdpa_mask"))
+                row.append(f"{ours[0]:.3g}" if ours else "")
+                row += [f"{peer[0]:.3g}, {number(peer[0] / ours[0])}x{f' ({FLEX[peer[1]]})' if peer[1] else ''}" if ours and peer else "" for peer in others]
             text.append(f"| {mask}, {positions:,}, {kept[mask]:.3g} %, {inner}, {kind} | " + " | ".join(row) + " |")
         text.append("")
     return "\n".join(text[:-1])
 
 
+TF32 = "fp32, the others in TF32"
 FLEX = {"64": "64", "128": "128", "t64": "64, a table of pairs", "t128": "128, a table of pairs"}
 
 STEPS = {"tamis": "Tamis", "flex": "flex_attention", "sdpa": "PyTorch, dense mask"}
@@ -144,39 +148,42 @@ def messages_gpu(results):
     return "\n".join(text[:-1])
 
 
+GRAPHS = {"pyg": "PyTorch Geometric", "compiled": "the same by torch.compile", "anemoi": "anemoi-models"}
+
+
 def graph_attention(results):
     text = []
     for machine, lines in results.texts("graph-attention.txt", "training-graphs"):
-        text += [f"`{machine}`, 40,000 nodes, 16 heads of 64 features:", "",
-                 "| edges a node, type | forward, backward, ms | over the floors | PyTorch Geometric, both | compiled, both | MB: Tamis, PyTorch Geometric, compiled |",
-                 "|---|---|---|---|---|---|"]
+        text += [f"`{machine}`, 40,000 nodes, 16 heads of 64 features. The columns of others say how many times as long they take, forward, backward and both:", "",
+                 "| edges a node, type | forward, backward, ms | over the floors | " + " | ".join(GRAPHS.values()) + " | MB in the order of the columns |", "|---|---|---|---|---|---|---|"]
         for line in lines:
-            found = re.match(r" *\d+ x +(\d+) +\d+ x +\d+ (\w+) +([\d.]+) +([\d.]+) ms  floors +([\d.]+) +([\d.]+) ms  pyg \S+ \S+ both (\S+)"
-                             r"  compiled \S+ \S+ both (\S+)  MB ours (\d+) pyg (\d+) compiled (\d+)", line)
+            found = re.match(r" *\d+ x +(\d+) +\d+ x +\d+ (\w+) +([\d.]+) +([\d.]+) ms  floors +([\d.]+) +([\d.]+) ms(.*)  MB(.*)", line)
             if found:
-                edges, kind, forward, backward, least, least_back, pyg, compiled, *memory = found.groups()
-                over = f"{float(forward) / float(least):.1f}, {float(backward) / float(least_back):.1f}"
-                text.append(f"| {edges}, {kind} | {float(forward):.2f}, {float(backward):.2f} | {over} | {pyg}x | {compiled}x | {', '.join(f'{int(mb):,}' for mb in memory)} |")
+                edges, kind, forward, backward, least, least_back, others, memory = found.groups()
+                beside = {name: times for name, *times in re.findall(r"(\w+) (\S+) (\S+) both (\S+)", others)}
+                text.append(f"| {edges}, {kind} | {float(forward):.2f}, {float(backward):.2f} | {float(forward) / float(least):.1f}, {float(backward) / float(least_back):.1f} | "
+                            + " | ".join(", ".join(beside.get(name, [])) for name in GRAPHS) + f" | {', '.join(f'{int(mb):,}' for mb in re.findall('[0-9]+', memory))} |")
         text.append("")
     return "\n".join(text[:-1])
 
 
 def layers(results):
     text = []
-    for machine, lines in results.texts("pyg-layers.txt", "training-graphs"):
+    for machine, lines in results.texts("pyg-layers.txt", "training-layers"):
         measured = results.folder / machine / "pyg-layers-memory.txt"
-        memory = {}
-        if measured.exists():
-            memory = {name: mib for name, *mib in re.findall(r"(\S+) +tamis +([\d.]+) MiB +pyg +([\d.]+) MiB", measured.read_text(encoding="utf-8"))}
-        text += [f"`{machine}`, {lines[0].split(': ', 1)[1]}:", "",
-                 "| layer | forward, ms | backward, ms | times as long, forward | backward | both |" + (" Tamis, MiB | PyTorch Geometric, MiB |" if memory else ""),
-                 "|---|---|---|---|---|---|" + ("---|---|" if memory else "")]
+        memory = dict(re.findall(r"(\S+) +tamis +([\d.]+ MiB +pyg +[\d.]+) MiB", measured.read_text(encoding="utf-8"))) if measured.exists() else {}
+        compiled = any(" compiled x " in line for line in lines)
+        text += [f"`{machine}`, {lines[0].split(': ', 1)[1]}. The columns of PyTorch Geometric say how many times as long it takes, forward, backward and both:", "",
+                 "| layer | forward, backward, ms | PyTorch Geometric |" + " by torch.compile |" * compiled + " MiB: Tamis, PyTorch Geometric |" * bool(memory),
+                 "|---|---|---|" + "---|" * (compiled + bool(memory))]
         for line in lines[1:]:
-            found = re.match(r"(\S+) +([\d.]+) +([\d.]+) ms +pyg x +(\S+) +(\S+) both +(\S+)", line)
+            found = re.match(r"(\S+) +([\d.]+) +([\d.]+) ms +(.*?) +apart", line)
             if found:
-                name, *numbers = found.groups()
-                numbers += [f"{float(mib):.0f}" for mib in memory.get(name, [])]
-                text.append(f"| {name.replace('-edges', ', features of edges').replace('-', ', ')} | " + " | ".join(numbers) + " |")
+                name, forward, backward, others = found.groups()
+                beside = {other: ", ".join(times) for other, *times in re.findall(r"(\w+) x +(\S+) +(\S+) both +(\S+)", others)}
+                cells = [f"{forward}, {backward}", *(beside.get(other, "not compiled") for other in ("pyg", "compiled")[:1 + compiled])]
+                cells += [", ".join(f"{float(mib):.0f}" for mib in re.findall(r"[\d.]+", memory[name]))] if name in memory else []
+                text.append(f"| {name.replace('-edges', ', features of edges').replace('-', ', ')} | " + " | ".join(cells) + " |")
         text.append("")
     return "\n".join(text[:-1])
 
