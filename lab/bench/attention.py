@@ -43,7 +43,7 @@ def masks(device: str, heads: int = HEADS) -> dict[str, tuple[int, Mod, tuple[in
         return table.to(device)
 
     def documents() -> torch.Tensor:
-        lengths = torch.randint(64, max(65, long // 5), (long // 64,), generator=draw)
+        lengths = torch.randint(64, max(65, long * 3 // 16), (long // 64,), generator=draw)
         return torch.bucketize(torch.arange(long), lengths.cumsum(0), right=True).to(device)
 
     three, six, text = blocks(3), blocks(6), documents()

@@ -219,7 +219,7 @@ masks() {
 
 # attention TYPE TENTHS TENTHS: compiles flex_attention until so many tenths of the limit, and measures until so many
 attention() {
-    within "$python" lab/bench/attention.py compile "$work/flex" --type "$1" --seconds $((limit * $2 / 10)) --processes "$(nproc)" >"$work/compile.log" 2>&1 &&
+    within "$python" lab/bench/attention.py compile "$work/flex" --type "$1" --seconds $((piece_start + limit * $2 / 10 - $(date +%s))) --processes "$(nproc)" >"$work/compile.log" 2>&1 &&
         within "$python" lab/bench/attention.py measure "$work/flex" --type "$1" --seconds $((piece_start + limit * $3 / 10 - $(date +%s))) >"$folder/attention-$1.csv"
 }
 
@@ -280,11 +280,11 @@ measure() {
             ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention)
-            attention bf16 3 5 &&
+            attention bf16 5 7 &&
                 within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
                     --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
             ;;
-        training-attention-fp32) attention fp32 5 9 ;;
+        training-attention-fp32) attention fp32 6 9 ;;
         training-graphs)
             within "$python" lab/bench/messages.py --device cuda --seconds 160 --compile >"$folder/messages.txt" &&
                 within "$python" lab/bench/graph_attention.py --device cuda --seconds 200 --compile --types float16 bfloat16 float32 >"$folder/graph-attention.txt"
