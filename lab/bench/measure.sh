@@ -32,6 +32,7 @@ check-tools     gpu   9 compute-sanitizer, the memory of other libraries, the co
 speed-neutral   gpu   9 the neutral set beside cuSPARSE, K = 32 and 128
 speed-kit       gpu   6 the other matrices of the kit beside cuSPARSE and the recorded libraries
 speed-widths    gpu   6 the real matrices of the kit beside cuSPARSE, K from 48 to 512
+speed-newest    gpu   3 the real matrices of the kit beside another cuSPARSE: TAMIS_CUSPARSE names its file
 methods-kit     gpu   9 each of our methods on the matrices of the kit: fp32 and bf16, K = 32 and 128
 methods-more    gpu   9 the same where D is B, in TF32, and of transposes, as gradients have them
 methods-attention gpu 6 each of our methods on masks, one head and sixteen, and on few queries beside many keys
@@ -258,6 +259,13 @@ measure() {
         speed-neutral) beside_cusparse speed-neutral neutral 32,128 ;;
         speed-kit) beside_cusparse speed-kit kit 32,128 && "$python" lab/bench/kit.py peers "$kit" >>"$folder/speed-kit.jsonl" ;;
         speed-widths) beside_cusparse speed-widths real 48,50,96,100,150,200,256,300,512 ;;
+        speed-newest)
+            [ -n "${TAMIS_CUSPARSE:-}" ] || { echo 'measure: TAMIS_CUSPARSE must name the file of another libcusparse.so' >&2; return 1; }
+            files=$(matrices real) || return
+            # shellcheck disable=SC2086
+            bench_each speed-newest $files -- --device cuda:0 --op sddmm,spmm --edge mask --inner 32,128 --algorithm auto --peers cusparse \
+                --baseline cusparse --repeat 20 --seconds 0.1
+            ;;
         methods-kit)
             files=$(methods_matrices) || return
             # shellcheck disable=SC2086

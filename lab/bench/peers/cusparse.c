@@ -21,6 +21,7 @@ enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, ROW_ORDER = 2, INDEX_32 = 2, INDEX_64 = 
 static struct {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
+    int (*version)(void *handle, int *version);
     const char *(*error)(int status);
     int (*create_csr)(void **matrix, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *columns,
                       void *values, int offset_type, int index_type, int base, int type);
@@ -44,6 +45,7 @@ static struct {
 static const char *load(void *library) {
     const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
                                         {"cusparseDestroy", &api.destroy},
+                                        {"cusparseGetVersion", &api.version},
                                         {"cusparseGetErrorString", &api.error},
                                         {"cusparseCreateCsr", &api.create_csr},
                                         {"cusparseDestroySpMat", &api.destroy_sparse},
@@ -210,6 +212,7 @@ static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     state *self = own(peer);
     if (!make_dense(peer, right, &self->D)) return false;
     if (!make_dense(peer, &peer->mirror->problem.output, &self->out)) return false;
+    const char *fastest = "";
     double best = 0;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         product spmm = {.algorithm = algorithms[i].algorithm};
@@ -220,10 +223,12 @@ static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
             self->spmm = spmm;
             spmm = worse;
             best = seconds;
-            snprintf(peer->variant, sizeof peer->variant, "spmm %s", algorithms[i].name);
+            fastest = algorithms[i].name;
         }
         free_product(peer, &spmm);
     }
+    const size_t told = strlen(peer->variant); /* the version */
+    snprintf(peer->variant + told, sizeof peer->variant - told, ", spmm %s", fastest);
     peer->setup += self->spmm.setup;
     return self->spmm.matrix != NULL;
 }
@@ -288,7 +293,11 @@ static bool make(tool_peer *peer) {
     peer->release = release;
     self->type = tool_peer_type(problem->type);
     self->compute = tool_peer_type(problem->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
-    if (!good(api.create(&self->handle), "cusparseCreate", peer)) return false;
+    int version = 0; /* 12904 is 12.9.4 */
+    if (!good(api.create(&self->handle), "cusparseCreate", peer) ||
+        !good(api.version(self->handle, &version), "cusparseGetVersion", peer))
+        return false;
+    snprintf(peer->variant, sizeof peer->variant, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);
     switch (problem->operation) {
     case TAMIS_OP_SDDMM: return make_sddmm(peer, problem->output.data);
     case TAMIS_OP_SPMM:
