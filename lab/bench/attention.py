@@ -172,7 +172,7 @@ def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, positions: int, mod
 
 
 def contestants(mask: str, features: int, gradients: bool, pattern: Any, known: Any, given: argparse.Namespace) -> tuple[dict[str, Any], dict[str, str]]:
-    """What can be timed, by name, and why the rest cannot."""
+    """Return the calls that can be timed by name, and why others cannot."""
     import tamis.torch
 
     positions, mod, _ = known[mask]
@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--type", default="bf16", choices=list(TYPES))
     parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
     parser.add_argument("--heads", type=int, default=HEADS, help="fewer make all small, for a trial")
-    parser.add_argument("--seconds", type=float, default=200, help="begin nothing after so many")
+    parser.add_argument("--seconds", type=float, default=200, help="begin nothing later")
     parser.add_argument("--processes", type=int, default=16)
     parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--until", type=float, help=argparse.SUPPRESS)

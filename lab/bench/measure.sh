@@ -42,9 +42,11 @@ suite-esimd     gpu   9 the suite of a paper
 suite-gpu-dynamic gpu 9 the suite of a paper
 suite-preds     gpu   9 the suite of a paper
 suite-study     gpu   9 the suite of a paper
-training-attention gpu 8 attention in bf16 beside flex_attention, forward and backward; steps of a language model
+training-attention gpu 8 attention in bf16 beside flex_attention, forward and backward
+training-steps  gpu   4 steps of a language model by Tamis, flex_attention and a dense mask
 training-attention-fp32 gpu 9 attention in fp32 beside flex_attention and a dense mask in fp32 and TF32, forward and backward
-training-graphs gpu   9 messages and graph attention beside PyTorch, PyTorch Geometric and anemoi-models, forward and backward
+training-messages gpu 6 messages beside PyTorch and PyTorch Geometric, forward and backward
+training-graphs gpu   6 graph attention beside PyTorch Geometric, plain and compiled, and anemoi-models, forward and backward
 training-layers gpu   6 layers beside PyTorch Geometric, plain and compiled, forward and backward
 models          gpu   9 the models on the device: the share of the kernels, and killed and resumed
 two-devices     gpus  9 two devices beside one of them
@@ -218,7 +220,7 @@ masks() {
     printf 'generate:uniform:rows=%s,cols=%s,density=1,pattern,name=%s\n' 1 32768 decode_1x32768 8 8192 decode_8x8192 64 4096 decode_64x4096
 }
 
-# attention TYPE TENTHS TENTHS: compiles flex_attention until so many tenths of the limit, and measures until so many
+# attention TYPE COMPILED MEASURED: compiles flex_attention until COMPILED tenths of the limit, and measures until MEASURED tenths
 attention() {
     within "$python" lab/bench/attention.py compile "$work/flex" --type "$1" --seconds $((piece_start + limit * $2 / 10 - $(date +%s))) --processes "$(nproc)" >"$work/compile.log" 2>&1 &&
         within "$python" lab/bench/attention.py measure "$work/flex" --type "$1" --seconds $((piece_start + limit * $3 / 10 - $(date +%s))) >"$folder/attention-$1.csv"
@@ -287,15 +289,15 @@ measure() {
                 methods methods-attention-parts "$@" -- --op sddmm,spmm --edge softmax --type fp32,bf16 --inner 64 --values random
             ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
-        training-attention)
-            attention bf16 5 7 &&
-                within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
-                    --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
+        training-attention) attention bf16 6 9 ;;
+        training-steps)
+            within "$python" docs/examples/python/language_model.py --device cuda --type bfloat16 --positions 8192 --members 2 \
+                --features 512 --heads 8 --kept 1 5 25 50 --methods tamis flex sdpa --limit 40 >"$folder/language-model.txt"
             ;;
         training-attention-fp32) attention fp32 6 9 ;;
+        training-messages) within "$python" lab/bench/messages.py --device cuda --seconds 250 --compile >"$folder/messages.txt" ;;
         training-graphs)
-            within "$python" lab/bench/messages.py --device cuda --seconds 160 --compile >"$folder/messages.txt" &&
-                within "$python" lab/bench/graph_attention.py --device cuda --seconds 200 --compile --types float16 bfloat16 float32 >"$folder/graph-attention.txt"
+            within "$python" lab/bench/graph_attention.py --device cuda --seconds 200 --compile --types float16 bfloat16 float32 >"$folder/graph-attention.txt"
             ;;
         training-layers) within "$python" lab/bench/pyg_layers.py --device cuda --compiled >"$folder/pyg-layers.txt" ;;
         models)

@@ -29,6 +29,8 @@ def measured(results):
     for path in files:
         for contestants in results.problems(path):
             ours = {name: line for name, line in contestants.items() if is_ours(name)}
+            if "auto" in contestants:  # with other numbers of threads it may have taken another method
+                ours = {name: line for name, line in ours.items() if line["threads"] == contestants["auto"]["threads"]}
             if "auto" in contestants and len(ours) > 1:
                 found[results.machine(path)].append((ours, contestants["auto"]))
     return found

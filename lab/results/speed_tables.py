@@ -78,15 +78,21 @@ def speed(results):
                      f"{len({of(line)[0] for cases in recorded.values() for _, _, line in cases})} matrices the best was {', '.join(f'{name} in {count} cases' for name, count in best.most_common())}."
                      + "".join(f" Slower than the best at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
                                if (names := lost([(ratio, library(name), line) for ratio, name, line in recorded[operation, inner]]))))
-    for title, peer, suite in (("SuiteSparse:GraphBLAS", "graphblas", "esimd"), ("PyTorch", "torch", "gpu-dynamic")):
-        for path in results.files(suite, f"cpu-{suite}"):
+    for path in results.files("speed-newest", "speed-newest"):
+        found = ratios(results.problems(path), "cusparse")
+        for inner in (32, 128):
+            row(f"cuSPARSE 12.9.4 of PyPI, real matrices, K = {inner}", results.machine(path), {operation: [one[0] for one in found[operation, inner]] for operation in OPERATIONS})
+    notes.append("- *cuSPARSE 12.9.4*, newer than the toolkit's 12.6: its results were not compared in that run.")
+    for title, peer, file in (("oneMKL", "mkl", "libraries"), ("SuiteSparse:GraphBLAS", "graphblas", "libraries"), ("SuiteSparse:GraphBLAS", "graphblas", "esimd"),
+                              ("PyTorch", "torch", "gpu-dynamic")):
+        for path in results.files(file, f"cpu-{file}"):
             found = ratios(results.problems(path), peer) if on_cpu(results.problems(path)) else {}
             if found:
                 row(f"{title}, K = {' and '.join(str(inner) for inner in sorted({key[1] for key in found}))}", results.machine(path),
                     {operation: [one[0] for key, cases in found.items() if key[0] == operation for one in cases] for operation in OPERATIONS})
-                notes.append(f"- *{title}*: the suite `{suite}` on the CPU, " + ", ".join(
+                notes.append(f"- *{title}* on the {results.machine(path)}: `{file}` in lab/results, " + ", ".join(
                     f"{sum(len(cases) for key, cases in found.items() if key[0] == operation)} cases of {TITLES[operation]}" for operation in OPERATIONS
-                    if any(key[0] == operation for key in found)) + ", in lab/results.")
+                    if any(key[0] == operation for key in found)) + ".")
     for path in results.files("speed", "cpu-speed"):
         found = ratios(results.problems(path), "naive")
         for inner in sorted({key[1] for key in found}):

@@ -16,11 +16,10 @@ def best_of(times, library):
 
 def flex(results):
     """Of lab/bench/attention.py: flex_attention by the best of its configurations."""
-    text = []
+    text, single = [], dict(results.texts("attention-fp32.csv", "training-attention-fp32"))
     for machine, lines in results.texts("attention-bf16.csv", "training-attention"):
-        single = results.folder / machine / "attention-fp32.csv"
         cells, kept = collections.defaultdict(lambda: collections.defaultdict(dict)), {}
-        for mask, pairs, positions, heads, inner, kind, call, contestant, ms, error in csv.reader(lines + single.read_text(encoding="utf-8").splitlines()):
+        for mask, pairs, positions, heads, inner, kind, call, contestant, ms, error in csv.reader(lines + single.get(machine, [])):
             kept[mask] = 100 * int(pairs) / int(positions)**2
             for shown in [kind, TF32] if (contestant, kind) == ("tamis", "fp32") else [TF32 if contestant.endswith("-tf32") else kind]:
                 if ms and not error.startswith("WRONG"):
@@ -46,7 +45,7 @@ STEPS = {"tamis": "Tamis", "flex": "flex_attention", "sdpa": "PyTorch, dense mas
 
 def steps(results):
     text = []
-    for machine, lines in results.texts("language-model.txt", "training-attention"):
+    for machine, lines in results.texts("language-model.txt", "training-steps"):
         records = [json.loads(line) for line in lines]
         one = records[0]
         rows = collections.defaultdict(dict)
@@ -126,7 +125,7 @@ BESIDE = re.compile(r"  ([a-z, ]+) x +([\d.]+) +([\d.]+)")
 
 def messages_gpu(results):
     text = []
-    for machine, lines in results.texts("messages.txt", "training-graphs"):
+    for machine, lines in results.texts("messages.txt", "training-messages"):
         best = collections.defaultdict(lambda: ([], []))
         for line in lines:
             found = LINE.match(line)
@@ -173,7 +172,7 @@ def layers(results):
         measured = results.folder / machine / "pyg-layers-memory.txt"
         memory = dict(re.findall(r"(\S+) +tamis +([\d.]+ MiB +pyg +[\d.]+) MiB", measured.read_text(encoding="utf-8"))) if measured.exists() else {}
         compiled = any(" compiled x " in line for line in lines)
-        text += [f"`{machine}`, {lines[0].split(': ', 1)[1]}. The columns of PyTorch Geometric say how many times as long it takes, forward, backward and both:", "",
+        text += [f"`{machine}`, {lines[0].split(': ', 1)[1]}. The other columns say how many times as long PyTorch Geometric takes, forward, backward and both:", "",
                  "| layer | forward, backward, ms | PyTorch Geometric |" + " by torch.compile |" * compiled + " MiB: Tamis, PyTorch Geometric |" * bool(memory),
                  "|---|---|---|" + "---|" * (compiled + bool(memory))]
         for line in lines[1:]:

@@ -141,6 +141,7 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
     gpu, cpu = results / "gpu", results / "cpu"
     write_results(cpu / "esimd.jsonl.xz", "cpu", pair("m", "spmm", 1, 3, "graphblas"))
     write_results(cpu / "gpu-dynamic.jsonl.xz", "cpu", pair("m", "sddmm", 2, 5, "torch", inner=128))
+    write_results(cpu / "libraries.jsonl.xz", "cpu", pair("m", "spmm", 2, 7, "mkl", inner=128))
     text, error = made()
     assert "make measure PIECE=speed-neutral" in error and "make measure PIECE=cpu-speed" in error and text.count("as it was") == 5
 
@@ -153,6 +154,7 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
     for name, matrix in (("speed-neutral-scale", "n"), ("speed-kit-scale", "kit")):
         write_results(gpu / f"{name}.jsonl.xz", "cuda:0", [{"matrix": matrix, "operation": "fused", "edge": "scale", "algorithm": "ours", "median_ms": 3}])
     write_results(gpu / "speed-widths.jsonl.xz", "cuda:0", [line for k in (48, 512) for line in pair("kit", "sddmm", 2, k / 16, "cusparse", inner=k)])
+    write_results(gpu / "speed-newest.jsonl.xz", "cuda:0", pair("kit", "spmm", 2, 1, "cusparse", inner=32))
     write_results(cpu / "speed.jsonl.xz", "cpu", pair("n", "sddmm", 2, 5, "naive", inner=128))
     text, error = made()
     assert not error and "as it was" not in text
@@ -161,6 +163,7 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
         "| cuSPARSE, generated matrices, K = 32 | GPU | 3.00, 3.00 (3.00 to 3.00) | 1.00, 1.00 (1.00 to 1.00) | 2.00, 2.00 (2.00 to 2.00) |",
         # cuSPARSE takes twice as long as recorded for SDDMM, as long for SpMM
         "| the best of the recorded libraries, real matrices, K = 32 | GPU | 4.00, 4.00 (4.00 to 4.00) | 0.25, 0.25 (0.25 to 0.25) | 2.83, 2.83 (2.83 to 2.83) |",
+        "| cuSPARSE 12.9.4 of PyPI, real matrices, K = 32 | GPU |  | 0.50, 0.50 (0.50 to 0.50) |  |", "| oneMKL, K = 128 | Chip, 2 cores |  | 3.50, 3.50 (3.50 to 3.50) |  |",
         "| SuiteSparse:GraphBLAS, K = 32 | Chip, 2 cores |  | 3.00, 3.00 (3.00 to 3.00) |  |",
         "| PyTorch, K = 128 | Chip, 2 cores | 2.50, 2.50 (2.50 to 2.50) |  |  |",
         "| the naive loop, K = 128 | Chip, 2 cores | 2.50, 2.50 (2.50 to 2.50) |  |  |",
@@ -194,7 +197,8 @@ def test_what_each_method_earns(tmp_path: pathlib.Path) -> None:
         *case("c", "spmm", "gpu-rows", {"gpu-teams": 1, "gpu-rows": 1.01}),
         *case("alone", "sddmm", "gpu-nonzeros", {"gpu-nonzeros": 1}),  # says nothing
     ])
-    write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-tiled", {"cpu-tiled": 2, "cpu-panels": 3, "cpu-removed": 1}, noise=0.3))
+    write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-tiled", {"cpu-tiled": 2, "cpu-panels": 3, "cpu-removed": 1}, noise=0.3)
+                  + case("other number of threads", "spmm", "cpu-panels", {"cpu-panels": 1}, threads=1) + case("other number of threads", "spmm", "cpu-tiled", {"cpu-tiled": 1}))
     text, counted = re.subn(r"`\*\*, \d+ lines", "`**, n lines", made())
     assert counted == 5
     for line in (
@@ -230,20 +234,23 @@ def test_the_tables_of_pages_are_what_was_measured(tmp_path: pathlib.Path, name:
 
 
 PRINTED = {
-    "attention.csv": "window256,1036160,4096,16,64,bf16,fwd,tamis,0.5,2e-03\n"
-                     "window256,1036160,4096,16,64,bf16,fwd,flex-128,1.75,2e-03\n"
-                     "window256,1036160,4096,16,64,bf16,fwd,flex-t64,0.75,2e-03\n"
-                     "window256,1036160,4096,16,64,bf16,fwd,flex-64,0.25,WRONG 2e-01\n"
-                     "window256,1036160,4096,16,64,bf16,fwd,sdpa_mask,,late\n",
+    "attention-bf16.csv": "window256,1036160,4096,16,64,bf16,fwd,tamis,0.5,2e-03\n"
+                          "window256,1036160,4096,16,64,bf16,fwd,flex-128,1.75,2e-03\n"
+                          "window256,1036160,4096,16,64,bf16,fwd,flex-t64,0.75,2e-03\n"
+                          "window256,1036160,4096,16,64,bf16,fwd,flex-64,0.25,WRONG 2e-01\n"
+                          "window256,1036160,4096,16,64,bf16,fwd,sdpa_mask,,late\n",
+    "attention-fp32.csv": "".join(f"window256,1036160,4096,16,64,fp32,both,{name},{ms},1e-07\n" for name, ms in
+                                  (("tamis", 2), ("flex-128", 8), ("flex-64-tf32", 1), ("sdpa_mask", 6), ("sdpa_mask-tf32", 5))),
     "language-model.txt": "".join(json.dumps({"method": method, "positions": 8192, "kept_percent": 5.0, "members": 2, "heads": 8, "features": 512, "type": "bfloat16",
                                               "torch": "2.11.0+x", "median_ms": ms, "peak_bytes": 3 << 20, "loss_difference": 3e-5}) + "\n"
                                   for method, ms in (("tamis", 4), ("flex", 5.5))),
     "messages.txt": "copy: 4000 GB/s\n"
                     " 2000000   16 8 mul-heads-sum        0.200    0.400 ms  floors   0.024   0.045 ms  torch x  8.50  0.75  torch, compiled x  3.25  1.25  apart 2.6e-07\n"
                     " 2000000 forward  of the best of the others: 3.25 in the geometric mean, least 3.25, 1 calls\n",
-    "graph-attention.txt": "  40000 x  6 16 x  64 float16      0.650    1.066 ms  floors   0.203   0.406 ms  pyg 7.08 8.99 both 8.26  compiled 1.72 1.27 both 1.44"
-                           "  MB ours 852 pyg 3062 compiled 898\n",
-    "pyg-layers.txt": "random: 20000 nodes, 200000 edges, float32, GPU\nGATConv-edges              1.10     1.62 ms   pyg x  1.70  1.17 both  1.38   apart 2e-07 2e-07\n",
+    "graph-attention.txt": "  40000 x  6 16 x  64 float16      0.650    1.066 ms  floors   0.203   0.406 ms  pyg 7.08 8.99 both 8.26  compiled 1.72 1.27 both 1.44  anemoi 0.80 1.04 both 0.96"
+                           "  MB ours 852 pyg 3062 compiled 898 anemoi 1155\n",
+    "pyg-layers.txt": "random: 20000 nodes, 200000 edges, float32, GPU\nGATConv-edges              1.10     1.62 ms   pyg x  1.70  1.17 both  1.38   compiled x  1.06  0.90 both  0.96   apart 2e-07 2e-07\n"
+                      "GCNConv                    0.57     0.89 ms   pyg x  2.35  0.85 both  1.44   apart 1e-07 1e-07\n",
     "pyg-layers-memory.txt": "GATConv-edges           tamis     70.4 MiB  pyg    612.0 MiB\n",
     "applications.txt": "| model | K | an iteration, s | SDDMM | SpMM | fused | speed-up |\n|---|---|---|---|---|---|---|\n| als | 32 | 0.0015 | 7 % | 8 % | 54 % | 6.46 |\n",
 }
@@ -262,10 +269,13 @@ def test_tables_of_what_programs_print(tmp_path: pathlib.Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert done.returncode == 0 and "as it was" not in text
     for line in (
-        "| window256, 4,096, 6.18 %, 64, bf16 | 0.5 | 0.75 (64, a table of pairs) 1.50 |  |  |  |  |\n<!-- end of flex", "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
+        "| window256, 4,096, 6.18 %, 64, bf16 | 0.5 | 0.75, 1.50x (64, a table of pairs) |  |  |  |  |\n",
+        "| window256, 4,096, 6.18 %, 64, fp32 |  |  |  | 2 | 8, 4.00x (128) | 6, 3.00x |\n",
+        "| window256, 4,096, 6.18 %, 64, fp32, the others in TF32 |  |  |  | 2 | 1, 0.50x (64) | 5, 2.50x |\n<!-- end of flex",
+        "`gpu`, 8,192 positions, 2 texts, 8 heads of 64 features, bfloat16, PyTorch 2.11.0; ms, and MiB at most:",
         "| 5 % | 4.00, 3 | 5.50, 3 |  |", "differed by at most 3e-05.", "| 2,000,000 | 1 | 3.25 (3.25 to 3.25) | 0.75 (0.75 to 0.75) |",
         "- Slower than the best, 2.0M edges, forward: none.", "backward: `mul`, sum, a number a head an edge, 8 heads at width 16 0.75 (PyTorch).",
-        "| 6, float16 | 0.65, 1.07 | 3.2, 2.6 | 8.26x | 1.44x | 852, 3,062, 898 |", "| GATConv, features of edges | 1.10 | 1.62 | 1.70 | 1.17 | 1.38 | 70 | 612 |",
+        "| 6, float16 | 0.65, 1.07 | 3.2, 2.6 | 7.08, 8.99, 8.26 | 1.72, 1.27, 1.44 | 0.80, 1.04, 0.96 | 852, 3,062, 898, 1,155 |", "| GATConv, features of edges | 1.10, 1.62 | 1.70, 1.17, 1.38 | 1.06, 0.90, 0.96 | 70, 612 |", "| GCNConv | 0.57, 0.89 | 2.35, 0.85, 1.44 | not compiled |",
         "| model | `gpu`, K = 32 |", "| als | 1.5 (6.46) |",
     ):
         assert line in text, line
