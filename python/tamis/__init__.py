@@ -18,7 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._device import Device, devices, set_threads
+    from ._device import Device, devices, get_threads, set_threads
     from ._errors import ArgumentError, DeviceError, Error, FileError, LibraryError, OutOfMemoryError, PatternError, UnsupportedError
     from ._operations import attention, fused, sddmm, spmm
     from ._pattern import Pattern
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = ["Algorithm", "ArgumentError", "Device", "DeviceError", "Error", "FileError", "LibraryError", "OutOfMemoryError", "Pattern",
-           "PatternError", "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "plan", "sddmm", "set_threads", "spmm"]
+           "PatternError", "Plan", "Report", "UnsupportedError", "algorithms", "attention", "devices", "fused", "get_threads", "plan", "sddmm", "set_threads", "spmm"]
 
 _MODULES = {
-    "_device": ("Device", "devices", "set_threads"),
+    "_device": ("Device", "devices", "get_threads", "set_threads"),
     "_errors": ("ArgumentError", "DeviceError", "Error", "FileError", "LibraryError", "OutOfMemoryError", "PatternError", "UnsupportedError"),
     "_library": ("__version__",),
     "_operations": ("attention", "fused", "sddmm", "spmm"),

@@ -134,6 +134,18 @@ def set_threads(threads: int) -> None:
     _change(_errors.fits("threads", threads, ctypes.c_int), threads != 0, 0)
 
 
+def get_threads() -> int:
+    """Returns the number of CPU threads of later calls and plans.
+
+    >>> import tamis
+    >>> tamis.set_threads(2)
+    >>> tamis.get_threads()
+    2
+    >>> tamis.set_threads(0)
+    """
+    return described(opened("cpu").handle).threads
+
+
 def follow(threads: int) -> None:
     """Adopt PyTorch's number of threads, unless the caller has set another one."""
     global followed, _usual

@@ -12,7 +12,7 @@ import numpy as np
 
 WORKS = "works"
 SPARSE = "sampled_addmm returns a sparse tensor, of which torch.func and forward mode know nothing: use sddmm("
-NO_SPARSE = "Skip calling `torch.compiler.disable()`d function"
+NO_SPARSE = "Skip inlining `torch.compiler.disable()`d function"
 NO_STRIDES = "Sparse CSR tensors do not have "
 NO_SECOND = "sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm("
 NO_META = "Tensor on device cpu is not on the expected device meta!"

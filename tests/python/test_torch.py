@@ -433,3 +433,21 @@ class TestCuda:
     def test_mixed_devices_are_refused(self):
         with pytest.raises(ValueError, match="B is on cpu and S on cuda:0"):
             tt.sddmm(self.pattern, self.A, self.B.detach().cpu())
+
+
+def test_importing_compiles_nothing_and_sparse_tensors_break_the_graph():
+    program = """
+import sys, torch
+import tamis.torch as tt
+assert "torch._dynamo" not in sys.modules  # a second of importing
+S = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr()
+A, B = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[5.0, 6.0], [7.0, 8.0]])
+def f(A, B):
+    return tt.sampled_addmm(S, 2 * A, B, beta=0.5).values() + 1
+expected = torch.sparse.sampled_addmm(S, 2 * A, B, beta=0.5).values() + 1
+assert torch.equal(f(A, B), expected)
+for _ in range(2):
+    assert torch.equal(torch.compile(f, backend="eager")(A, B), expected)
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

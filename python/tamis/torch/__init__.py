@@ -14,6 +14,8 @@ on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tam
 """
 from __future__ import annotations
 
+import functools
+import sys
 from typing import Any, Literal, Optional, overload
 
 import torch
@@ -36,7 +38,28 @@ _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, as for torch.exp and torch.softmax
-_eager: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)  # for sparse tensors, which torch.compile does not support
+
+
+def _eager(function: Any) -> Any:
+    """torch.compiler.disable, for sparse tensors, which torch.compile does not support; it imports torch._dynamo, which takes a second, so only where
+    that is there already."""
+    disabled: list[Any] = []
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return function(*arguments, **named)
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))
+        return disabled[0](*arguments, **named)
+
+    call._torchdynamo_disable = True  # type: ignore[attr-defined]
+    call._torchdynamo_disable_msg = None  # type: ignore[attr-defined]
+    call._torchdynamo_disable_recursive = True  # type: ignore[attr-defined]
+    skip = getattr(getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None), "skip_code", None)
+    if skip:  # else torch.compile would look into it once the graph is broken
+        skip(call.__code__)
+    return call if hasattr(torch, "compiler") else function
 
 
 def _edge(edge: str) -> int:

@@ -395,8 +395,7 @@ def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tupl
         return _made(rows, cols, device, parts)
 
 
-if hasattr(getattr(torch, "compiler", None), "assume_constant_result"):
-    _constant = torch.compiler.assume_constant_result(_constant)
+_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compiler.assume_constant_result, which imports torch._dynamo
 
 
 def _of_coo(matrix: Tensor) -> Pattern:
