@@ -1,6 +1,7 @@
 /* Messages reduced by rows, and their gradients: sums of quarters are exact, only means have a bound. */
 #include "support/operation.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <tamis/reference.h>
 
@@ -41,6 +42,15 @@ static void draw(operation_case *c) {
         operand_add(c, E, OPERAND_IN, -1, "E", c->S.nnz, edge_columns(o));
         operand_add(c, D_E, OPERAND_GRADIENT, E, "dE", c->S.nnz, edge_columns(o))->optional = true;
     }
+}
+
+/* Of equal messages the first counts, and the first NaN before everything. */
+static void fill(operation_case *c) {
+    if (OPERATION_OWN(c)->o.reduce < TAMIS_REDUCE_MAX || c->small || operation_once_in(c, 2)) return;
+    for (int k = U; k <= E; k++)
+        for (int64_t i = 0; c->of[k].name && i < operand_count(c, k); i++)
+            if (operation_once_in(c, 40))
+                matrix_set(&c->of[k].m, i / c->of[k].m.here.cols, i % c->of[k].m.here.cols, (double)NAN);
 }
 
 static tamis_status pass(operation_case *c) {
@@ -92,6 +102,7 @@ static const operation_row row = {.name = "message",
                                   .tables = TEST_MESSAGES,
                                   .cases = 4 * OPERATION_PATTERNS * 4 * 6 * 3 * 2,
                                   .draw = draw,
+                                  .fill = fill,
                                   .open = operation_open_graph,
                                   .close = operation_close_graph,
                                   .pass = pass,

@@ -1,6 +1,7 @@
 /* Operations on the entries of each row, in each order of the entries and each layout, and their gradients. */
 #include "support/operation.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/reference.h>
@@ -13,27 +14,39 @@ typedef struct own {
 
 static bool is_softmax(const operation_case *c) { return OPERATION_OWN(c)->o.op == TAMIS_SEGMENT_SOFTMAX; }
 
-/* A device other than the CPU takes no values in the order of columns. */
-static bool has_columns(const operation_case *c) { return strcmp(c->on, "cpu") == 0; }
+static bool by_column(const operation_case *c) { return OPERATION_OWN(c)->o.order == TAMIS_ENTRIES_BY_COLUMN; }
+
+static const char *unsupported(const operation_case *c) {
+    return by_column(c) && strcmp(c->on, "cpu") != 0 ? "options.column_places = true: " : NULL;
+}
 
 static void draw(operation_case *c) {
     static const int64_t all_heads[] = {1, 3, 16, 37};
     tamis_segment_options *const o = &OPERATION_OWN(c)->o;
     operation_pattern(c);
     o->op = (tamis_segment_op)operation_pick(c, 5);
-    o->order = (tamis_entry_order)operation_pick(c, has_columns(c) ? 3 : 2);
+    o->order = (tamis_entry_order)operation_pick(c, 3);
     o->heads = c->small ? 2 : all_heads[operation_pick(c, 4)];
     o->type = c->type;
     o->argument_type = (tamis_index_type)operation_below(c, 2);
     const int64_t rows = is_softmax(c) ? c->S.nnz : c->S.rows;
     operation_says(c, ", op %d, order %d", o->op, o->order);
-    c->graph_options.column_places = has_columns(c);
+    c->graph_options.column_places = by_column(c);
     operand_add(c, X, OPERAND_IN, -1, "X", c->S.nnz, o->heads);
     operand_add(c, OUT, OPERAND_OUT, -1, "out", rows, o->heads);
     if (o->op >= TAMIS_SEGMENT_MAX)
         operand_indices(c, ARGUMENT, OPERAND_OUT, "argument", c->S.rows * o->heads, o->argument_type)->kept = true;
     operand_add(c, D_OUT, OPERAND_SEED, OUT, "dOut", rows, o->heads);
     operand_add(c, D_X, OPERAND_GRADIENT, X, "dX", c->S.nnz, o->heads);
+}
+
+/* Of equal values the first counts, the first NaN before everything, also before nothing but -infinity. */
+static void fill(operation_case *c) {
+    if (OPERATION_OWN(c)->o.op < TAMIS_SEGMENT_MAX || c->small || operation_once_in(c, 2)) return;
+    const double to = operation_once_in(c, 2) ? (double)NAN : -(double)INFINITY;
+    for (int64_t i = 0; i < operand_count(c, X); i++)
+        if (operation_once_in(c, isnan(to) ? 40 : 2))
+            matrix_set(&c->of[X].m, i / c->of[X].m.here.cols, i % c->of[X].m.here.cols, to);
 }
 
 static tamis_status pass(operation_case *c) {
@@ -85,6 +98,8 @@ static const operation_row row = {.name = "segment",
                                   .cases = 4 * OPERATION_PATTERNS * 5 * 3 * 4,
                                   .any_layout = true,
                                   .draw = draw,
+                                  .unsupported = unsupported,
+                                  .fill = fill,
                                   .open = operation_open_graph,
                                   .close = operation_close_graph,
                                   .pass = pass,

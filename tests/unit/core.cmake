@@ -23,12 +23,7 @@ tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
  TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_message SOURCES test_message.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_cached_attention SOURCES test_cached_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_graph_attention SOURCES test_graph_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_graph_attention_arguments SOURCES test_graph_attention_arguments.c TIMEOUT 60)
-tamis_add_test(NAME test_segment SOURCES test_segment.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_message_arguments SOURCES test_message_arguments.c TIMEOUT 60)
+tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
 # Gradients: the oracle's against finite differences, everything else against the oracle.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
