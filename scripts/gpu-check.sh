@@ -211,12 +211,12 @@ if begin units 430; then
     start_units dense 60 core test_device_memory
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask
-    # one round for each process: two rounds in one took 201 s on an H100
-    start_units gradients 330 core test_gradient 1
-    start_units gradients 330 core test_gradient 1
+    start_units gradients 330 operations gradients 2
+    start_units gradients 100 operations edge
+    start_units gradients 100 core test_gradient
     start_units gradients-whole 330 core test_gradient_whole
     start_units softmax-rows 200 core test_softmax_rows
-    start_units batches 430 core test_batches gpu- # 200 s beside the other tests were not enough on an H100
+    start_units batches 430 operations products
     start_units two-devices 100 core test_two_devices
     start_units sums 200 core test_sums gpu-tensor
     start_units d-is-b 200 core test_d_is_b

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void draw(operation_case *c) { product_draw(c, true); }
+static void draw(operation_case *c) { product_draw(c, PRODUCT_WITH_GRADIENTS); }
 
 /* Cells compute attention without values of S. */
 static int ways(const operation_case *c) {

@@ -79,11 +79,26 @@ static void add_gradients(operation_case *c, product *x) {
     c->of[D_S].old = x->call.execution.beta != 0;
 }
 
-void product_draw(operation_case *c, bool gradients) {
+/* A, B and D, some of them the same for all members. */
+static void add_factors(operation_case *c, product *x, int64_t rows, int64_t cols, bool shares, bool within) {
+    const problem_options *const o = &x->p.options;
+    const bool spmm = x->operation == TAMIS_OP_SPMM, has[] = {!spmm, true, x->operation == TAMIS_OP_FUSED && !x->same};
+    const int64_t of_rows[] = {rows, cols, cols}, of_cols[] = {o->inner, spmm ? o->width : o->inner, o->width};
+    static const char *const names[] = {"A", "B", "D"};
+    for (int k = A; k <= D; k++) {
+        if (!has[k]) continue;
+        place(c, draw_layout(c), shares && operation_once_in(c, 2) ? 1 : o->batch, within);
+        operand_add(c, k, OPERAND_IN, -1, names[k], of_rows[k], of_cols[k]);
+    }
+}
+
+void product_draw(operation_case *c, product_kind kind) {
     static const int64_t widths[] = {0, 1, 2, 3, 5, 7, 8, 16, 17, 24, 33, 45, 64, 65, 100, 129, 300};
     product *const x = c->own;
     problem_options *const o = &x->p.options;
-    x->operation = (tamis_operation)operation_pick(c, 3);
+    const bool gradients = kind == PRODUCT_WITH_GRADIENTS;
+    x->kind = kind;
+    x->operation = kind == PRODUCT_EDGE ? TAMIS_OP_SDDMM : (tamis_operation)operation_pick(c, 3);
     const bool sddmm = x->operation == TAMIS_OP_SDDMM, spmm = x->operation == TAMIS_OP_SPMM;
     operation_says(c, "%s, ", tamis_operation_name(x->operation));
     c->transpose = !sddmm && operation_once_in(c, 3);
@@ -93,26 +108,17 @@ void product_draw(operation_case *c, bool gradients) {
     o->width = c->small ? 2 : OPERATION_ONE_OF(c, widths);
     x->same = !gradients && x->operation == TAMIS_OP_FUSED && operation_once_in(c, 3);
     x->promised = x->same && operation_once_in(c, 2);
+    x->unnamed = x->promised && operation_once_in(c, 2);
     if (x->same) o->width = o->inner;
     o->rows = c->S.rows, o->cols = c->S.cols, o->nnz = c->S.nnz, o->type = c->type, o->transpose = c->transpose;
     o->batch = operation_once_in(c, 2) ? 1 : 1 + operation_below(c, 3);
     const bool narrow = tamis_type_size(c->type) == 2, within = operation_once_in(c, 2);
-    o->wide_output = narrow && !gradients && operation_once_in(c, 2);
+    o->wide_output = narrow && kind == PRODUCT_ALONE && operation_once_in(c, 2);
     o->wide_values = narrow && spmm && operation_once_in(c, 2);
     x->has_values = c->small || !operation_once_in(c, 4);
     const int64_t rows = c->transpose ? c->S.cols : c->S.rows, cols = c->transpose ? c->S.rows : c->S.cols;
     const bool shares = o->batch > 1 && !c->small && operation_once_in(c, 2);
-#define MEMBERS (shares && operation_once_in(c, 2) ? 1 : o->batch)
-    if (!spmm) {
-        place(c, draw_layout(c), MEMBERS, within);
-        operand_add(c, A, OPERAND_IN, -1, "A", rows, o->inner);
-    }
-    place(c, draw_layout(c), MEMBERS, within);
-    operand_add(c, B, OPERAND_IN, -1, "B", cols, spmm ? o->width : o->inner);
-    if (x->operation == TAMIS_OP_FUSED && !x->same) {
-        place(c, draw_layout(c), MEMBERS, within);
-        operand_add(c, D, OPERAND_IN, -1, "D", cols, o->width);
-    }
+    if (kind != PRODUCT_EDGE) add_factors(c, x, rows, cols, shares, within);
     place(c, sddmm ? TAMIS_ROW_MAJOR : draw_layout(c), o->batch, within && !sddmm);
     if (sddmm) c->place.padding = 0;
     operand_typed(c, OUT, OPERAND_OUT, -1, out_names[x->operation], sddmm ? c->S.nnz : rows, sddmm ? 1 : o->width,
@@ -120,6 +126,10 @@ void product_draw(operation_case *c, bool gradients) {
         ->old = x->call.execution.beta != 0;
     draw_values(c, x, shares && operation_once_in(c, 2));
     if (gradients) add_gradients(c, x);
+    if (kind == PRODUCT_EDGE) {
+        c->place = (matrix_place){.front = operation_below(c, 4), .apart = operation_below(c, 4), .members = o->batch};
+        operand_add(c, SAMPLES, OPERAND_IN, -1, "X", c->S.nnz, 1);
+    }
     operation_says(c, ", batch %lld%s%s%s%s%s%s", (long long)o->batch, within ? " within rows" : "",
                    shares ? ", shared" : "", c->transpose ? ", transposed" : "", x->has_values ? "" : ", pattern",
                    x->later ? ", values later" : "", x->promised ? ", D is B as promised" : x->same ? ", D is B" : "");
@@ -133,7 +143,7 @@ void product_draw(operation_case *c, bool gradients) {
 void product_fill(operation_case *c) {
     const product *const x = c->own;
     const double by = sqrt(sqrt(3.0 / (double)(x->p.options.inner > 3 ? x->p.options.inner : 3)));
-    for (int k = A; k <= B && x->operation != TAMIS_OP_SPMM; k++) {
+    for (int k = A; k <= B && x->operation != TAMIS_OP_SPMM && x->kind != PRODUCT_EDGE; k++) {
         matrix *const m = &c->of[k].m;
         for (int64_t i = 0; i < operand_count(c, k); i++) {
             const int64_t one = m->here.rows * m->here.cols, r = i % one / m->here.cols, j = i % m->here.cols;
@@ -182,7 +192,7 @@ tamis_status product_pass(operation_case *c) {
     const product *const x = c->own;
     const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B), *const out = operand_there(c, OUT);
     const bool takes_b = x->operation == TAMIS_OP_SPMM || x->same;
-    const tamis_dense *const d = operand_there(c, takes_b ? B : D);
+    const tamis_dense *const d = x->unnamed && x->plan ? NULL : operand_there(c, takes_b ? B : D);
     if (x->plan) return call_plan(x->plan, x->operation, a, b, d, out, &x->execution);
     return call_at_once(c->device, x->operation, &c->there, a, b, d, out, &x->options, &x->execution);
 }
@@ -231,7 +241,8 @@ static void expect_forward(operation_case *c) {
 
 static void expect_gradients(operation_case *c) {
     const product *const x = c->own;
-    static const int in[INS] = {A, B, D, D_OUT}, out[OUTS] = {D_A, D_B, D_D, D_S};
+    const bool edge = x->kind == PRODUCT_EDGE;
+    const int in[INS] = {A, B, D, D_OUT}, out[OUTS] = {D_A, D_B, D_D, edge ? OUT : D_S};
     tamis_device_description about;
     test_must(tamis_device_describe(c->device, &about));
     gradient_case g = {.shape = {.nnz = c->S.nnz,
@@ -258,7 +269,10 @@ static void expect_gradients(operation_case *c) {
         if (k == OUT_S) g.out[k].here.rows = c->S.nnz, g.out[k].here.cols = 1; /* bounded, whether wanted or not */
         g.old[k] = c->of[out[k]].name ? matrix_values(&old) : test_doubles(c->S.nnz * x->p.options.batch);
     }
-    gradient_case_expect(&g);
+    if (edge)
+        gradient_case_expect_edge(&g);
+    else
+        gradient_case_expect(&g);
     for (int k = 0; k < OUTS; k++) {
         operand *const to = &c->of[out[k]];
         const size_t bytes = (size_t)operand_count(c, out[k]) * sizeof(double);
@@ -272,6 +286,7 @@ static void expect_gradients(operation_case *c) {
 }
 
 void product_reference(operation_case *c) {
-    expect_forward(c);
+    const product *const x = c->own;
+    if (x->kind != PRODUCT_EDGE) expect_forward(c);
     if (c->of[D_OUT].name && !c->forward_only) expect_gradients(c);
 }

@@ -8,7 +8,7 @@
 
 #include "cross/cross.h"
 
-static void draw(operation_case *c) { product_draw(c, false); }
+static void draw(operation_case *c) { product_draw(c, PRODUCT_ALONE); }
 
 /* The name of way 2 and up: of the device's algorithms that have the operation. */
 static const char *name_of(const operation_case *c, int way, bool *any_order) {
@@ -40,10 +40,21 @@ static const char *unsupported(const operation_case *c) {
     return cross_declines(name, x->operation, x->call.options.edge, &x->p) ? name : NULL;
 }
 
+/* Parameters with which even small members are cut, in rows and in slices of K, so that scratch is used. */
+static const char *cutting(const char *algorithm, tamis_operation operation) {
+    if (strcmp(algorithm, "gpu-nonzeros") == 0) return operation == TAMIS_OP_SDDMM ? "slice=8,chunk=64" : "items=24";
+    if (strcmp(algorithm, "gpu-rows") == 0) return "limit=16";
+    if (strcmp(algorithm, "gpu-teams") == 0) return "share=2";
+    if (strcmp(algorithm, "gpu-panels") == 0) return "slice=8,panel=4,columns=8";
+    return NULL;
+}
+
 /* Way 0: the plan's choice; way 1: without a plan. */
 static tamis_status open_plan(operation_case *c) {
     product *const x = c->own;
-    product_prepare(c, c->way < 2 ? NULL : name_of(c, c->way, &c->any_order));
+    const char *const name = c->way < 2 ? NULL : name_of(c, c->way, &c->any_order);
+    product_prepare(c, name);
+    if (name && c->type % 2) x->options.parameters = cutting(name, x->operation);
     x->options.any_order = c->any_order;
     return c->way == 1 ? TAMIS_OK : tamis_plan_create(c->device, &c->there, &x->options, &x->plan);
 }

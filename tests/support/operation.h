@@ -75,6 +75,7 @@ typedef struct operation_case {
     bool without_signs; /* sizes are asked for: see operation_expect() */
     bool forward_only; /* the reference need not fill in gradients */
     bool passed;
+    bool unspoilt;  /* a view serves twice: messages name either */
     bool any_order; /* the bits may differ; set by open() */
     char text[300];
     void *own; /* the row's */
@@ -109,6 +110,7 @@ typedef struct operation_row {
     bool may_write;     /* a call that ran out of memory may have written */
     bool back_reads;    /* the backward call reads all inputs */
     bool back_trusts;   /* the backward call does not look whether its outputs overlap anything */
+    bool in_place;      /* results may be where an input is */
     bool planned;       /* by a plan: layouts and members are fixed */
     bool allocates;     /* calls of an open plan or graph do */
     bool no_views;      /* its calls take no tamis_dense: the row spoils what they take instead */

@@ -24,7 +24,7 @@ tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
  TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
-# Gradients: the oracle's against finite differences, everything else against the oracle.
+# Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c TIMEOUT 300)
@@ -40,8 +40,7 @@ foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
  TIMEOUT ${TAMIS_TIMEOUT})
 endforeach()
-# Batches, D that is B, and sums as exact as in order.
-tamis_add_test(NAME test_batches SOURCES test_batches.c TIMEOUT 300)
+# D that is B, and sums as exact as in order.
 tamis_add_test(NAME test_d_is_b SOURCES test_d_is_b.c TIMEOUT 120)
 tamis_add_test(NAME test_two_devices SOURCES test_two_devices.c TIMEOUT 120)
 tamis_add_test(NAME test_sums SOURCES test_sums.c LABELS medium TIMEOUT 120)

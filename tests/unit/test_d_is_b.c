@@ -178,20 +178,6 @@ TEST_TAG(test_promised, "tests") {
         }
 }
 
-/* Without a plan the views are compared. */
-TEST_TAG(test_one_call, "tests") {
-    for (int number = 0; number < SHAPES; number++)
-        for (int same = 0; same < 2 && !is_left_out(number); same++) {
-            both x = shape_make(number);
-            const test_call call = call_number(number % EDGES);
-            tamis_options o = options_of(&x, &call);
-            works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, same ? &x.on.B : &x.on.D, &x.on.out.there, &o,
-                              &call.execution));
-            compare(&x, same, &call, "one call");
-            both_free(&x);
-        }
-}
-
 /* A row is rounded by its own length: the same bits in the whole matrix and alone, as on another device of a group. */
 TEST_TAG(test_rows_alone, "of_the_cpu") {
     const problem_options options = {.rows = 60,
