@@ -211,6 +211,7 @@ if begin units 430; then
     start_units dense 60 core test_device_memory
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask
+    start_units masks 60 operations mask
     start_units gradients 330 operations gradients 2
     start_units gradients 100 operations edge
     start_units gradients 100 core test_gradient
