@@ -261,11 +261,14 @@ static void spoil_operand(operation_case *c, int k) {
         x->absent = false;
     }
     if (x->indices || c->row->no_views) return;
-    SPOILT_FIELD((view->rows++, view->stride += view->stride > 0), ARGUMENT, "rows = ");
-    SPOILT_FIELD((view->cols++, view->stride += view->stride > 0), ARGUMENT, "cols = ");
+    if (!x->any_size) {
+        SPOILT_FIELD((view->rows++, view->stride += view->stride > 0), ARGUMENT, "rows = ");
+        SPOILT_FIELD((view->cols++, view->stride += view->stride > 0), ARGUMENT, "cols = ");
+        const tamis_type other = view->type == TAMIS_F32 ? TAMIS_F64 : TAMIS_F32;
+        if ((uintptr_t)view->data % tamis_type_size(other) == 0) SPOILT_FIELD(view->type = other, ARGUMENT, "type = ");
+    }
     SPOILT_FIELD(view->rows = -1, ARGUMENT, "rows = -1");
     SPOILT_FIELD(view->stride = -2, ARGUMENT, "stride = -2");
-    SPOILT_FIELD(view->type = view->type == TAMIS_F16 ? TAMIS_F64 : TAMIS_F16, ARGUMENT, "");
     SPOILT_FIELD(view->type = (tamis_type)9, ARGUMENT, "type = 9");
     SPOILT_FIELD(view->location = TAMIS_DEVICE, ARGUMENT, "location = device");
     SPOILT_FIELD(view->data = NULL, ARGUMENT, "data = NULL");

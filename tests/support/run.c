@@ -7,7 +7,7 @@
  *
  * -k PATTERN before these runs the tests alone whose names match it (* and ?), --seed N draws what seed N draws.
  * --draw SECONDS tries cases of operation rows (operation.h), those of FILE or of all, until the time is over: each by
- * a seed of its own, from N on. It prints the seed of a failure, which --draw 0 --seed repeats.
+ * a seed of its own, from N on; --draws COUNT so many. It prints the seed of a failure, which --draws 1 --seed repeats.
  */
 #include "support/test.h"
 
@@ -96,7 +96,7 @@ static int run_file(int argc, char **argv) {
 /* ------------------------------------------------------------------------------------------ drawn cases */
 
 static double draw_until;
-static uint64_t draw_seed, draw_count;
+static uint64_t draw_seed, draw_count, draw_most; /* 0: until the time is over */
 
 static bool draws(const test_row *row) { return row->draw && (!file || compare_names(row->path, file) == 0); }
 
@@ -117,20 +117,21 @@ static void draw_cases(void **state) {
         while (!draws(row) || at-- > 0) row = row->next;
         row->draw(draw_seed);
         draw_count++;
-        if (seconds() >= draw_until) return;
+        if (draw_most > 0 ? draw_count == draw_most : seconds() >= draw_until) return;
     }
 }
 
-static int run_draws(const char *time) {
+static int run_draws(const char *most, bool times) {
     const struct CMUnitTest test = {.name = "draws", .test_func = draw_cases};
     const char *const given = getenv("TAMIS_TEST_SEED");
     draw_seed = given ? strtoull(given, NULL, 10) : (uint64_t)(seconds() * 1000);
-    draw_until = seconds() + atof(time);
+    draw_most = times ? strtoull(most, NULL, 10) : 0;
+    draw_until = seconds() + atof(most);
     printf("drawn from seed %llu on\n", (unsigned long long)draw_seed);
     const int failures = _cmocka_run_group_tests("draws", &test, 1, NULL, NULL);
     printf("%llu cases\n", (unsigned long long)draw_count);
     if (failures)
-        printf("failed: --draw 0 --seed %llu%s%s repeats it\n", (unsigned long long)draw_seed, file ? " " : "",
+        printf("failed: --draws 1 --seed %llu%s%s repeats it\n", (unsigned long long)draw_seed, file ? " " : "",
                file ? file : "");
     return failures;
 }
@@ -156,7 +157,7 @@ static int run_all(void) {
 }
 
 int main(int argc, char **argv) {
-    bool list = false;
+    bool list = false, times = false;
     const char *draw = NULL;
     int at = 1;
     setenv("TAMIS_PROBE", "0", 0); /* the machine is not measured, unless a test asks */
@@ -167,10 +168,11 @@ int main(int argc, char **argv) {
             cmocka_set_test_filter(argv[++at]);
         } else if (at + 1 < argc && strcmp(argv[at], "--seed") == 0) {
             setenv("TAMIS_TEST_SEED", argv[++at], 1);
-        } else if (at + 1 < argc && strcmp(argv[at], "--draw") == 0) {
+        } else if (at + 1 < argc && strncmp(argv[at], "--draw", 6) == 0) {
+            times = argv[at][6] == 's';
             draw = argv[++at];
         } else {
-            fprintf(stderr, "%s [-k PATTERN] [--seed N] [--list] [--draw SECONDS] [FILE [ARGUMENTS]]; not %s\n", argv[0],
+            fprintf(stderr, "%s [-k PATTERN] [--seed N] [--list] [--draw SECONDS] [--draws COUNT] [FILE [ARGUMENTS]]; not %s\n", argv[0],
                     argv[at]);
             return 2;
         }
@@ -183,7 +185,7 @@ int main(int argc, char **argv) {
     if (list) return 0;
     if (draw) {
         file = at < argc ? argv[at] : NULL;
-        return run_draws(draw);
+        return run_draws(draw, times);
     }
     return at < argc ? run_file(argc - at, argv + at) : run_all() > 0;
 }
