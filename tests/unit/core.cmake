@@ -20,6 +20,7 @@ foreach(test measured remembered)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c measured_case.c TIMEOUT 300)
 endforeach()
 tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
+tamis_add_test(NAME test_predictions SOURCES test_predictions.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
  TIMEOUT ${TAMIS_TIMEOUT})
