@@ -3,7 +3,7 @@
  * and what the oracle says of them, and OPERATION(row) tries all that holds for every operation:
  *
  *   correct      every device, instruction set and type: within the row's bounds, no gap written to
- *   same_bits    again, with other numbers of threads, and with some of the outputs left out
+ *   same_bits    again, with other numbers of threads, with some of the outputs left out, replayed by a CUDA graph
  *   refused      each field of each matrix, and each of the row's own, spoilt in turn: names it, writes nothing
  *   no_memory    each allocation fails in turn
  *   differences  the oracle's gradients against differences of its values (OPERATION_WITH_GRADIENT)
@@ -115,6 +115,7 @@ typedef struct operation_row {
     bool planned;       /* by a plan: layouts and members are fixed */
     bool allocates;     /* calls of an open plan or graph do */
     bool no_views;      /* its calls take no tamis_dense: the row spoils what they take instead */
+    bool waits;         /* calls wait for the device: none can be captured into a graph */
     bool no_memory;     /* it allocates nothing */
     bool by_threads;    /* another number of threads may give other bits */
     void (*draw)(operation_case *c);

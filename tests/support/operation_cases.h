@@ -21,5 +21,7 @@ void operation_fetch(operation_case *c);
 tamis_status operation_call(operation_case *c); /* open, forward and backward */
 void operation_close(operation_case *c);
 bool operand_is_result(const operand *x);
+/* Captures the calls into a CUDA graph and compares what its launches leave; false where there are none. */
+bool operation_capture(operation_case *c, void (*compare)(operation_case *c));
 
 #endif

@@ -197,12 +197,26 @@ static void same_bits_at(const operation_row *row, const operation_setting *sett
     operation_free(&c);
 }
 
+/* Calls that a graph of CUDA's replays. */
+static bool captured_at(const operation_row *row, const operation_setting *setting) {
+    operation_case c;
+    bool graphs = true;
+    operation_make(&c, row, setting);
+    if (can_compute(&c)) graphs = operation_capture(&c, compare);
+    operation_free(&c);
+    return graphs;
+}
+
 enum { STRIDE = 101 }; /* it has no factor in common with what picks combine to */
 
 void operation_same_bits(const operation_row *row) {
     for (int64_t i = 0; i < test_rounds(64, 24); i += on_cpu() ? 1 : 8) {
         const operation_setting setting = setting_of(i * STRIDE % row->cases, VALUES_ANY);
         same_bits_at(row, &setting);
+    }
+    for (int64_t i = 0; i < 16 && strncmp(on, "cuda", 4) == 0 && !row->waits; i++) {
+        const operation_setting setting = setting_of(i * STRIDE % row->cases, VALUES_QUARTERS);
+        if (!captured_at(row, &setting)) break;
     }
 }
 
