@@ -13,9 +13,9 @@ enum { POSITIONS_FIRST, HEADS_FIRST, PAGES, ORDERS, SEQUENCES = 3, PAGE = 16 };
 
 typedef struct own {
     tamis_cached_attention_options o;
-    tamis_vectors v[4]; /* q, k, v, out, without data */
-    bool lost, crowded; /* q has no data; results lie on one another */
-    bool wild;          /* lengths and pages are out of range */
+    tamis_vectors v[4];                                      /* q, k, v, out, without data */
+    bool lost, crowded;                                      /* q has no data; results lie on one another */
+    bool wild;                                               /* lengths and pages are out of range */
     int64_t order, length[SEQUENCES], page[SEQUENCES * 100]; /* as they count */
 } own;
 
@@ -27,13 +27,16 @@ static int64_t row_of(const own *x, int64_t sequence, int64_t head, int64_t posi
     if (x->order == HEADS_FIRST) return (sequence * x->o.key_heads + head) * x->o.capacity + position;
     return x->page[sequence * pages_each(x) + position / PAGE] * PAGE + position % PAGE;
 }
-static int64_t column_of(const own *x, int64_t head, int64_t width) { return x->order == HEADS_FIRST ? 0 : head * width; }
+static int64_t column_of(const own *x, int64_t head, int64_t width) {
+    return x->order == HEADS_FIRST ? 0 : head * width;
+}
 
 static void add_cache(operation_case *c, int k, const char *name, int64_t width) {
     own *const x = c->own;
     const int64_t rows = x->order == PAGES ? x->o.pages * PAGE : SEQUENCES * x->o.capacity;
     const bool apart = x->order == HEADS_FIRST;
-    operand_add(c, k, OPERAND_IN, -1, name, apart ? rows * x->o.key_heads : rows, apart ? width : width * x->o.key_heads);
+    operand_add(c, k, OPERAND_IN, -1, name, apart ? rows * x->o.key_heads : rows,
+                apart ? width : width * x->o.key_heads);
     const int64_t stride = c->of[k].m.here.stride, each = x->order == PAGES ? PAGE : x->o.capacity;
     x->v[k] = (tamis_vectors){.sequence_stride = (apart ? x->o.key_heads : 1) * each * stride,
                               .position_stride = stride,
@@ -51,20 +54,19 @@ static void draw(operation_case *c) {
     x->order = operation_pick(c, ORDERS);
     const int64_t *const shape = shapes[operation_pick(c, 10)], *const fill = fills[operation_pick(c, 3)];
     x->wild = operation_once_in(c, 4);
-    x->o = (tamis_cached_attention_options){
-        .type = c->type,
-        .output_type = narrow && operation_once_in(c, 3) ? TAMIS_F32 : c->type,
-        .sequences = SEQUENCES,
-        .heads = shape[0],
-        .key_heads = shape[1],
-        .inner = shape[2],
-        .width = shape[3],
-        .scale = operation_once_in(c, 4) ? 0 : 1 / sqrt((double)shape[2]) / 2,
-        .capacity = fill[0],
-        .window = operation_once_in(c, 4) ? fill[0] / 2 : 0,
-        .length_type = (tamis_index_type)operation_below(c, 2),
-        .table_type = (tamis_index_type)operation_below(c, 2),
-        .page = PAGE};
+    x->o = (tamis_cached_attention_options){.type = c->type,
+                                            .output_type = narrow && operation_once_in(c, 3) ? TAMIS_F32 : c->type,
+                                            .sequences = SEQUENCES,
+                                            .heads = shape[0],
+                                            .key_heads = shape[1],
+                                            .inner = shape[2],
+                                            .width = shape[3],
+                                            .scale = operation_once_in(c, 4) ? 0 : 1 / sqrt((double)shape[2]) / 2,
+                                            .capacity = fill[0],
+                                            .window = operation_once_in(c, 4) ? fill[0] / 2 : 0,
+                                            .length_type = (tamis_index_type)operation_below(c, 2),
+                                            .table_type = (tamis_index_type)operation_below(c, 2),
+                                            .page = PAGE};
     x->o.table_stride = pages_each(x);
     x->o.pages = SEQUENCES * pages_each(x) + (SEQUENCES * pages_each(x) % 7 == 0);
     for (int s = 0; s < SEQUENCES; s++) x->length[s] = fill[1 + s];
@@ -155,8 +157,8 @@ static double attend(const operation_case *c, int64_t s, int64_t h, double *out)
         const double weight = exp(scores[p] - most);
         total += weight;
         for (int64_t i = 0; i < x->o.width; i++)
-            out[i] += weight *
-                      matrix_get(&c->of[V].m, row_of(x, s, key_head, p), column_of(x, key_head, x->o.width) + i);
+            out[i] +=
+                weight * matrix_get(&c->of[V].m, row_of(x, s, key_head, p), column_of(x, key_head, x->o.width) + i);
     }
     for (int64_t i = 0; i < x->o.width && total > 0; i++) out[i] /= total;
     free(scores);

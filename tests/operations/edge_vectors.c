@@ -38,8 +38,8 @@ static tamis_status back(operation_case *c) {
     const own *const x = c->own;
     const bool reads = x->o.op >= TAMIS_PAIR_MUL;
     return tamis_edge_vectors_backward(c->graph, &x->o, operand_there(c, D_OUT), reads ? operand_there(c, U) : NULL,
-                                       reads ? operand_there(c, V) : NULL, operand_there(c, D_U),
-                                       operand_there(c, D_V), c->stream);
+                                       reads ? operand_there(c, V) : NULL, operand_there(c, D_U), operand_there(c, D_V),
+                                       c->stream);
 }
 
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {

@@ -13,8 +13,8 @@ typedef struct own {
 } own;
 
 static void draw(operation_case *c) {
-    static const int64_t shapes[][2] = {{1, 1},   {1, 16}, {3, 7}, {2, 64}, {1, 37},
-                                        {4, 20}, {16, 64}, {70, 3}, {5, 0}, {2, 4100}};
+    static const int64_t shapes[][2] = {{1, 1},  {1, 16},  {3, 7},  {2, 64}, {1, 37},
+                                        {4, 20}, {16, 64}, {70, 3}, {5, 0},  {2, 4100}};
     tamis_graph_attention_options *const o = &OPERATION_OWN(c)->o;
     operation_pattern(c);
     const bool has_e = operation_pick(c, 2), has_b = operation_pick(c, 2);
@@ -65,8 +65,8 @@ static void close_all(operation_case *c) {
     operation_close_graph(c);
 }
 
-static tamis_graph_attention_matrices given(const operation_case *c, const tamis_dense *(*of)(const operation_case *c, int k),
-                                            int from) {
+static tamis_graph_attention_matrices given(const operation_case *c,
+                                            const tamis_dense *(*of)(const operation_case *c, int k), int from) {
     return (tamis_graph_attention_matrices){
         .Q = of(c, from + Q), .K = of(c, from + K), .V = of(c, from + V), .E = of(c, from + E), .B = of(c, from + B)};
 }
@@ -87,11 +87,9 @@ static tamis_status back(operation_case *c) {
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {
     const tamis_graph_attention_options *const o = &OPERATION_OWN(c)->o;
     const tamis_graph_attention_matrices m = given(c, operand_here, 0);
-    const tamis_graph_attention_gradients d = {
-        .q = to[D_Q], .k = to[D_K], .v = to[D_V], .e = to[D_E], .b = to[D_B]};
+    const tamis_graph_attention_gradients d = {.q = to[D_Q], .k = to[D_K], .v = to[D_V], .e = to[D_E], .b = to[D_B]};
     test_must(tamis_reference_graph_attention(&c->S, o, &m, to[OUT], to[SUMS]));
-    if (!c->forward_only)
-        test_must(tamis_reference_graph_attention_backward(&c->S, o, &m, operand_here(c, D_OUT), &d));
+    if (!c->forward_only) test_must(tamis_reference_graph_attention_backward(&c->S, o, &m, operand_here(c, D_OUT), &d));
 }
 
 /* The largest error of <dout, out> of a row and head that comes from the rounding of out. */

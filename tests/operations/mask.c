@@ -19,21 +19,21 @@ static const struct kind {
     int64_t rows, cols, offset, left, right, dilation, every, globals;
     bool causal, sinks;
 } kinds[] = {{1, 1, 0, -1, -1, 1, 0, 0, false, false},       {5, 7, 0, -1, -1, 1, 0, 0, false, false},
-            {7, 5, 0, -1, -1, 1, 0, 0, true, false},        {40, 40, 0, -1, -1, 1, 0, 0, true, false},
-            {33, 64, 0, 0, 0, 1, 0, 0, false, false},       {100, 100, 0, 3, 5, 1, 0, 0, false, false},
-            {100, 100, 0, 31, 0, 1, 0, 0, true, false},     {100, 100, 0, 40, 70, 1, 0, 0, true, false},
-            {100, 300, 200, 40, -1, 1, 0, 0, false, false}, {100, 300, 200, -1, 2, 1, 0, 0, false, false},
-            {3, 9000, 8997, -1, -1, 1, 0, 0, true, false},  {3, 9000, 8990, 700, 3, 1, 0, 0, false, false},
-            {3, 9000, 8990, 700, 0, 1, 0, 70, true, true},  {3, 9000, 8990, 8800, 0, 1, 0, 300, true, true},
-            {90, 90, 0, 9, 9, 1, 0, 4, false, false},       {90, 90, 0, 9, 9, 1, 0, 40, true, false},
-            {90, 90, 0, 9, 9, 1, 0, 4, false, true},        {90, 90, 0, 40, 40, 3, 0, 0, false, false},
-            {90, 90, 0, 40, 0, 7, 0, 2, true, true},        {90, 90, 0, -1, -1, 1, 8, 0, false, false},
-            {90, 90, 0, 8, 0, 1, 8, 0, true, false},        {90, 90, 0, 20, 20, 6, 4, 3, false, false},
-            {90, 90, 0, 10, 10, 1, 50, 0, false, false},    {60, 20, 0, 3, 3, 1, 0, 2, false, false},
-            {60, 20, -30, 3, 3, 1, 5, 2, false, false},     {20, 60, 50, 3, 3, 1, 0, 0, false, false},
-            {20, 60, -100, 3, 3, 1, 7, 0, true, false},     {20, 60, 100, 200, 3, 13, 7, 90, false, true},
-            {0, 9, 0, 3, 3, 1, 0, 0, false, false},         {9, 0, 0, 3, 3, 1, 0, 0, false, false},
-            {9, 40, 0, -1, -1, 1, 0, 40, false, true},      {2, 70, 0, -1, -1, 1, 0, 33, false, true}};
+             {7, 5, 0, -1, -1, 1, 0, 0, true, false},        {40, 40, 0, -1, -1, 1, 0, 0, true, false},
+             {33, 64, 0, 0, 0, 1, 0, 0, false, false},       {100, 100, 0, 3, 5, 1, 0, 0, false, false},
+             {100, 100, 0, 31, 0, 1, 0, 0, true, false},     {100, 100, 0, 40, 70, 1, 0, 0, true, false},
+             {100, 300, 200, 40, -1, 1, 0, 0, false, false}, {100, 300, 200, -1, 2, 1, 0, 0, false, false},
+             {3, 9000, 8997, -1, -1, 1, 0, 0, true, false},  {3, 9000, 8990, 700, 3, 1, 0, 0, false, false},
+             {3, 9000, 8990, 700, 0, 1, 0, 70, true, true},  {3, 9000, 8990, 8800, 0, 1, 0, 300, true, true},
+             {90, 90, 0, 9, 9, 1, 0, 4, false, false},       {90, 90, 0, 9, 9, 1, 0, 40, true, false},
+             {90, 90, 0, 9, 9, 1, 0, 4, false, true},        {90, 90, 0, 40, 40, 3, 0, 0, false, false},
+             {90, 90, 0, 40, 0, 7, 0, 2, true, true},        {90, 90, 0, -1, -1, 1, 8, 0, false, false},
+             {90, 90, 0, 8, 0, 1, 8, 0, true, false},        {90, 90, 0, 20, 20, 6, 4, 3, false, false},
+             {90, 90, 0, 10, 10, 1, 50, 0, false, false},    {60, 20, 0, 3, 3, 1, 0, 2, false, false},
+             {60, 20, -30, 3, 3, 1, 5, 2, false, false},     {20, 60, 50, 3, 3, 1, 0, 0, false, false},
+             {20, 60, -100, 3, 3, 1, 7, 0, true, false},     {20, 60, 100, 200, 3, 13, 7, 90, false, true},
+             {0, 9, 0, 3, 3, 1, 0, 0, false, false},         {9, 0, 0, 3, 3, 1, 0, 0, false, false},
+             {9, 40, 0, -1, -1, 1, 0, 40, false, true},      {2, 70, 0, -1, -1, 1, 0, 33, false, true}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -58,7 +58,7 @@ static bool has_block(const operation_case *c, int64_t i, int64_t j) {
     return false;
 }
 
-/* Whether row i of a member keeps column j of it. */
+/* True if row i of a member keeps column j of it. */
 static bool keeps(const operation_case *c, int64_t member, int64_t i, int64_t j) {
     const tamis_mask *const m = &OPERATION_OWN(c)->mask;
     const int64_t length = c->of[LENGTHS].name ? at(c, LENGTHS, member) : m->cols;
@@ -106,7 +106,8 @@ static void add_blocks(operation_case *c, own *x) {
     enum { MOST = 1000 };
     static const int64_t sizes[] = {1, 3, 7, 16, 31, 32, 33, 50, 64, 200};
     int64_t offsets[MOST + 1] = {0}, columns[MOST], nnz = 0;
-    const int64_t block = x->mask.rows + x->mask.cols > 60 ? OPERATION_ONE_OF(c, sizes) + 6 : OPERATION_ONE_OF(c, sizes);
+    const int64_t block =
+        x->mask.rows + x->mask.cols > 60 ? OPERATION_ONE_OF(c, sizes) + 6 : OPERATION_ONE_OF(c, sizes);
     const int64_t rows = (x->mask.rows + block - 1) / block, cols = (x->mask.cols + block - 1) / block;
     if (rows * cols > MOST) return;
     for (int64_t i = 0; i < rows; i++) {
@@ -151,7 +152,8 @@ static void draw_any(operation_case *c, own *x) {
     }
     if (operation_once_in(c, 3)) add_blocks(c, x);
     int64_t lengths[4], row_lengths[4];
-    for (int i = 0; i < 4; i++) lengths[i] = operation_below(c, m->cols + 1), row_lengths[i] = operation_below(c, m->rows + 1);
+    for (int i = 0; i < 4; i++)
+        lengths[i] = operation_below(c, m->cols + 1), row_lengths[i] = operation_below(c, m->rows + 1);
     m->length_type = draw_type(c);
     if (operation_once_in(c, 3)) add_numbers(c, LENGTHS, "lengths", lengths, m->members, m->length_type);
     if (operation_once_in(c, 3)) add_numbers(c, ROW_LENGTHS, "row lengths", row_lengths, m->members, m->length_type);
@@ -174,12 +176,13 @@ static void draw(operation_case *c) {
     x->told = operation_once_in(c, 2);
     x->offset_type = draw_type(c);
     x->index_type = draw_type(c);
-    operation_says(c, "; %lld x %lld, %lld members, offset %lld%s, left %lld, right %lld, dilation %lld, every %lld, "
+    operation_says(c,
+                   "; %lld x %lld, %lld members, offset %lld%s, left %lld, right %lld, dilation %lld, every %lld, "
                    "globals %lld and %lld%s%s, block %lld",
                    (long long)m->rows, (long long)m->cols, (long long)m->members, (long long)m->offset,
                    m->from_end ? " from the end" : "", (long long)m->left, (long long)m->right, (long long)m->dilation,
-                   (long long)m->every, (long long)m->globals, (long long)m->global_count,
-                   m->sinks ? " as sinks" : "", m->causal ? ", causal" : "", (long long)m->block);
+                   (long long)m->every, (long long)m->globals, (long long)m->global_count, m->sinks ? " as sinks" : "",
+                   m->causal ? ", causal" : "", (long long)m->block);
     operand_indices(c, OFFSETS, OPERAND_OUT, "offsets", m->members * m->rows + 1, x->offset_type);
     operand_indices(c, COLUMNS, OPERAND_OUT, "columns", define(c, NULL, NULL), x->index_type)->kept = true;
 }
@@ -197,8 +200,8 @@ static tamis_status pass(operation_case *c) {
     blocks.offsets = operand_array(c, BLOCK_OFFSETS);
     blocks.columns = operand_array(c, BLOCK_COLUMNS);
     if (c->of[BLOCK_OFFSETS].name) m.blocks = &blocks;
-    const tamis_status status = tamis_mask_offsets(c->device, c->stream, &m, x->offset_type, operand_array(c, OFFSETS),
-                                                   x->told ? &nnz : NULL);
+    const tamis_status status =
+        tamis_mask_offsets(c->device, c->stream, &m, x->offset_type, operand_array(c, OFFSETS), x->told ? &nnz : NULL);
     if (status != TAMIS_OK) return status;
     if (x->told) assert_int_equal(nnz, operand_count(c, COLUMNS));
     return tamis_mask_columns(c->device, c->stream, &m, x->offset_type, operand_array(c, OFFSETS), x->index_type,

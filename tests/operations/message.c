@@ -63,8 +63,8 @@ static tamis_status back(operation_case *c) {
     const own *const x = c->own;
     const bool reads = x->o.op == TAMIS_MESSAGE_MUL || x->o.op == TAMIS_MESSAGE_ADD_RELU;
     return tamis_message_backward(c->graph, &x->o, operand_there(c, D_OUT), reads ? operand_there(c, U) : NULL,
-                                  reads ? operand_there(c, E) : NULL, operand_array(c, ARGUMENT),
-                                  operand_there(c, D_U), operand_there(c, D_E), c->stream);
+                                  reads ? operand_there(c, E) : NULL, operand_array(c, ARGUMENT), operand_there(c, D_U),
+                                  operand_there(c, D_E), c->stream);
 }
 
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {

@@ -30,8 +30,8 @@ static void place(operation_case *c, tamis_layout layout, int64_t members, bool 
 static void draw_options(operation_case *c, product *x) {
     static const tamis_execution execution = TAMIS_EXECUTION_INIT;
     static const double betas[] = {0, 0, -0.5, 1};
-    const tamis_edge edge = x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE
-                                                          : (tamis_edge)operation_pick(c, TAMIS_EDGE_COUNT);
+    const tamis_edge edge =
+        x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : (tamis_edge)operation_pick(c, TAMIS_EDGE_COUNT);
     x->call = (test_call){with_edge(edge), execution};
     x->call.options.edge_scale = edge == TAMIS_EDGE_LEAKY_RELU ? -1.25 : 0.4;
     x->call.options.edge_slope = 0.25;
@@ -54,7 +54,8 @@ static void draw_values(operation_case *c, product *x, bool shared) {
     if (!c->small || !x->has_values) return;
     operand *const values = &c->of[VALUES];
     *values = (operand){.name = "values", .role = OPERAND_IN, .by = -1, .borrowed = true, .m = {.members = o->batch}};
-    values->m.here = samples_of(&c->S, (char *)x->values.host + c->S.offset_base * (int64_t)tamis_type_size(c->type), c->type);
+    values->m.here =
+        samples_of(&c->S, (char *)x->values.host + c->S.offset_base * (int64_t)tamis_type_size(c->type), c->type);
     values->m.here.batch_stride = c->S.batch_stride;
 }
 
@@ -132,7 +133,10 @@ void product_draw(operation_case *c, product_kind kind) {
     }
     operation_says(c, ", batch %lld%s%s%s%s%s%s", (long long)o->batch, within ? " within rows" : "",
                    shares ? ", shared" : "", c->transpose ? ", transposed" : "", x->has_values ? "" : ", pattern",
-                   x->later ? ", values later" : "", x->promised ? ", D is B as promised" : x->same ? ", D is B" : "");
+                   x->later ? ", values later" : "",
+                   x->promised ? ", D is B as promised"
+                   : x->same   ? ", D is B"
+                               : "");
     x->p.S = c->S;
     x->p.pattern = c->pattern;
     x->p.A = c->of[A].m.here, x->p.B = c->of[B].m.here, x->p.D = c->of[spmm || x->same ? B : D].m.here;
@@ -190,7 +194,8 @@ void product_close(operation_case *c) {
 
 tamis_status product_pass(operation_case *c) {
     const product *const x = c->own;
-    const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B), *const out = operand_there(c, OUT);
+    const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B),
+                             *const out = operand_there(c, OUT);
     const bool takes_b = x->operation == TAMIS_OP_SPMM || x->same;
     const tamis_dense *const d = x->unnamed && x->plan ? NULL : operand_there(c, takes_b ? B : D);
     if (x->plan) return call_plan(x->plan, x->operation, a, b, d, out, &x->execution);

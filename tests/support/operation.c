@@ -57,7 +57,8 @@ void operation_pattern(operation_case *c) {
                          .share = 0.5};
     if (kind == EMPTY) o.nnz = 0, o.format = (tamis_format)operation_below(c, 2);
     if (kind == HUB) o.shape = SHAPE_CROSS, o.rows = 40, o.cols = 50, o.nnz = 2600;
-    if (kind == HUB && c->row->planned && operation_once_in(c, 2)) /* rows and columns of several stretches of softmax */
+    if (kind == HUB && c->row->planned &&
+        operation_once_in(c, 2)) /* rows and columns of several stretches of softmax */
         o.rows = 30, o.cols = 40, o.nnz = 9000, o.share = 0.8;
     if (kind == HUB && c->row->planned && operation_once_in(c, 8)) /* many ranges of each thread */
         o.rows = 300, o.cols = 200, o.nnz = 24000;
@@ -71,7 +72,8 @@ void operation_pattern(operation_case *c) {
 
 int64_t operation_longest(const operation_case *c) {
     const pattern *const p = &c->pattern;
-    int64_t *const rows = test_room(p->S.rows, sizeof *rows), *const cols = test_room(p->S.cols, sizeof *cols), most = 0;
+    int64_t *const rows = test_room(p->S.rows, sizeof *rows), *const cols = test_room(p->S.cols, sizeof *cols),
+                   most = 0;
     for (int64_t t = 0; t < p->S.nnz; t++) {
         const int64_t row = ++rows[p->row_of[t]], col = ++cols[p->column_of[t]], longer = row > col ? row : col;
         most = longer > most ? longer : most;
@@ -120,9 +122,8 @@ operand *operand_indices(operation_case *c, int k, operand_role role, const char
                          tamis_index_type type) {
     operand *const x = &c->of[k];
     *x = (operand){.name = name, .role = role, .by = -1, .indices = true, .index_type = type};
-    x->m = (matrix){.twin = twin_make((size_t)count * tamis_index_size(type), 0),
-                    .members = 1,
-                    .here = {.rows = count, .cols = 1}};
+    x->m = (matrix){
+        .twin = twin_make((size_t)count * tamis_index_size(type), 0), .members = 1, .here = {.rows = count, .cols = 1}};
     x->m.here.data = twin_here(&x->m.twin);
     return x;
 }
@@ -139,9 +140,7 @@ void *operand_array(const operation_case *c, int k) {
     return is_there(&c->of[k]) ? twin_there(&c->of[k].m.twin) : NULL;
 }
 
-bool operand_is_result(const operand *x) {
-    return x->name && (x->role == OPERAND_OUT || x->role == OPERAND_GRADIENT);
-}
+bool operand_is_result(const operand *x) { return x->name && (x->role == OPERAND_OUT || x->role == OPERAND_GRADIENT); }
 
 int64_t operand_count(const operation_case *c, int k) {
     const matrix *const m = &c->of[k].m;

@@ -74,7 +74,7 @@ typedef struct operation_case {
     tamis_graph *graph;
     operand of[OPERANDS];
     bool without_signs; /* sizes are asked for: see operation_expect() */
-    bool forward_only; /* the reference need not fill in gradients */
+    bool forward_only;  /* the reference need not fill in gradients */
     bool passed;
     bool unspoilt;  /* a view serves twice: messages name either */
     bool any_order; /* the bits may differ; set by open() */
@@ -92,11 +92,15 @@ typedef struct operation_refusal {
     const char *words;
 } operation_refusal;
 #define SPOILS(own, field, to, want, text)                                                                             \
-    {.at = offsetof(own, field), .bytes = sizeof(((own *)0)->field), .value = (to), .status = TAMIS_ERROR_##want,      \
-     .words = (text)}
+    {                                                                                                                  \
+        .at = offsetof(own, field), .bytes = sizeof(((own *)0)->field), .value = (to), .status = TAMIS_ERROR_##want,   \
+        .words = (text)                                                                                                \
+    }
 #define SPOILS_NUMBER(own, field, to, want, text)                                                                      \
-    {.at = offsetof(own, field), .bytes = sizeof(double), .number = (to), .is_double = true,                           \
-     .status = TAMIS_ERROR_##want, .words = (text)}
+    {                                                                                                                  \
+        .at = offsetof(own, field), .bytes = sizeof(double), .number = (to), .is_double = true,                        \
+        .status = TAMIS_ERROR_##want, .words = (text)                                                                  \
+    }
 
 #define OPERATION_REFUSES(list) .refusals = (list), .refusal_count = sizeof(list) / sizeof *(list)
 #define OPERATION_OWN(c)        ((own *)(c)->own)
@@ -119,10 +123,11 @@ typedef struct operation_row {
     bool no_memory;     /* it allocates nothing */
     bool by_threads;    /* another number of threads may give other bits */
     void (*draw)(operation_case *c);
-    void (*fill)(operation_case *c);               /* values other than those of the harness; NULL: none */
-    const char *(*unsupported)(const operation_case *c); /* words of the reason where the device declines; NULL: never */
-    int (*ways)(const operation_case *c);          /* how many ways to compute it, c->way names one; NULL: one */
-    tamis_status (*open)(operation_case *c);       /* a plan, a graph; NULL: none is needed */
+    void (*fill)(operation_case *c); /* values other than those of the harness; NULL: none */
+    const char *(*unsupported)(
+        const operation_case *c);            /* words of the reason where the device declines; NULL: never */
+    int (*ways)(const operation_case *c);    /* how many ways to compute it, c->way names one; NULL: one */
+    tamis_status (*open)(operation_case *c); /* a plan, a graph; NULL: none is needed */
     void (*close)(operation_case *c);
     tamis_status (*pass)(operation_case *c);
     tamis_status (*back)(operation_case *c); /* NULL: no gradient */
@@ -140,8 +145,8 @@ int64_t operation_below(operation_case *c, int64_t n);
 bool operation_once_in(operation_case *c, int64_t n);
 #define OPERATION_ONE_OF(c, array) ((array)[operation_below((c), (int64_t)(sizeof(array) / sizeof *(array)))])
 
-/* A pattern of a kind that is picked: CSR, COO in no order, a slice, one without entries, COO by columns, with a row and
-   a column of over 1000, ragged, none at all. Puts it into c->S. */
+/* A pattern of a kind that is picked: CSR, COO in no order, a slice, one without entries, COO by columns, with a row
+   and a column of over 1000, ragged, none at all. Puts it into c->S. */
 enum { OPERATION_PATTERNS = 8 };
 void operation_pattern(operation_case *c);
 int64_t operation_longest(const operation_case *c); /* entries of the longest row or column */
@@ -163,9 +168,11 @@ void *operand_array(const operation_case *c, int k); /* of indices, on the devic
 double *operand_want(operation_case *c, int k);      /* NULL likewise */
 int64_t operand_count(const operation_case *c, int k);
 
-/* How far an element may be off before it is stored: roundings of sums and terms, each of size[i] (NULL: 1). 0: exact. */
+/* How far an element may be off before it is stored: roundings of sums and terms, each of size[i] (NULL: 1). 0: exact.
+ */
 void operand_within(operation_case *c, int k, double off, const double *size);
-/* Results of `evaluate`, and bounds: so many roundings of its results without signs, which are the sizes of the terms. */
+/* Results of `evaluate`, and bounds: so many roundings of its results without signs, which are the sizes of the terms.
+ */
 typedef void operation_evaluate(operation_case *c, double *const to[OPERANDS]);
 void operation_expect(operation_case *c, operation_evaluate *evaluate, double roundings);
 double operation_unit(const operation_case *c); /* of what is summed in, twice over */
@@ -185,8 +192,8 @@ int operation_run(const operation_row *row, int argc, char **argv);
 void operation_draw(const operation_row *row, uint64_t seed); /* one case, any property */
 
 #define OPERATION(row)                                                                                                 \
-    TEST_TAG(correct, "devices") { operation_correct(&(row)); }                                                                       \
-    TEST_TAG(same_bits, "devices") { operation_same_bits(&(row)); }                                                                   \
+    TEST_TAG(correct, "devices") { operation_correct(&(row)); }                                                        \
+    TEST_TAG(same_bits, "devices") { operation_same_bits(&(row)); }                                                    \
     TEST(refused) { operation_refused(&(row)); }                                                                       \
     TEST(no_memory) { operation_no_memory(&(row)); }                                                                   \
     static void drawn(uint64_t seed) { operation_draw(&(row), seed); }                                                 \

@@ -21,9 +21,9 @@ typedef struct graphs {
 } graphs;
 
 static bool load(graphs *g) {
-    static const char *const names[] = {"cuDevicePrimaryCtxRetain",    "cuCtxSetCurrent", "cuStreamBeginCapture_v2",
-                                        "cuStreamEndCapture",          "cuGraphInstantiateWithFlags",
-                                        "cuGraphLaunch",               "cuGraphExecDestroy", "cuGraphDestroy"};
+    static const char *const names[] = {
+        "cuDevicePrimaryCtxRetain",    "cuCtxSetCurrent", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+        "cuGraphInstantiateWithFlags", "cuGraphLaunch",   "cuGraphExecDestroy",      "cuGraphDestroy"};
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), *found[8];
     for (int i = 0; library && i < 8; i++)
         if (!(found[i] = dlsym(library, names[i]))) return false;

@@ -257,8 +257,8 @@ static void spoil_overlaps(operation_case *c, int k) {
     char words[64];
     for (int i = 0; i < OPERANDS && !(x->role == OPERAND_GRADIENT && c->row->back_trusts); i++) {
         const operand *const other = &c->of[i];
-        if (other->name && !other->indices && !other->borrowed && i != k &&
-            meets(x->role, other, c->row->back_reads) && other->m.here.type == x->m.here.type)
+        if (other->name && !other->indices && !other->borrowed && i != k && meets(x->role, other, c->row->back_reads) &&
+            other->m.here.type == x->m.here.type)
             SPOILT_FIELD(view->data = other->m.there.data, ARGUMENT, "data = ");
     }
 }

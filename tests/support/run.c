@@ -172,8 +172,9 @@ int main(int argc, char **argv) {
             times = argv[at][6] == 's';
             draw = argv[++at];
         } else {
-            fprintf(stderr, "%s [-k PATTERN] [--seed N] [--list] [--draw SECONDS] [--draws COUNT] [FILE [ARGUMENTS]]; not %s\n", argv[0],
-                    argv[at]);
+            fprintf(stderr,
+                    "%s [-k PATTERN] [--seed N] [--list] [--draw SECONDS] [--draws COUNT] [FILE [ARGUMENTS]]; not %s\n",
+                    argv[0], argv[at]);
             return 2;
         }
     }

@@ -1,5 +1,5 @@
-/* What becomes of a gradient: threads that share it, workspaces and memory of the caller's, and what is refused; the rows
- * of tests/operations compare its results. test_gradient [DEVICE [0]]; 0: a few small cases. */
+/* What becomes of a gradient: threads that share it, workspaces and memory of the caller's, and what is refused; the
+ * rows of tests/operations compare its results. test_gradient [DEVICE [0]]; 0: a few small cases. */
 #include "support/test.h"
 
 #include <pthread.h>

@@ -17,7 +17,8 @@ enum { ROWS = SMALL_ROWS, COLS = SMALL_COLS, NNZ = SMALL_NNZ, WIDTH = 2, HEADS =
 static small s;
 static struct {
     int32_t argument[ROWS * ALL];
-    float rows[4][ROWS * ALL], cols[4][COLS * ALL], entries[2][NNZ * ALL], heads[2][NNZ * HEADS], log_sums[ROWS * HEADS];
+    float rows[4][ROWS * ALL], cols[4][COLS * ALL], entries[2][NNZ * ALL], heads[2][NNZ * HEADS],
+        log_sums[ROWS * HEADS];
     _Alignas(16) float workspace[NNZ * HEADS * 2];
     tamis_dense R[4], C[4], E[2], B[2], L;
     tamis_message_options options;
@@ -43,7 +44,8 @@ static int set_up_all(void **state) {
     c.attention = (tamis_graph_attention_options){.heads = HEADS, .width = WIDTH, .scale = 1};
     c.segment = (tamis_segment_options){.op = TAMIS_SEGMENT_MAX, .heads = HEADS};
     c.matrices = (tamis_graph_attention_matrices){.Q = &c.R[0], .K = &c.C[0], .V = &c.C[1], .E = &c.E[0], .B = &c.B[0]};
-    c.gradients = (tamis_graph_attention_matrices){.Q = &c.R[1], .K = &c.C[2], .V = &c.C[3], .E = &c.E[1], .B = &c.B[1]};
+    c.gradients =
+        (tamis_graph_attention_matrices){.Q = &c.R[1], .K = &c.C[2], .V = &c.C[3], .E = &c.E[1], .B = &c.B[1]};
     refusals_watch(&c, sizeof c);
     return set_up(state) || tamis_graph_create(device, &s.S, NULL, &c.graph) != TAMIS_OK;
 }
@@ -148,8 +150,10 @@ TEST(attention) {
     SPOILT_BY(c, (c.attention.width = INT64_C(1) << 54, c.attention.heads = 1 << 20), OVERFLOW,
               "options.heads = 1048576", attend());
     SPOILT(c.matrices.reserved[2], 7, UNSUPPORTED, "matrices.reserved[2] = 0x7", attend());
-    SPOILT(c.gradients.reserved[0], 7, UNSUPPORTED, "gradients.reserved[0] = 0x7", attend_back(&c.gradients, c.workspace));
-    SPOILT(c.matrices.V, NULL, ARGUMENT, "V = NULL: expected a matrix of 4 x 4", attend_back(&c.gradients, c.workspace));
+    SPOILT(c.gradients.reserved[0], 7, UNSUPPORTED, "gradients.reserved[0] = 0x7",
+           attend_back(&c.gradients, c.workspace));
+    SPOILT(c.matrices.V, NULL, ARGUMENT, "V = NULL: expected a matrix of 4 x 4",
+           attend_back(&c.gradients, c.workspace));
     SPOILT(c.matrices.E, NULL, ARGUMENT, "dE is not NULL, but E is NULL", attend_back(&c.gradients, c.workspace));
     SPOILT(c.matrices.B, NULL, ARGUMENT, "dB is not NULL, but B is NULL", attend_back(&c.gradients, c.workspace));
     REFUSED(ARGUMENT, "gradients = NULL", attend_back(NULL, c.workspace));

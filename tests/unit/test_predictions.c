@@ -22,7 +22,8 @@ static double seconds_of(const char *name, const tamis_problem *problem) {
     tamis_problem asked = *problem;
     tamis_prediction prediction = {.call_seconds = 0};
     const tamis_algorithm *algorithm = tamis_cpu_algorithm(0);
-    for (int i = 1; algorithm && strcmp(algorithm->description.name, name) != 0; i++) algorithm = tamis_cpu_algorithm(i);
+    for (int i = 1; algorithm && strcmp(algorithm->description.name, name) != 0; i++)
+        algorithm = tamis_cpu_algorithm(i);
     assert_non_null(algorithm);
     asked.evidence = &evidence;
     tamis_cpu_predict(algorithm, &asked, &prediction);
@@ -33,8 +34,13 @@ static double seconds_of(const char *name, const tamis_problem *problem) {
    panels the rows' sums take some more, here a fiftieth. */
 TEST(panels_write_the_result) {
     static const int32_t offsets[ROWS + 1] = {0};
-    const tamis_problem problem = {
-        .operation = TAMIS_OP_SPMM, .rows = ROWS, .cols = 16, .offsets = offsets, .width = WIDTH, .batch = 1, .threads = 1};
+    const tamis_problem problem = {.operation = TAMIS_OP_SPMM,
+                                   .rows = ROWS,
+                                   .cols = 16,
+                                   .offsets = offsets,
+                                   .width = WIDTH,
+                                   .batch = 1,
+                                   .threads = 1};
     const double traffic = 2.0 * ROWS * WIDTH * sizeof(float) / 1e9, found = seconds_of("cpu-panels", &problem);
     if (!(found >= traffic && found <= 1.1 * traffic)) fail_msg("%g s, expected %g", found, traffic);
 }
