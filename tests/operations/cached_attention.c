@@ -119,12 +119,15 @@ static void fill(operation_case *c) {
 static tamis_status pass(operation_case *c) {
     own *const x = c->own;
     static const int from[] = {Q, K, V, OUT};
-    const tamis_vectors *given[4], crowded = {.data = operand_there(c, OUT) ? operand_there(c, OUT)->data : NULL};
+    const tamis_vectors *given[4];
+    tamis_vectors crowded;
     for (int i = 0; i < 4; i++) {
         const tamis_dense *const view = operand_there(c, from[i]);
         x->v[i].data = view && !(x->lost && i == 0) ? view->data : NULL;
         given[i] = view ? &x->v[i] : NULL;
     }
+    crowded = x->v[3];
+    *(x->o.heads > 1 ? &crowded.head_stride : &crowded.sequence_stride) = 0;
     if (x->crowded) given[3] = &crowded;
     tamis_cached_attention_options o = x->o;
     o.lengths = operand_array(c, LENGTHS);

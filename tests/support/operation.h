@@ -74,6 +74,7 @@ typedef struct operation_case {
     tamis_graph *graph;
     operand of[OPERANDS];
     bool without_signs; /* sizes are asked for: see operation_expect() */
+    bool expected;      /* want and bound are filled in */
     bool forward_only;  /* the reference need not fill in gradients */
     bool passed;
     bool unspoilt;  /* a view serves twice: messages name either */

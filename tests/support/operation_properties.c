@@ -66,7 +66,8 @@ static const char *wrong_result(const operand *x) {
 }
 
 static void compare(operation_case *c) {
-    c->row->reference(c);
+    if (!c->expected || !c->row->ways) c->row->reference(c); /* the same for all ways */
+    c->expected = true;
     for (int k = 0; k < OPERANDS; k++) {
         const char *const wrong = operand_is_result(&c->of[k]) ? wrong_result(&c->of[k]) : NULL;
         if (wrong) fail_msg("%s, way %d: %s: %s", c->text, c->way, c->of[k].name, wrong);
