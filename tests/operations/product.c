@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/edges.h"
-#include "unit/gradient_case.h"
+#include "sparse/element.h"
+#include "unit/softmax_kept.h"
 
 /* ------------------------------------------------------------------------------------------ what is drawn */
 
@@ -93,6 +94,15 @@ static void add_factors(operation_case *c, product *x, int64_t rows, int64_t col
     }
 }
 
+/* Statistics of softmax's rows. */
+static void add_pairs(operation_case *c, const product *x, int64_t rows) {
+    c->place = (matrix_place){.front = operation_below(c, 4), .behind = 8};
+    operand *const pairs = operand_typed(c, PAIRS, OPERAND_OUT, -1, "softmax_rows", 2 * rows * x->p.options.batch, 1,
+                                         c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
+    pairs->array = true;
+    pairs->optional = x->kind == PRODUCT_ALONE; /* gradients read them, and have other bits without */
+}
+
 void product_draw(operation_case *c, product_kind kind) {
     static const int64_t widths[] = {0, 1, 2, 3, 5, 7, 8, 16, 17, 24, 33, 45, 64, 65, 100, 129, 300};
     product *const x = c->own;
@@ -126,6 +136,10 @@ void product_draw(operation_case *c, product_kind kind) {
                   o->wide_output ? TAMIS_F32 : c->type)
         ->old = x->call.execution.beta != 0;
     draw_values(c, x, shares && operation_once_in(c, 2));
+    x->cuts = operation_once_in(c, 2);
+    x->call.options.keep_softmax = x->call.options.edge == TAMIS_EDGE_SOFTMAX && !spmm && kind != PRODUCT_EDGE &&
+                                   !c->small && operation_once_in(c, 2);
+    if (x->call.options.keep_softmax) add_pairs(c, x, rows);
     if (gradients) add_gradients(c, x);
     if (kind == PRODUCT_EDGE) {
         c->place = (matrix_place){.front = operation_below(c, 4), .apart = operation_below(c, 4), .members = o->batch};
@@ -143,9 +157,21 @@ void product_draw(operation_case *c, product_kind kind) {
     x->p.out = c->of[OUT].m.here;
 }
 
+/* Values of -infinity leave entries out, in some rows all of them. */
+static void mask_some(operation_case *c) {
+    product *const x = c->own;
+    const tamis_sparse *const S = &c->S;
+    for (int64_t m = 0; m < (S->batch_stride ? x->p.options.batch : 1); m++)
+        for (int64_t t = 0; t < S->nnz; t++)
+            if (c->pattern.row_of[t] % 3 == 0 || operation_once_in(c, 3))
+                tamis_element_store(x->values.host, c->type, m * S->batch_stride + S->offset_base + t, -INFINITY);
+}
+
 /* Products of some size 1, whatever K. */
 void product_fill(operation_case *c) {
     const product *const x = c->own;
+    const bool masks = x->call.options.edge == TAMIS_EDGE_SOFTMAX && x->has_values && x->operation != TAMIS_OP_SPMM;
+    if (masks && !c->small && operation_once_in(c, 4)) mask_some(c);
     const double by = sqrt(sqrt(3.0 / (double)(x->p.options.inner > 3 ? x->p.options.inner : 3)));
     for (int k = A; k <= B && x->operation != TAMIS_OP_SPMM && x->kind != PRODUCT_EDGE; k++) {
         matrix *const m = &c->of[k].m;
@@ -170,6 +196,7 @@ void product_prepare(operation_case *c, const char *algorithm) {
     twin_send(&x->others, c->device);
     x->execution = x->call.execution;
     x->execution.stream = c->stream;
+    x->execution.softmax_rows = operand_array(c, PAIRS);
     c->there.values = x->has_values ? twin_there(&x->values) : NULL;
     c->there.batch_stride = c->S.batch_stride;
     if (x->later) {
@@ -244,13 +271,14 @@ static void expect_forward(operation_case *c) {
     expect_free(&right);
 }
 
-static void expect_gradients(operation_case *c) {
+static void expect_rest(operation_case *c) {
     const product *const x = c->own;
     const bool edge = x->kind == PRODUCT_EDGE;
     const int in[INS] = {A, B, D, D_OUT}, out[OUTS] = {D_A, D_B, D_D, edge ? OUT : D_S};
     tamis_device_description about;
     test_must(tamis_device_describe(c->device, &about));
     gradient_case g = {.shape = {.nnz = c->S.nnz,
+                                 .inner = x->p.options.inner,
                                  .width = x->p.options.width,
                                  .batch = x->p.options.batch,
                                  .with_values = x->has_values},
@@ -268,6 +296,9 @@ static void expect_gradients(operation_case *c) {
     g.rounds_factors = strncmp(about.instruction_set, "sm_", 3) == 0 && x->operation == TAMIS_OP_FUSED &&
                        g.options.edge == TAMIS_EDGE_SOFTMAX && tamis_type_size(c->type) == 2 && !x->has_values;
     for (int i = 0; i < INS; i++) g.in[i] = c->of[in[i]].m;
+    double *const pairs = operand_want(c, PAIRS);
+    if (pairs) kept_expect(&g, pairs, c->of[PAIRS].bound);
+    if (!c->of[D_OUT].name) return;
     for (int k = 0; k < OUTS; k++) {
         g.out[k] = c->of[out[k]].m;
         const matrix old = before(c, out[k]);
@@ -293,5 +324,5 @@ static void expect_gradients(operation_case *c) {
 void product_reference(operation_case *c) {
     const product *const x = c->own;
     if (x->kind != PRODUCT_EDGE) expect_forward(c);
-    if (c->of[D_OUT].name && !c->forward_only) expect_gradients(c);
+    if ((c->of[D_OUT].name || c->of[PAIRS].name) && !c->forward_only) expect_rest(c);
 }

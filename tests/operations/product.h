@@ -7,7 +7,7 @@
 #include "support/expect.h"
 #include "support/operation.h"
 
-enum { A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, SAMPLES = D_OUT };
+enum { A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, SAMPLES = D_OUT };
 typedef enum product_kind { PRODUCT_ALONE, PRODUCT_WITH_GRADIENTS, PRODUCT_EDGE } product_kind; /* an edge of samples */
 
 typedef struct product {
@@ -18,6 +18,7 @@ typedef struct product {
     twin values, others;          /* of S, and what is not to be read */
     bool has_values, later;       /* values come with the execution */
     bool same, promised, unnamed; /* D is B, and the plan is told so; it is NULL then */
+    bool cuts;                    /* parameters that cut even small problems */
     tamis_options options;        /* of the open plan */
     tamis_execution execution;
     tamis_plan *plan;

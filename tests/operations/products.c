@@ -42,10 +42,17 @@ static const char *unsupported(const operation_case *c) {
 
 /* Parameters with which even small members are cut, in rows and in slices of K, so that scratch is used. */
 static const char *cutting(const char *algorithm, tamis_operation operation) {
-    if (strcmp(algorithm, "gpu-nonzeros") == 0) return operation == TAMIS_OP_SDDMM ? "slice=8,chunk=64" : "items=24";
-    if (strcmp(algorithm, "gpu-rows") == 0) return "limit=16";
-    if (strcmp(algorithm, "gpu-teams") == 0) return "share=2";
-    if (strcmp(algorithm, "gpu-panels") == 0) return "slice=8,panel=4,columns=8";
+    const bool sddmm = operation == TAMIS_OP_SDDMM;
+    const char *const of[][2] = {{"cpu-nonzeros", "chunk=8"},
+                                 {"cpu-tiled", "tile_columns=8,block_rows=4"},
+                                 {"cpu-panels", "rows=6,least=1"},
+                                 {"esimd-row-simd", "vlc=4"},
+                                 {"gpu-nonzeros", sddmm ? "slice=8,chunk=64" : "items=24"},
+                                 {"gpu-rows", "limit=16"},
+                                 {"gpu-teams", "share=2"},
+                                 {"gpu-panels", "slice=8,panel=4,columns=8"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (strcmp(of[i][0], algorithm) == 0) return of[i][1];
     return NULL;
 }
 
@@ -54,7 +61,7 @@ static tamis_status open_plan(operation_case *c) {
     product *const x = c->own;
     const char *const name = c->way < 2 ? NULL : name_of(c, c->way, &c->any_order);
     product_prepare(c, name);
-    if (name && c->type % 2) x->options.parameters = cutting(name, x->operation);
+    if (name && x->cuts) x->options.parameters = cutting(name, x->operation);
     x->options.any_order = c->any_order;
     return c->way == 1 ? TAMIS_OK : tamis_plan_create(c->device, &c->there, &x->options, &x->plan);
 }

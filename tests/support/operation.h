@@ -38,6 +38,7 @@ typedef struct operand {
     bool indices; /* of index_type; m has one column of such */
     tamis_index_type index_type;
     bool borrowed;         /* the row keeps the block: it is neither sent nor freed */
+    bool array;            /* a call gets its address alone */
     bool any_size;         /* the call takes its sizes and its type from it */
     bool optional, absent; /* it may be left out; it is, now */
     bool kept;             /* the forward call may leave it out, the backward call may not */

@@ -258,8 +258,8 @@ static void spoil_overlaps(operation_case *c, int k) {
     char words[64];
     for (int i = 0; i < OPERANDS && !(x->role == OPERAND_GRADIENT && c->row->back_trusts); i++) {
         const operand *const other = &c->of[i];
-        if (other->name && !other->indices && !other->borrowed && i != k && meets(x->role, other, c->row->back_reads) &&
-            other->m.here.type == x->m.here.type)
+        if (other->name && !other->indices && !other->borrowed && !other->array && i != k &&
+            meets(x->role, other, c->row->back_reads) && other->m.here.type == x->m.here.type)
             SPOILT_FIELD(view->data = other->m.there.data, ARGUMENT, "data = ");
     }
 }
@@ -269,13 +269,13 @@ static void spoil_operand(operation_case *c, int k) {
     tamis_dense *const view = &x->m.there;
     char words[64];
     watch(c, x->role == OPERAND_SEED || x->role == OPERAND_GRADIENT || x->kept);
-    if (!x->optional) {
+    if (!x->optional && !x->array) {
         x->absent = true;
         snprintf(words, sizeof words, "%s = NULL", x->name);
         refused_whole(c, TAMIS_ERROR_ARGUMENT, words);
         x->absent = false;
     }
-    if (x->indices || c->row->no_views) return;
+    if (x->indices || x->array || c->row->no_views) return;
     if (!x->any_size) {
         SPOILT_FIELD((view->rows++, view->stride += view->stride > 0), ARGUMENT, "rows = ");
         SPOILT_FIELD((view->cols++, view->stride += view->stride > 0), ARGUMENT, "cols = ");
