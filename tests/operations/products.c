@@ -49,6 +49,7 @@ static const char *cutting(const char *algorithm, tamis_operation operation) {
                                  {"esimd-row-simd", "vlc=4"},
                                  {"gpu-nonzeros", sddmm ? "slice=8,chunk=64" : "items=24"},
                                  {"gpu-rows", "limit=16"},
+                                 {"gpu-one-pass", "limit=7,team=4,batch=8"},
                                  {"gpu-teams", "share=2"},
                                  {"gpu-panels", "slice=8,panel=4,columns=8"}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)

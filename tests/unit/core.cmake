@@ -12,8 +12,8 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     add_test(NAME unload COMMAND test_unload $<TARGET_FILE:tamis_shared>)
     set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
-# The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle property)
+# The public calls as a whole: arguments, faults, threads, plans, the oracle.
+foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c TIMEOUT 300)
 endforeach()
 foreach(test measured remembered)
