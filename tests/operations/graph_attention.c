@@ -36,6 +36,7 @@ static void draw(operation_case *c) {
     operand_typed(c, SUMS, OPERAND_OUT, -1, "log_sums", c->S.rows, o->heads,
                   c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32)
         ->kept = true;
+    if (o->heads == 1 && operation_once_in(c, 2)) o->heads = 0; /* which means 1 */
 }
 
 /* Small scores; some are left out, also all of a row. */
@@ -98,7 +99,7 @@ static double error_of_outer(const operation_case *c) {
     const matrix *const out = &c->of[OUT].m;
     double most = 0;
     for (int64_t i = 0; i < out->here.rows; i++)
-        for (int64_t h = 0; h < o->heads; h++) {
+        for (int64_t h = 0; h < c->of[SUMS].m.here.cols; h++) {
             double sum = 0;
             for (int64_t k = h * o->width; k < (h + 1) * o->width; k++)
                 sum += matrix_get(&c->of[D_OUT].m, i, k) *
