@@ -10,6 +10,7 @@
  *
  *   tamis_test_operations ROW [DEVICE [STEP]]    every STEP-th of the row's cases, on the CPU by default
  *   tamis_test_operations ROW bench [DEVICE]     the time of a call of a few cases
+ *   tamis_test_operations ROW unsupported [DEVICE]    what the device declines, how often and why
  *   tamis_test_operations --draw SECONDS --seed N    any case of any row, until the time is over
  */
 #ifndef TAMIS_TESTS_OPERATION_H

@@ -21,6 +21,9 @@ void operation_fetch(operation_case *c);
 tamis_status operation_call(operation_case *c); /* open, forward and backward */
 void operation_close(operation_case *c);
 bool operand_is_result(const operand *x);
+/* Each element of each gradient against differences of the loss; how many, and of these at kinks, which are not
+   compared. */
+void operation_differ(operation_case *c, int64_t *compared, int64_t *kinks);
 /* Captures the calls into a CUDA graph and compares what its launches leave; false where there are none. */
 bool operation_capture(operation_case *c, void (*compare)(operation_case *c));
 

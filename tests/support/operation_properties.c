@@ -1,7 +1,6 @@
 /* What holds for every operation: the tests of a row. */
 #include "operation_cases.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,69 +394,13 @@ void operation_no_memory(const operation_row *row) {
 
 /* ------------------------------------------------------------------------------------------ differences */
 
-/* The loss: the sum of the seeds times their results, and of the terms' sizes. */
-static double loss(operation_case *c, double *size) {
-    double sum = 0;
-    *size = 1;
-    c->forward_only = true;
-    c->row->reference(c);
-    for (int k = 0; k < OPERANDS; k++) {
-        const operand *const x = &c->of[k];
-        if (!x->name || x->role != OPERAND_SEED) continue;
-        double *const by = matrix_values(&x->m);
-        for (int64_t i = 0; i < operand_count(c, k); i++) {
-            sum += by[i] * c->of[x->by].want[i];
-            *size += fabs(by[i] * c->of[x->by].want[i]);
-        }
-        free(by);
-    }
-    return sum;
-}
-
-static double slope(operation_case *c, matrix *m, const int64_t at[3], double h, double *size) {
-    const double kept = matrix_at(m, at[0], at[1], at[2]);
-    matrix_put(m, at[0], at[1], at[2], kept + h);
-    const double up = loss(c, size);
-    matrix_put(m, at[0], at[1], at[2], kept - h);
-    const double down = loss(c, size);
-    matrix_put(m, at[0], at[1], at[2], kept);
-    return (up - down) / (2 * h);
-}
-
-/*
- * D(h) = (f(x + h) - f(x - h)) / 2h is wrong by h^2 f''' / 6 and terms of h^4, and by rounding, of which each f has a
- * few units in its last place for each of its sums. The first is 4/3 of D(h) - D(h / 2), and (4 D(h / 2) - D(h)) / 3
- * does not have it; of what is left, smaller by some h^2, a hundredth is allowed, and for rounding 64 of f's units over
- * h. Where there is a kink within h both differ by far: it is counted.
- */
-static void differ(operation_case *c, int k, int64_t *compared, int64_t *kinks) {
-    const double h = 0x1p-12;
-    matrix *const m = &c->of[c->of[k].by].m;
-    const int64_t cols = m->here.cols, one = m->here.rows * cols;
-    for (int64_t i = 0; i < m->members * one; i++, ++*compared) {
-        const int64_t at[] = {i / one, i % one / cols, i % cols};
-        double size;
-        const double once = slope(c, m, at, h, &size), half = slope(c, m, at, h / 2, &size);
-        const double want = (4 * half - once) / 3, gap = fabs(half - once), found = c->of[k].want[i];
-        const double bound = 0.01 * gap + 64 * (DBL_EPSILON / 2) * size / h;
-        if (gap > 1e-4 * (1 + fabs(want)))
-            ++*kinks;
-        else if (!(fabs(found - want) <= bound))
-            fail_msg("%s: %s[%lld] = %.15g, by differences %.15g within %.3g", c->text, c->of[k].name, (long long)i,
-                     found, want, bound);
-    }
-}
-
 static void differences_at(const operation_row *row, int64_t number, bool drawn, int64_t *compared, int64_t *kinks) {
     operation_setting setting = setting_of(number, VALUES_APART);
     operation_case c;
     setting.small = true;
     setting.drawn = drawn;
     operation_make(&c, row, &setting);
-    c.way = 0;
-    row->reference(&c);
-    for (int k = 0; k < OPERANDS; k++)
-        if (c.of[k].name && c.of[k].role == OPERAND_GRADIENT) differ(&c, k, compared, kinks);
+    operation_differ(&c, compared, kinks);
     operation_free(&c);
 }
 
@@ -510,16 +453,45 @@ static int bench(const operation_row *row) {
     return tear_down(NULL);
 }
 
+/* Prints what the device declines of all cases: how often, and the first reason of each kind. */
+static int list_unsupported(const operation_row *row) {
+    enum { MOST = 64, KIND = 36 }; /* reasons are of one kind that begin alike */
+    static char reasons[MOST][160];
+    int64_t counts[MOST] = {0}, calls = 0;
+    int kinds = 0;
+    if (set_up(NULL) != 0) return 1;
+    for (int64_t i = 0; i < row->cases; i++) {
+        const operation_setting setting = setting_of(i, VALUES_QUARTERS);
+        operation_case c;
+        operation_make(&c, row, &setting);
+        const int ways = row->ways ? row->ways(&c) : 1;
+        for (c.way = 0; c.way < ways; c.way++, calls++) {
+            int k = 0;
+            operation_send(&c);
+            if (operation_call(&c) == TAMIS_ERROR_UNSUPPORTED) {
+                while (k < kinds && strncmp(reasons[k], tamis_last_error(), KIND) != 0) k++;
+                if (k == kinds && kinds < MOST) snprintf(reasons[kinds++], sizeof *reasons, "%s", tamis_last_error());
+                if (k < kinds) counts[k]++;
+            }
+            operation_close(&c);
+        }
+        operation_free(&c);
+    }
+    for (int k = 0; k < kinds; k++) printf("%7lld of %lld  %s\n", (long long)counts[k], (long long)calls, reasons[k]);
+    return tear_down(NULL);
+}
+
 int operation_run(const operation_row *row, int argc, char **argv) {
     const bool times = argc > 1 && strcmp(argv[1], "bench") == 0;
-    if (argc > 1 + times) on = argv[1 + times];
+    const bool lists = argc > 1 && strcmp(argv[1], "unsupported") == 0;
+    if (argc > 1 + (times || lists)) on = argv[1 + (times || lists)];
     seed = test_seed();
     if (tamis_device_open(on, &device) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return 77;
     }
     tamis_device_close(device);
-    if (times) return bench(row);
+    if (times || lists) return times ? bench(row) : list_unsupported(row);
     step = argc > 2 ? strtoll(argv[2], NULL, 10) : test_rounds(1, 4);
     return test_run(on_cpu() ? NULL : on, on_cpu() ? NULL : "devices", set_up, tear_down);
 }
@@ -539,6 +511,7 @@ void operation_draw(const operation_row *row, uint64_t by) {
     int64_t counts[2] = {0, 0};
     tamis_random random = tamis_random_start(by, 1);
     const unsigned types = draw_variant(row, &random);
+    const int64_t before = tamis_memory_live();
     works(tamis_device_open(on, &setting.device));
     device = setting.device;
     seed = by;
@@ -555,4 +528,5 @@ void operation_draw(const operation_row *row, uint64_t by) {
     }
     tamis_device_close(device);
     unsetenv("TAMIS_CPU_ISA");
+    assert_int_equal(tamis_memory_live(), before);
 }
