@@ -41,12 +41,12 @@ static const char *unsupported(const operation_case *c) {
 }
 
 /* Parameters with which even small members are cut, in rows and in slices of K, so that scratch is used. */
-static const char *cutting(const char *algorithm, tamis_operation operation) {
+static const char *cutting(const char *algorithm, tamis_operation operation, bool cpu) {
     const bool sddmm = operation == TAMIS_OP_SDDMM;
     const char *const of[][2] = {{"cpu-nonzeros", "chunk=8"},
                                  {"cpu-tiled", "tile_columns=8,block_rows=4"},
                                  {"cpu-panels", "rows=6,least=1"},
-                                 {"esimd-row-simd", "vlc=4"},
+                                 {"esimd-row-simd", cpu ? "vlc=4" : NULL},
                                  {"gpu-nonzeros", sddmm ? "slice=8,chunk=64" : "items=24"},
                                  {"gpu-rows", "limit=16"},
                                  {"gpu-one-pass", "limit=7,team=4,batch=8"},
@@ -62,7 +62,7 @@ static tamis_status open_plan(operation_case *c) {
     product *const x = c->own;
     const char *const name = c->way < 2 ? NULL : name_of(c, c->way, &c->any_order);
     product_prepare(c, name);
-    if (name && x->cuts) x->options.parameters = cutting(name, x->operation);
+    if (name && x->cuts) x->options.parameters = cutting(name, x->operation, strcmp(c->on, "cpu") == 0);
     x->options.any_order = c->any_order;
     return c->way == 1 ? TAMIS_OK : tamis_plan_create(c->device, &c->there, &x->options, &x->plan);
 }

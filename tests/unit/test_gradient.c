@@ -1,4 +1,4 @@
-/* What becomes of a gradient: threads that share it, workspaces and memory of the caller's, and what is refused; the
+/* What becomes of a gradient: threads that share it, workspaces of the caller's, and what is refused; the
  * rows of tests/operations compare its results. test_gradient [DEVICE [0]]; 0: a few small cases. */
 #include "support/test.h"
 
@@ -170,53 +170,6 @@ TEST(test_options_refused) {
     REFUSED(ARGUMENT, "P = NULL", tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL));
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(NULL);
-    gradient_case_free(c);
-}
-
-/* An allocator of the caller's that has so many blocks, and gets back what it gave. */
-typedef struct pool {
-    int64_t left, lent;
-} pool;
-
-static void *pool_allocate(void *context, size_t bytes, void *stream) {
-    pool *const p = context;
-    (void)stream;
-    if (p->left == 0) return NULL;
-    p->left--;
-    p->lent++;
-    return aligned_alloc(256, (bytes + 255) / 256 * 256);
-}
-
-static void pool_release(void *context, void *memory, size_t bytes, void *stream) {
-    pool *const p = context;
-    (void)bytes;
-    (void)stream;
-    p->lent--;
-    free(memory);
-}
-
-TEST(test_allocator) {
-    gradient_case *const c = attention();
-    tamis_gradient *gradient = NULL;
-    int64_t needed = 0;
-    for (int64_t blocks = 0; !c->copies && !gradient; blocks++) { /* host memory: of the CPU's device alone */
-        pool p = {.left = blocks};
-        const tamis_allocator table = {.context = &p, .allocate = pool_allocate, .release = pool_release};
-        c->options.allocator = &table;
-        const tamis_status status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
-        if (status == TAMIS_OK) {
-            needed = p.lent;
-            gradient_case_expect(c);
-            gradient_case_poison(c);
-            works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
-            gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
-            tamis_gradient_destroy(gradient);
-        } else {
-            assert_int_equal(status, TAMIS_ERROR_MEMORY);
-        }
-        assert_int_equal(p.lent, 0);
-    }
-    assert_true(c->copies || needed >= 2); /* a placeholder and the workspace, at the least */
     gradient_case_free(c);
 }
 
