@@ -293,6 +293,8 @@ static void spoil_operand(operation_case *c, int k) {
         SPOILT_FIELD((view->layout = TAMIS_COLUMN_MAJOR, view->stride = view->rows), UNSUPPORTED,
                      "layout = column-major");
     if (c->row->planned) SPOILT_FIELD(view->batch_stride = -9, ARGUMENT, "batch_stride = -9");
+    if (c->row->planned && operand_is_result(x) && x->m.members > 1)
+        SPOILT_FIELD(view->batch_stride = 0, ARGUMENT, "batch_stride = 0");
     if (c->row->planned && view->layout == TAMIS_ROW_MAJOR && view->cols > 1)
         SPOILT_FIELD((view->layout = TAMIS_COLUMN_MAJOR, view->stride = view->rows), ARGUMENT, "layout = column-major");
     SPOILT_FIELD(view->layout = (tamis_layout)3, ARGUMENT, "layout = 3");
