@@ -59,7 +59,7 @@ sanitizer=$(command -v compute-sanitizer || first /usr/local/cuda*/bin/compute-s
 
 ONLY=${ONLY:+build,$ONLY}
 begin build 180
-if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls tamis_test_core tamis_test_cross \
+if build_here "$build" "$top/build.log" "$limit" tamis_program tamis_shared tamis_ml_shared tamis_xla_shared bench_calls tamis_test_core tamis_test_operations tamis_test_cross \
     tamis_test_gpu tamis_test_ml; then
     record build passed 1 0 0 ''
 else
@@ -211,22 +211,21 @@ if begin units 430; then
     start_units dense 60 core test_device_memory
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask
-    # one round for each process: two rounds in one took 201 s on an H100
-    start_units gradients 330 core test_gradient 1
-    start_units gradients 330 core test_gradient 1
+    start_units masks 60 operations mask
+    start_units gradients 330 operations gradients 2
+    start_units gradients 100 operations edge
+    start_units gradients 100 core test_gradient
     start_units gradients-whole 330 core test_gradient_whole
     start_units softmax-rows 200 core test_softmax_rows
-    start_units batches 430 core test_batches gpu- # 200 s beside the other tests were not enough on an H100
+    start_units batches 430 operations products
     start_units two-devices 100 core test_two_devices
     start_units sums 200 core test_sums gpu-tensor
     start_units d-is-b 200 core test_d_is_b
     start_units graphs 60 gpu test_entry_order
-    # Each test runs every n-th of its calls. Messages run every 31st, in two processes, since one took more than 330 s
-    # on an H200.
-    start_units graphs 430 core test_message 62 $((start % 31))
-    start_units graphs 430 core test_message 62 $((start % 31 + 31))
-    start_units graphs 330 core test_graph_attention 3
-    start_units graphs 330 core test_segment 7
+    # every n-th case of each row
+    start_units graphs 430 operations message 13
+    start_units graphs 330 operations graph_attention 3
+    start_units graphs 330 operations segment 7
     for models in fit memory recommenders topics; do start_units models 100 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the files that a page on adding something shows, and makes the changes that it shows: new-method-files.py PAGE SOURCE TO
-A line `src/...`: or `include/...`: before a block of C names the file that the block is; before a block of diff, the file of SOURCE that it changes.
+A line `src/...`:, `include/...`: or `tests/...`: before a block of C names the file that the block is; before a block of diff, the file of SOURCE that it changes.
 Changed files are written below TO, which may be SOURCE. Ends with 1 where SOURCE lacks what a diff changes: then the page is old."""
 import os
 import re
@@ -8,7 +8,7 @@ import sys
 
 page, source, to = sys.argv[1:]
 with open(page, encoding="utf-8") as text:
-    blocks = re.findall(r"^`((?:src|include)/\S+)`:\n\n```(c|diff)\n(.*?)^```$", text.read(), re.M | re.S)
+    blocks = re.findall(r"^`((?:src|include|tests)/\S+)`:\n\n```(c|diff)\n(.*?)^```$", text.read(), re.M | re.S)
 if "diff" not in {kind for _, kind, _ in blocks}:
     sys.exit(f"{page}: no change to make")
 done = set()

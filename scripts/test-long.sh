@@ -18,6 +18,7 @@ for preset in asan tsan ndebug; do
     step "$preset: quick and medium tests, every instruction set"
     build $preset -DTAMIS_CPU_ISA= -DTAMIS_SANITIZE_TESTS=ON
     UBSAN_OPTIONS=print_stacktrace=1 suite $preset 'quick|medium'
+    [ $preset != asan ] || UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 check draws build/asan/tests/tamis_test_operations --draw 60
 done
 
 step 'aarch64: NEON, and SVE of 128, 256 and 512 bits, in every arrangement'

@@ -30,7 +30,8 @@ static bool all_but_patterns(tamis_operation operation, tamis_edge edge, const p
 
 static bool all_but_bf16(tamis_operation operation, tamis_edge edge, const problem *p) {
     (void)edge;
-    return operation == TAMIS_OP_FUSED || p->options.type != TAMIS_BF16 || !cpu_isa_has_amx();
+    const bool wide = p->S.values && p->S.value_type != TAMIS_BF16;
+    return operation == TAMIS_OP_FUSED || p->options.type != TAMIS_BF16 || wide || !cpu_isa_has_amx();
 }
 
 static const struct {

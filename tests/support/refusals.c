@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-enum { WATCHED = 4, WORDS_MOST = 500 };
+enum { WATCHED = 12, WORDS_MOST = 500 };
 
 static struct {
     const void *memory;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <tamis/tamis.h>
 
-/* Refused calls leave this memory as it is, from now on; four such at most. NULL: none any more. */
+/* Refused calls leave this memory as it is, from now on; twelve such at most. NULL: none any more. */
 void refusals_watch(const void *memory, size_t bytes);
 
 void refusal_begin(void);

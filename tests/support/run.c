@@ -6,6 +6,8 @@
  *   tamis_test_AREA --list              their names
  *
  * -k PATTERN before these runs the tests alone whose names match it (* and ?), --seed N draws what seed N draws.
+ * --draw SECONDS tries cases of operation rows (operation.h), those of FILE or of all, until the time is over: each by
+ * a seed of its own, from N on; --draws COUNT so many. It prints the seed of a failure, which --draws 1 --seed repeats.
  */
 #include "support/test.h"
 
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static test_row *rows;
@@ -90,6 +93,49 @@ static int run_file(int argc, char **argv) {
     return 2;
 }
 
+/* ------------------------------------------------------------------------------------------ drawn cases */
+
+static double draw_until;
+static uint64_t draw_seed, draw_count, draw_most; /* 0: until the time is over */
+
+static bool draws(const test_row *row) { return row->draw && (!file || compare_names(row->path, file) == 0); }
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void draw_cases(void **state) {
+    uint64_t count = 0;
+    (void)state;
+    for (const test_row *row = rows; row; row = row->next) count += draws(row);
+    if (count == 0) fail_msg("--draw is for operation rows: there are none here");
+    for (;; draw_seed++) {
+        uint64_t at = draw_seed % count;
+        const test_row *row = rows;
+        while (!draws(row) || at-- > 0) row = row->next;
+        row->draw(draw_seed);
+        draw_count++;
+        if (draw_most > 0 ? draw_count == draw_most : seconds() >= draw_until) return;
+    }
+}
+
+static int run_draws(const char *most, bool times) {
+    const struct CMUnitTest test = {.name = "draws", .test_func = draw_cases};
+    const char *const given = getenv("TAMIS_TEST_SEED");
+    draw_seed = given ? strtoull(given, NULL, 10) : (uint64_t)(seconds() * 1000);
+    draw_most = times ? strtoull(most, NULL, 10) : 0;
+    draw_until = seconds() + atof(most);
+    printf("drawn from seed %llu on\n", (unsigned long long)draw_seed);
+    const int failures = _cmocka_run_group_tests("draws", &test, 1, NULL, NULL);
+    printf("%llu cases\n", (unsigned long long)draw_count);
+    if (failures)
+        printf("failed: --draws 1 --seed %llu%s%s repeats it\n", (unsigned long long)draw_seed, file ? " " : "",
+               file ? file : "");
+    return failures;
+}
+
 /* The number of files with failures. */
 static int run_all(void) {
     int failures = 0;
@@ -111,7 +157,8 @@ static int run_all(void) {
 }
 
 int main(int argc, char **argv) {
-    bool list = false;
+    bool list = false, times = false;
+    const char *draw = NULL;
     int at = 1;
     setenv("TAMIS_PROBE", "0", 0); /* the machine is not measured, unless a test asks */
     for (; at < argc && argv[at][0] == '-'; at++) {
@@ -121,8 +168,13 @@ int main(int argc, char **argv) {
             cmocka_set_test_filter(argv[++at]);
         } else if (at + 1 < argc && strcmp(argv[at], "--seed") == 0) {
             setenv("TAMIS_TEST_SEED", argv[++at], 1);
+        } else if (at + 1 < argc && strncmp(argv[at], "--draw", 6) == 0) {
+            times = argv[at][6] == 's';
+            draw = argv[++at];
         } else {
-            fprintf(stderr, "%s [-k PATTERN] [--seed N] [--list] [FILE [ARGUMENTS]]; not %s\n", argv[0], argv[at]);
+            fprintf(stderr,
+                    "%s [-k PATTERN] [--seed N] [--list] [--draw SECONDS] [--draws COUNT] [FILE [ARGUMENTS]]; not %s\n",
+                    argv[0], argv[at]);
             return 2;
         }
     }
@@ -132,5 +184,9 @@ int main(int argc, char **argv) {
         if (row->test.test_func) printf("%s.%s\n", name, row->test.name);
     }
     if (list) return 0;
+    if (draw) {
+        file = at < argc ? argv[at] : NULL;
+        return run_draws(draw, times);
+    }
     return at < argc ? run_file(argc - at, argv + at) : run_all() > 0;
 }

@@ -24,6 +24,7 @@ typedef struct test_row {
     const char *path, *tag;
     int line;
     int (*run)(int argc, char **argv);
+    void (*draw)(uint64_t seed); /* one case of many, for --draw */
     struct test_row *next;
 } test_row;
 

@@ -12,24 +12,20 @@ if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     add_test(NAME unload COMMAND test_unload $<TARGET_FILE:tamis_shared>)
     set_tests_properties(unload PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
 endif()
-# The public calls as a whole: arguments, faults, threads, plans, the oracle, properties.
-foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle property)
+# The public calls as a whole: arguments, faults, threads, plans, the oracle.
+foreach(test arguments coo dense_arguments device_memory faults floor limits threads plan oracle)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c TIMEOUT 300)
 endforeach()
 foreach(test measured remembered)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c measured_case.c TIMEOUT 300)
 endforeach()
 tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
+tamis_add_test(NAME test_predictions SOURCES test_predictions.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
  TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_message SOURCES test_message.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_cached_attention SOURCES test_cached_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_graph_attention SOURCES test_graph_attention.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_graph_attention_arguments SOURCES test_graph_attention_arguments.c TIMEOUT 60)
-tamis_add_test(NAME test_segment SOURCES test_segment.c message_case.c TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_message_arguments SOURCES test_message_arguments.c TIMEOUT 60)
-# Gradients: the oracle's against finite differences, everything else against the oracle.
+tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
+# Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c TIMEOUT 300)
@@ -45,8 +41,7 @@ foreach(test allocator shared_plan)
     tamis_add_test(NAME test_${test} SOURCES test_${test}.c softmax_kept.c gradient_case.c gradient_bounds.c
  TIMEOUT ${TAMIS_TIMEOUT})
 endforeach()
-# Batches, D that is B, and sums as exact as in order.
-tamis_add_test(NAME test_batches SOURCES test_batches.c TIMEOUT 300)
+# D that is B, and sums as exact as in order.
 tamis_add_test(NAME test_d_is_b SOURCES test_d_is_b.c TIMEOUT 120)
 tamis_add_test(NAME test_two_devices SOURCES test_two_devices.c TIMEOUT 120)
 tamis_add_test(NAME test_sums SOURCES test_sums.c LABELS medium TIMEOUT 120)

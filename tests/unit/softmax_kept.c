@@ -85,22 +85,38 @@ void kept_fetch(kept *k) {
 
 /* ------------------------------------------------------------------------------------------ comparing */
 
-static void check_pairs(const gradient_case *c, int64_t member, const facts *f, const kept *k, const char *what) {
-    const tamis_type real = real_of(c->type);
-    for (int64_t i = 0; i < c->rows; i++) {
-        const softmax_row *const row = &f->rows[i];
-        const double most = test_load(k->pairs.host, real, 2 * (member * c->rows + i));
-        const double sum = test_load(k->pairs.host, real, 2 * (member * c->rows + i) + 1);
-        const bool right = row->most == -INFINITY
-                               ? most == row->most && sum == 0
-                               : fabs(most - row->most) <= row->off &&
-                                     fabs(sum - row->sum) <= row->sum * f->relative[i] + row->count * units_of(real).l;
-        if (!right)
-            fail_msg("%s, %s: row %lld of %g nonzeros: %.9g and %.9g, expected %.9g within %.3g and %.9g within a "
-                     "factor of %.3g",
-                     what, tamis_type_name(c->type), (long long)i, row->count, most, sum, row->most, row->off, row->sum,
-                     f->relative[i]);
+static void facts_free(const facts *f) {
+    free(f->scores);
+    free(f->rows);
+    free(f->relative);
+}
+
+void kept_expect(const gradient_case *c, double *want, double *bound) {
+    for (int64_t at = 0, member = 0; member < c->shape.batch; member++) {
+        const facts f = expect(c, member);
+        for (int64_t i = 0; i < c->rows; i++, at += 2) {
+            const softmax_row *const row = &f.rows[i];
+            want[at] = row->most, want[at + 1] = row->sum;
+            if (row->most == -INFINITY) continue;
+            bound[at] = row->off;
+            bound[at + 1] = row->sum * f.relative[i] + row->count * units_of(real_of(c->type)).l;
+        }
+        facts_free(&f);
     }
+}
+
+static void check_pairs(const gradient_case *c, const kept *k, const char *what) {
+    const int64_t count = 2 * c->rows * c->shape.batch;
+    double *const want = test_doubles(count), *const bound = test_doubles(count);
+    kept_expect(c, want, bound);
+    for (int64_t i = 0; i < count; i++) {
+        const double found = test_load(k->pairs.host, real_of(c->type), i);
+        if (!expect_fits(real_of(c->type), found, want[i], bound[i]))
+            fail_msg("%s, %s: number %lld of the statistics is %.9g, expected %.9g within %.3g", what,
+                     tamis_type_name(c->type), (long long)i, found, want[i], bound[i]);
+    }
+    free(want);
+    free(bound);
 }
 
 /* A row whose scores are all -infinity is masked: its weights are zeros. */
@@ -149,12 +165,10 @@ void kept_check(const gradient_case *c, const kept *k, const char *what) {
     const size_t used = (size_t)(2 * c->rows * c->shape.batch) * tamis_type_size(real_of(c->type));
     for (int64_t member = 0; member < c->shape.batch; member++) {
         const facts f = expect(c, member);
-        check_pairs(c, member, &f, k, what);
         check_output(c, member, &f, k, what);
-        free(f.scores);
-        free(f.rows);
-        free(f.relative);
+        facts_free(&f);
     }
+    check_pairs(c, k, what);
     for (size_t at = used; at < k->pairs.bytes; at++)
         if ((unsigned char)k->pairs.host[at] != 0xff) fail_msg("%s: byte %zu behind the end", what, at - used);
     if (matrix_touched(&k->out) >= 0) fail_msg("%s: a gap of the output was written to", what);

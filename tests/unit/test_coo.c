@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "cpu_device.h"
 #include "support/call.h"
+#include "support/problem.h"
 
 enum { ROWS = 3, COLS = 4, NNZ = 5, K = 2, L = 2, ORDERS = 243 }; /* ROWS to the power of NNZ */
 
@@ -108,6 +109,25 @@ TEST(every_order_is_right) {
             coo_make(&x, number, (tamis_index_type)type);
             run(&x, number);
         }
+}
+
+/* In row order they are what CSR has: the same bits. */
+TEST(row_order_is_csr) {
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 40, .cols = 60, .nnz = 900, .inner = 37, .width = 1, .type = TAMIS_F32, .format = TAMIS_CSR};
+    problem p = problem_make(&o, &random);
+    float samples[2][900];
+    int32_t rows[900];
+    for (int turn = 0; turn < 2; turn++) {
+        tamis_sparse S = p.S;
+        if (turn) assert_int_equal(tamis_csr_to_coo(&p.S, rows), TAMIS_OK);
+        if (turn) S.format = TAMIS_COO, S.row_indices = rows, S.offsets = NULL;
+        const tamis_dense P = samples_of(&S, samples[turn], TAMIS_F32);
+        assert_int_equal(tamis_sddmm(device, &S, &p.A, &p.B, &P, NULL, NULL), TAMIS_OK);
+    }
+    assert_memory_equal(samples[0], samples[1], sizeof samples[0]);
+    problem_free(&p);
 }
 
 /* The oracle itself takes entries wherever they are: it needs somebody who counts by hand. */

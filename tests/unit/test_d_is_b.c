@@ -1,6 +1,6 @@
 /*
- * Fused where D is B: plans that are promised it (options.d_is_b), plans that meet it in some executions and not in
- * others, one call, batches, staged operands, rows that are cut, kept statistics of softmax. test_d_is_b [DEVICE].
+ * Fused where D is B: plans that meet it in some executions and not in others, rows alone, and a promise
+ * (options.d_is_b) that is not kept; the row products of tests/operations has all else. test_d_is_b [DEVICE].
  */
 #include "support/test.h"
 
@@ -69,18 +69,17 @@ static const struct shape_case {
     tamis_type type;
     tamis_layout layout;
     int64_t padding, misalignment;
-    const char *parameters; /* of the GPU's method */
     bool pattern;
 } shapes[] = {
-    {40, 60, 500, 32, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
-    {40, 60, 500, 37, 3, SHAPE_RAGGED, TAMIS_F32, TAMIS_ROW_MAJOR, 3, 1, "team=4,batch=8", false},
-    {9, 300, 2000, 128, 1, SHAPE_HUB, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, "limit=20", false},
-    {9, 300, 2000, 20, 2, SHAPE_HUB, TAMIS_F64, TAMIS_ROW_MAJOR, 0, 0, "limit=300,team=32,batch=4", true},
-    {31, 40, 300, 5, 2, SHAPE_SPARSE_ENDS, TAMIS_F64, TAMIS_COLUMN_MAJOR, 1, 0, "order=1", false},
-    {31, 40, 300, 64, 1, SHAPE_LAST_ROW, TAMIS_F16, TAMIS_ROW_MAJOR, 0, 0, "limit=7", false},
-    {31, 40, 300, 72, 1, SHAPE_UNIFORM, TAMIS_BF16, TAMIS_ROW_MAJOR, 5, 0, NULL, true},
-    {12, 20, 90, 1, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
-    {12, 20, 90, 256, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, NULL, false},
+    {40, 60, 500, 32, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, false},
+    {40, 60, 500, 37, 3, SHAPE_RAGGED, TAMIS_F32, TAMIS_ROW_MAJOR, 3, 1, false},
+    {9, 300, 2000, 128, 1, SHAPE_HUB, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, false},
+    {9, 300, 2000, 20, 2, SHAPE_HUB, TAMIS_F64, TAMIS_ROW_MAJOR, 0, 0, true},
+    {31, 40, 300, 5, 2, SHAPE_SPARSE_ENDS, TAMIS_F64, TAMIS_COLUMN_MAJOR, 1, 0, false},
+    {31, 40, 300, 64, 1, SHAPE_LAST_ROW, TAMIS_F16, TAMIS_ROW_MAJOR, 0, 0, false},
+    {31, 40, 300, 72, 1, SHAPE_UNIFORM, TAMIS_BF16, TAMIS_ROW_MAJOR, 5, 0, true},
+    {12, 20, 90, 1, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, false},
+    {12, 20, 90, 256, 1, SHAPE_UNIFORM, TAMIS_F32, TAMIS_ROW_MAJOR, 0, 0, false},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -144,50 +143,6 @@ TEST_TAG(test_alternating, "tests") {
                 compare(&x, i % 2 == 1, &call, "alternating");
             }
             tamis_plan_destroy(plan);
-            both_free(&x);
-        }
-}
-
-TEST_TAG(test_promised, "tests") {
-    const char *of_cpu[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms(TAMIS_OP_FUSED, false, of_cpu);
-    for (int number = 0; number < SHAPES; number++)
-        for (int e = 0; e < EDGES; e++) {
-            if (is_pair_left_out(number, e)) continue;
-            both x = shape_make(number);
-            const test_call call = call_number(e);
-            tamis_options o = options_of(&x, &call);
-            tamis_plan *plan = NULL;
-            const int turn = number + e;
-            o.d_is_b = true;
-            o.d_layout = TAMIS_ROW_MAJOR; /* B's layout counts */
-            o.algorithm = on_cpu ? of_cpu[turn % (count + 1)] : "gpu-one-pass";
-            if (!on_cpu) o.parameters = shapes[number].parameters;
-            o.threads = on_cpu ? 1 + turn % 3 : 0;
-            works(tamis_plan_create(device, &x.on.S, &o, &plan));
-            execute(&x, plan, &call, true);
-            compare(&x, true, &call, "promised");
-            void *const first = matrix_copy(&x.on.out);
-            poison(&x);
-            works(tamis_plan_fused(plan, &x.on.A, &x.on.B, NULL, &x.on.out.there, &call.execution)); /* D = NULL is B */
-            matrix_fetch(&x.on.out);
-            assert_memory_equal(first, x.on.out.twin.host, x.on.out.twin.bytes);
-            free(first);
-            tamis_plan_destroy(plan);
-            both_free(&x);
-        }
-}
-
-/* Without a plan the views are compared. */
-TEST_TAG(test_one_call, "tests") {
-    for (int number = 0; number < SHAPES; number++)
-        for (int same = 0; same < 2 && !is_left_out(number); same++) {
-            both x = shape_make(number);
-            const test_call call = call_number(number % EDGES);
-            tamis_options o = options_of(&x, &call);
-            works(tamis_fused(device, &x.on.S, &x.on.A, &x.on.B, same ? &x.on.B : &x.on.D, &x.on.out.there, &o,
-                              &call.execution));
-            compare(&x, same, &call, "one call");
             both_free(&x);
         }
 }
@@ -267,40 +222,6 @@ TEST_TAG(test_refusals, "tests") {
         REFUSED(UNSUPPORTED, "options.d_is_b", tamis_plan_create(device, &x.on.S, &o, &plan));
     }
     both_free(&x);
-}
-
-/* The statistics of softmax's rows are those of a plan that knows nothing of it. */
-TEST_TAG(test_statistics, "tests") {
-    for (int number = 0; number < 4; number++) {
-        if (is_left_out(number)) continue;
-        both x = shape_make(number);
-        test_call call = call_number(EDGES - 1);
-        const int64_t count = 2 * x.apart.S.rows * x.apart.options.batch;
-        const tamis_type type = x.apart.options.type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
-        twin pairs[2];
-        for (int promised = 0; promised < 2; promised++) {
-            tamis_plan *plan = NULL;
-            tamis_options o = options_of(&x, &call);
-            pairs[promised] = twin_make((size_t)count * tamis_type_size(type), 0);
-            twin_send(&pairs[promised], device);
-            o.keep_softmax = true;
-            o.d_is_b = promised;
-            o.algorithm = on_cpu ? "cpu-nonzeros" : promised ? "gpu-one-pass" : "gpu-two-steps";
-            if (!on_cpu && promised) o.parameters = shapes[number].parameters;
-            works(tamis_plan_create(device, &x.on.S, &o, &plan));
-            call.execution.softmax_rows = twin_there(&pairs[promised]);
-            execute(&x, plan, &call, promised);
-            twin_fetch(&pairs[promised]);
-            tamis_plan_destroy(plan);
-        }
-        for (int64_t i = 0; i < count; i++) {
-            const double want = test_load(pairs[0].host, type, i), got = test_load(pairs[1].host, type, i);
-            if (got != want && !(fabs(got - want) <= 1e-5 * (1 + fabs(want))))
-                fail_msg("number %lld of the statistics is %.9g, expected %.9g", (long long)i, got, want);
-        }
-        for (int i = 0; i < 2; i++) twin_free(&pairs[i]);
-        both_free(&x);
-    }
 }
 
 TEST_RUN() {

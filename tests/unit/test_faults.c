@@ -75,15 +75,6 @@ static tamis_status make_gradient(void) {
     return status;
 }
 
-static tamis_status call_once(void) {
-    tamis_options o = with_edge(f.edge);
-    const tamis_sparse *const S = f.coo ? &f.s.coo : &f.s.S;
-    o.algorithm = f.algorithm;
-    o.threads = 3;
-    return call_at_once(device, f.operation, S, &f.s.A, &f.s.B, &f.s.D, f.operation == TAMIS_OP_SDDMM ? &f.s.P : &f.s.E,
-                        &o, NULL);
-}
-
 static tamis_status oracle(void) {
     double e[SMALL_ROWS * SMALL_L];
     const tamis_options o = with_edge(f.edge);
@@ -129,23 +120,6 @@ static tamis_status generate(void) {
 
 TEST(test_devices) { fail_each(open_device, 1); }
 
-TEST(test_plans) {
-    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-        const char *names[CPU_ALGORITHMS_MOST + 1];
-        const int count = cpu_algorithms((tamis_operation)operation, true, names);
-        for (int a = 0; a <= count; a++)
-            for (int way = 0; way < 8; way++) {
-                f.algorithm = names[a];
-                f.operation = (tamis_operation)operation;
-                f.coo = way & 1;
-                f.column_major = way & 2;
-                f.edge = way & 4 && strcmp(names[a], "naive") != 0 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
-                /* the struct, the algorithm's, its split; offsets, columns and permutation of a COO */
-                fail_each(make_plan, f.coo ? 6 : 3);
-            }
-    }
-}
-
 TEST(test_cells) {
     f.algorithm = "cpu-cells";
     f.operation = TAMIS_OP_FUSED;
@@ -157,19 +131,6 @@ TEST(test_cells) {
         f.edge = TAMIS_EDGE_SOFTMAX;
         fail_each(make_gradient, 7);
     }
-}
-
-TEST(test_calls) {
-    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
-        for (int way = 0; way < 4; way++) {
-            small_make(&f.s);
-            f.algorithm = NULL;
-            f.operation = (tamis_operation)operation;
-            f.coo = way & 1;
-            f.edge = way & 2 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
-            fail_each(call_once, 3);
-            assert_true(operation == TAMIS_OP_SDDMM ? f.s.p[0] != 77 : f.s.out[0] != 77);
-        }
 }
 
 TEST(test_helpers) {
