@@ -5,7 +5,8 @@ of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f
 option(TAMIS_LAB "the laboratory: the papers' algorithms beside our own, in the same libraries" OFF)
 option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "the instruction sets that kernels are compiled for, of v4;v3;v2 \
-on x86-64, of sve512;sve256;sve128;neon on aarch64; those of other processors count for nothing, and without one all are")
+on x86-64, of sve512;sve256;sve128;neon on aarch64; those of other processors count for nothing, and without one all are. native: \
+the best that runs here, and as a fallback the one that runs everywhere, whose 16-bit types are not specialised by inlining")
 set(TAMIS_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize= takes them: address,undefined or thread")
 set(TAMIS_COMPRESSIONS ZLIB LZMA ZSTD ISAL)
 foreach(library IN LISTS TAMIS_COMPRESSIONS)

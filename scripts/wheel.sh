@@ -21,7 +21,7 @@ if [ "$(cat "$tools/installed" 2>/dev/null || true)" != "$needed" ]; then
 fi
 
 # a build folder for each processor, separate from that of `pip install .`
-set -- "build-dir=build/wheel-$processor" cmake.define.TAMIS_GLIBC=2.17 "cmake.define.TAMIS_ZIG_PYTHON=$tools/bin/python"
+set -- "build-dir=build/wheel-$processor" cmake.define.TAMIS_CPU_ISA= cmake.define.TAMIS_GLIBC=2.17 "cmake.define.TAMIS_ZIG_PYTHON=$tools/bin/python"
 if [ "$processor" != "$(uname -m)" ]; then
     scripts/unpack-aarch64.sh build/aarch64-root >&2
     set -- "$@" "cmake.define.CMAKE_TOOLCHAIN_FILE=$PWD/cmake/aarch64-linux-gnu.cmake" "cmake.define.CMAKE_SYSROOT=$PWD/build/aarch64-root"
