@@ -77,16 +77,17 @@ watch() {
     done
 }
 
-# suite PRESET LABELS [EXCLUDED LABELS]: runs a build's tests, one more at a time than there are cores, since some wait
+# suite PRESET LABELS [EXCLUDED LABELS [EXCLUDED NAMES]]: runs a build's tests, one more at a time than there are cores, since some wait
 # for others
 suite() {
     preset=$1
     labels=$2
     but=${3:-none of them}
+    names=${4:-none of them}
     log=build/$preset/tests.log
     waited=0
     rm -f "build/$preset/tests.xml"
-    ctest --test-dir "build/$preset" -L "$labels" -LE "$but" --output-on-failure -j $(($(nproc) + 1)) --output-junit tests.xml \
+    ctest --test-dir "build/$preset" -L "$labels" -LE "$but" -E "$names" --output-on-failure -j $(($(nproc) + 1)) --output-junit tests.xml \
         --test-output-size-passed 4000000 --test-output-size-failed 4000000 >"$log" 2>&1 &
     watch "$log" $!
     wait $!
