@@ -227,7 +227,7 @@ if begin units 430; then
     start_units graphs 430 core test_message 62 $((start % 31 + 31))
     start_units graphs 330 core test_graph_attention 3
     start_units graphs 330 core test_segment 7
-    for models in fit memory recommenders topics; do start_units models 100 ml test_ml_$models; done
+    for models in properties recommenders topics; do start_units models 100 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory; probes'

@@ -60,16 +60,27 @@ bool model_has_option(const tamis_method_description *about, const char *name) {
     return false;
 }
 
-static void put_way(const struct way *way, tamis_model_options *options) {
+bool model_takes(const tamis_method_description *about, const char *name) {
+    for (int i = 0; i < OF_ALL; i++)
+        if (strcmp(ways[i].option, name) == 0) return true;
+    return model_has_option(about, name);
+}
+
+static void put_way(const struct way *way, double value, tamis_model_options *options) {
     char *const at = (char *)options + way->offset;
     if (way->kind == FLIPPED)
         *(bool *)at = !*(bool *)at;
     else if (way->kind == REAL)
-        *(double *)(void *)at = way->value;
+        *(double *)(void *)at = value;
     else if (way->offset == offsetof(tamis_model_options, batch_rows))
-        *(int64_t *)(void *)at = (int64_t)way->value;
+        *(int64_t *)(void *)at = (int64_t)value;
     else
-        *(int *)(void *)at = (int)way->value;
+        *(int *)(void *)at = (int)value;
+}
+
+void model_set_option(tamis_model_options *options, const char *name, double value) {
+    for (int i = 0; i < WAYS; i++)
+        if (strcmp(ways[i].option, name) == 0) put_way(&ways[i], value, options);
 }
 
 model_case model_case_of(tamis_method method) {
@@ -99,7 +110,7 @@ bool model_next(model_case *c, tamis_method method) {
     *c = model_case_of(method);
     while (way <= WAYS && way > OF_ALL && !model_has_option(&c->about, ways[way - 1].option)) way++;
     if (way > WAYS) return false;
-    put_way(&ways[way - 1], &c->options);
+    put_way(&ways[way - 1], ways[way - 1].value, &c->options);
     snprintf(c->name, sizeof c->name, "%s %s", c->about.name, ways[way - 1].option);
     c->way = way + 1;
     return true;

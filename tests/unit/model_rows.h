@@ -27,6 +27,10 @@ bool model_next(model_case *c, tamis_method method);
 /* The first way alone. */
 model_case model_case_of(tamis_method method);
 bool model_has_option(const tamis_method_description *about, const char *name);
+/* The same, or it is every method's. */
+bool model_takes(const tamis_method_description *about, const char *name);
+/* A flag turns, whatever the value. */
+void model_set_option(tamis_model_options *options, const char *name, double value);
 
 /* Whole numbers from 1 to 5, which are ratings, uses and counts; of uses some are dislikes. Every seventh row is empty.
  */

@@ -155,48 +155,6 @@ TEST(steps_are_right) {
 
 /* ------------------------------------------------------------------------------------------ the same model */
 
-static void same_factors(tamis_model *a, tamis_model *b) {
-    tamis_owned_dense *of[2][2];
-    tamis_model *const models[] = {a, b};
-    for (int i = 0; i < 2; i++) {
-        EXPECT_OK(tamis_model_row_factors(models[i], &of[i][0]));
-        EXPECT_OK(tamis_model_column_factors(models[i], &of[i][1]));
-    }
-    for (int side = 0; side < 2; side++) {
-        const tamis_dense *const X = tamis_owned_dense_view(of[0][side]), *const Y =
-                                                                              tamis_owned_dense_view(of[1][side]);
-        assert_memory_equal(X->data, Y->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
-        tamis_owned_dense_free(of[0][side]);
-        tamis_owned_dense_free(of[1][side]);
-    }
-}
-
-/* Several blocks: any number of threads, and a fit that stopped and went on, give the same bits. */
-TEST(threads_and_pauses_change_nothing) {
-    data d = data_make(ROWS, MANY, 9, 6);
-    for (int wide = 0; wide < 2; wide++) {
-        tamis_model_options options = options_of(wide ? TAMIS_F64 : TAMIS_F32, 5);
-        tamis_model *const model = fit_to(&options, &d.view);
-        for (int threads = 1; threads < 9; threads += 2) {
-            options.threads = threads;
-            tamis_model *const other = fit_to(&options, &d.view);
-            same_factors(model, other);
-            tamis_model_free(other);
-        }
-        options.iterations = 2;
-        tamis_model *const paused = fit_to(&options, &d.view);
-        tamis_model *const loaded = model_reloaded(device, paused);
-        options.iterations = 5;
-        EXPECT_OK(tamis_model_continue_with(loaded, &options));
-        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
-        same_factors(model, loaded);
-        tamis_model_free(paused);
-        tamis_model_free(loaded);
-        tamis_model_free(model);
-    }
-    data_free(&d);
-}
-
 /* ------------------------------------------------------------------------------------------ using it */
 
 /* Rows and columns of two kinds. */
@@ -272,32 +230,6 @@ TEST(lambda_is_chosen) {
     assert_true(isnan(description.loss));
     tamis_model_free(nothing);
     data_free(&full);
-}
-
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, MANY, 9, 14);
-    const tamis_model_options options = options_of(TAMIS_F32, 1);
-    tamis_model *const fitted = fit_to(&options, &d.view);
-    float W[ROWS][FACTORS + 1];
-    const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
-    EXPECT_OK(tamis_model_transform(fitted, &d.view, &all));
-    for (int use = 0; use < 2; use++) {
-        EACH_FAULT(w) {
-            tamis_model *model = NULL;
-            tamis_status status;
-            fault_begin(&w);
-            if (use) {
-                status = tamis_model_transform(fitted, &d.view, &all);
-            } else {
-                status = tamis_model_create(device, &options, &model);
-                if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
-            }
-            fault_end(&w, status);
-            tamis_model_free(model);
-        }
-    }
-    tamis_model_free(fitted);
-    data_free(&d);
 }
 
 TEST(wrong_options_are_refused) {

@@ -225,35 +225,6 @@ TEST(comes_back) {
     (void)setlocale(LC_ALL, "C");
 }
 
-/* Every method that is there: fitted, saved half-way, loaded and gone on with, the numbers are those of one fit. */
-TEST(goes_on) {
-    for (int m = 0; m < tamis_method_count(); m++) {
-        tamis_model_options options;
-        tamis_model *whole, *half, *loaded;
-        EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
-        options.factors = 4;
-        options.iterations = 4;
-        data d = data_make(50, 31, 6, 77);
-        EXPECT_OK(tamis_model_create(device, &options, &whole));
-        EXPECT_OK(tamis_model_fit(whole, &d.view, NULL));
-        options.iterations = 2;
-        EXPECT_OK(tamis_model_create(device, &options, &half));
-        EXPECT_OK(tamis_model_fit(half, &d.view, NULL));
-        EXPECT_OK(tamis_model_save(half, in_folder("half")));
-        EXPECT_OK(tamis_model_load(device, in_folder("half"), &loaded));
-        same_model(loaded, half);
-        options.iterations = 4;
-        EXPECT_OK(tamis_model_continue_with(loaded, &options));
-        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
-        same_model(loaded, whole);
-        unlink(in_folder("half"));
-        data_free(&d);
-        tamis_model_free(whole);
-        tamis_model_free(half);
-        tamis_model_free(loaded);
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ damage */
 
 static bytes saved(void) {

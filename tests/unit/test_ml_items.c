@@ -364,46 +364,6 @@ TEST(ties_go_to_the_popular) {
     tamis_model_free(model);
 }
 
-TEST(failing_memory_leaks_nothing) {
-    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
-    data d = data_make(ROWS, COLS, 9, 14);
-    for (int m = 0; m < 2; m++) {
-        const tamis_model_options options = options_of(methods[m], TAMIS_F32);
-        tamis_model_free(fit_to(&options, &d.view)); /* what the device keeps is there */
-        EACH_FAULT(w) {
-            tamis_model *model = NULL;
-            fault_begin(&w);
-            tamis_status status = tamis_model_create(device, &options, &model);
-            if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
-            int64_t columns[ROWS * COLS];
-            double scores[ROWS * COLS];
-            if (status == TAMIS_OK)
-                status = tamis_model_recommend(model, NULL, NULL, ROWS, &d.view, COLS, columns, scores);
-            fault_end(&w, status);
-            tamis_model_free(model);
-        }
-    }
-    data_free(&d);
-}
-
-TEST(wrong_options_are_refused) {
-    tamis_model *model;
-    tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
-    options.neighbours = 0;
-    REFUSED(ARGUMENT, "^neighbours = 0, expected 1 to 4096$", tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
-    options.iterations = 0;
-    REFUSED(ARGUMENT, "^iterations = 0: item-knn is made in its first iteration: expected 1$",
-            tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_EASE, TAMIS_F32);
-    options.iterations = 0;
-    REFUSED(ARGUMENT, "^iterations = 0: ease is made in its first iteration: expected 1$",
-            tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_EASE, TAMIS_F32);
-    options.weights = TAMIS_WEIGHTS_BM25;
-    REFUSED(ARGUMENT, "^weights = bm25: ease has linear, log or ones$", tamis_model_create(device, &options, &model));
-}
-
 static bool stop_at(void *context, const tamis_iteration *report) {
     int *const left = context;
     assert_true(report->batch > 0 && report->batch <= report->batches);

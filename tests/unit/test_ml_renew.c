@@ -223,23 +223,4 @@ TEST(rows_that_overflow_are_refused) {
     data_free(&large);
 }
 
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
-    for (int m = 0; m < METHODS; m++) {
-        tamis_model_options options = options_of(m, TAMIS_F32, 1);
-        EACH_FAULT(w) {
-            tamis_model *const model = fit_to(&options, &d.view);
-            fault_begin(&w);
-            tamis_status status = tamis_model_put_rows(model, &d.view, NULL);
-            if (status == TAMIS_OK) status = tamis_model_renew(model);
-            fault_end(&w, status);
-            if (status == TAMIS_OK) /* fewer rows */
-                assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
-            tamis_model_free(model);
-        }
-    }
-    data_free(&d);
-    data_free(&more);
-}
-
 TEST_FIXTURE(set_up, tear_down)

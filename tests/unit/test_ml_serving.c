@@ -325,39 +325,6 @@ TEST_TAG(copies_learn_beside_use, "several") {
     data_free(&d);
 }
 
-/* A copy gives the same file, whatever the method keeps; what is refused changes nothing; failing memory leaks nothing.
- */
-TEST(copies_are_whole) {
-    data d = data_make(ROWS, COLS, 9, 23);
-    tamis_model *copy = NULL;
-    for (int m = 0; m < tamis_method_count(); m++) {
-        tamis_model_options options;
-        EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
-        options.iterations = 2;
-        options.factors = 3;
-        tamis_model *const model = fit_to(&options, &d.view);
-        EACH_FAULT(w) {
-            if (FAULTY(w, tamis_model_copy(model, &copy)) != TAMIS_OK) assert_null(copy);
-            tamis_model_free(copy);
-        }
-        EXPECT_OK(tamis_model_copy(model, &copy));
-        const bytes one = model_bytes(model), two = model_bytes(copy);
-        assert_int_equal(one.size, two.size);
-        assert_memory_equal(one.data, two.data, one.size);
-        free(one.data);
-        free(two.data);
-        tamis_model_free(copy);
-        tamis_model_free(model);
-    }
-    tamis_model_options options = options_of(0, TAMIS_F32);
-    tamis_model *empty;
-    EXPECT_OK(tamis_model_create(device, &options, &empty));
-    REFUSED(ARGUMENT, "^the model has not been fitted yet$", tamis_model_copy(empty, &copy));
-    REFUSED(ARGUMENT, "^copy = NULL: expected an address for the model$", tamis_model_copy(empty, NULL));
-    tamis_model_free(empty);
-    data_free(&d);
-}
-
 /* All begin with a model that has kept nothing yet. */
 TEST_TAG(threads_share_a_model, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
@@ -442,32 +409,6 @@ TEST(nothing_old_is_kept) {
     free(a);
     data_free(&d);
     data_free(&other);
-}
-
-/* Each allocation of single calls fails in turn, with nothing kept and with all kept. */
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, COLS, 9, 27);
-    for (int m = 0; m < METHODS; m++) {
-        const tamis_model_options options = options_of(m, TAMIS_F32);
-        int64_t offsets[2], columns[N];
-        double memory[COLS], scores[N];
-        const tamis_sparse S = row_of(&d, 0, offsets);
-        tamis_model *const fitted = fit_to(&options, &d.view);
-        EACH_FAULT(w) {
-            tamis_model *const model = model_reloaded(device, fitted);
-            const tamis_dense W = {.data = memory, .rows = 1, .cols = model->width, .type = options.type};
-            for (int again = 0; again < 2; again++) {
-                fault_begin(&w);
-                tamis_status status = tamis_model_transform(model, &S, &W);
-                if (status == TAMIS_OK) status = tamis_model_recommend(model, &W, NULL, 1, &S, N, columns, scores);
-                if (status == TAMIS_OK) status = tamis_model_similar(model, false, NULL, 1, N, columns, scores);
-                fault_end(&w, status);
-            }
-            tamis_model_free(model);
-        }
-        tamis_model_free(fitted);
-    }
-    data_free(&d);
 }
 
 /* Under ThreadSanitizer only what several threads call: what one thread calls in the others is called there too. */
