@@ -5,7 +5,7 @@
 #include <tamis/data.h>
 
 #include "base/memory.h"
-#include "model_files.h"
+#include "model_rows.h"
 #include "support/faults.h"
 #include "support/refusals.h"
 
@@ -22,13 +22,6 @@ static tamis_model_options options_of(tamis_type type, int iterations) {
     options.regularization = 0.02;
     options.threads = 2;
     return options;
-}
-
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
 }
 
 static bool is_used(const data *d, int64_t row, int64_t column) {
@@ -130,12 +123,12 @@ TEST(steps_are_right) {
     for (int wide = 0; wide < 2; wide++) {
         static plain_model p;
         tamis_model_options options = options_of(TAMIS_F64, 0);
-        tamis_model *const start = fit_to(&options, &d.view);
+        tamis_model *const start = model_fitted(device, &options, &d.view);
         plain_start(start, &p);
         for (int pass = 0; pass < 4; pass++) plain_pass(&d, &options, (uint64_t)pass, &p);
         options.iterations = 4;
         options.type = wide ? TAMIS_F64 : TAMIS_F32;
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         tamis_owned_dense *X, *Y;
         tamis_model_description description;
         EXPECT_OK(tamis_model_row_factors(model, &X));
@@ -177,7 +170,7 @@ static data two_kinds(int64_t rows, int64_t cols) {
 TEST(it_finds_kinds) {
     data d = two_kinds(ROWS, MANY);
     tamis_model_options options = options_of(TAMIS_F32, 30);
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     float W[ROWS][FACTORS + 1], alone[FACTORS + 1];
     const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
     EXPECT_OK(tamis_model_transform(model, &d.view, &all));
@@ -217,7 +210,7 @@ TEST(lambda_is_chosen) {
     for (int64_t t = d.offsets[0]; t < d.offsets[1]; t++) d.values[t] = 0;
     tamis_model_options options = options_of(TAMIS_F32, 10);
     options.regularization = 0;
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     tamis_model_description description;
     EXPECT_OK(tamis_model_describe(model, &description));
     assert_true(description.regularization > 0.001 && description.regularization < 0.13);
@@ -225,7 +218,7 @@ TEST(lambda_is_chosen) {
     data_free(&d);
     data full = data_make(30, 3, 3, 1); /* every row has all columns, or none */
     options.iterations = 3;
-    tamis_model *const nothing = fit_to(&options, &full.view);
+    tamis_model *const nothing = model_fitted(device, &options, &full.view);
     EXPECT_OK(tamis_model_describe(nothing, &description));
     assert_true(isnan(description.loss));
     tamis_model_free(nothing);

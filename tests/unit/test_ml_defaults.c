@@ -10,7 +10,7 @@
 #include "support/refusals.h"
 #include "support/shared_data.h"
 #include "support/skip.h"
-#include "test_ml_models.h"
+#include "model_rows.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
@@ -240,13 +240,6 @@ TEST_TAG(real_sets_are_not_below_their_baselines, "quality") {
 
 /* ------------------------------------------------------------------------------------------ what is chosen */
 
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
-}
-
 static const set_shape few_factors = {
     .rows = 600, .cols = 300, .a_row = 60, .tail = 0.3, .signal = 1, .biases = 0.2, .noise = 0.3};
 
@@ -267,7 +260,7 @@ static void keeps_its_choice(tamis_method method) {
     EXPECT_OK(tamis_model_options_init(&options, method));
     assert_int_equal(options.factors, 0);
     options.threads = 1;
-    tamis_model *const whole = fit_to(&options, &d.view);
+    tamis_model *const whole = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_describe(whole, &description));
     const int64_t chosen = description.options.factors;
     assert_true(chosen >= 4 && chosen < 32 && description.width == chosen + 1 && description.choice_seconds > 0);
@@ -276,7 +269,7 @@ static void keeps_its_choice(tamis_method method) {
     assert_true(whole->options.column_regularization == lambda);
     const int all = options.iterations;
     options.iterations = 6;
-    tamis_model *const half = fit_to(&options, &d.view), *more;
+    tamis_model *const half = model_fitted(device, &options, &d.view), *more;
     EXPECT_OK(tamis_model_save(half, path));
     EXPECT_OK(tamis_model_load(device, path, &more));
     unlink(path);
@@ -291,7 +284,7 @@ static void keeps_its_choice(tamis_method method) {
                         (size_t)(d.view.cols * (chosen + 1)) * 4);
     options.factors = 11;
     options.regularization = 0.03;
-    tamis_model *const asked = fit_to(&options, &d.view);
+    tamis_model *const asked = model_fitted(device, &options, &d.view);
     assert_int_equal(asked->options.factors, 11);
     assert_true(asked->options.regularization == 0.03 && asked->choice_seconds == 0);
     assert_true(asked->options.column_regularization == (method == TAMIS_SFA ? 0.03 : 0));
@@ -300,7 +293,7 @@ static void keeps_its_choice(tamis_method method) {
     tamis_sparse few = d.view;
     few.rows = 60;
     few.nnz = d.offsets[60];
-    tamis_model *const small = fit_to(&options, &few);
+    tamis_model *const small = model_fitted(device, &options, &few);
     assert_int_equal(small->options.factors, 32);
     assert_true(small->options.regularization == (method == TAMIS_SFA ? 0.1 : 0));
     tamis_model_free(whole);
@@ -355,7 +348,7 @@ TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
             EXPECT_OK(tamis_model_options_init(&options, methods[k]));
             options.threads = threads;
             options.iterations = 1;
-            tamis_model *const model = fit_to(&options, &d[k].view);
+            tamis_model *const model = model_fitted(device, &options, &d[k].view);
             const ml_choice now = {.share = model->share,
                                    .regularization = model->options.regularization,
                                    .factors = model->options.factors,
@@ -375,7 +368,7 @@ TEST_TAG(a_refused_fit_leaves_nothing_chosen, "choice") {
     tamis_model_options options;
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     options.iterations = 0;
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     assert_true(model->options.factors < 32);
     tamis_sparse few = d.view;
     few.rows = 60;

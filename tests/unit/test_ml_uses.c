@@ -4,17 +4,10 @@
 
 #include <tamis/data.h>
 
-#include "model_files.h"
+#include "model_rows.h"
 #include "support/brief.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
-
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
-}
 
 /* ------------------------------------------------------------------------------------------ weights */
 
@@ -63,14 +56,14 @@ TEST(weights_are_those_of_the_manual) {
         options.iterations = 4;
         options.threads = 1;
         options.weights = (tamis_use_weights)how;
-        tamis_model *model = fit_to(&options, &fitted.view), *loaded;
+        tamis_model *model = model_fitted(device, &options, &fitted.view), *loaded;
         weigh((tamis_use_weights)how, &fitted, &fitted, weights);
         weigh((tamis_use_weights)how, &fresh, &fitted, fresh_plain);
         tamis_sparse weighted = fitted.view, fresh_weighted = fresh.view;
         weighted.values = weights;
         fresh_weighted.values = fresh_plain;
         options.weights = TAMIS_WEIGHTS_LINEAR;
-        tamis_model *const expected = fit_to(&options, &weighted);
+        tamis_model *const expected = model_fitted(device, &options, &weighted);
         assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
         close_to(model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
         loaded = model_reloaded(device, model);
@@ -142,7 +135,7 @@ static void measure(tamis_method method, const data *d, double *recall, double *
     EXPECT_OK(tamis_model_options_init(&options, method));
     options.threads = 1;
     if (options.factors > 16) options.factors = 16; /* sooner done */
-    tamis_model *const model = fit_to(&options, tamis_owned_sparse_view(kept));
+    tamis_model *const model = model_fitted(device, &options, tamis_owned_sparse_view(kept));
     const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
     tamis_score score;
     EXPECT_OK(tamis_model_score(model, &out, false, 10, &score));
@@ -198,7 +191,7 @@ TEST(what_is_not_finite_is_no_model) {
     assert_int_equal(tamis_model_save(model, "/tmp/tamis-weights.model"), TAMIS_ERROR_ARGUMENT);
     tamis_model_free(model);
     options.weights = TAMIS_WEIGHTS_LOG;
-    tamis_model_free(fit_to(&options, &d.view));
+    tamis_model_free(model_fitted(device, &options, &d.view));
     data_free(&d);
 }
 
