@@ -4,7 +4,7 @@ foreach(name batches bpr data files items names renew score serving split uses u
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c TIMEOUT 120)
 endforeach()
 # Properties of every model of the registry.
-tamis_add_test(NAME test_ml_properties SOURCES test_ml_properties.c model_rows.c TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_ml_properties SOURCES test_ml_properties.c ml_property_refusals.c ml_property_faults.c model_rows.c TIMEOUT ${TAMIS_TIMEOUT})
 # Slices, for all functions that take a matrix, those of models too.
 tamis_add_test(NAME test_slices SOURCES test_slices.c TIMEOUT 120)
 # Whole fits, and those that choose: of generated sets and the collection of real ones.

@@ -95,7 +95,8 @@ TEST(als_loss_is_the_sum) {
         tamis_model *const model = fitted(&options, &t);
         double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL), expected = 0;
         for (int64_t i = 0; i < t.rows * t.cols; i++) {
-            const double error = (t.at[i] - model->mean) / model->scale - dot(X + i / t.cols * 3, Y + i % t.cols * 3, 3);
+            const double error =
+                (t.at[i] - model->mean) / model->scale - dot(X + i / t.cols * 3, Y + i % t.cols * 3, 3);
             if (!isnan(error)) expected += error * error;
         }
         for (int side = 0; side < 2; side++)

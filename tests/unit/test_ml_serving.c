@@ -284,7 +284,8 @@ TEST_TAG(threads_share_a_model, "several") {
     answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < method_count; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
-        tamis_model *const alone = model_fitted(device, &options, &d.view), *const shared = model_fitted(device, &options, &d.view);
+        tamis_model *const alone = model_fitted(device, &options, &d.view), *const shared =
+                                                                                model_fitted(device, &options, &d.view);
         EXPECT_OK(model_ask(alone, &d, 1, one));
         EXPECT_OK(model_ask(alone, &d, ROWS, all));
         run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});
