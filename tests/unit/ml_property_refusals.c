@@ -59,7 +59,7 @@ void bad_options_are_named(tamis_method method) {
     SPOILT_OPTION(o.factors = least - 1, text);
     SPOILT_OPTION(o.factors = 1025, "^factors = 1025, expected ");
     SPOILT_OPTION(o.iterations = -1, "^iterations = -1 is negative$");
-    SPOILT_OPTION(o.threads = -1, "^threads = -1, expected 0 (the properties_on's) to 1024$");
+    SPOILT_OPTION(o.threads = -1, "^threads = -1, expected 0 (the device's) to 1024$");
     SPOILT_OPTION(o.tolerance = NAN, "^tolerance = nan, expected 0 to below 1$");
     SPOILT_OPTION(o.tolerance = 1, "^tolerance = 1, expected 0 to below 1$");
     SPOILT_OPTION(o.checkpoint_seconds = -1, "^checkpoint_seconds = -1, expected 0 or more$");
