@@ -1,4 +1,4 @@
-/* What the files of test_ml_properties share: where models are, a fit that is watched, and the properties themselves.
+/* Shared by the files of test_ml_properties: where models are, a fit that is watched, and the properties themselves.
  */
 #ifndef TAMIS_TESTS_ML_PROPERTIES_H
 #define TAMIS_TESTS_ML_PROPERTIES_H

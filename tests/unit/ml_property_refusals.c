@@ -154,7 +154,7 @@ void bad_data_are_named(tamis_method method) {
     data_free(&other);
 }
 
-/* What the registry says of a method is what its calls do. */
+/* Calls do what the registry says of a method. */
 void registry_is_right(tamis_method method) {
     const model_case c = model_case_of(method);
     const bool batches = c.about.mini_batches, rows = c.about.row_factors;

@@ -2,8 +2,6 @@
 #define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
-#include <unistd.h>
-
 #include "ml/model.h"
 
 static const double SHARE = 0.9;
@@ -156,4 +154,3 @@ TEST(test_noise_gain) {
         table_free(&held);
     }
 }
-

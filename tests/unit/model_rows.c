@@ -10,7 +10,7 @@
 
 typedef enum field_kind { FLIPPED, WHOLE, REAL } field_kind;
 
-/* What each option of a method is where it is not as usual. */
+/* Each option of a method where it is not as usual. */
 static const struct way {
     const char *option;
     size_t offset;

@@ -50,7 +50,7 @@ void model_expect_same(const char *what, const tamis_model *found, const tamis_m
 /* One row of the data. */
 tamis_sparse model_row_of(const data *d, int64_t row, int64_t offsets[2]);
 
-/* What a model says of MODEL_ROWS rows and of all columns. */
+/* A model's answers about MODEL_ROWS rows and all columns. */
 typedef struct answers {
     double W[MODEL_ROWS * MODEL_COLS]; /* the memory of factors, width of them a row */
     double scores[MODEL_ROWS * MODEL_BEST], own_scores[MODEL_ROWS * MODEL_BEST], cosines[MODEL_COLS * MODEL_BEST],

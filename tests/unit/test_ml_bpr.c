@@ -1,12 +1,11 @@
-/* Bayesian personalised ranking: its steps one by one in plain double, the same model for any number of threads, a fit
-   that goes on, new rows, and that it finds what there is to be found. */
+/* Bayesian personalised ranking: its steps one by one in plain double, new rows, and that it finds what there is to be
+   found. */
 #include "support/test.h"
 
 #include <tamis/data.h>
 
 #include "base/memory.h"
 #include "model_rows.h"
-#include "support/faults.h"
 #include "support/refusals.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
@@ -145,8 +144,6 @@ TEST(steps_are_right) {
     }
     data_free(&d);
 }
-
-/* ------------------------------------------------------------------------------------------ the same model */
 
 /* ------------------------------------------------------------------------------------------ using it */
 

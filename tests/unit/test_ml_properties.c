@@ -1,5 +1,5 @@
 /*
- * What is true of every model of the registry: each property is a test of each method, walked through the ways that its
+ * Properties of every model of the registry: each is a test of each method, walked through the ways that its
  * options allow (model_rows.h). A method that is added is tested without a line here.
  *   test_ml_properties [DEVICE]
  */

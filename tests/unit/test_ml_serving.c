@@ -12,8 +12,6 @@
 #include "support/brief.h"
 
 #include "cpu_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 enum { ROWS = MODEL_ROWS, COLS = MODEL_COLS, FACTORS = MODEL_FACTORS, N = MODEL_BEST, THREADS = 4 };
 

@@ -1,6 +1,5 @@
 /*
- * LDA and GaP: passes against plain loops in double, a divergence that never rises, topics that are found again,
- * stopping anywhere and going on, streams, seeds, awkward data, refusals, failing allocations.
+ * LDA and GaP: passes against plain loops in double, topics that are found again, streams.
  *   test_ml_topics [DEVICE]
  */
 #include "support/test.h"
@@ -19,8 +18,6 @@
 #include "ml/methods/methods.h"
 #include "ml/serve/operands.h"
 #include "named_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "support/works.h"
 #include "topics_reference.h"
 

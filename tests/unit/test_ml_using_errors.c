@@ -1,4 +1,4 @@
-/* Using a model with arguments that cannot be, and with the n-th allocation failing, for every n. */
+/* Using a model with arguments that cannot be. */
 #include "support/test.h"
 
 #include "base/memory.h"
@@ -6,7 +6,6 @@
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
-#include "support/faults.h"
 #include "support/refusals.h"
 
 /* ------------------------------------------------------------------------------------------ errors */
@@ -125,16 +124,5 @@ TEST(refuses) {
     tamis_model_free(e.empty);
     tamis_model_free(e.without_rows);
 }
-
-/* ------------------------------------------------------------------------------------------ faults */
-
-typedef struct call_state {
-    tamis_model *model;
-    data d;
-    tamis_sparse coo;
-    tamis_dense W;
-    double numbers[4096];
-    int64_t columns[512];
-} call_state;
 
 TEST_FIXTURE(set_up, tear_down)
