@@ -226,7 +226,7 @@ if begin units 430; then
     start_units graphs 430 operations message 13
     start_units graphs 330 operations graph_attention 3
     start_units graphs 330 operations segment 7
-    for models in fit memory recommenders topics; do start_units models 100 ml test_ml_$models; done
+    for models in properties recommenders topics; do start_units models 100 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory; probes'

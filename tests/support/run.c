@@ -58,7 +58,7 @@ static int noted_tear_down(void **state) {
 }
 
 int test_run(const char *name, const char *tag, CMFixtureFunction set_up, CMFixtureFunction tear_down) {
-    struct CMUnitTest tests[128];
+    struct CMUnitTest tests[512];
     char group[NAME];
     size_t count = 0;
     name_of(file, group);

@@ -1,8 +1,10 @@
 # Models and their data.
 tamis_test_area(ml tamis_ml_static)
-foreach(name batches bpr data files fit items memory names renew score serving split uses using using_errors)
+foreach(name batches bpr data files items names renew score serving split uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c TIMEOUT 120)
 endforeach()
+# Properties of every model of the registry.
+tamis_add_test(NAME test_ml_properties SOURCES test_ml_properties.c ml_property_refusals.c ml_property_faults.c model_rows.c TIMEOUT ${TAMIS_TIMEOUT})
 # Slices, for all functions that take a matrix, those of models too.
 tamis_add_test(NAME test_slices SOURCES test_slices.c TIMEOUT 120)
 # Whole fits, and those that choose: of generated sets and the collection of real ones.
@@ -17,7 +19,7 @@ endif()
 if(TEST test_ml_using)
     set_tests_properties(test_ml_using PROPERTIES ENVIRONMENT "${opencl}")
 endif()
-tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recommender_support.c ml_recommender_implicit.c
+tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recommender_support.c ml_recommender_als.c ml_recommender_implicit.c
     ml_recommender_ccd.c ml_recommender_sfa.c ml_recommender_defaults.c ml_recommender_noise.c TIMEOUT ${TAMIS_TIMEOUT})
 # Topic models, against plain loops.
 tamis_add_test(NAME test_ml_bound SOURCES test_ml_bound.c topics_reference.c TIMEOUT ${TAMIS_TIMEOUT})

@@ -2,8 +2,6 @@
 #define TEST_PATH "test_ml_recommenders"
 #include "test_ml_recommenders.h"
 
-#include <unistd.h>
-
 #include "ml/model.h"
 
 static const double SHARE = 0.9;
@@ -155,38 +153,4 @@ TEST(test_noise_gain) {
         table_free(&fit);
         table_free(&held);
     }
-}
-
-/* A fit that goes on from a file has the same bits. */
-TEST(test_noise_goes_on) {
-    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_ALS, TAMIS_CCD, TAMIS_IMPLICIT_ALS};
-    char path[] = "/tmp/tamis-noise-XXXXXX";
-    const int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
-    table t = table_of_rank(50, 40, 2, 0.4, 8);
-    for (int n = 0; n < 4; n++) {
-        tamis_model_options options = options_of(methods[n], TAMIS_F32, 4, 5);
-        options.regularization = 0;
-        options.skip_loss = n == 1;
-        options.threads = 1;
-        tamis_model *const whole = fitted(&options, &t), *loaded;
-        options.iterations = 2;
-        tamis_model *const half = fitted(&options, &t);
-        works(tamis_model_save(half, path));
-        works(tamis_model_load(device, path, &loaded));
-        options.iterations = 5;
-        works(tamis_model_continue_with(loaded, &options));
-        works(tamis_model_fit(loaded, &t.S, NULL));
-        assert_true(loaded->lambda == whole->lambda);
-        int64_t width;
-        double *const expected = factors_of(whole, true, &width), *const found = factors_of(loaded, true, &width);
-        assert_memory_equal(found, expected, (size_t)(t.cols * width) * sizeof *found);
-        free(expected), free(found);
-        tamis_model_free(whole);
-        tamis_model_free(half);
-        tamis_model_free(loaded);
-    }
-    unlink(path);
-    table_free(&t);
 }

@@ -1,12 +1,11 @@
-/* Bayesian personalised ranking: its steps one by one in plain double, the same model for any number of threads, a fit
-   that goes on, new rows, and that it finds what there is to be found. */
+/* Bayesian personalised ranking: its steps one by one in plain double, new rows, and that it finds what there is to be
+   found. */
 #include "support/test.h"
 
 #include <tamis/data.h>
 
 #include "base/memory.h"
-#include "model_files.h"
-#include "support/faults.h"
+#include "model_rows.h"
 #include "support/refusals.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
@@ -22,13 +21,6 @@ static tamis_model_options options_of(tamis_type type, int iterations) {
     options.regularization = 0.02;
     options.threads = 2;
     return options;
-}
-
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
 }
 
 static bool is_used(const data *d, int64_t row, int64_t column) {
@@ -130,12 +122,12 @@ TEST(steps_are_right) {
     for (int wide = 0; wide < 2; wide++) {
         static plain_model p;
         tamis_model_options options = options_of(TAMIS_F64, 0);
-        tamis_model *const start = fit_to(&options, &d.view);
+        tamis_model *const start = model_fitted(device, &options, &d.view);
         plain_start(start, &p);
         for (int pass = 0; pass < 4; pass++) plain_pass(&d, &options, (uint64_t)pass, &p);
         options.iterations = 4;
         options.type = wide ? TAMIS_F64 : TAMIS_F32;
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         tamis_owned_dense *X, *Y;
         tamis_model_description description;
         EXPECT_OK(tamis_model_row_factors(model, &X));
@@ -148,50 +140,6 @@ TEST(steps_are_right) {
         tamis_owned_dense_free(X);
         tamis_owned_dense_free(Y);
         tamis_model_free(start);
-        tamis_model_free(model);
-    }
-    data_free(&d);
-}
-
-/* ------------------------------------------------------------------------------------------ the same model */
-
-static void same_factors(tamis_model *a, tamis_model *b) {
-    tamis_owned_dense *of[2][2];
-    tamis_model *const models[] = {a, b};
-    for (int i = 0; i < 2; i++) {
-        EXPECT_OK(tamis_model_row_factors(models[i], &of[i][0]));
-        EXPECT_OK(tamis_model_column_factors(models[i], &of[i][1]));
-    }
-    for (int side = 0; side < 2; side++) {
-        const tamis_dense *const X = tamis_owned_dense_view(of[0][side]), *const Y =
-                                                                              tamis_owned_dense_view(of[1][side]);
-        assert_memory_equal(X->data, Y->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
-        tamis_owned_dense_free(of[0][side]);
-        tamis_owned_dense_free(of[1][side]);
-    }
-}
-
-/* Several blocks: any number of threads, and a fit that stopped and went on, give the same bits. */
-TEST(threads_and_pauses_change_nothing) {
-    data d = data_make(ROWS, MANY, 9, 6);
-    for (int wide = 0; wide < 2; wide++) {
-        tamis_model_options options = options_of(wide ? TAMIS_F64 : TAMIS_F32, 5);
-        tamis_model *const model = fit_to(&options, &d.view);
-        for (int threads = 1; threads < 9; threads += 2) {
-            options.threads = threads;
-            tamis_model *const other = fit_to(&options, &d.view);
-            same_factors(model, other);
-            tamis_model_free(other);
-        }
-        options.iterations = 2;
-        tamis_model *const paused = fit_to(&options, &d.view);
-        tamis_model *const loaded = model_reloaded(device, paused);
-        options.iterations = 5;
-        EXPECT_OK(tamis_model_continue_with(loaded, &options));
-        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
-        same_factors(model, loaded);
-        tamis_model_free(paused);
-        tamis_model_free(loaded);
         tamis_model_free(model);
     }
     data_free(&d);
@@ -219,7 +167,7 @@ static data two_kinds(int64_t rows, int64_t cols) {
 TEST(it_finds_kinds) {
     data d = two_kinds(ROWS, MANY);
     tamis_model_options options = options_of(TAMIS_F32, 30);
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     float W[ROWS][FACTORS + 1], alone[FACTORS + 1];
     const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
     EXPECT_OK(tamis_model_transform(model, &d.view, &all));
@@ -259,7 +207,7 @@ TEST(lambda_is_chosen) {
     for (int64_t t = d.offsets[0]; t < d.offsets[1]; t++) d.values[t] = 0;
     tamis_model_options options = options_of(TAMIS_F32, 10);
     options.regularization = 0;
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     tamis_model_description description;
     EXPECT_OK(tamis_model_describe(model, &description));
     assert_true(description.regularization > 0.001 && description.regularization < 0.13);
@@ -267,37 +215,11 @@ TEST(lambda_is_chosen) {
     data_free(&d);
     data full = data_make(30, 3, 3, 1); /* every row has all columns, or none */
     options.iterations = 3;
-    tamis_model *const nothing = fit_to(&options, &full.view);
+    tamis_model *const nothing = model_fitted(device, &options, &full.view);
     EXPECT_OK(tamis_model_describe(nothing, &description));
     assert_true(isnan(description.loss));
     tamis_model_free(nothing);
     data_free(&full);
-}
-
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, MANY, 9, 14);
-    const tamis_model_options options = options_of(TAMIS_F32, 1);
-    tamis_model *const fitted = fit_to(&options, &d.view);
-    float W[ROWS][FACTORS + 1];
-    const tamis_dense all = {.rows = ROWS, .cols = FACTORS + 1, .type = TAMIS_F32, .data = W};
-    EXPECT_OK(tamis_model_transform(fitted, &d.view, &all));
-    for (int use = 0; use < 2; use++) {
-        EACH_FAULT(w) {
-            tamis_model *model = NULL;
-            tamis_status status;
-            fault_begin(&w);
-            if (use) {
-                status = tamis_model_transform(fitted, &d.view, &all);
-            } else {
-                status = tamis_model_create(device, &options, &model);
-                if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
-            }
-            fault_end(&w, status);
-            tamis_model_free(model);
-        }
-    }
-    tamis_model_free(fitted);
-    data_free(&d);
 }
 
 TEST(wrong_options_are_refused) {

@@ -17,7 +17,7 @@
 #include "ml/fit/place.h"
 #include "ml/methods/method.h"
 #include "ml/methods/methods.h"
-#include "model_files.h"
+#include "model_rows.h"
 #include "support/decimal_comma.h"
 #include "support/faults.h"
 #include "support/refusals.h"
@@ -125,79 +125,6 @@ static tamis_model *whole_model(tamis_type type) {
     return model;
 }
 
-static void same_double(double found, double expected) {
-    uint64_t bits[2];
-    memcpy(&bits[0], &found, sizeof found);
-    memcpy(&bits[1], &expected, sizeof expected);
-    assert_true(isnan(expected) ? isnan(found) : bits[0] == bits[1]);
-}
-
-static void same_matrix(const tamis_dense *found, const tamis_dense *expected) {
-    assert_int_equal(found->rows, expected->rows);
-    assert_int_equal(found->cols, expected->cols);
-    const size_t size = (size_t)(found->rows * found->cols) * tamis_type_size(found->type);
-    assert_true(size == 0 || memcmp(found->data, expected->data, size) == 0);
-}
-
-static void same_names(const tamis_names *found, const tamis_names *expected) {
-    assert_int_equal(found == NULL, expected == NULL);
-    if (!expected) return;
-    assert_int_equal(tamis_names_count(found), tamis_names_count(expected));
-    for (int64_t i = 0; i < tamis_names_count(found); i++)
-        assert_string_equal(tamis_names_at(found, i), tamis_names_at(expected, i));
-}
-
-static void same_model(const tamis_model *found, const tamis_model *expected) {
-    const tamis_model_options *const f = &found->options, *const e = &expected->options;
-    assert_int_equal(f->method, e->method);
-    assert_int_equal(f->factors, e->factors);
-    assert_int_equal(f->type, e->type);
-    assert_int_equal(f->iterations, e->iterations);
-    assert_true(f->seed == e->seed);
-    same_double(f->tolerance, e->tolerance);
-    assert_int_equal(f->skip_loss, e->skip_loss);
-    same_double(f->regularization, e->regularization);
-    assert_int_equal(f->weighted, e->weighted);
-    assert_int_equal(f->biases, e->biases);
-    assert_int_equal(f->cg_steps, e->cg_steps);
-    same_double(f->confidence, e->confidence);
-    assert_int_equal(f->inner_rounds, e->inner_rounds);
-    assert_int_equal(f->nonnegative, e->nonnegative);
-    same_double(f->row_prior, e->row_prior);
-    same_double(f->column_prior, e->column_prior);
-    assert_int_equal(f->maximum_a_posteriori, e->maximum_a_posteriori);
-    assert_int_equal(f->batch_rows, e->batch_rows);
-    same_double(f->rate_decay, e->rate_decay);
-    same_double(f->rate, e->rate);
-    same_double(f->column_regularization, e->column_regularization);
-    assert_int_equal(f->threads, e->threads);
-    assert_null(f->checkpoint);
-    assert_null(f->callback);
-    for (size_t i = 0; i < sizeof f->reserved / sizeof f->reserved[0]; i++) assert_true(f->reserved[i] == 0);
-    assert_int_equal(found->rows, expected->rows);
-    assert_int_equal(found->cols, expected->cols);
-    assert_int_equal(found->nnz, expected->nnz);
-    assert_int_equal(found->width, expected->width);
-    same_double(found->mean, expected->mean);
-    same_double(found->scale, expected->scale);
-    same_double(found->prior_ratings, expected->prior_ratings);
-    same_double(found->share, expected->share);
-    same_double(found->least, expected->least);
-    same_double(found->most, expected->most);
-    assert_true(found->data_sum == expected->data_sum);
-    assert_int_equal(found->iterations_done, expected->iterations_done);
-    assert_int_equal(found->batches_done, expected->batches_done);
-    assert_int_equal(found->steps, expected->steps);
-    for (int i = 0; i < ML_PARTS; i++) same_double(found->parts[i], expected->parts[i]);
-    same_double(found->loss, expected->loss);
-    same_double(found->metric, expected->metric);
-    same_matrix(&found->row_factors, &expected->row_factors);
-    same_matrix(&found->column_factors, &expected->column_factors);
-    for (int i = 0; i < ML_STATES; i++) same_matrix(&found->states[i], &expected->states[i]);
-    same_names(found->row_names, expected->row_names);
-    same_names(found->column_names, expected->column_names);
-}
-
 /* ------------------------------------------------------------------------------------------ there and back */
 
 TEST(comes_back) {
@@ -208,7 +135,7 @@ TEST(comes_back) {
         assert_string_equal(tamis_last_error(), "");
         EXPECT_OK(tamis_model_load(device, in_folder("one"), &loaded));
         assert_string_equal(tamis_last_error(), "");
-        same_model(loaded, model);
+        model_expect_same("a file", loaded, model);
         EXPECT_OK(tamis_model_save(loaded, in_folder("two")));
         EXPECT_OK(tamis_model_save(model, in_folder("one"))); /* over the old one */
         const bytes one = read_bytes(in_folder("one")), two = read_bytes(in_folder("two"));
@@ -223,35 +150,6 @@ TEST(comes_back) {
         tamis_model_free(model);
     }
     (void)setlocale(LC_ALL, "C");
-}
-
-/* Every method that is there: fitted, saved half-way, loaded and gone on with, the numbers are those of one fit. */
-TEST(goes_on) {
-    for (int m = 0; m < tamis_method_count(); m++) {
-        tamis_model_options options;
-        tamis_model *whole, *half, *loaded;
-        EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
-        options.factors = 4;
-        options.iterations = 4;
-        data d = data_make(50, 31, 6, 77);
-        EXPECT_OK(tamis_model_create(device, &options, &whole));
-        EXPECT_OK(tamis_model_fit(whole, &d.view, NULL));
-        options.iterations = 2;
-        EXPECT_OK(tamis_model_create(device, &options, &half));
-        EXPECT_OK(tamis_model_fit(half, &d.view, NULL));
-        EXPECT_OK(tamis_model_save(half, in_folder("half")));
-        EXPECT_OK(tamis_model_load(device, in_folder("half"), &loaded));
-        same_model(loaded, half);
-        options.iterations = 4;
-        EXPECT_OK(tamis_model_continue_with(loaded, &options));
-        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
-        same_model(loaded, whole);
-        unlink(in_folder("half"));
-        data_free(&d);
-        tamis_model_free(whole);
-        tamis_model_free(half);
-        tamis_model_free(loaded);
-    }
 }
 
 /* ------------------------------------------------------------------------------------------ damage */
@@ -570,11 +468,11 @@ TEST(reads_version_1) {
     expected->prior_ratings = 0;
     expected->share = ML_SHARE;
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
-    same_model(loaded, expected);
+    model_expect_same("a file", loaded, expected);
     EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as the latest version, which says so */
     tamis_model_free(loaded);
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
-    same_model(loaded, expected);
+    model_expect_same("a file", loaded, expected);
     tamis_model_free(loaded);
     tamis_model_free(expected);
     unlink(in_folder("old"));
@@ -605,7 +503,7 @@ TEST(keeps_the_old_file) {
     assert_int_equal(tamis_memory_live(), live);
     assert_int_equal(files_in_folder(), 1);
     EXPECT_OK(tamis_model_load(device, path, &loaded));
-    same_model(loaded, model);
+    model_expect_same("a file", loaded, model);
     tamis_model_free(loaded);
 
     assert_int_equal(tamis_model_save(model, folder), TAMIS_ERROR_FILE);
@@ -664,7 +562,7 @@ TEST(survives_faults) {
                 assert_null(loaded);
                 assert_int_equal(files_in_folder(), loads);
             } else if (loads) {
-                same_model(loaded, model);
+                model_expect_same("a file", loaded, model);
             }
             tamis_model_free(loaded);
         }

@@ -5,8 +5,7 @@
 #include <tamis/data.h>
 
 #include "base/memory.h"
-#include "model_files.h"
-#include "support/faults.h"
+#include "model_rows.h"
 #include "support/refusals.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
@@ -19,13 +18,6 @@ static tamis_model_options options_of(tamis_method method, tamis_type type) {
     options.type = type;
     options.threads = 2;
     return options;
-}
-
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
 }
 
 static double *scores_of(tamis_model *model, const tamis_sparse *S) {
@@ -92,7 +84,7 @@ TEST(item_knn_is_right) {
         tamis_model_options options = options_of(TAMIS_ITEM_KNN, n & 1 ? TAMIS_F64 : TAMIS_F32);
         options.weights = TAMIS_WEIGHTS_LINEAR;
         options.neighbours = n & 2 ? 5 : COLS + 3;
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         double *const found = scores_of(model, &d.view);
         dense_of(&d, X);
         neighbours(X, n & 2 ? 5 : COLS, expected);
@@ -138,7 +130,7 @@ TEST(ease_is_right) {
         tamis_model_options options = options_of(TAMIS_EASE, n & 1 ? TAMIS_F64 : TAMIS_F32);
         options.weights = n & 2 ? TAMIS_WEIGHTS_ONES : TAMIS_WEIGHTS_LINEAR;
         options.regularization = n & 2 ? 0 : 7;
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         double *const found = scores_of(model, &d.view), trace = 0;
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
@@ -202,7 +194,7 @@ TEST(scores_are_used) {
     data d = data_make(ROWS, COLS, 9, 13);
     for (int m = 0; m < 2; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F64);
-        tamis_model *const fitted = fit_to(&options, &d.view);
+        tamis_model *const fitted = model_fitted(device, &options, &d.view);
         tamis_model *const model = model_reloaded(device, fitted);
         double *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
         assert_memory_equal(before, scores, ROWS * COLS * sizeof *scores);
@@ -298,7 +290,7 @@ TEST(uses_are_enough) {
         const tamis_type type = m & 1 ? TAMIS_F64 : TAMIS_F32;
         tamis_model_options options = options_of(methods[m / 2], type);
         if (m < 2) options.neighbours = 3; /* few scores: most rows are filled up */
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         /* sums of 40 products of at most 5, weights of ease below 5 */
         const double tolerance = m < 2 ? 0 : 40 * 25 * (type == TAMIS_F64 ? 0x1p-52 : 0x1p-23);
         for (int n = 1; n <= COLS + 2; n += n < 4 ? 1 : 9) {
@@ -350,7 +342,7 @@ TEST(ties_go_to_the_popular) {
                                .columns = columns,
                                .values = values};
     tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F64);
-    tamis_model *const model = fit_to(&options, &uses);
+    tamis_model *const model = model_fitted(device, &options, &uses);
     int64_t one_offsets[] = {0, 1}, one[] = {5}, found[5];
     tamis_sparse known = uses;
     known.rows = known.nnz = 1;
@@ -362,46 +354,6 @@ TEST(ties_go_to_the_popular) {
     assert_memory_equal(found, expected, sizeof expected);
     assert_true(scores[0] > 0 && scores[1] == 0 && scores[4] == 0);
     tamis_model_free(model);
-}
-
-TEST(failing_memory_leaks_nothing) {
-    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
-    data d = data_make(ROWS, COLS, 9, 14);
-    for (int m = 0; m < 2; m++) {
-        const tamis_model_options options = options_of(methods[m], TAMIS_F32);
-        tamis_model_free(fit_to(&options, &d.view)); /* what the device keeps is there */
-        EACH_FAULT(w) {
-            tamis_model *model = NULL;
-            fault_begin(&w);
-            tamis_status status = tamis_model_create(device, &options, &model);
-            if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
-            int64_t columns[ROWS * COLS];
-            double scores[ROWS * COLS];
-            if (status == TAMIS_OK)
-                status = tamis_model_recommend(model, NULL, NULL, ROWS, &d.view, COLS, columns, scores);
-            fault_end(&w, status);
-            tamis_model_free(model);
-        }
-    }
-    data_free(&d);
-}
-
-TEST(wrong_options_are_refused) {
-    tamis_model *model;
-    tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
-    options.neighbours = 0;
-    REFUSED(ARGUMENT, "^neighbours = 0, expected 1 to 4096$", tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_ITEM_KNN, TAMIS_F32);
-    options.iterations = 0;
-    REFUSED(ARGUMENT, "^iterations = 0: item-knn is made in its first iteration: expected 1$",
-            tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_EASE, TAMIS_F32);
-    options.iterations = 0;
-    REFUSED(ARGUMENT, "^iterations = 0: ease is made in its first iteration: expected 1$",
-            tamis_model_create(device, &options, &model));
-    options = options_of(TAMIS_EASE, TAMIS_F32);
-    options.weights = TAMIS_WEIGHTS_BM25;
-    REFUSED(ARGUMENT, "^weights = bm25: ease has linear, log or ones$", tamis_model_create(device, &options, &model));
 }
 
 static bool stop_at(void *context, const tamis_iteration *report) {

@@ -5,20 +5,28 @@
 
 #include "base/memory.h"
 #include "ml/numbers.h"
-#include "model_files.h"
-#include "support/faults.h"
+#include "model_rows.h"
 #include "support/refusals.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 
 enum { ROWS = 50, COLS = 30, MORE_ROWS = 64, MORE_COLS = 37, FACTORS = 4 };
 
-static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_BPR};
-enum { METHODS = (int)(sizeof methods / sizeof *methods) };
+/* The methods that keep factors of rows and need all data at once. */
+static tamis_method methods[16];
+static int method_count;
+
+static int find_methods(void **state) {
+    tamis_method_description about;
+    method_count = 0;
+    for (int i = 0; i < tamis_method_count(); i++)
+        if (tamis_method_at(i, &about) == TAMIS_OK && about.row_factors && !about.mini_batches)
+            methods[method_count++] = about.method;
+    return set_up(state);
+}
 
 static tamis_model_options options_of(int number, tamis_type type, int iterations) {
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, methods[number]));
+    tamis_model_options options = model_case_of(methods[number]).options;
     options.type = type;
     options.factors = FACTORS;
     options.iterations = iterations;
@@ -26,42 +34,24 @@ static tamis_model_options options_of(int number, tamis_type type, int iteration
     return options;
 }
 
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
-}
-
-static double *factors_of(tamis_model *model, bool rows, int64_t *count) {
-    tamis_owned_dense *owned;
-    EXPECT_OK(rows ? tamis_model_row_factors(model, &owned) : tamis_model_column_factors(model, &owned));
-    const tamis_dense *const X = tamis_owned_dense_view(owned);
-    *count = X->rows;
-    double *const numbers = calloc((size_t)(X->rows < 1 ? 1 : X->rows * X->cols), sizeof *numbers);
-    for (int64_t i = 0; i < X->rows * X->cols; i++) numbers[i] = number(X, i / X->cols, i % X->cols);
-    tamis_owned_dense_free(owned);
-    return numbers;
-}
-
 /* No iterations more: what was there stays, what is new is small and of some size; then it goes on, and the loss of ALS
    goes on falling. */
 TEST(warm_starts_keep_what_is_there) {
     data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F64 : TAMIS_F32, 6);
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         tamis_model_description before, after;
         EXPECT_OK(tamis_model_describe(model, &before));
         for (int rows = 0; rows < 2; rows++) {
-            tamis_model *const same = fit_to(&options, &d.view);
+            tamis_model *const same = model_fitted(device, &options, &d.view);
             options.iterations = 0;
             EXPECT_OK(tamis_model_continue_with(same, &options));
             EXPECT_OK(tamis_model_renew(same));
             EXPECT_OK(tamis_model_fit(same, &more.view, NULL));
             options.iterations = 6;
             int64_t had, has;
-            double *const old = factors_of(model, rows, &had), *const now = factors_of(same, rows, &has);
+            double *const old = model_factors(model, rows, &had), *const now = model_factors(same, rows, &has);
             assert_int_equal(has, rows ? MORE_ROWS : MORE_COLS);
             assert_memory_equal(old, now, (size_t)(had * before.width) * sizeof *old);
             for (int64_t i = had; i < has; i++) {
@@ -93,23 +83,17 @@ TEST(warm_starts_keep_what_is_there) {
 /* With the same data a warm start of n iterations is a fit that goes on by n: the same bits, through a file too. */
 TEST(warm_starts_of_the_same_data_go_on) {
     data d = data_make(ROWS, COLS, 9, 3);
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, TAMIS_F32, 4);
-        tamis_model *const first = fit_to(&options, &d.view);
+        tamis_model *const first = model_fitted(device, &options, &d.view);
         tamis_model *const loaded = model_reloaded(device, first);
         options.iterations = 3;
         EXPECT_OK(tamis_model_continue_with(loaded, &options));
         EXPECT_OK(tamis_model_renew(loaded));
         EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
         options.iterations = 7;
-        tamis_model *const whole = fit_to(&options, &d.view);
-        for (int rows = 0; rows < 2; rows++) {
-            int64_t counts[2];
-            double *const a = factors_of(loaded, rows, &counts[0]), *const b = factors_of(whole, rows, &counts[1]);
-            assert_int_equal(counts[0], counts[1]);
-            assert_memory_equal(a, b, (size_t)counts[0] * FACTORS * sizeof *a);
-            free(a), free(b);
-        }
+        tamis_model *const whole = model_fitted(device, &options, &d.view);
+        model_expect_same("a warm start", loaded, whole);
         tamis_model_free(first);
         tamis_model_free(loaded);
         tamis_model_free(whole);
@@ -120,19 +104,19 @@ TEST(warm_starts_of_the_same_data_go_on) {
 /* Rows that are put in have the factors that transform gives, in their places; the others and the columns stay. */
 TEST(rows_are_put_in) {
     data d = data_make(ROWS, COLS, 9, 3), three = data_make(3, COLS, 12, 8);
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F32 : TAMIS_F64, 5);
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         tamis_model_description description;
         EXPECT_OK(tamis_model_describe(model, &description));
         const int64_t width = description.width, places[] = {ROWS, 7, ROWS + 1};
         int64_t had, has;
-        double *const before = factors_of(model, true, &had);
+        double *const before = model_factors(model, true, &had);
         tamis_owned_dense *W;
         EXPECT_OK(tamis_owned_dense_create(3, width, options.type, TAMIS_ROW_MAJOR, &W));
         EXPECT_OK(tamis_model_transform(model, &three.view, tamis_owned_dense_view(W)));
         EXPECT_OK(tamis_model_put_rows(model, &three.view, places));
-        double *const after = factors_of(model, true, &has);
+        double *const after = model_factors(model, true, &has);
         assert_int_equal(has, ROWS + 2);
         for (int64_t i = 0; i < ROWS; i++)
             if (i != 7) assert_memory_equal(after + i * width, before + i * width, (size_t)width * sizeof *after);
@@ -182,14 +166,14 @@ TEST(what_cannot_be_is_refused) {
     tamis_model_free(model);
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
     options.factors = 2;
-    model = fit_to(&options, &d.view);
+    model = model_fitted(device, &options, &d.view);
     REFUSED(UNSUPPORTED, "^lda goes on with other data by mini-batches: tamis_model_partial_fit$",
             tamis_model_renew(model));
     REFUSED(UNSUPPORTED, "^lda stores no rows that others could be put beside$",
             tamis_model_put_rows(model, &d.view, NULL));
     tamis_model_free(model);
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_EASE));
-    model = fit_to(&options, &d.view);
+    model = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_renew(model)); /* it is fitted anew */
     EXPECT_OK(tamis_model_fit(model, &less.view, NULL));
     tamis_model_free(model);
@@ -204,15 +188,15 @@ TEST(rows_that_overflow_are_refused) {
     int refused = 0;
     for (int64_t t = ml_offset(&large.view, 1); t < large.view.nnz; t++)
         ml_put_number((void *)(uintptr_t)large.view.values, large.view.value_type, t, 1.7e308);
-    for (int m = 0; m < METHODS; m++) {
+    for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, TAMIS_F64, 3);
-        tamis_model *const model = fit_to(&options, &d.view);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         const tamis_status status = tamis_model_put_rows(model, &large.view, NULL);
         if (status != TAMIS_OK)
             assert_string_equal(tamis_last_error(), "row 1 of S: its factors are not finite numbers");
         refused += status == TAMIS_ERROR_ARGUMENT;
         int64_t count;
-        double *const factors = factors_of(model, true, &count);
+        double *const factors = model_factors(model, true, &count);
         assert_int_equal(count, status == TAMIS_OK ? ROWS + 2 : ROWS);
         for (int64_t i = 0; i < count * FACTORS; i++) assert_true(isfinite(factors[i]));
         free(factors);
@@ -223,23 +207,4 @@ TEST(rows_that_overflow_are_refused) {
     data_free(&large);
 }
 
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
-    for (int m = 0; m < METHODS; m++) {
-        tamis_model_options options = options_of(m, TAMIS_F32, 1);
-        EACH_FAULT(w) {
-            tamis_model *const model = fit_to(&options, &d.view);
-            fault_begin(&w);
-            tamis_status status = tamis_model_put_rows(model, &d.view, NULL);
-            if (status == TAMIS_OK) status = tamis_model_renew(model);
-            fault_end(&w, status);
-            if (status == TAMIS_OK) /* fewer rows */
-                assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
-            tamis_model_free(model);
-        }
-    }
-    data_free(&d);
-    data_free(&more);
-}
-
-TEST_FIXTURE(set_up, tear_down)
+TEST_FIXTURE(find_methods, tear_down)

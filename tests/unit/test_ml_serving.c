@@ -8,83 +8,34 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "model_files.h"
+#include "model_rows.h"
 #include "support/brief.h"
 
 #include "cpu_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
-enum { ROWS = 60, COLS = 45, FACTORS = 6, N = 9, THREADS = 4 };
+enum { ROWS = MODEL_ROWS, COLS = MODEL_COLS, FACTORS = MODEL_FACTORS, N = MODEL_BEST, THREADS = 4 };
 
-static const tamis_method methods[] = {TAMIS_ALS, TAMIS_IMPLICIT_ALS, TAMIS_CCD, TAMIS_SFA,
-                                       TAMIS_BPR, TAMIS_ITEM_KNN,     TAMIS_EASE};
-enum { METHODS = (int)(sizeof methods / sizeof *methods) };
+/* Every method but those of counts, which are for documents. */
+static tamis_method methods[16];
+static int method_count;
 
-static tamis_model_options options_of(int number, tamis_type type) {
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, methods[number]));
+static tamis_model_options options_of(tamis_method method, tamis_type type) {
+    tamis_model_options options = model_case_of(method).options;
     options.type = type;
-    options.factors = FACTORS;
-    options.iterations = 3;
     options.neighbours = 12;
     options.threads = 2;
-    if (methods[number] != TAMIS_ITEM_KNN) options.regularization = methods[number] == TAMIS_EASE ? 5 : 0.1;
+    if (method != TAMIS_ITEM_KNN) options.regularization = method == TAMIS_EASE ? 5 : 0.1;
     return options;
 }
 
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
-}
-
-static tamis_sparse row_of(const data *d, int64_t row, int64_t offsets[2]) {
-    tamis_sparse part = d->view;
-    offsets[0] = 0;
-    offsets[1] = d->offsets[row + 1] - d->offsets[row];
-    part.rows = 1;
-    part.nnz = offsets[1];
-    part.offsets = offsets;
-    part.columns = d->columns + d->offsets[row];
-    part.values = d->values + d->offsets[row];
-    return part;
-}
-
-/* What a model says of all rows and columns. */
-typedef struct answers {
-    double W[ROWS * COLS]; /* the memory of factors, width of them a row */
-    double scores[ROWS * N], own_scores[ROWS * N], cosines[COLS * N], row_cosines[ROWS * N];
-    int64_t columns[ROWS * N], own_columns[ROWS * N], similar[COLS * N], similar_rows[ROWS * N];
-} answers;
-
-static tamis_dense lines(const tamis_model *model, answers *a, int64_t first, int64_t count) {
-    return (tamis_dense){.data = (char *)a->W + (size_t)(first * model->width) * tamis_type_size(model->options.type),
-                         .rows = count,
-                         .cols = model->width,
-                         .type = model->options.type};
-}
-
-/* Asks for so many rows and columns at a time. */
-static tamis_status ask(tamis_model *model, const data *d, int64_t at_once, answers *a) {
-    const bool rows = model->row_factors.rows >= ROWS;
-    *a = (answers){.W = {0}};
-    for (int64_t i = 0; i < ROWS; i += at_once) {
-        int64_t offsets[2], which[ROWS];
-        const tamis_sparse one = row_of(d, i, offsets), *const S = at_once == 1 ? &one : &d->view;
-        const tamis_dense W = lines(model, a, i, at_once);
-        for (int64_t t = 0; t < at_once; t++) which[t] = i + t;
-        TRY(tamis_model_transform(model, S, &W));
-        TRY(tamis_model_recommend(model, &W, NULL, at_once, S, N, a->columns + i * N, a->scores + i * N));
-        if (!rows) continue;
-        TRY(tamis_model_recommend(model, NULL, which, at_once, NULL, N, a->own_columns + i * N, a->own_scores + i * N));
-        TRY(tamis_model_similar(model, true, which, at_once, N, a->similar_rows + i * N, a->row_cosines + i * N));
+static int find_methods(void **state) {
+    tamis_method_description about;
+    method_count = 0;
+    for (int i = 0; i < tamis_method_count(); i++) {
+        works(tamis_method_at(i, &about));
+        if (about.data != TAMIS_DATA_COUNTS) methods[method_count++] = about.method;
     }
-    for (int64_t j = 0; j < COLS; j += at_once == 1 ? 1 : COLS)
-        TRY(tamis_model_similar(model, false, at_once == 1 ? &j : NULL, at_once == 1 ? 1 : COLS, N, a->similar + j * N,
-                                a->cosines + j * N));
-    return TAMIS_OK;
+    return set_up(state);
 }
 
 /* ------------------------------------------------------------------------------------------ beside batches */
@@ -129,15 +80,15 @@ static void expect_lists(const char *what, const int64_t *columns, const double 
 TEST(single_calls_agree_with_batches) {
     data d = data_make(ROWS, COLS, 9, 21);
     answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
-    for (int m = 0; m < METHODS; m++)
+    for (int m = 0; m < method_count; m++)
         for (int type = 0; type < 2; type++) {
-            const tamis_model_options options = options_of(m, (tamis_type)type);
-            tamis_model *const model = fit_to(&options, &d.view);
+            const tamis_model_options options = options_of(methods[m], (tamis_type)type);
+            tamis_model *const model = model_fitted(device, &options, &d.view);
             const double u = type == TAMIS_F64 ? DBL_EPSILON : FLT_EPSILON, share = share_of(model, &d);
-            const tamis_dense W = lines(model, one, 0, ROWS), V = lines(model, all, 0, ROWS);
+            const tamis_dense W = model_lines(model, one, 0, ROWS), V = model_lines(model, all, 0, ROWS);
             double bounds[ROWS], own[ROWS], roundings[ROWS], longest = 0;
-            EXPECT_OK(ask(model, &d, 1, one));
-            EXPECT_OK(ask(model, &d, ROWS, all));
+            EXPECT_OK(model_ask(model, &d, 1, one));
+            EXPECT_OK(model_ask(model, &d, ROWS, all));
             for (int64_t j = 0; j < COLS && !model->method->about.pairs; j++)
                 longest = fmax(longest, sqrt(squares_of(model, &model->column_factors, j) + 1));
             for (int64_t i = 0; i < ROWS; i++) {
@@ -199,14 +150,14 @@ TEST(one_row_is_solved) {
     data d = data_make(ROWS, COLS, 9, 22);
     for (int64_t t = 0; t < d.view.nnz; t += 5) d.values[t] = -d.values[t];
     for (int type = 0; type < 2; type++) {
-        const tamis_model_options options = options_of(1, (tamis_type)type);
-        tamis_model *const model = fit_to(&options, &d.view);
+        const tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, (tamis_type)type);
+        tamis_model *const model = model_fitted(device, &options, &d.view);
         const double share = share_of(model, &d);
         int empty = 0;
         for (int64_t i = 0; i < ROWS; i++) {
             int64_t offsets[2];
             double found[FACTORS + 1], x[FACTORS], length = 0;
-            const tamis_sparse S = row_of(&d, i, offsets);
+            const tamis_sparse S = model_row_of(&d, i, offsets);
             const tamis_dense W = {.data = found, .rows = 1, .cols = FACTORS, .type = options.type};
             memset(found, 0x7b, sizeof found);
             EXPECT_OK(tamis_model_transform(model, &S, &W));
@@ -236,7 +187,7 @@ static void *work(void *context) {
     answers *const found = malloc(sizeof *found);
     for (int round = test_rounds(2, 1); round > 0 && !w->wrong; round--)
         for (int64_t at_once = 1; at_once <= ROWS && !w->wrong; at_once += ROWS - 1) {
-            if (ask(w->model, w->d, at_once, found) != TAMIS_OK)
+            if (model_ask(w->model, w->d, at_once, found) != TAMIS_OK)
                 w->wrong = "a call failed";
             else if (memcmp(found, at_once == 1 ? w->one : w->all, sizeof *found) != 0)
                 w->wrong = "another answer than that of one thread";
@@ -277,7 +228,7 @@ TEST_TAG(threads_score_topics, "several") {
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
     options.factors = FACTORS;
     options.iterations = 2;
-    tamis_model *const model = fit_to(&options, &d.view);
+    tamis_model *const model = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
     run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});
     tamis_model_free(model);
@@ -293,16 +244,16 @@ static void *ask_served(void *context) {
     worker *const w = context;
     answers *const found = malloc(sizeof *found);
     for (int round = 0; round < 4 && !w->wrong; round++)
-        if (ask(served, w->d, ROWS, found) != TAMIS_OK) w->wrong = "a call failed beside one that learns";
+        if (model_ask(served, w->d, ROWS, found) != TAMIS_OK) w->wrong = "a call failed beside one that learns";
     free(found);
     return NULL;
 }
 
 TEST_TAG(copies_learn_beside_use, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
-    for (int m = 0; m < METHODS; m++) {
-        const tamis_model_options options = options_of(m, TAMIS_F32);
-        tamis_model *models[COPIES + 1] = {fit_to(&options, &d.view)};
+    for (int m = 0; m < method_count; m++) {
+        const tamis_model_options options = options_of(methods[m], TAMIS_F32);
+        tamis_model *models[COPIES + 1] = {model_fitted(device, &options, &d.view)};
         if (models[0]->row_factors.rows > 0) {
             pthread_t threads[THREADS];
             worker workers[THREADS];
@@ -325,48 +276,16 @@ TEST_TAG(copies_learn_beside_use, "several") {
     data_free(&d);
 }
 
-/* A copy gives the same file, whatever the method keeps; what is refused changes nothing; failing memory leaks nothing.
- */
-TEST(copies_are_whole) {
-    data d = data_make(ROWS, COLS, 9, 23);
-    tamis_model *copy = NULL;
-    for (int m = 0; m < tamis_method_count(); m++) {
-        tamis_model_options options;
-        EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
-        options.iterations = 2;
-        options.factors = 3;
-        tamis_model *const model = fit_to(&options, &d.view);
-        EACH_FAULT(w) {
-            if (FAULTY(w, tamis_model_copy(model, &copy)) != TAMIS_OK) assert_null(copy);
-            tamis_model_free(copy);
-        }
-        EXPECT_OK(tamis_model_copy(model, &copy));
-        const bytes one = model_bytes(model), two = model_bytes(copy);
-        assert_int_equal(one.size, two.size);
-        assert_memory_equal(one.data, two.data, one.size);
-        free(one.data);
-        free(two.data);
-        tamis_model_free(copy);
-        tamis_model_free(model);
-    }
-    tamis_model_options options = options_of(0, TAMIS_F32);
-    tamis_model *empty;
-    EXPECT_OK(tamis_model_create(device, &options, &empty));
-    REFUSED(ARGUMENT, "^the model has not been fitted yet$", tamis_model_copy(empty, &copy));
-    REFUSED(ARGUMENT, "^copy = NULL: expected an address for the model$", tamis_model_copy(empty, NULL));
-    tamis_model_free(empty);
-    data_free(&d);
-}
-
 /* All begin with a model that has kept nothing yet. */
 TEST_TAG(threads_share_a_model, "several") {
     data d = data_make(ROWS, COLS, 9, 23);
     answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
-    for (int m = 0; m < METHODS; m++) {
-        const tamis_model_options options = options_of(m, TAMIS_F32);
-        tamis_model *const alone = fit_to(&options, &d.view), *const shared = fit_to(&options, &d.view);
-        EXPECT_OK(ask(alone, &d, 1, one));
-        EXPECT_OK(ask(alone, &d, ROWS, all));
+    for (int m = 0; m < method_count; m++) {
+        const tamis_model_options options = options_of(methods[m], TAMIS_F32);
+        tamis_model *const alone = model_fitted(device, &options, &d.view), *const shared =
+                                                                                model_fitted(device, &options, &d.view);
+        EXPECT_OK(model_ask(alone, &d, 1, one));
+        EXPECT_OK(model_ask(alone, &d, ROWS, all));
         run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});
         tamis_model_free(alone);
         tamis_model_free(shared);
@@ -378,19 +297,11 @@ TEST_TAG(threads_share_a_model, "several") {
 
 /* ------------------------------------------------------------------------------------------ what is kept */
 
-static void expect_nothing_old(tamis_model *model, const data *d, const char *after) {
-    answers *const here = malloc(sizeof *here), *const there = malloc(sizeof *there);
+/* It says what one does that was just loaded. */
+static void expect_nothing_old(const char *after, tamis_model *model, const data *d) {
     tamis_model *const loaded = model_reloaded(device, model);
-    for (int64_t at_once = 1; at_once <= ROWS; at_once += ROWS - 1) {
-        EXPECT_OK(ask(model, d, at_once, here));
-        EXPECT_OK(ask(loaded, d, at_once, there));
-        if (memcmp(here, there, sizeof *here) != 0)
-            fail_msg("%s: after %s the model says something else than one just loaded", model->method->about.name,
-                     after);
-    }
+    model_expect_answers(after, model, loaded, d);
     tamis_model_free(loaded);
-    free(here);
-    free(there);
 }
 
 typedef struct asking {
@@ -403,14 +314,14 @@ typedef struct asking {
 static bool asks(void *context, const tamis_iteration *iteration) {
     asking *const a = context;
     (void)iteration;
-    return ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
+    return model_ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
 }
 
 TEST(nothing_old_is_kept) {
     data d = data_make(ROWS, COLS, 9, 24), other = data_make(ROWS, COLS, 7, 25);
     asking *const a = malloc(sizeof *a);
-    for (int m = 0; m < METHODS; m++) {
-        tamis_model_options options = options_of(m, m % 2 ? TAMIS_F64 : TAMIS_F32);
+    for (int m = 0; m < method_count; m++) {
+        tamis_model_options options = options_of(methods[m], m % 2 ? TAMIS_F64 : TAMIS_F32);
         options.batch_rows = 25; /* sfa's callback comes between mini-batches too */
         options.callback = asks;
         options.callback_context = a;
@@ -418,10 +329,10 @@ TEST(nothing_old_is_kept) {
         tamis_model *const model = a->model;
         a->d = &d;
         EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-        expect_nothing_old(model, &d, "a fit");
+        expect_nothing_old("a fit", model, &d);
         if (methods[m] == TAMIS_SFA) {
             EXPECT_OK(tamis_model_partial_fit(model, &other.view));
-            expect_nothing_old(model, &d, "partial_fit");
+            expect_nothing_old("partial_fit", model, &d);
         } else {
             if (!model->method->about.pairs) {
                 const int64_t rows[] = {5, ROWS, 0};
@@ -429,12 +340,12 @@ TEST(nothing_old_is_kept) {
                 three.rows = 3;
                 three.nnz = other.offsets[3];
                 EXPECT_OK(tamis_model_put_rows(model, &three, rows));
-                expect_nothing_old(model, &d, "put_rows");
+                expect_nothing_old("put_rows", model, &d);
             }
             data more = data_make(ROWS + 1, COLS, 8, 26);
             EXPECT_OK(tamis_model_renew(model));
             EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
-            expect_nothing_old(model, &d, "a warm start");
+            expect_nothing_old("a warm start", model, &d);
             data_free(&more);
         }
         tamis_model_free(model);
@@ -442,32 +353,6 @@ TEST(nothing_old_is_kept) {
     free(a);
     data_free(&d);
     data_free(&other);
-}
-
-/* Each allocation of single calls fails in turn, with nothing kept and with all kept. */
-TEST(failing_memory_leaks_nothing) {
-    data d = data_make(ROWS, COLS, 9, 27);
-    for (int m = 0; m < METHODS; m++) {
-        const tamis_model_options options = options_of(m, TAMIS_F32);
-        int64_t offsets[2], columns[N];
-        double memory[COLS], scores[N];
-        const tamis_sparse S = row_of(&d, 0, offsets);
-        tamis_model *const fitted = fit_to(&options, &d.view);
-        EACH_FAULT(w) {
-            tamis_model *const model = model_reloaded(device, fitted);
-            const tamis_dense W = {.data = memory, .rows = 1, .cols = model->width, .type = options.type};
-            for (int again = 0; again < 2; again++) {
-                fault_begin(&w);
-                tamis_status status = tamis_model_transform(model, &S, &W);
-                if (status == TAMIS_OK) status = tamis_model_recommend(model, &W, NULL, 1, &S, N, columns, scores);
-                if (status == TAMIS_OK) status = tamis_model_similar(model, false, NULL, 1, N, columns, scores);
-                fault_end(&w, status);
-            }
-            tamis_model_free(model);
-        }
-        tamis_model_free(fitted);
-    }
-    data_free(&d);
 }
 
 /* Under ThreadSanitizer only what several threads call: what one thread calls in the others is called there too. */
@@ -478,6 +363,6 @@ enum { THREADS_ALONE = 0 };
 #endif
 
 TEST_RUN() {
-    if (THREADS_ALONE) return test_run(NULL, "several", set_up, tear_down);
-    return test_run(NULL, NULL, set_up, tear_down);
+    if (THREADS_ALONE) return test_run(NULL, "several", find_methods, tear_down);
+    return test_run(NULL, NULL, find_methods, tear_down);
 }

@@ -1,6 +1,5 @@
 /*
- * LDA and GaP: passes against plain loops in double, a divergence that never rises, topics that are found again,
- * stopping anywhere and going on, streams, seeds, awkward data, refusals, failing allocations.
+ * LDA and GaP: passes against plain loops in double, topics that are found again, streams.
  *   test_ml_topics [DEVICE]
  */
 #include "support/test.h"
@@ -19,8 +18,6 @@
 #include "ml/methods/methods.h"
 #include "ml/serve/operands.h"
 #include "named_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "support/works.h"
 #include "topics_reference.h"
 
@@ -299,30 +296,6 @@ static bool remember(void *context, const tamis_iteration *iteration) {
     return ++h->calls != h->stop_at;
 }
 
-TEST(gap_never_rises) {
-    corpus c = corpus_make(120, 80, 4, 60, true, 33);
-    for (int variant = 0; variant < 8; variant++) {
-        history h = {0};
-        tamis_model_options options = options_of(TAMIS_GAP, 7, variant & 1 ? TAMIS_F64 : TAMIS_F32);
-        options.batch_rows = variant & 2 ? 31 : 0;
-        options.inner_rounds = variant & 4 ? 3 : 1;
-        options.iterations = 100;
-        options.callback = remember;
-        options.callback_context = &h;
-        tamis_model *const model = fitted(&options, &c.S);
-        assert_int_equal(h.iterations, 100);
-        /* of each count: ln P with K + 8 roundings of P, and one rounding of each of ln P, X, Y and their sums */
-        const double u = options.type == TAMIS_F64 ? 0x1p-53 : 0x1p-24, rounding = 2 * (7 + 8 + 16) * u;
-        for (int i = 1; i < h.iterations; i++)
-            if (!(h.loss[i] <= h.loss[i - 1] + rounding))
-                fail_msg("variant %d: the divergence rises from %.17g to %.17g in iteration %d", variant, h.loss[i - 1],
-                         h.loss[i], i + 1);
-        assert_true(h.loss[99] < 0.8 * h.loss[0]);
-        tamis_model_free(model);
-    }
-    corpus_free(&c);
-}
-
 TEST(gap_streams) {
     corpus c = corpus_make(400, 63, 4, 80, true, 41);
     tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
@@ -414,163 +387,10 @@ TEST(topics_are_found) {
     corpus_free(&c);
 }
 
-static bool same_columns(tamis_model *a, tamis_model *b) {
-    double *const x = columns_of(a), *const y = columns_of(b);
-    const size_t count = (size_t)(a->column_factors.rows * a->column_factors.cols);
-    const bool same = memcmp(x, y, count * sizeof *x) == 0;
-    free(x);
-    free(y);
-    return same;
-}
-
-TEST(stopping_changes_nothing) {
-    corpus c = corpus_make(75, 40, 3, 30, true, 50);
-    for (int variant = 0; variant < 4; variant++) {
-        tamis_model_options options = options_of(variant == 2 ? TAMIS_GAP : TAMIS_LDA, 5, TAMIS_F32);
-        options.maximum_a_posteriori = variant == 1;
-        options.learn_row_prior = variant == 3;
-        options.batch_rows = 20; /* 4 mini-batches */
-        options.iterations = 3;
-        tamis_model *const whole = fitted(&options, &c.S);
-        for (int stop = 1; stop < 12; stop++) {
-            history h = {.stop_at = stop};
-            options.callback = remember;
-            options.callback_context = &h;
-            tamis_model *const stopped = model_of(&options);
-            assert_int_equal(tamis_model_fit(stopped, &c.S, NULL), TAMIS_ERROR_CANCELLED);
-            assert_int_equal(stopped->batches_done, stop % 4);
-            works(tamis_model_fit(stopped, &c.S, NULL));
-            assert_int_equal(h.calls, 12);
-            if (!same_columns(whole, stopped)) fail_msg("variant %d stopped at %d becomes another", variant, stop);
-            assert_true(fabs(loss_of(whole) - loss_of(stopped)) <= 0);
-            tamis_model_free(stopped);
-        }
-        options.callback = NULL;
-        tamis_model *const again = fitted(&options, &c.S);
-        options.seed = 2;
-        tamis_model *const other = fitted(&options, &c.S);
-        assert_true(same_columns(whole, again));
-        assert_false(same_columns(whole, other));
-        tamis_model_free(whole);
-        tamis_model_free(again);
-        tamis_model_free(other);
-    }
-    corpus_free(&c);
-}
-
 typedef struct saving {
     tamis_model *model;
     int calls, at;
 } saving;
-
-static bool save_within(void *context, const tamis_iteration *iteration) {
-    saving *const s = context;
-    (void)iteration;
-    if (++s->calls == s->at) works(tamis_model_save(s->model, "within.model"));
-    return true;
-}
-
-/* A file that is written between two mini-batches has the losses that are still on the device. */
-TEST(saving_within_a_pass) {
-    corpus c = corpus_make(75, 40, 3, 30, true, 50);
-    for (int at = 1; at < 8; at++) {
-        saving s = {.at = at};
-        tamis_model_options options = options_of(TAMIS_LDA, 5, TAMIS_F32);
-        options.batch_rows = 20; /* 4 mini-batches */
-        options.iterations = 2;
-        options.elbo = at % 2;
-        options.callback = save_within;
-        options.callback_context = &s;
-        s.model = model_of(&options);
-        works(tamis_model_fit(s.model, &c.S, NULL));
-        tamis_model *loaded;
-        works(tamis_model_load(device, "within.model", &loaded));
-        assert_int_equal(loaded->batches_done, at % 4);
-        works(tamis_model_fit(loaded, &c.S, NULL));
-        assert_true(same_columns(s.model, loaded));
-        assert_true(fabs(loss_of(s.model) - loss_of(loaded)) <= 0);
-        remove("within.model");
-        tamis_model_free(loaded);
-        tamis_model_free(s.model);
-    }
-    corpus_free(&c);
-}
-
-/* No documents, no words in any, one word, one topic, more topics than words: finite, and as it must be. */
-TEST(awkward_data) {
-    static const int64_t shapes[][3] = {{0, 5, 3}, {4, 5, 3}, {1, 4, 1}, {9, 4, 33}, {40, 30, 31}, {7, 30, 1}};
-    for (int m = 0; m < 12; m++) {
-        const int64_t *const shape = shapes[m / 2];
-        corpus c = corpus_make(shape[0], shape[1], 1, m / 2 == 1 ? 0 : 20, true, 60);
-        tamis_model_options options = options_of(m % 2 ? TAMIS_GAP : TAMIS_LDA, shape[2], TAMIS_F32);
-        options.iterations = 3;
-        for (int batches = 0; batches < 2; batches++) {
-            options.batch_rows = batches ? 3 : 0;
-            tamis_model *const model = fitted(&options, &c.S);
-            double *const factors = columns_of(model);
-            for (int64_t i = 0; i < shape[1] * shape[2]; i++)
-                if (!isfinite(factors[i]) || factors[i] < 0) fail_msg("shape %d: a factor is %g", m, factors[i]);
-            for (int64_t k = 0; k < shape[2] && m % 2 && c.S.nnz > 0; k++)
-                assert_true(factors[(shape[1] - 1) * shape[2] + k] <= 0); /* a word that never occurs */
-            const double loss = loss_of(model);
-            assert_true(c.S.nnz > 0 ? isfinite(loss) : isnan(loss));
-            tamis_owned_dense *W;
-            works(tamis_owned_dense_create(shape[0], shape[2], TAMIS_F32, TAMIS_ROW_MAJOR, &W));
-            works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
-            ml_operands operands;
-            works(model->method->operands(model, m % 2 && batches ? NULL : tamis_owned_dense_view(W), &operands));
-            double *const w = unpack(W), *const A = unpack(operands.A.own), *const B = unpack(operands.B.own);
-            for (int64_t i = 0; i < shape[0] * shape[2]; i++) assert_true(isfinite(w[i]) && isfinite(A[i]));
-            for (int64_t i = 0; i < shape[1] * shape[2]; i++) assert_true(isfinite(B[i]));
-            works(tamis_model_partial_fit(model, &c.S));
-            free(w);
-            free(A);
-            free(B);
-            free(factors);
-            tamis_model_free(model);
-        }
-        corpus_free(&c);
-    }
-}
-
-TEST(refusals) {
-    tamis_model_options lda = options_of(TAMIS_LDA, 3, TAMIS_F32), gap = options_of(TAMIS_GAP, 3, TAMIS_F32);
-    tamis_model *none;
-#define SPOILT_OPTION(o, change, words)                                                                                \
-    SPOILT_MADE_BY(none, o, change, ARGUMENT, "^" words "$", tamis_model_create(device, &(o), &none))
-    SPOILT_OPTION(lda, lda.inner_rounds = 0, "inner_rounds = 0, expected 1 to 1000");
-    SPOILT_OPTION(lda, lda.row_prior = -1, "row_prior = -1, expected 0 (1 / factors) or more");
-    SPOILT_OPTION(lda, lda.column_prior = NAN, "column_prior = nan, expected 0 (1 / factors) or more");
-    SPOILT_OPTION(lda, lda.rate_decay = 1.5, "rate_decay = 1.5, expected 0 to 1");
-    SPOILT_OPTION(lda, lda.rate_offset = -1, "rate_offset = -1, expected 0 (which means 1) or more");
-    SPOILT_OPTION(lda, lda.maximum_a_posteriori = lda.elbo = true,
-                  "elbo with maximum_a_posteriori: documents have no distributions then");
-    SPOILT_OPTION(lda, lda.reserved_flags[4] = true, "options.reserved_flags[4] is true: expected false");
-    SPOILT_OPTION(lda, lda.maximum_a_posteriori = lda.elbo = lda.learn_row_prior = true,
-                  "learn_row_prior with maximum_a_posteriori: documents have no distributions then");
-    SPOILT_OPTION(gap, gap.inner_rounds = -2, "inner_rounds = -2, expected 1 to 1000");
-    SPOILT_OPTION(gap, gap.inner_rounds = 1001, "inner_rounds = 1001, expected 1 to 1000");
-    SPOILT_OPTION(gap, gap.row_prior = 0,
-                  "row_prior = 0, expected a positive number: it is the shape of a gamma distribution");
-    SPOILT_OPTION(gap, gap.row_prior = 0.8,
-                  "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without "
-                  "end as a factor nears 0");
-    SPOILT_OPTION(gap, gap.column_prior = -3, "column_prior = -3, expected 0 (no scale) or more");
-    SPOILT_OPTION(gap, (gap.row_prior = 1.5, gap.column_prior = 0),
-                  "row_prior = 1.5 with column_prior = 0: a shape above 1 needs a scale, without it the loss has no "
-                  "minimum");
-    SPOILT_OPTION(gap, gap.rate_decay = NAN, "rate_decay = nan, expected 0 to 1");
-    for (int m = 0; m < 2; m++) {
-        corpus c = corpus_make(6, 9, 2, 9, false, 70);
-        c.values[2] = -1;
-        tamis_model *const model = model_of(m ? &gap : &lda);
-        REFUSED(ARGUMENT, "counts cannot be negative", tamis_model_fit(model, &c.S, NULL));
-        c.values[2] = 1;
-        works(tamis_model_fit(model, &c.S, NULL));
-        tamis_model_free(model);
-        corpus_free(&c);
-    }
-}
 
 /* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
 TEST(plans_know_their_calls) {
@@ -595,35 +415,6 @@ TEST(plans_know_their_calls) {
     }
     tamis_owned_sparse_free(data);
     tamis_model_free(model);
-    corpus_free(&c);
-}
-
-static tamis_status whole_story(const tamis_model_options *options, const corpus *c) {
-    tamis_model *model = NULL;
-    tamis_owned_dense *W = NULL;
-    ml_operands operands = {0};
-    tamis_status status = tamis_model_create(device, options, &model);
-    if (status == TAMIS_OK) status = tamis_model_fit(model, &c->S, NULL);
-    if (status == TAMIS_OK) status = tamis_model_partial_fit(model, &c->S);
-    if (status == TAMIS_OK) status = tamis_owned_dense_create(c->S.rows, 3, TAMIS_F32, TAMIS_ROW_MAJOR, &W);
-    if (status == TAMIS_OK) status = tamis_model_transform(model, &c->S, tamis_owned_dense_view(W));
-    if (status == TAMIS_OK) status = model->method->operands(model, tamis_owned_dense_view(W), &operands);
-    ml_operands_free(&operands);
-    tamis_owned_dense_free(W);
-    tamis_model_free(model);
-    return status;
-}
-
-TEST(failing_memory) {
-    corpus c = corpus_make(8, 9, 2, 9, false, 70);
-    for (int m = 0; m < 3; m++) {
-        tamis_model_options options = options_of(m == 1 ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
-        options.learn_row_prior = options.elbo = m == 2;
-        options.batch_rows = 4;
-        options.iterations = 1;
-        works(whole_story(&options, &c)); /* what a device keeps from its first calls is there now */
-        EACH_FAULT_OF(w, .least = 60) FAULTY(w, whole_story(&options, &c));
-    }
     corpus_free(&c);
 }
 

@@ -1,20 +1,11 @@
-/* Uses of implicit-als: what counts become, lambda by an inner split beside the most popular, and what is not finite.
- */
+/* Uses of implicit-als: what counts become, and what is not finite. */
 #include "support/test.h"
 
 #include <tamis/data.h>
 
-#include "model_files.h"
-#include "support/brief.h"
+#include "model_rows.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
-
-static tamis_model *fit_to(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, options, &model));
-    EXPECT_OK(tamis_model_fit(model, S, NULL));
-    return model;
-}
 
 /* ------------------------------------------------------------------------------------------ weights */
 
@@ -63,14 +54,14 @@ TEST(weights_are_those_of_the_manual) {
         options.iterations = 4;
         options.threads = 1;
         options.weights = (tamis_use_weights)how;
-        tamis_model *model = fit_to(&options, &fitted.view), *loaded;
+        tamis_model *model = model_fitted(device, &options, &fitted.view), *loaded;
         weigh((tamis_use_weights)how, &fitted, &fitted, weights);
         weigh((tamis_use_weights)how, &fresh, &fitted, fresh_plain);
         tamis_sparse weighted = fitted.view, fresh_weighted = fresh.view;
         weighted.values = weights;
         fresh_weighted.values = fresh_plain;
         options.weights = TAMIS_WEIGHTS_LINEAR;
-        tamis_model *const expected = fit_to(&options, &weighted);
+        tamis_model *const expected = model_fitted(device, &options, &weighted);
         assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
         close_to(model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
         loaded = model_reloaded(device, model);
@@ -90,97 +81,6 @@ TEST(weights_are_those_of_the_manual) {
     data_free(&fresh);
 }
 
-/* ------------------------------------------------------------------------------------------ lambda */
-
-/* Uses of items: with `groups`, four of five in the row's own group; the first items of each are used most. */
-static data draw_uses(int64_t rows, int64_t cols, int a_row, int groups, uint64_t seed) {
-    const int64_t most = rows * a_row;
-    data d = {.offsets = calloc((size_t)rows + 1, sizeof *d.offsets),
-              .columns = calloc((size_t)most, sizeof *d.columns),
-              .values = calloc((size_t)most, sizeof *d.values)};
-    char *const used = calloc((size_t)cols, 1);
-    tamis_random random = tamis_random_start(seed, 9);
-    const int64_t size = cols / groups;
-    int64_t t = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        memset(used, 0, (size_t)cols);
-        for (int n = 0; n < a_row; n++) {
-            const int64_t rank = (int64_t)(pow((double)size + 1, tamis_random_uniform(&random))) - 1;
-            const bool own = tamis_random_below(&random, 5) > 0;
-            const int64_t group = own ? i % groups : tamis_random_below(&random, groups);
-            used[(rank < size ? rank : size - 1) * groups + group] = 1;
-        }
-        for (int64_t j = 0; j < cols; j++)
-            if (used[j]) {
-                d.columns[t] = j;
-                d.values[t++] = 1;
-            }
-        d.offsets[i + 1] = t;
-    }
-    free(used);
-    d.view = (tamis_sparse){.format = TAMIS_CSR,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = t,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = d.offsets,
-                            .columns = d.columns,
-                            .values = d.values};
-    return d;
-}
-
-/* The recall of what is held out of the uses with the defaults, and of the most popular. */
-static void measure(tamis_method method, const data *d, double *recall, double *popular) {
-    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
-    split.kind = TAMIS_SPLIT_LEAVE_ONE;
-    split.seed = 77;
-    tamis_owned_sparse *kept, *held;
-    EXPECT_OK(tamis_split(&d->view, &split, &kept, &held));
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, method));
-    options.threads = 1;
-    if (options.factors > 16) options.factors = 16; /* sooner done */
-    tamis_model *const model = fit_to(&options, tamis_owned_sparse_view(kept));
-    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
-    tamis_score score;
-    EXPECT_OK(tamis_model_score(model, &out, false, 10, &score));
-    *recall = score.recall;
-    EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, out.observed, out.entries, popular));
-    tamis_model_free(model);
-    tamis_owned_sparse_free(kept);
-    tamis_owned_sparse_free(held);
-}
-
-/* Where popularity is all there is, the model is no worse; where there are groups, it finds them, in sparse catalogues
-   too; and one count of a million spoils nothing. */
-TEST(defaults_are_not_below_the_most_popular) {
-    static const struct {
-        int64_t rows, cols;
-        int a_row, groups;
-        double least; /* times the most popular's recall */
-    } cases[] = {{2000, 200, 6, 1, 0.98}, {1000, 300, 14, 6, 1.5}, {1500, 3000, 9, 60, 3}};
-    static const tamis_method methods[] = {TAMIS_IMPLICIT_ALS, TAMIS_BPR, TAMIS_ITEM_KNN, TAMIS_EASE};
-    for (size_t i = 0; i < (size_t)test_rounds(sizeof cases / sizeof *cases, 1); i++)
-        for (int m = 0; m < 4; m++) {
-            if (methods[m] == TAMIS_EASE && cases[i].cols > 1000) continue; /* it takes long, and is of dense data */
-            const char *const name = tamis_method_name(methods[m]);
-            data d = draw_uses(cases[i].rows, cases[i].cols, cases[i].a_row, cases[i].groups, 5 + i);
-            double recall, popular, spoiled;
-            measure(methods[m], &d, &recall, &popular);
-            const double least =
-                cases[i].least * (methods[m] == TAMIS_EASE ? 0.97 : 1); /* 0.959 with popularity alone */
-            if (!(recall >= least * popular))
-                fail_msg("%s, case %zu: recall %g, the most popular %g", name, i, recall, popular);
-            d.values[7] = 1e6;
-            measure(methods[m], &d, &spoiled, &popular);
-            if (!(spoiled >= 0.95 * recall))
-                fail_msg("%s, case %zu: recall %g, with an outlier %g", name, i, recall, spoiled);
-            data_free(&d);
-        }
-}
-
 /* ------------------------------------------------------------------------------------------ not finite */
 
 TEST(what_is_not_finite_is_no_model) {
@@ -198,7 +98,7 @@ TEST(what_is_not_finite_is_no_model) {
     assert_int_equal(tamis_model_save(model, "/tmp/tamis-weights.model"), TAMIS_ERROR_ARGUMENT);
     tamis_model_free(model);
     options.weights = TAMIS_WEIGHTS_LOG;
-    tamis_model_free(fit_to(&options, &d.view));
+    tamis_model_free(model_fitted(device, &options, &d.view));
     data_free(&d);
 }
 

@@ -1,4 +1,4 @@
-/* Using a model with arguments that cannot be, and with the n-th allocation failing, for every n. */
+/* Using a model with arguments that cannot be. */
 #include "support/test.h"
 
 #include "base/memory.h"
@@ -6,7 +6,6 @@
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
-#include "support/faults.h"
 #include "support/refusals.h"
 
 /* ------------------------------------------------------------------------------------------ errors */
@@ -124,63 +123,6 @@ TEST(refuses) {
     tamis_model_free(e.model);
     tamis_model_free(e.empty);
     tamis_model_free(e.without_rows);
-}
-
-/* ------------------------------------------------------------------------------------------ faults */
-
-typedef struct call_state {
-    tamis_model *model;
-    data d;
-    tamis_sparse coo;
-    tamis_dense W;
-    double numbers[4096];
-    int64_t columns[512];
-} call_state;
-
-static tamis_status call_transform(call_state *c) { return tamis_model_transform(c->model, &c->d.view, &c->W); }
-static tamis_status call_predict(call_state *c) {
-    return tamis_model_predict(c->model, NULL, &c->d.view, c->numbers + 1024);
-}
-static tamis_status call_recommend(call_state *c) {
-    return tamis_model_recommend(c->model, NULL, NULL, 20, &c->coo, 3, c->columns, c->numbers + 1024);
-}
-static tamis_status call_topics(call_state *c) {
-    return tamis_model_topics(c->model, 5, c->columns, c->numbers + 1024);
-}
-static tamis_status call_score(call_state *c) {
-    tamis_score score;
-    return tamis_model_score(c->model, &(tamis_held_out){.entries = &c->d.view, .observed = &c->d.view}, true, 5,
-                             &score);
-}
-
-static call_state make_state(tamis_method_data kind) {
-    call_state c = {.model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA, kind, 20, 15, 3,
-                                           TAMIS_F32, kind == TAMIS_DATA_RATINGS),
-                    .d = data_make(20, 15, 4, 2)};
-    c.coo = c.d.view;
-    c.coo.format = TAMIS_COO;
-    c.coo.row_indices = c.d.rows;
-    c.coo.offsets = c.coo.values = NULL;
-    for (int t = 0; t < 4096; t++) c.numbers[t] = 77;
-    return c;
-}
-
-/* A model may keep what a call made for the next one: what is left is counted when it is gone. */
-TEST(survives_faults) {
-    tamis_status (*const calls[])(call_state *) = {call_transform, call_predict, call_recommend, call_topics,
-                                                   call_score};
-    static const int least[] = {8, 5, 10, 2, 20};
-    for (int kind = 0; kind <= TAMIS_DATA_COUNTS; kind += 2)
-        for (int i = 0; i < 5; i++) {
-            EACH_FAULT_OF(w, .least = kind == TAMIS_DATA_RATINGS ? least[i] : 1) {
-                call_state c = make_state((tamis_method_data)kind);
-                c.W = (tamis_dense){.data = c.numbers, .rows = 20, .cols = c.model->width};
-                const tamis_status status = FAULTY(w, calls[i](&c));
-                for (int t = 0; status != TAMIS_OK && t < 4096; t++) assert_true(c.numbers[t] == 77);
-                data_free(&c.d);
-                tamis_model_free(c.model);
-            }
-        }
 }
 
 TEST_FIXTURE(set_up, tear_down)

@@ -228,6 +228,7 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     if (!kept || !held_out)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected an address for the result",
                           kept ? "held_out" : "kept");
+    *kept = *held_out = NULL;
     tamis_split_options taken_options;
     TRY(take_options(options, &taken_options));
     TRY(tamis_validate(S));

@@ -197,9 +197,11 @@ static int rounds_of(const tamis_model *model, bool keep) {
 /* Makes the work for data in mini-batches of `rows` rows. keep: the model keeps X. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
     const int64_t kept = keep ? data->rows : 0;
-    const bool old = model->column_factors.data && model->column_factors.rows == data->cols;
+    /* what a fit left behind that failed before its first step is not filled yet */
+    const bool begun = model->steps > 0;
+    const bool old = begun && model->column_factors.data && model->column_factors.rows == data->cols;
     bool fresh;
-    const bool known = kept > 0 && model->row_factors.data && model->row_factors.rows == kept;
+    const bool known = begun && kept > 0 && model->row_factors.data && model->row_factors.rows == kept;
     TRY(ml_model_factors(model, kept, data->cols, &fresh));
     /* small differences suffice to separate topics: a wider range takes more passes to the same perplexity */
     if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.9, 1.1));

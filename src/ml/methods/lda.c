@@ -238,12 +238,15 @@ static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch
    same alpha. */
 static tamis_status learn_prior(const tamis_model *model, const lda *work, int64_t documents, double rate) {
     const int64_t n = model->width;
-    double *const alpha = work->alpha, *const sums = alpha + 3 * n;
+    double *const alpha = work->alpha, *const packed = alpha + n, *const sums = alpha + 3 * n;
     if (documents == 0) return TAMIS_OK;
     for (int64_t k = 0; k < n; k++) sums[k] /= (double)documents;
     ml_dirichlet_step(alpha, sums, n, rate);
-    for (int64_t k = 0; k < n && model->options.type == TAMIS_F32; k++) alpha[k] = (double)(float)alpha[k];
-    return ml_dense_write_doubles(model, &model->states[ALPHA], alpha);
+    for (int64_t k = 0; k < n; k++) {
+        if (model->options.type == TAMIS_F32) alpha[k] = (double)(float)alpha[k];
+        ml_put_number(packed, model->options.type, k, alpha[k]);
+    }
+    return ml_dense_write(model, &model->states[ALPHA], packed);
 }
 
 static tamis_status learn(tamis_model *model, ml_batch *batch) {
@@ -369,7 +372,8 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(prepare(model, data, batch_rows(model, data), true, ML_PASSES, (double)data->rows));
     const lda *const work = model->work;
-    return ml_times_reserve(model, (double)work->batches.count * (2.0 + model->options.inner_rounds));
+    const double calls = 2.0 + model->options.inner_rounds + (model->options.elbo ? 1 : 0);
+    return ml_times_reserve(model, (double)work->batches.count * calls);
 }
 
 static tamis_status learn_and_sum(tamis_model *model, ml_batch *batch) {
