@@ -6,10 +6,7 @@ set -eu
 build=build/release
 if [ ! -e build/release/tools/tamis/tamis ] && [ "$(uname -m)" = x86_64 ]; then
     build=build/demo
-    isa=v2
-    ! grep -qsw avx2 /proc/cpuinfo || isa=v3
-    ! grep -qsw avx512vl /proc/cpuinfo || isa=v4
-    scripts/build.sh demo -DTAMIS_CPU_ISA=$isa -DTAMIS_CPU_INLINE=${isa}_f32
+    scripts/build.sh demo -DTAMIS_CPU_ISA=native -DTAMIS_CPU_INLINE=native_f32
 else
     scripts/build.sh release
 fi

@@ -211,7 +211,7 @@ def measure(given: argparse.Namespace) -> None:
                 for name, attend in found.items():
                     try:
                         precision(name)
-                        rows = called(attend, operands[:3] + operands[3:], False)[0, :2, :reference.shape[1]].double()
+                        rows = called(attend, operands, False)[0, :2, :reference.shape[1]].double()
                         error = float((rows - reference).norm() / reference.norm())
                         why[name] = f"{error:.0e}" if error < WORST else f"WRONG {error:.1e}"
                         called(attend, operands, gradients)

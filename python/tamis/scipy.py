@@ -93,8 +93,10 @@ def _kind(S: Any, B: Any) -> numpy.dtype | None:
     if worth is None or type(B) is not numpy.ndarray or B.ndim > 2 or len(S.shape) != 2:
         return None
     columns = B.shape[1] if B.ndim == 2 else 1
+    if columns < worth[0] or S.nnz * columns < worth[1]:
+        return None
     kind = numpy.result_type(S.dtype, B.dtype)
-    return kind if columns >= worth[0] and S.nnz * columns >= worth[1] and kind in _TYPES else None
+    return kind if kind in _TYPES else None
 
 
 def _multiplied(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,13 +10,11 @@ typedef struct own {
 } own;
 
 static void draw(operation_case *c) {
-    static const int64_t shapes[][2] = {{1, 1},  {1, 16},  {3, 7}, {2, 64}, {1, 37},
-                                        {4, 20}, {1, 150}, {5, 0}, {8, 2},  {5, 8}};
     tamis_pair_options *const o = &OPERATION_OWN(c)->o;
     operation_pattern(c);
     o->op = (tamis_pair_op)operation_pick(c, 4);
     o->type = c->type;
-    const int64_t *const shape = c->small ? shapes[8] : shapes[operation_pick(c, 10)];
+    const int64_t *const shape = c->small ? operation_shapes[OPERATION_SMALL] : operation_shapes[operation_pick(c, 10)];
     o->heads = shape[0], o->width = shape[1];
     const int64_t all = o->heads * o->width, edges = o->op == TAMIS_PAIR_DOT ? o->heads : all;
     operation_says(c, ", op %d, heads %lld", o->op, (long long)o->heads);

@@ -16,8 +16,6 @@ static int64_t edge_columns(const tamis_message_options *o) {
 }
 
 static void draw(operation_case *c) {
-    static const int64_t shapes[][2] = {{1, 1},  {1, 16},  {3, 7}, {2, 64}, {1, 37},
-                                        {4, 20}, {1, 150}, {5, 0}, {8, 2},  {5, 8}};
     tamis_message_options *const o = &OPERATION_OWN(c)->o;
     operation_pattern(c);
     o->reduce = (tamis_reduce)operation_pick(c, 4);
@@ -25,7 +23,7 @@ static void draw(operation_case *c) {
     o->edge_data = o->op == TAMIS_MESSAGE_COPY_U ? TAMIS_E_NONE : (tamis_edge_data)(1 + operation_pick(c, 3));
     o->type = c->type;
     o->argument_type = (tamis_index_type)operation_below(c, 2);
-    const int64_t *const shape = c->small ? shapes[8] : OPERATION_ONE_OF(c, shapes);
+    const int64_t *const shape = c->small ? operation_shapes[OPERATION_SMALL] : OPERATION_ONE_OF(c, operation_shapes);
     o->heads = shape[0], o->width = shape[1];
     const int64_t all = o->heads * o->width;
     operation_says(c, ", op %d, reduce %d, edge data %d, heads %lld", o->op, o->reduce, o->edge_data,

@@ -148,6 +148,10 @@ int64_t operation_below(operation_case *c, int64_t n);
 bool operation_once_in(operation_case *c, int64_t n);
 #define OPERATION_ONE_OF(c, array) ((array)[operation_below((c), (int64_t)(sizeof(array) / sizeof *(array)))])
 
+/* Heads and width of vectors: one number, whole and ragged pieces of a register, several heads, none at all. */
+enum { OPERATION_SMALL = 8 };
+extern const int64_t operation_shapes[10][2];
+
 /* A pattern of a kind that is picked: CSR, COO in no order, a slice, one without entries, COO by columns, with a row
    and a column of over 1000, ragged, none at all. Puts it into c->S. */
 enum { OPERATION_PATTERNS = 8 };
