@@ -1,7 +1,7 @@
 # What can be switched, and what of it was found.
 
 set(TAMIS_CPU_INLINE ON CACHE STRING "kernels of the CPU specialised by inlining: ON; for tests OFF, which compiles in a sixth \
-of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs")
+of the time, or some instruction sets, as v3;neon, or of one some types, as v4_f32;v4_bf16_pairs; native is the first of TAMIS_CPU_ISA=native")
 option(TAMIS_LAB "the laboratory: the papers' algorithms beside our own, in the same libraries" OFF)
 option(TAMIS_PROGRAM "the program `tamis` beside the libraries; the tests need it" ON)
 set(TAMIS_CPU_ISA "" CACHE STRING "the instruction sets that kernels are compiled for, of v4;v3;v2 \
