@@ -20,10 +20,12 @@ FUNCTION void samples(const int wide, int64 t, int64 step, int64 end, const inde
         finish_sample(out, values, t, dot(wide, x, b + (int64)columns[t] * b_stride, inner), EDGE_ARGUMENTS);
 }
 
+#define CHILD KERNEL /* launched by another kernel, so the host does not read its parameters */
+
 /* Nonzeros begin .. end - 1 of a row of S; x is that row of A. */
-KERNEL row_child(int64 begin, int64 end, const index *restrict columns, const element *restrict values,
-                 const element *restrict x, const element *restrict b, int64 b_stride, int64 inner, sample *out,
-                 EDGE_PARAMETERS, int wide) {
+CHILD row_child(int64 begin, int64 end, const index *restrict columns, const element *restrict values,
+                const element *restrict x, const element *restrict b, int64 b_stride, int64 inner, sample *out,
+                EDGE_PARAMETERS, int wide) {
     samples(WIDE, begin + GROUP_X * GROUP + LOCAL_ID, GROUPS_X * GROUP, end, columns, values, x, b, b_stride,
          inner, out, EDGE_ARGUMENTS);
 }

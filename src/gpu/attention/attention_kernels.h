@@ -12,11 +12,6 @@
     int64 rows, int32 heads, int32 width, int32 slice, real scale, IN(offset, offsets), IN(index, columns),            \
         IN(int64, entries), int32 permuted
 
-#define HEAD_TAKE                                                                                                      \
-    TAKE(offset, offsets);                                                                                             \
-    TAKE(index, columns);                                                                                              \
-    TAKE(int64, entries)
-
 #define FOR_EACH_HEAD(task)                                                                                            \
     for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < rows * heads;                                 \
          task += GROUPS_X * (GROUP / TEAM))

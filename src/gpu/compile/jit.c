@@ -86,15 +86,29 @@ static tamis_status expand(expansion *to, const char *name, size_t length) {
     return TAMIS_OK;
 }
 
-tamis_status tamis_gpu_source_text(const char *name, char **text) {
-    expansion to = {0};
-    tamis_status status = append(&to, "", 0); /* an empty file gives an empty text, not NULL */
-    if (status == TAMIS_OK) status = expand(&to, name, strlen(name));
-    if (status != TAMIS_OK) {
-        tamis_release(to.text);
-        to.text = NULL;
+/* Copies the text and opens each kernel's body with the statements for its pointers. */
+static tamis_status open_kernels(expansion *to, const char *text) {
+    static const char line[] = "\nKERNEL ";
+    char statements[4096];
+    const char *at = text, *body;
+    for (const char *kernel; (kernel = strstr(at, line)) != NULL; at = body) {
+        TRY(tamis_gpu_signature_open(text, kernel + 1, &body, statements, sizeof statements));
+        TRY(append(to, at, body - at));
+        TRY(append(to, statements, (int64_t)strlen(statements)));
     }
-    *text = to.text;
+    return append(to, at, (int64_t)strlen(at)); /* an empty file gives an empty text, not NULL */
+}
+
+tamis_status tamis_gpu_source_text(const char *name, char **text) {
+    expansion read = {0}, opened = {0};
+    tamis_status status = expand(&read, name, strlen(name));
+    if (status == TAMIS_OK) status = open_kernels(&opened, read.text ? read.text : "");
+    tamis_release(read.text);
+    if (status != TAMIS_OK) {
+        tamis_release(opened.text);
+        opened.text = NULL;
+    }
+    *text = opened.text;
     return status;
 }
 

@@ -52,9 +52,7 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
  */
 #define KEEP_PARAMETERS OUT(real, pairs), int64 pairs_batch_stride, int32 keeps
 #if KEEP_SOFTMAX
-#define KEEP_TAKE                                                                                                      \
-    TAKE_OUT(real, pairs);                                                                                             \
-    MEMBER(pairs, pairs_batch_stride);                                                                                 \
+#define KEEP_ASKED                                                                                                     \
     if (!keeps) pairs = 0
 #define KEEP_FORMALS   , GLOBAL real *pairs
 #define KEEP_ARGUMENTS , pairs
@@ -64,7 +62,7 @@ FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, r
         pairs[2 * (row) + 1] = sum;                                                                                    \
     }
 #else
-#define KEEP_TAKE
+#define KEEP_ASKED
 #define KEEP_FORMALS
 #define KEEP_ARGUMENTS
 #define KEEP_ROW(when, row, most, sum)
@@ -91,20 +89,6 @@ FUNCTION void store_sample(GLOBAL sample *out, int64 t, real y, real alpha, real
 #define SDDMM_PARAMETERS                                                                                               \
     int64 rows, int64 cols, int64 nnz, IN(offset, offsets), IN(index, columns), IN(element, values), IN(element, a),   \
         int64 a_stride, IN(element, b), int64 b_stride, int64 inner, OUT(sample, out), EDGE_PARAMETERS, int wide
-#define SDDMM_TAKE                                                                                                     \
-    TAKE(offset, offsets);                                                                                             \
-    TAKE(index, columns);                                                                                              \
-    TAKE(element, values);                                                                                             \
-    TAKE(element, a);                                                                                                  \
-    TAKE(element, b);                                                                                                  \
-    TAKE_OUT(sample, out)
-
-/* Moves the pointers to the batch member (BATCH_PARAMETERS). */
-#define SDDMM_MEMBER                                                                                                   \
-    MEMBER(values, values_batch_stride);                                                                               \
-    MEMBER(a, a_batch_stride);                                                                                         \
-    MEMBER(b, b_batch_stride);                                                                                         \
-    MEMBER(out, out_batch_stride)
 
 /* The value of S at nonzero t, if the edge reads it: value_at(EDGE, HAS_VALUES, values, t). */
 FUNCTION element value_at(int edge, int has_values, GLOBAL const element *values, int64 t) {

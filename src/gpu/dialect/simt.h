@@ -24,8 +24,9 @@
  * collectives that all work-items take must have a constant condition, or end with a collective or group_barrier():
  * PoCL executes the code after the last one as the first work-item decides, for all (3.1 if it optimises, 6.0 always).
  *
- * A kernel's pointers are IN(type, name), OUT(type, name) in its parameters and TAKE(type, name) / TAKE_OUT(type, name)
- * as its first statements. `real` is the accumulator type, `element` the storage type, `piece` 16 bytes of elements.
+ * A kernel's pointers are IN(type, name), OUT(type, name) in its parameters, and plain pointers in its body: the loader
+ * opens the body with a TAKE or TAKE_OUT for each, which OpenCL needs (gpu/runtime/signature.h). `real` is the
+ * accumulator type, `element` the storage type, `piece` 16 bytes of elements.
  */
 
 #if defined(SIMT_OPENCL) /* ------------------------------------------------------------------ OpenCL C */
@@ -150,7 +151,8 @@ FUNCTION uint32 mixed(uint64 x) {
 
 /*
  * Batches: strides between the arrays of successive members, in elements (scratch: in reals). MEMBER advances a pointer
- * to the member of the group (the grid's z); without BATCHED it costs nothing.
+ * to the member of the group (the grid's z); without BATCHED it costs nothing. The loader writes it for each pointer
+ * `x` of a kernel that takes `x_batch_stride`; a kernel writes it for scratch.
  */
 #define BATCH_PARAMETERS                                                                                               \
     int64 values_batch_stride, int64 a_batch_stride, int64 b_batch_stride, int64 d_batch_stride,                       \

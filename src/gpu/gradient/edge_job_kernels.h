@@ -37,14 +37,6 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
         OUT(element, dx), int64 dx_batch_stride, OUT(element, ds), int64 ds_batch_stride, int32 permuted, int32 kinds, \
         int32 edge_kind, real edge_scale, real edge_slope, real edge_epsilon, real dp_factor, real p_factor,           \
         real p_keep, real ds_keep
-#define JOB_TAKE                                                                                                       \
-    TAKE(int64, permutation);                                                                                          \
-    TAKE_OUT(element, values);                                                                                         \
-    TAKE_OUT(element, x);                                                                                              \
-    TAKE_OUT(element, dp);                                                                                             \
-    TAKE_OUT(element, p);                                                                                              \
-    TAKE_OUT(element, dx);                                                                                             \
-    TAKE_OUT(element, ds)
 #define KIND(number) (kinds >> (4 * (number)))
 #define VALUES_KIND  KIND(0)
 #define X_KIND       KIND(1)

@@ -161,13 +161,6 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
         IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign, real factor,           \
         int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean
 
-#define JOB_TAKE                                                                                                       \
-    TAKE(int64, cuts);                                                                                                 \
-    TAKE(int64, piece_cut);                                                                                            \
-    TAKE(offset, offsets);                                                                                             \
-    TAKE(index, columns);                                                                                              \
-    TAKE(int64, entries)
-
 /* Tasks: first the pieces of cut rows, then the whole rows (lane_kernels.h). */
 #define FOR_EACH_TASK(task, count)                                                                                     \
     for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))

@@ -8,15 +8,19 @@
 
 #include "base/status.h"
 
+typedef struct span {
+    const char *begin, *end;
+} span;
+
 typedef struct reader {
     const char *text, *kernel;
     bool real_is_double;
     tamis_gpu_signature *signature;
+    struct {
+        span type;
+        bool written;
+    } places[TAMIS_GPU_PARAMETERS_MOST]; /* beside the signature's parameters, for pointers */
 } reader;
-
-typedef struct span {
-    const char *begin, *end;
-} span;
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
@@ -38,7 +42,7 @@ static tamis_status not_understood(const reader *r, span s) {
         r->kernel, (int)(s.end - s.begin), s.begin);
 }
 
-static tamis_status add(const reader *r, span name, tamis_gpu_kind kind) {
+static tamis_status add(reader *r, span name, tamis_gpu_kind kind) {
     tamis_gpu_signature *const to = r->signature;
     const size_t bytes = (size_t)(name.end - name.begin);
     if (to->count == TAMIS_GPU_PARAMETERS_MOST || bytes == 0 || bytes >= TAMIS_GPU_NAME_MOST)
@@ -66,13 +70,18 @@ static tamis_status find_macro(const reader *r, span name, span *body) {
     return not_understood(r, name);
 }
 
-static tamis_status read_place(const reader *r, span s) {
+static tamis_status read_place(reader *r, span s) {
     const char *const comma = memchr(s.begin, ',', (size_t)(s.end - s.begin));
+    const char *const type = memchr(s.begin, '(', (size_t)(s.end - s.begin));
     if (!comma || s.end[-1] != ')') return not_understood(r, s);
+    if (r->signature->count < TAMIS_GPU_PARAMETERS_MOST) {
+        r->places[r->signature->count].type = trim((span){type + 1, comma});
+        r->places[r->signature->count].written = *s.begin == 'O';
+    }
     return add(r, trim((span){comma + 1, s.end - 1}), TAMIS_GPU_PLACE);
 }
 
-static tamis_status read_number(const reader *r, span s) {
+static tamis_status read_number(reader *r, span s) {
     const struct {
         const char *type;
         tamis_gpu_kind kind;
@@ -88,9 +97,9 @@ static tamis_status read_number(const reader *r, span s) {
 }
 
 /* List macros have no arguments; they may nest up to DEEPEST levels. */
-static tamis_status read_list(const reader *r, span list, int depth);
+static tamis_status read_list(reader *r, span list, int depth);
 
-static tamis_status read_one(const reader *r, span s, int depth) {
+static tamis_status read_one(reader *r, span s, int depth) {
     enum { DEEPEST = 4 };
     static const char ending[] = "PARAMETERS";
     span word, body = {NULL, NULL};
@@ -111,7 +120,7 @@ static tamis_status read_one(const reader *r, span s, int depth) {
     return read_number(r, s);
 }
 
-static tamis_status read_list(const reader *r, span list, int depth) {
+static tamis_status read_list(reader *r, span list, int depth) {
     int nested = 0;
     const char *begin = list.begin;
     for (const char *at = list.begin; at < list.end; at++) {
@@ -123,21 +132,62 @@ static tamis_status read_list(const reader *r, span list, int depth) {
     return read_one(r, (span){begin, list.end}, depth);
 }
 
+/* Reads the parameters from `begin` on; `end` is the parenthesis that closes them. */
+static tamis_status read_parameters(reader *r, const char *begin, const char **end) {
+    int nested = 1;
+    r->signature->count = 0;
+    for (*end = begin; **end; ++*end) {
+        nested += (**end == '(') - (**end == ')');
+        if (nested == 0) return read_list(r, (span){begin, *end}, 0);
+    }
+    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s: its parameters have no end", r->kernel);
+}
+
 tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool real_is_double,
                                       tamis_gpu_signature *signature) {
     char head[TAMIS_GPU_NAME_MOST + 32];
-    const reader r = {text, kernel, real_is_double, signature};
-    int nested = 1;
-    signature->count = 0;
+    const char *end;
+    reader r = {.text = text, .kernel = kernel, .real_is_double = real_is_double, .signature = signature};
     snprintf(head, sizeof head, "\nKERNEL %s(", kernel);
     const char *const found = strstr(text, head);
     if (!found)
         return tamis_fail(TAMIS_ERROR_INTERNAL, "there is no kernel %s in its file: no line begins with `KERNEL %s(`",
                           kernel, kernel);
-    const char *const begin = found + strlen(head), *end = begin;
-    for (; *end; end++) {
-        nested += (*end == '(') - (*end == ')');
-        if (nested == 0) return read_list(&r, (span){begin, end}, 0);
+    return read_parameters(&r, found + strlen(head), &end);
+}
+
+static bool has_batch_stride(const tamis_gpu_signature *s, const char *name) {
+    static const char ending[] = "_batch_stride";
+    const size_t bytes = strlen(name);
+    for (int i = 0; i < s->count; i++)
+        if (strncmp(s->parameters[i].name, name, bytes) == 0 && strcmp(s->parameters[i].name + bytes, ending) == 0)
+            return true;
+    return false;
+}
+
+tamis_status tamis_gpu_signature_open(const char *text, const char *at, const char **body, char *statements,
+                                      size_t room) {
+    tamis_gpu_signature signature;
+    char kernel[TAMIS_GPU_NAME_MOST];
+    size_t used = 0;
+    const char *end;
+    const size_t bytes = strcspn(at += strlen("KERNEL "), "(");
+    snprintf(kernel, sizeof kernel, "%.*s", (int)bytes, at);
+    reader r = {.text = text, .kernel = kernel, .signature = &signature};
+    TRY(read_parameters(&r, at + bytes + 1, &end));
+    *body = strchr(end, '{');
+    if (!*body) return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s has no body", kernel);
+    ++*body;
+    statements[0] = 0;
+    for (int i = 0; i < signature.count && used < room; i++) {
+        const char *const name = signature.parameters[i].name;
+        const span type = r.places[i].type;
+        if (signature.parameters[i].kind != TAMIS_GPU_PLACE) continue;
+        used +=
+            (size_t)snprintf(statements + used, room - used, " %s(%.*s, %s);",
+                             r.places[i].written ? "TAKE_OUT" : "TAKE", (int)(type.end - type.begin), type.begin, name);
+        if (has_batch_stride(&signature, name) && used < room)
+            used += (size_t)snprintf(statements + used, room - used, " MEMBER(%s, %s_batch_stride);", name, name);
     }
-    return tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s: its parameters have no end", kernel);
+    return used < room ? TAMIS_OK : tamis_fail(TAMIS_ERROR_INTERNAL, "kernel %s takes too many pointers", kernel);
 }

@@ -1,6 +1,9 @@
-/* A kernel's parameters: names and kinds, parsed from its source text. The host binds arguments by name. */
+/* A kernel's parameters, parsed from its source text: an argument is declared there, once. The host binds values by
+   name, and the kernel's body is opened with the statements that its pointers need. */
 #ifndef TAMIS_GPU_RUNTIME_SIGNATURE_H
 #define TAMIS_GPU_RUNTIME_SIGNATURE_H
+
+#include <stddef.h>
 
 #include <tamis/types.h>
 
@@ -29,5 +32,11 @@ typedef struct tamis_gpu_signature {
    PARAMETERS are expanded; `real_is_double` gives the kind of `real`. */
 tamis_status tamis_gpu_signature_read(const char *text, const char *kernel, bool real_is_double,
                                       tamis_gpu_signature *signature);
+
+/* The statements that open the body of the kernel whose line begins at `at` in `text`: each pointer is taken from its
+   buffer (TAKE, TAKE_OUT) and, if the kernel takes NAME_batch_stride, moved to the member of the batch (MEMBER). `body`
+   is where they belong, behind the brace. */
+tamis_status tamis_gpu_signature_open(const char *text, const char *at, const char **body, char *statements,
+                                      size_t room);
 
 #endif

@@ -13,13 +13,7 @@
         int64 e_batch_stride, OUT(output, first), int64 first_stride, int64 first_batch_stride, OUT(output, second),   \
         int64 second_stride, int64 second_batch_stride, int32 writes, BATCH_PARAMETERS, real edge_scale, real alpha,   \
         real beta
-#define BACKWARD_MEMBERS                                                                                               \
-    MEMBER(a, a_batch_stride);                                                                                         \
-    MEMBER(b, b_batch_stride);                                                                                         \
-    MEMBER(d, d_batch_stride);                                                                                         \
-    MEMBER(e, e_batch_stride);                                                                                         \
-    MEMBER(first, first_batch_stride);                                                                                 \
-    MEMBER(second, second_batch_stride);                                                                               \
+#define BACKWARD_SCRATCH                                                                                               \
     MEMBER(partials, scratch_batch_stride);                                                                            \
     MEMBER(stats, scratch_batch_stride)
 /* Further parameters of kernels on split rows. */

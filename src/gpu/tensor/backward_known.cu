@@ -13,9 +13,6 @@
 KERNEL backward_known(int64 rows, int64 width, IN(element, e), int64 e_stride, int64 e_batch_stride, IN(element, result),
                              int64 result_stride, int64 result_batch_stride, IN(real, kept), int64 kept_batch_stride,
                              int64 scratch_batch_stride, real alpha, OUT(float, stats)) {
-    MEMBER(e, e_batch_stride);
-    MEMBER(result, result_batch_stride);
-    MEMBER(kept, kept_batch_stride);
     MEMBER(stats, scratch_batch_stride);
     let_next_launch_begin();
     const int64 row = GROUP_X * (GROUP / 8) + LOCAL_ID / 8;

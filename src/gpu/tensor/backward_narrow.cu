@@ -258,7 +258,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
                        OUT(int32, arrived), OUT(uint32, largest), int64 counters, IN(index, lists), IN(int32, together),
                        IN(uint32, masks), OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    BACKWARD_MEMBERS;
+    BACKWARD_SCRATCH;
     MEMBER(arrived, counters);
     MEMBER(largest, counters);
     let_next_launch_begin();

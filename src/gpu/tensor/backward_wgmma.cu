@@ -357,7 +357,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
                       int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks), IN(float, own_scales),
                       IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    BACKWARD_MEMBERS;
+    BACKWARD_SCRATCH;
     SPLIT_MEMBERS;
     MEMBER(arrived, scratch_batch_stride);
     const problem p = {rows, inner, width, offsets, columns, a, e, b, d, a_stride, e_stride, b_stride, d_stride,

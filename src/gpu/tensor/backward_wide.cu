@@ -351,7 +351,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
                      IN(uint32, masks), IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split),
                      OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
-    BACKWARD_MEMBERS;
+    BACKWARD_SCRATCH;
     SPLIT_MEMBERS;
     MEMBER(arrived, counters);
     let_next_launch_begin();

@@ -237,11 +237,6 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
                 real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records),
                 OUT(float, partials), OUT(int32, arrived), IN(index, lists), IN(int32, together), IN(uint32, masks)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(out, out_batch_stride);
-    MEMBER(pairs, pairs_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(arrived, scratch_batch_stride);
     const int item = LOCAL_ID, warp = item / 32, lane = item % 32, row_in = warp * 16 + lane / 4;

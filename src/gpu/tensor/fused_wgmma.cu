@@ -492,12 +492,6 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
                    IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(float, scales), IN(char, split),
                    IN(float, d_scales), IN(char, d_split)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(values, values_batch_stride);
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(out, out_batch_stride);
-    MEMBER(pairs, pairs_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(arrived, scratch_batch_stride);
     MEMBER(scales, scratch_batch_stride);

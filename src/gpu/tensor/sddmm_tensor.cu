@@ -146,7 +146,6 @@ FUNCTION float plain_product(const float *x, const float *y, int64 inner) {
 KERNEL sddmm_tensor(SDDMM_PARAMETERS, BATCH_PARAMETERS, int64 panel_rows, IN(int64, parts), IN(int64, cells),
                     IN(index, lists), IN(uint32, entry), IN(index, position)) {
     SHARED_ARRAY(memory);
-    SDDMM_MEMBER;
     float *const stages = (float *)memory;
     const int64 cell = parts[3 * GROUP_X];
     const int64 panel = cells[2 * cell], first_row = panel * panel_rows;

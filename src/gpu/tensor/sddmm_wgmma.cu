@@ -536,7 +536,6 @@ KERNEL sddmm_wgmma(SDDMM_PARAMETERS, BATCH_PARAMETERS, int32 run_count, int32 ea
                    int64 tiled_rows, int64 tiled, IN(index, lists), IN(int64, records), IN(index, row_offsets),
                    IN(ushort, entries), IN(float, scales), IN(char, split)) {
     extern __shared__ __align__(1024) char memory[];
-    SDDMM_MEMBER;
     MEMBER(scales, scratch_batch_stride);
     MEMBER(split, 4 * scratch_batch_stride);
     const operands p = {values, a, b, a_stride, b_stride, inner, out, {run_count, each, more}, records, lists, row_offsets, entries,

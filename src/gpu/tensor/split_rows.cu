@@ -171,8 +171,6 @@ KERNEL split_rows(int64 a_rows, int64 b_rows, int64 b_filled, IN(element, a), in
                   int64 length, int64 a_batch_stride, int64 b_batch_stride, int64 scratch_batch_stride, int64 tiled_rows, int64 tiled,
                   int32 slices, OUT(float, scales), OUT(uint32, split_numbers)) {
     let_next_launch_begin();
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
     MEMBER(scales, scratch_batch_stride);
     MEMBER(split_numbers, scratch_batch_stride);
     const rows_to_split rows = {a_rows, b_rows, b_filled, a, b, a_stride, b_stride, length, tiled_rows, tiled, slices, scales, split_numbers};
@@ -186,9 +184,6 @@ KERNEL split_three(int64 rows, int64 b_rows, int64 b_filled, IN(element, a), int
                    int64 scratch_batch_stride, int64 tiled_rows, int64 tiled, int32 slices, int32 d_slices, OUT(float, scales),
                    OUT(uint32, split_numbers), OUT(float, d_scales), OUT(uint32, d_split), int32 clears, OUT(int32, cleared)) {
     let_next_launch_begin();
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
     MEMBER(scales, scratch_batch_stride);
     MEMBER(split_numbers, scratch_batch_stride);
     MEMBER(d_scales, scratch_batch_stride);
@@ -211,10 +206,6 @@ KERNEL split_four(int64 rows, int64 b_rows, int64 filled, int64 b_filled, IN(ele
                   int64 e_batch_stride, BATCH_PARAMETERS, OUT(float, scales), OUT(uint32, split_numbers), OUT(float, b_scales),
                   OUT(uint32, b_split), int32 inner_slices, int32 width_slices, int32 clears, OUT(int32, cleared)) {
     let_next_launch_begin();
-    MEMBER(a, a_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(d, d_batch_stride);
-    MEMBER(e, e_batch_stride);
     MEMBER(scales, scratch_batch_stride);
     MEMBER(split_numbers, scratch_batch_stride);
     MEMBER(b_scales, scratch_batch_stride);

@@ -533,9 +533,6 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
                   int32 each, int32 more, int64 blocks, IN(index, lists), IN(int64, records), IN(index, row_offsets),
                   IN(ushort, entries), IN(float, scales), IN(char, split), OUT(float, partials), OUT(float, doubts)) {
     extern __shared__ __align__(1024) char memory[];
-    MEMBER(values, values_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(out, out_batch_stride);
     MEMBER(scales, scratch_batch_stride);
     MEMBER(split, 4 * scratch_batch_stride);
     MEMBER(partials, scratch_batch_stride);
@@ -572,9 +569,6 @@ KERNEL spmm_wgmma(int64 rows, int64 nnz, IN(offset, offsets), IN(index, columns)
 KERNEL spmm_merge(int64 rows, IN(offset, offsets), IN(index, columns), IN(value, values), IN(element, b), int64 b_stride,
                   int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real alpha, real beta,
                   int32 each, int32 more, IN(int64, records), IN(float, partials), IN(float, doubts)) {
-    MEMBER(values, values_batch_stride);
-    MEMBER(b, b_batch_stride);
-    MEMBER(out, out_batch_stride);
     MEMBER(partials, scratch_batch_stride);
     MEMBER(doubts, scratch_batch_stride);
     const operands p = {rows, 0, offsets, columns, values, b, b_stride, width, out, out_stride, alpha, beta};
