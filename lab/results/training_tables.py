@@ -100,13 +100,12 @@ def messages(results):
                 over = [ms / floor for ms, floor in zip(line["ms"]["ours"], line["floor_ms"])] if line else []
                 cells.append(f"{number(best[call, edges, width][0])}, {number(best[call, edges, width][1])} ({over[0]:.1f}, {over[1]:.1f})" if line else "")
             text.append(f"| {call} | {many(edges)} | " + " | ".join(cells) + " |")
-        for title, least, most in (("Slower than the best of them", 0, 1), ("Less than twice as fast", 1, 2)):
-            found = collections.defaultdict(list)
-            for (call, edges, width), pair in best.items():
-                for part, ratio in zip(("forward", "backward"), pair):
-                    if least <= ratio < most:
-                        found[call, edges].append(f"{part} {ratio:.2f} at width {width}")
-            text += ["", f"{title}:{'' if found else ' none.'}", "", *(f"- {call}, {many(edges)} edges: {', '.join(cases)}" for (call, edges), cases in found.items())]
+        found = collections.defaultdict(list)
+        for (call, edges, width), pair in best.items():
+            for part, ratio in zip(("forward", "backward"), pair):
+                if ratio < 1:
+                    found[call, edges].append(f"{part} {ratio:.2f} at width {width}")
+        text += ["", f"Slower than the best of them:{'' if found else ' none.'}", "", *(f"- {call}, {many(edges)} edges: {', '.join(cases)}" for (call, edges), cases in found.items())]
         kept = [line for line in records if line["record"] == "memory" and line["width"] == sizes[len(sizes) // 2]]
         if kept:
             text += ["", "What a step, forward and backward, needs besides its operands, in MiB:", "",

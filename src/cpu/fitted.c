@@ -4,7 +4,7 @@
 /* Fitted on 2026-11-21 to the cases of lab/notes/cpu.md: segments on uniform matrices of 6 to 300 nonzeros each,
    waits at K = 32 and 128 with 10 to 410, `unseen` over the suites at K = 32. Pairs on 2026-11-23, K = 128 from L1, on
    a core of family 25 with AVX512_BF16. Panels, `short_row` and `crowded` that day too, one thread of
-   family 25 with AVX-512, the matrices of "SpMM beside a specialised loop". `with_amx` on 2026-11-26: a Xeon of family
+   family 25 with AVX-512, 27 matrices beside a specialised loop. `with_amx` on 2026-11-26: a Xeon of family
    6, model 207 does 1.29e9 products of pairs a second, and 179 GFLOP/s of multiply-adds. */
 const tamis_cpu_fitted tamis_cpu_fit = {
     .chip = "AMD EPYC, 2 cores, x86-64-v4",
