@@ -179,7 +179,7 @@ FUNCTION void weigh_teams(LOCAL real *numbers, int r) {
     real most = -INFINITY, total = 0;
     for (int t = 0; t < TEAMS; t++) most = of_row[t * 2 * ROWS] > most ? of_row[t * 2 * ROWS] : most;
     for (int t = 0; t < TEAMS; t++) {
-        const real factor = most == -INFINITY ? (real)1 : exp(of_row[t * 2 * ROWS] - most);
+        const real factor = exp(of_row[t * 2 * ROWS] - SHIFT(most));
         factors[t * ROWS] = factor;
         total += of_row[t * 2 * ROWS + 1] * factor;
     }

@@ -59,6 +59,7 @@ static void define_merge(tamis_gpu_definitions *definitions, const tamis_prepare
     tamis_gpu_define_problem(definitions, p, MERGE_GROUP, MERGE_TEAM);
     tamis_gpu_define(definitions, "TASK", TASK_MERGE);
     tamis_gpu_define(definitions, "FUSED", is_fused(p));
+    tamis_gpu_define(definitions, "SOFTMAX", is_fused(p) && p->problem.edge == TAMIS_EDGE_SOFTMAX);
 }
 
 static tamis_status compile(tamis_prepared *p) {

@@ -10,8 +10,7 @@
 
 enum { TEAM_LANES, BATCH, GROUP, LIMIT, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32, REALS_MOST = 16 /* a lane's part of a row */ };
-enum { TASK_SUMS = 1, TASK_MERGE }; /* tasks of one_pass.simt */
+enum { LANES_MOST = 32, REALS_MOST = 16 /* a lane's part of a row */ };
 
 typedef struct one_pass_state {
     tamis_gpu_cuts cuts;
@@ -88,13 +87,6 @@ static tamis_status check(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
-static void define(tamis_gpu_definitions *definitions, const tamis_prepared *p, int task) {
-    tamis_gpu_define(definitions, "TASK", task);
-    tamis_gpu_define(definitions, "SOFTMAX", p->problem.edge == TAMIS_EDGE_SOFTMAX);
-    if (p->problem.keep_softmax) tamis_gpu_define(definitions, "KEEP_SOFTMAX", 1);
-    if (tamis_gpu_cuts_counted(p, p->parameters[LIMIT])) tamis_gpu_define(definitions, "COUNTED", 1);
-}
-
 static tamis_status compile_sums(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
@@ -102,15 +94,10 @@ static tamis_status compile_sums(tamis_prepared *p) {
     tamis_gpu_define_inner(&definitions, p, p->problem.inner, (int)v[TEAM_LANES], (int)lane_pieces(p));
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
-    define(&definitions, p, TASK_SUMS);
+    tamis_gpu_define(&definitions, "SOFTMAX", p->problem.edge == TAMIS_EDGE_SOFTMAX);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
+    if (tamis_gpu_cuts_counted(p, v[LIMIT])) tamis_gpu_define(&definitions, "COUNTED", 1);
     return tamis_gpu_add_split_kernel(p, SUMS, "one_pass.simt", "one_pass_sums", &definitions, 0);
-}
-
-static tamis_status compile_merge(tamis_prepared *p) {
-    tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_define_problem(&definitions, p, MERGE_GROUP, MERGE_TEAM);
-    define(&definitions, p, TASK_MERGE);
-    return tamis_gpu_add_kernel(p, MERGE, "one_pass.simt", "one_pass_merge", &definitions, 0);
 }
 
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
@@ -129,25 +116,10 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.rows == 0 || p->problem.inner == 0) return TAMIS_OK;
     TRY(compile_sums(p)); /* compiles while the lists are built */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &s->cuts));
-    return s->cuts.count > 0 ? compile_merge(p) : TAMIS_OK;
+    return tamis_gpu_cuts_add_merge(p, MERGE, &s->cuts, p->problem.edge == TAMIS_EDGE_SOFTMAX, 2);
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
-
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common, tamis_place partials) {
-    const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
-    const int64_t groups = tamis_gpu_ceiling(cuts->count, MERGE_GROUP / MERGE_TEAM);
-    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
-                                                tamis_gpu_ceiling(p->problem.inner, MERGE_TEAM)},
-                                     .group_size = MERGE_GROUP};
-    return tamis_gpu_launch_kernel(
-        p, stream, MERGE, launch, common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", cuts->count),
-                            tamis_gpu_place("cuts_counted", tamis_gpu_cuts_counted_rows(p, cuts)),
-                            tamis_gpu_integer("pieces", cuts->pieces),
-                            tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, cuts)),
-                            tamis_gpu_memory("cuts", cuts->rows), tamis_gpu_place("partials", partials)));
-}
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_gpu_cuts *const cuts = &((const one_pass_state *)p->state)->cuts;
@@ -167,7 +139,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                             tamis_gpu_integer("limit", v[LIMIT]), tamis_gpu_memory("cuts", cuts->rows),
                             tamis_gpu_memory("piece_cut", cuts->piece_cut), tamis_gpu_memory("order", cuts->order),
                             tamis_gpu_place("partials", x->scratch))));
-    return cuts->count > 0 ? merge(p, stream, &common, x->scratch) : TAMIS_OK;
+    return tamis_gpu_cuts_merge(p, stream, MERGE, &common, cuts, x->scratch);
 }
 
 static const tamis_gpu_method method = {

@@ -11,9 +11,8 @@ enum {
     TEAM_LANES = TAMIS_LANES_TEAM,
     LIMIT = TAMIS_LANES_OWN,
     ORDERED
-};                                                           /* as in gpu-rows */
-enum { SUMS, MERGE };                                        /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, TASK_MERGE = 2 }; /* of rows.simt */
+};                    /* as in gpu-rows */
+enum { SUMS, MERGE }; /* kernels */
 
 typedef struct rounded_state {
     int64_t slices;
@@ -32,13 +31,6 @@ static tamis_status compile_sums(tamis_prepared *p, const rounded_state *state) 
     return tamis_gpu_add_kernel(p, SUMS, "spmm_rounded.simt", "spmm_rounded", &definitions, 0);
 }
 
-static tamis_status compile_merge(tamis_prepared *p) {
-    tamis_gpu_definitions merge = {.used = 0};
-    tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
-    tamis_gpu_define(&merge, "TASK", TASK_MERGE);
-    return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
-}
-
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     rounded_state *const state = p->state;
@@ -50,20 +42,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (p->problem.rows == 0) return TAMIS_OK;
     TRY(compile_sums(p, state)); /* compiles while the lists are built */
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], &state->cuts));
-    return state->cuts.count > 0 ? compile_merge(p) : TAMIS_OK;
-}
-
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
-                          const tamis_gpu_cuts *cuts, tamis_place partials) {
-    const int64_t groups = tamis_gpu_ceiling(cuts->count, MERGE_GROUP / MERGE_TEAM);
-    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
-                                                tamis_gpu_ceiling(p->problem.width, MERGE_TEAM)},
-                                     .group_size = MERGE_GROUP};
-    return tamis_gpu_launch_kernel(
-        p, stream, MERGE, launch, common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", cuts->count), tamis_gpu_memory("cuts_counted", NULL),
-                            tamis_gpu_integer("pieces", cuts->pieces), tamis_gpu_memory("pieces_counted", NULL),
-                            tamis_gpu_memory("cuts", cuts->rows), tamis_gpu_place("partials", partials)));
+    return tamis_gpu_cuts_add_merge(p, MERGE, &state->cuts, false, 0);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -82,7 +61,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
                             tamis_gpu_memory("order", cuts->order),
                             tamis_gpu_integer("slice", p->parameters[TAMIS_LANES_SLICE]), tamis_gpu_place("back", x->a),
                             tamis_gpu_place("partials", x->scratch))));
-    return cuts->count > 0 ? merge(p, stream, &common, cuts, x->scratch) : TAMIS_OK;
+    return tamis_gpu_cuts_merge(p, stream, MERGE, &common, cuts, x->scratch);
 }
 
 const tamis_gpu_method tamis_gpu_spmm_rounded = {

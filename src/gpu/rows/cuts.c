@@ -8,7 +8,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 
-enum { LEAST = 96 }; /* the shortest row that may be cut */
+enum { LEAST = 96 /* the shortest row that may be cut */, MERGE_GROUP = 256 };
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
@@ -168,4 +168,34 @@ tamis_place tamis_gpu_cuts_counted_rows(const tamis_prepared *p, const tamis_gpu
 
 tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_gpu_cuts *cuts) {
     return (tamis_place){cuts->piece_sums, p->problem.rows * 8};
+}
+
+/* ------------------------------------------------------------------------------------------ merging */
+
+tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis_gpu_cuts *cuts, bool softmax,
+                                      int lead) {
+    tamis_gpu_definitions definitions = {.used = 0};
+    if (cuts->count == 0) return TAMIS_OK;
+    tamis_gpu_define_problem(&definitions, p, MERGE_GROUP, TAMIS_GPU_CUTS_COLUMNS);
+    tamis_gpu_define(&definitions, "SOFTMAX", softmax);
+    tamis_gpu_define(&definitions, "LEAD", lead);
+    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
+    if (tamis_gpu_cuts_counted(p, cuts->limit)) tamis_gpu_define(&definitions, "COUNTED", 1);
+    return tamis_gpu_add_kernel(p, number, "merge.simt", "merge_cuts", &definitions, 0);
+}
+
+tamis_status tamis_gpu_cuts_merge(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
+                                  const tamis_gpu_cuts *cuts, tamis_place partials) {
+    const int64_t groups = tamis_gpu_ceiling(cuts->count, MERGE_GROUP / TAMIS_GPU_CUTS_COLUMNS);
+    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
+                                                tamis_gpu_ceiling(common->width, TAMIS_GPU_CUTS_COLUMNS)},
+                                     .group_size = MERGE_GROUP};
+    if (cuts->count == 0) return TAMIS_OK;
+    return tamis_gpu_launch_kernel(
+        p, stream, number, launch, common,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", cuts->count),
+                            tamis_gpu_place("cuts_counted", tamis_gpu_cuts_counted_rows(p, cuts)),
+                            tamis_gpu_integer("pieces", cuts->pieces),
+                            tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, cuts)),
+                            tamis_gpu_memory("cuts", cuts->rows), tamis_gpu_place("partials", partials)));
 }

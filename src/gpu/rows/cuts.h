@@ -43,6 +43,15 @@ tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, cons
 /* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
+enum { TAMIS_GPU_CUTS_COLUMNS = 32 }; /* a group merges: the grid's y counts groups of columns */
+
+/* The kernel that merges the rows of `cuts`, as the plan's kernel `number`, and its launch. Pieces have `width` sums; if
+   `softmax`, their largest score and sum of exponentials come first: `lead` numbers. */
+tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis_gpu_cuts *cuts, bool softmax,
+                                      int lead);
+tamis_status tamis_gpu_cuts_merge(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
+                                  const tamis_gpu_cuts *cuts, tamis_place partials);
+
 /* Arguments of COUNTED kernels: where the device has the numbers of cut rows and pieces. */
 tamis_place tamis_gpu_cuts_counted_rows(const tamis_prepared *p, const tamis_gpu_cuts *cuts);
 tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_gpu_cuts *cuts);

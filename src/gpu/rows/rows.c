@@ -12,8 +12,8 @@
 
 enum { TEAM_LANES, SPLIT, GROUP, LOADS, SLICE, LIMIT = TAMIS_LANES_OWN, ORDERED };
 enum { SUMS, MERGE }; /* kernels */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LANES_MOST = 32 };
-enum { TASK_SUMS = 1, TASK_MERGE };              /* tasks of rows.simt */
+enum { LANES_MOST = 32 };
+enum { TASK_SUMS = 1 };                          /* of rows.simt */
 enum { SHORT = 16, LONG = 64, VERY_LONG = 256 }; /* nonzeros of a row */
 
 typedef struct rows_state {
@@ -65,10 +65,12 @@ static tamis_status check(tamis_prepared *p) {
     int64_t *const v = p->parameters, *const slices = &((rows_state *)p->state)->slices;
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
     if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
-    const int64_t highest = p->device->limits.groups_most[1], lines = tamis_gpu_ceiling(p->problem.width, MERGE_TEAM);
+    const int64_t highest = p->device->limits.groups_most[1],
+                  lines = tamis_gpu_ceiling(p->problem.width, TAMIS_GPU_CUTS_COLUMNS);
     if (tamis_gpu_max(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
-                          (long long)p->problem.width, p->device->limits.name, (long long)(highest * MERGE_TEAM));
+                          (long long)p->problem.width, p->device->limits.name,
+                          (long long)(highest * TAMIS_GPU_CUTS_COLUMNS));
     return TAMIS_OK;
 }
 
@@ -82,14 +84,6 @@ static tamis_status compile_sums(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
     if (tamis_gpu_cuts_counted(p, v[LIMIT])) tamis_gpu_define(&definitions, "COUNTED", 1);
     return tamis_gpu_add_split_kernel(p, SUMS, "rows.simt", "rows_sums", &definitions, 0);
-}
-
-static tamis_status compile_merge(tamis_prepared *p) {
-    tamis_gpu_definitions merge = {.used = 0};
-    tamis_gpu_define_problem(&merge, p, MERGE_GROUP, MERGE_TEAM);
-    tamis_gpu_define(&merge, "TASK", TASK_MERGE);
-    if (tamis_gpu_cuts_counted(p, p->parameters[LIMIT])) tamis_gpu_define(&merge, "COUNTED", 1);
-    return tamis_gpu_add_kernel(p, MERGE, "rows.simt", "rows_merge", &merge, 0);
 }
 
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
@@ -108,25 +102,10 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(compile_sums(p)); /* compiles while the lists are built */
     tamis_gpu_cuts *const lists = &((rows_state *)p->state)->cuts;
     TRY(tamis_gpu_cuts_make(p, v[LIMIT], v[ORDERED], lists));
-    return lists->count > 0 ? compile_merge(p) : TAMIS_OK;
+    return tamis_gpu_cuts_add_merge(p, MERGE, lists, false, 0);
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
-
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
-                          const tamis_gpu_named *counted, tamis_place partials) {
-    const rows_state *const s = p->state;
-    const int64_t groups = tamis_gpu_ceiling(s->cuts.count, MERGE_GROUP / MERGE_TEAM);
-    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
-                                                tamis_gpu_ceiling(p->problem.width, MERGE_TEAM)},
-                                     .group_size = MERGE_GROUP};
-    return tamis_gpu_launch_kernel(
-        p, stream, MERGE, launch, common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", s->cuts.count),
-                            tamis_gpu_place("cuts_counted", tamis_gpu_cuts_counted_rows(p, &s->cuts)),
-                            tamis_gpu_integer("pieces", s->cuts.pieces), *counted,
-                            tamis_gpu_memory("cuts", s->cuts.rows), tamis_gpu_place("partials", partials)));
-}
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const rows_state *const s = p->state;
@@ -134,18 +113,17 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const int64_t groups = tamis_gpu_ceiling(s->cuts.pieces + p->problem.rows, teams);
     const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), s->slices},
                                      .group_size = (int)p->parameters[GROUP]};
-    /* the number of pieces, if only the device knows it: after their prefix sums */
-    const tamis_gpu_named counted = tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts));
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
     common.wide |= tamis_gpu_lanes_whole(p, x);
     TRY(tamis_gpu_launch_kernel(
         p, stream, SUMS, launch, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->cuts.pieces), counted,
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->cuts.pieces),
+                            tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts)),
                             tamis_gpu_integer("limit", p->parameters[LIMIT]), tamis_gpu_memory("cuts", s->cuts.rows),
                             tamis_gpu_memory("piece_cut", s->cuts.piece_cut), tamis_gpu_memory("order", s->cuts.order),
                             tamis_gpu_integer("slice", p->parameters[SLICE]),
                             tamis_gpu_place("partials", x->scratch))));
-    return s->cuts.count > 0 ? merge(p, stream, &common, &counted, x->scratch) : TAMIS_OK;
+    return tamis_gpu_cuts_merge(p, stream, MERGE, &common, &s->cuts, x->scratch);
 }
 
 static const tamis_gpu_method method = {

@@ -197,7 +197,7 @@ FUNCTION void add_cell(row_sums &rows, const float *x, const float *g, float in_
 #pragma unroll
         for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
         largest = fmaxf(rows.most[half], largest * in_log2);
-        const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(rows.most[half] - against);
+        const float against = SHIFT(largest), factor = power_of_two(rows.most[half] - against);
 #pragma unroll
         for (int i = 2 * half; i < 32; i += 4)
 #pragma unroll

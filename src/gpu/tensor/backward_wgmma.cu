@@ -218,7 +218,7 @@ FUNCTION void write_panel(const problem &p, int64 row, int lane, float *sums, ro
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             if (lane % 4 != 0) continue;
-            stats[row + 8 * i] = rows.most[i] == -INFINITY ? 0 : rows.most[i];
+            stats[row + 8 * i] = SHIFT(rows.most[i]);
             stats[filled + row + 8 * i] = inverse[i];
             stats[2 * filled + row + 8 * i] = delta[i];
         }
@@ -517,7 +517,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
 #pragma unroll
             for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
             largest = fmaxf(of.most[half], largest * row_factors[half]);
-            const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(of.most[half] - against);
+            const float against = SHIFT(largest), factor = power_of_two(of.most[half] - against);
             of.most[half] = largest;
             if (__any_sync(0xffffffffu, factor != 1)) { /* rare after a row's first cells */
                 of.total[half] *= factor;

@@ -226,7 +226,7 @@ FUNCTION void add_cell(row_sums &rows, const float *x, const float *g) {
         float largest = rows.most[half], total = 0, delta = 0;
 #pragma unroll
         for (int i = 2 * half; i < WANTED; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
-        const float against = largest == -INFINITY ? 0 : largest, factor = power_of_two(rows.most[half] - against);
+        const float against = SHIFT(largest), factor = power_of_two(rows.most[half] - against);
 #pragma unroll
         for (int i = 2 * half; i < WANTED; i += 4)
 #pragma unroll

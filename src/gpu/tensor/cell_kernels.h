@@ -112,7 +112,7 @@ FUNCTION float power_of_two(float x) {
 /* Online softmax: replaces `most` by the larger of `most` and `other`, and returns the factors that rescale the sums
    relative to each. */
 FUNCTION void take_larger(float &most, float other, float &before, float &factor) {
-    const float largest = fmaxf(most, other), against = largest == -INFINITY ? 0 : largest;
+    const float largest = fmaxf(most, other), against = SHIFT(largest);
     before = power_of_two(most - against);
     factor = power_of_two(other - against);
     most = largest;

@@ -173,7 +173,7 @@ FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const 
     if (__any_sync(0xffffffffu, largest[0] != rows.most[0] || largest[1] != rows.most[1])) { /* rare after a row's first cells */
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const float factor = largest[half] == -INFINITY ? 1 : power_of_two(rows.most[half] - largest[half]);
+            const float factor = power_of_two(rows.most[half] - SHIFT(largest[half]));
             rows.most[half] = largest[half];
             rows.total[half] *= factor;
 #pragma unroll
@@ -182,7 +182,7 @@ FUNCTION void exponentials(uint32 *factors, row_state &rows, float *sums, const 
     }
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const float against = (largest[half] == -INFINITY ? 0 : largest[half]) - POWERS_LOG;
+        const float against = SHIFT(largest[half]) - POWERS_LOG;
         float total = 0;
 #pragma unroll
         for (int i = 2 * half; i < 32; i += 4) {

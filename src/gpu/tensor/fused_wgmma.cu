@@ -309,7 +309,7 @@ FUNCTION void track_largest(row_state &rows, float *out_sums, float *against, co
     for (int i = 0; i < 2; i++) {
         for (int other = 1; other < 4; other *= 2) largest[i] = fmaxf(largest[i], __shfl_xor_sync(0xffffffffu, largest[i], other));
         largest[i] = fmaxf(rows.most[i], largest[i] * row_factors[i]);
-        against[i] = largest[i] == -INFINITY ? 0 : largest[i];
+        against[i] = SHIFT(largest[i]);
         factor[i] = power_of_two(rows.most[i] - against[i]);
         rows.total[i] *= factor[i];
         rows.most[i] = largest[i];
