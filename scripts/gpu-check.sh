@@ -213,7 +213,7 @@ if begin units 430; then
     start_units masks 60 core test_mask
     start_units masks 60 operations mask
     start_units gradients 330 operations gradients 2
-    start_units gradients 100 operations edge
+    start_units gradients 330 operations edge
     start_units gradients 100 core test_gradient
     start_units gradients-whole 330 core test_gradient_whole
     start_units softmax-rows 200 core test_softmax_rows

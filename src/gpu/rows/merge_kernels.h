@@ -33,10 +33,11 @@ FUNCTION part joined(part p, part q) {
     return p;
 }
 
+/* Part `number` at a column below `width`: no condition, so that the loads of a loop are in flight together. */
 FUNCTION part part_at(GLOBAL const real *partials, int64 number, int64 column, int64 width) {
     GLOBAL const real *const from = partials + number * (width + LEAD);
     part p = no_part();
-    if (column < width) p.x = from[LEAD + column];
+    p.x = from[LEAD + column];
     if (SOFTMAX) p.most = from[0], p.total = from[1];
     return p;
 }
