@@ -32,14 +32,14 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device", AT(device), 0, 0, &tool_devices},
-    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "32,128", "columns of A and B, or of B for spmm", AT(inner), 1, 1e6, NULL},
-    {"seconds", 's', TOOL_REAL, "S", "1", "time budget of a case", AT(seconds), 0, 1e6, NULL},
-    {"small", 0, TOOL_FLAG, NULL, NULL, "matrices of thousands of nonzeros, to try the command", AT(small), 0, 0, NULL},
-    {"reset", 0, TOOL_FLAG, NULL, NULL, "forget what was measured before, and measure nothing", AT(reset), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    TOOL_CHOICE("device", 'd', "DEVICE", "best", AT(device), &tool_devices, "the device"),
+    TOOL_OPERATIONS(AT(operations)),
+    TOOL_ELEMENT_TYPES(AT(types)),
+    TOOL_INTEGERS("inner", 'k', "K,...", "32,128", AT(inner), 1, 1e6, "columns of A and B, or of B for spmm"),
+    TOOL_REAL("seconds", 's', "S", "1", AT(seconds), 0, 1e6, "time budget of a case"),
+    TOOL_FLAG("small", 0, AT(small), "matrices of thousands of nonzeros, to try the command"),
+    TOOL_FLAG("reset", 0, AT(reset), "forget what was measured before, and measure nothing"),
+    TOOL_JSON_OBJECT(AT(json)),
     {.name = NULL},
 };
 

@@ -20,11 +20,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that support these operations", AT(operations), 0, 0,
-     &tool_operations},
-    {"device", 'd', TOOL_NAME, "DEVICE", NULL,
-     "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_CHOSEN("op", 0, "OP,...", NULL, AT(operations), &tool_operations, "only those that support these operations"),
+    TOOL_NAME("device", 'd', "DEVICE", AT(device),
+              "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)"),
+    TOOL_JSON_ARRAY(AT(json)),
     {.name = NULL},
 };
 

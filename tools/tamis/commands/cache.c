@@ -13,7 +13,7 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    TOOL_JSON_OBJECT(offsetof(settings, json)),
     {.name = NULL},
 };
 

@@ -14,11 +14,10 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
+    TOOL_JSON_ARRAY(offsetof(settings, json)),
     {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
-    {"probe", 0, TOOL_FLAG, NULL, NULL, "measure the ceilings anew, and keep the result", offsetof(settings, probe), 0,
-     0, NULL},
+    TOOL_FLAG("probe", 0, offsetof(settings, probe), "measure the ceilings anew, and keep the result"),
     {.name = NULL},
 };
 

@@ -24,10 +24,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_JSON_ARRAY(AT(json)),
     {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
     TOOL_READING(settings),
-    {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
+    TOOL_FLAG("rules", 0, AT(rules), "print the rules of the structure classes"),
     {.name = NULL},
 };
 

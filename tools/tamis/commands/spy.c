@@ -27,14 +27,11 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png; -: standard output, as SVG", AT(output), 0,
-     0, NULL},
-    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
-     4096, NULL},
+    TOOL_OUTPUT("output", 'o', "FILE", AT(output), "output file: .svg or .png; -: standard output, as SVG"),
+    TOOL_INTEGER("size", 's', "CELLS", "0", AT(size), 0, 4096,
+                 "cells along the longer side; 0: 128 for .svg, 512 for .png"),
     TOOL_READING(settings),
-    TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
+    TOOL_WRITTEN(settings),
     {.name = NULL},
 };
 

@@ -44,15 +44,12 @@ static int write_names(const tool_use *use, const char *option, const char *path
 /* ------------------------------------------------------------------------------------------ transform */
 
 static const tool_option transform_options[] = {
-    {"names", 0, TOOL_OUTPUT, "FILE", NULL, "also write the names of the rows, one per line", AT(row_names), 0, 0,
-     NULL},
+    TOOL_OUTPUT("names", 0, "FILE", AT(row_names), "also write the names of the rows, one per line"),
     TOOL_USE_JSON(settings, "a line of JSON for each row"),
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file; .npy: an array, a line for each row",
-     TOOL_USE_AT(settings, output), 0, 0, NULL},
+    TOOL_OUTPUT("output", 'o', "FILE", TOOL_USE_AT(settings, output),
+                "write to a file; .npy: an array, a line for each row"),
     TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 
@@ -133,13 +130,10 @@ const tool_command tool_transform_command = {
 /* ------------------------------------------------------------------------------------------ export */
 
 static const tool_option export_options[] = {
-    {"rows", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the rows (users, documents)", AT(rows), 0, 0,
-     NULL},
-    {"columns", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the columns (items, words)", AT(columns), 0, 0,
-     NULL},
-    {"row-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the rows, one per line", AT(row_names), 0, 0, NULL},
-    {"column-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the columns, one per line", AT(column_names), 0,
-     0, NULL},
+    TOOL_OUTPUT("rows", 0, "FILE.npy", AT(rows), "write the factors of the rows (users, documents)"),
+    TOOL_OUTPUT("columns", 0, "FILE.npy", AT(columns), "write the factors of the columns (items, words)"),
+    TOOL_OUTPUT("row-names", 0, "FILE", AT(row_names), "write the names of the rows, one per line"),
+    TOOL_OUTPUT("column-names", 0, "FILE", AT(column_names), "write the names of the columns, one per line"),
     TOOL_USE_JSON(settings, "an object for each array that was written"),
     TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
     TOOL_USE_DEVICE(settings),

@@ -14,13 +14,11 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries",
-     offsetof(settings, new_rows), 0, 0, NULL},
+    TOOL_PATH("new", 0, "FILE", offsetof(settings, new_rows),
+              "the rows are new, and this file has their known entries"),
     TOOL_USE_JSON(settings, "a line of JSON for each pair"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 

@@ -18,21 +18,18 @@ typedef struct settings {
 enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations for each row", offsetof(settings, top), 1, 1e6,
-     NULL},
-    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out the entries of this file, such as the training data",
-     offsetof(settings, seen), 0, 0, NULL},
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries, which are left out",
-     offsetof(settings, new_rows), 0, 0, NULL},
-    {"among", 0, TOOL_PATH, "FILE", NULL, "recommend only the columns that this file names, one per line",
-     offsetof(settings, among), 0, 0, NULL},
-    {"without", 0, TOOL_PATH, "FILE", NULL, "leave out the columns that this file names, one per line",
-     offsetof(settings, without), 0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of recommendations for each row"),
+    TOOL_PATH("seen", 0, "FILE", offsetof(settings, seen),
+              "leave out the entries of this file, such as the training data"),
+    TOOL_PATH("new", 0, "FILE", offsetof(settings, new_rows),
+              "the rows are new, and this file has their known entries, which are left out"),
+    TOOL_PATH("among", 0, "FILE", offsetof(settings, among),
+              "recommend only the columns that this file names, one per line"),
+    TOOL_PATH("without", 0, "FILE", offsetof(settings, without),
+              "leave out the columns that this file names, one per line"),
     TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 

@@ -19,25 +19,21 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"held-out", 0, TOOL_PATH, "FILE", NULL, "the entries to predict", AT(held_out), 0, 0, NULL},
-    {"observed", 0, TOOL_PATH, "FILE", NULL,
-     "the known entries of the rows; they are left out of recommendations, and the factors of new rows and documents "
-     "are computed from them",
-     AT(observed), 0, 0, NULL},
-    {"fold-in", 0, TOOL_FLAG, NULL, NULL,
-     "the rows are new, and their factors are computed from --observed (as those of documents always are)", AT(fold_in),
-     0, 0, NULL},
-    {"relevant", 0, TOOL_NAME, "X", NULL,
-     "held-out entries of at least this value are the relevant ones, such as 4 of 5 stars; by default all",
-     AT(relevant), 0, 0, NULL},
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations, and of words per topic, to consider", AT(top), 1,
-     1e6, NULL},
-    {"split-seed", 0, TOOL_INTEGER, "SEED", "1",
-     "documents without --observed: seed for the half of their words that is known", AT(split_seed), 0, 9e18, NULL},
+    TOOL_PATH("held-out", 0, "FILE", AT(held_out), "the entries to predict"),
+    TOOL_PATH(
+        "observed", 0, "FILE", AT(observed),
+        "the known entries of the rows; they are left out of recommendations, and the factors of new rows and documents "
+        "are computed from them"),
+    TOOL_FLAG("fold-in", 0, AT(fold_in),
+              "the rows are new, and their factors are computed from --observed (as those of documents always are)"),
+    TOOL_NAME("relevant", 0, "X", AT(relevant),
+              "held-out entries of at least this value are the relevant ones, such as 4 of 5 stars; by default all"),
+    TOOL_INTEGER("top", 'n', "N", "10", AT(top), 1, 1e6,
+                 "number of recommendations, and of words per topic, to consider"),
+    TOOL_INTEGER("split-seed", 0, "SEED", "1", AT(split_seed), 0, 9e18,
+                 "documents without --observed: seed for the half of their words that is known"),
     TOOL_USE_JSON(settings, "an object instead of a table"),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 

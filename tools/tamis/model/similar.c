@@ -13,13 +13,11 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of similar ones for each", offsetof(settings, top), 1, 1e6, NULL},
-    {"rows", 0, TOOL_FLAG, NULL, NULL, "similar rows (users, documents) instead of columns", offsetof(settings, rows),
-     0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of similar ones for each"),
+    TOOL_FLAG("rows", 0, offsetof(settings, rows), "similar rows (users, documents) instead of columns"),
     TOOL_USE_JSON(settings, "a line of JSON for each similar one"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_COMPUTING(settings),
     {.name = NULL},
 };
 

@@ -15,13 +15,12 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of words per topic", offsetof(settings, top), 1, 1e6, NULL},
-    {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one per line, instead of the model's",
-     offsetof(settings, vocabulary), 0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of words per topic"),
+    TOOL_PATH("vocabulary", 0, "FILE", offsetof(settings, vocabulary),
+              "names of the columns, one per line, instead of the model's"),
     TOOL_USE_JSON(settings, "a line of JSON for each topic"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_COMPUTING(settings),
     {.name = NULL},
 };
 

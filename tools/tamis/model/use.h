@@ -19,26 +19,19 @@ typedef struct tool_use_settings {
     bool json, no_clobber;
 } tool_use_settings;
 
-#define TOOL_USE_AT(settings, field) (offsetof(settings, use) + offsetof(tool_use_settings, field))
-#define TOOL_USE_JSON(settings, what)                                                                                  \
-    { "json", 'j', TOOL_FLAG, NULL, NULL, what, TOOL_USE_AT(settings, json), 0, 0, NULL }
+#define TOOL_USE_AT(settings, field)  (offsetof(settings, use) + offsetof(tool_use_settings, field))
+#define TOOL_USE_JSON(settings, what) TOOL_FLAG("json", 'j', TOOL_USE_AT(settings, json), what)
 #define TOOL_USE_OUTPUT(settings)                                                                                      \
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
+    TOOL_OUTPUT("output", 'o', "FILE", TOOL_USE_AT(settings, output), "write to a file"),                              \
         TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
-#define TOOL_USE_FROM(settings)                                                                                        \
-    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from),                \
-     0,      0, &tool_file_formats},                                                                                   \
-        TOOL_DATA_COLUMNS(TOOL_USE_AT(settings, columns))
 #define TOOL_USE_DEVICE(settings)                                                                                      \
-    {                                                                                                                  \
-        "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "the device to use", TOOL_USE_AT(settings, device), 0, 0,         \
-            &tool_devices                                                                                              \
-    }
-#define TOOL_USE_THREADS(settings)                                                                                     \
-    {                                                                                                                  \
-        "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting", TOOL_USE_AT(settings, threads),  \
-            0, TOOL_THREADS_MOST, NULL                                                                                 \
-    }
+    TOOL_CHOICE("device", 'd', "DEVICE", "cpu", TOOL_USE_AT(settings, device), &tool_devices, "the device to use")
+#define TOOL_USE_COMPUTING(settings)                                                                                   \
+    TOOL_USE_DEVICE(settings), TOOL_INTEGER("threads", 0, "T", "0", TOOL_USE_AT(settings, threads), 0,                 \
+                                            TOOL_THREADS_MOST, "CPU threads; 0: the device's setting")
+#define TOOL_USE_DATA(settings)                                                                                        \
+    TOOL_CHOICE("from", 0, "FORMAT", "auto", TOOL_USE_AT(settings, from), &tool_file_formats, "format of the data"),   \
+        TOOL_DATA_COLUMNS(TOOL_USE_AT(settings, columns)), TOOL_USE_COMPUTING(settings)
 
 typedef struct tool_use {
     const tool_use_settings *settings;
