@@ -182,11 +182,6 @@ static int run_bench(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_bench_command = {
-    .name = "bench",
-    .summary = "time algorithms, check their results, and compare with a baseline",
-    .operands = "[FILE ...]",
-    .options = options,
-    .settings_size = sizeof(tool_bench_settings),
-    .run = run_bench,
-};
+const tool_command tool_bench_command =
+    TOOL_COMMAND("bench", "[FILE ...]", "time algorithms, check their results, and compare with a baseline", options,
+                 tool_bench_settings, .run = run_bench);

@@ -109,61 +109,37 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     if (!json) return 0;
     const tool_problem *problem = &one->problem;
     const double median = result->time.median;
-    tool_json_text(json, "record", "measurement");
-    tool_json_text(json, "run", run->id);
-    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
+    tool_json_put(json, tool_str("record", "measurement"), tool_str("run", run->id),
+                  tool_str("suite", run->suite ? run->suite->name : NULL));
     tool_json_problem(json, problem, one->source->name);
-    tool_json_bool(json, "stand_in", one->matrix->stand_in);
-    tool_json_text(json, "group", one->matrix->group);
-    tool_json_text(json, "class", one->matrix->structure.name);
-    tool_json_integer(json, "batch", tool_problem_batch(problem));
-    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)problem->math));
-    tool_json_bool(json, "d_is_b", problem->d_is_b);
-    tool_json_text(json, "device", one->device->description.name);
-    tool_json_text(json, "model", one->device->description.model);
-    tool_json_text(json, "driver", one->device->description.driver);
-    tool_json_text(json, "algorithm", result->algorithm);
-    tool_json_text(json, "parameters", result->parameters[0] ? result->parameters : NULL);
-    tool_json_text(json, "variant", result->variant[0] ? result->variant : NULL);
-    tool_json_integer(json, "threads", result->threads);
-    tool_json_number(json, "setup_ms", 1e3 * result->setup);
-    tool_json_number(json, "init_ms", 1e3 * result->initial);
-    tool_json_number(json, "median_ms", 1e3 * median);
-    tool_json_number(json, "median_low_ms", 1e3 * result->median.low);
-    tool_json_number(json, "median_high_ms", 1e3 * result->median.high);
-    tool_json_number(json, "q1_ms", 1e3 * result->time.lower);
-    tool_json_number(json, "q3_ms", 1e3 * result->time.upper);
-    tool_json_number(json, "min_ms", 1e3 * result->time.min);
-    tool_json_number(json, "max_ms", 1e3 * result->time.max);
-    tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
-    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->floor.flops / median : (double)NAN);
-    tool_json_integer(json, "bytes_min", (int64_t)results->floor.bytes);
-    tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
-    tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
-    tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
-    tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
-    tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
-    tool_json_bool_if(json, "passed", result->compared, result->comparison.passed);
-    tool_json_bool(json, "auto", result->automatic);
-    tool_json_text(json, "chosen_by", result->chosen_by);
-    tool_json_bool(json, "baseline", result->baseline);
-    tool_json_bool(json, "peer", result->peer);
-    tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
-    tool_json_milliseconds(json, "gather_ms", results->gather);
-    tool_json_number(json, "check_ms", 1e3 * result->check);
-    tool_json_milliseconds(json, "predicted_ms", result->predicted);
-    tool_json_integer(json, "samples", (int64_t)result->time.count);
-    tool_json_integer(json, "calls", one->settings->calls);
-    tool_json_bool(json, "cold", one->settings->cold);
-    tool_json_text(json, "instruction_set", one->device->description.instruction_set);
-    tool_json_number(json, "clock_mhz", results->clock);
-    tool_json_number(json, "others_processors", results->load.others);
-    tool_json_number(json, "stolen_processors", results->load.stolen);
-    tool_json_bool(json, "disturbed", results->load.disturbed);
-    tool_json_integer(json, "seed", one->settings->seed);
-    tool_json_text(json, "version", tamis_version());
-    tool_json_text(json, "compiler", tool_bench_compiler());
-    tool_json_text(json, "started", run->started);
+    tool_json_put(
+        json, TOOL_OF(*one->matrix, stand_in), TOOL_OF(*one->matrix, group),
+        tool_str("class", one->matrix->structure.name), tool_int("batch", tool_problem_batch(problem)),
+        tool_str("math", tool_choice_name(&tool_maths, (int)problem->math)), TOOL_OF(*problem, d_is_b),
+        tool_str("device", one->device->description.name), TOOL_OF(one->device->description, model),
+        TOOL_OF(one->device->description, driver), TOOL_OF(*result, algorithm),
+        tool_str("parameters", result->parameters[0] ? result->parameters : NULL),
+        tool_str("variant", result->variant[0] ? result->variant : NULL), TOOL_OF(*result, threads),
+        tool_ms("setup_ms", result->setup), tool_ms("init_ms", result->initial), tool_ms("median_ms", median),
+        tool_ms("median_low_ms", result->median.low), tool_ms("median_high_ms", result->median.high),
+        tool_ms("q1_ms", result->time.lower), tool_ms("q3_ms", result->time.upper), tool_ms("min_ms", result->time.min),
+        tool_ms("max_ms", result->time.max), tool_ms("cleanup_ms", result->cleanup),
+        tool_if(median > 0, tool_num("gflops", 1e-9 * results->floor.flops / median)),
+        tool_int("bytes_min", (int64_t)results->floor.bytes), tool_ms("floor_ms", results->floor.seconds),
+        tool_if(results->floor.seconds > 0, tool_num("floor_ratio", median / results->floor.seconds)),
+        tool_if(result->compared, tool_num("relative_error", result->comparison.error)),
+        tool_if(result->compared, TOOL_OF(result->comparison, tolerance)),
+        tool_if(result->compared, tool_num("compared_share", result->comparison.share)),
+        tool_if(result->compared, TOOL_OF(result->comparison, passed)), tool_yes("auto", result->automatic),
+        TOOL_OF(*result, chosen_by), TOOL_OF(*result, baseline), TOOL_OF(*result, peer),
+        tool_if(results->baseline > 0, tool_num("speedup", results->baseline / median)),
+        tool_ms_if("gather_ms", results->gather), tool_ms("check_ms", result->check),
+        tool_ms_if("predicted_ms", result->predicted), tool_int("samples", (int64_t)result->time.count),
+        TOOL_OF(*one->settings, calls), TOOL_OF(*one->settings, cold),
+        TOOL_OF(one->device->description, instruction_set), tool_num("clock_mhz", results->clock),
+        tool_num("others_processors", results->load.others), tool_num("stolen_processors", results->load.stolen),
+        TOOL_OF(results->load, disturbed), TOOL_OF(*one->settings, seed), tool_str("version", tamis_version()),
+        tool_str("compiler", tool_bench_compiler()), TOOL_OF(*run, started));
     return tool_lines_end(&run->report.lines);
 }
 

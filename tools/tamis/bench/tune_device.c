@@ -188,21 +188,14 @@ static void print_text(const tally *t) {
 static void print_json(const tally *t) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_integer(&json, "cases", t->cases);
-    tool_json_number(&json, "auto_over_fastest", regret(t, false));
-    tool_json_number(&json, "corrected_over_fastest", regret(t, true));
+    tool_json_put(&json, TOOL_OF(*t, cases), tool_num("auto_over_fastest", regret(t, false)),
+                  tool_num("corrected_over_fastest", regret(t, true)));
     tool_json_array(&json, "corrections");
     for (int i = 0; i < t->count; i++) {
         const tamis_correction *const row = &t->rows[i];
-        tool_json_object(&json, NULL);
-        tool_json_text(&json, "algorithm", row->algorithm);
-        tool_json_text(&json, "operation", tamis_operation_name(row->operation));
-        tool_json_text(&json, "type", tamis_type_name(row->type));
-        tool_json_integer(&json, "columns", row->columns);
-        tool_json_number(&json, "factor", row->factor);
-        tool_json_number(&json, "spread", spread(t, i));
-        tool_json_integer(&json, "cases", row->cases);
-        tool_json_end_object(&json);
+        tool_json_item(&json, TOOL_OF(*row, algorithm), tool_str("operation", tamis_operation_name(row->operation)),
+                       tool_str("type", tamis_type_name(row->type)), TOOL_OF(*row, columns), TOOL_OF(*row, factor),
+                       tool_num("spread", spread(t, i)), TOOL_OF(*row, cases));
     }
     tool_json_end_array(&json);
     tool_json_finish(&json);
@@ -256,11 +249,6 @@ static int run_tune_device(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_correct_command = {
-    .name = "tune-device",
-    .summary = "measure algorithms on this device, so that plans choose well on it",
-    .operands = "",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_tune_device,
-};
+const tool_command tool_correct_command =
+    TOOL_COMMAND("tune-device", "", "measure algorithms on this device, so that plans choose well on it", options,
+                 settings, .run = run_tune_device);

@@ -49,15 +49,12 @@ tool_word tool_problem_name(const tool_problem *problem) {
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {
     const bool edge = tool_uses_edge(problem->operation);
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", edge ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(json, "matrix", matrix);
-    tool_json_integer(json, "rows", problem->S.rows);
-    tool_json_integer(json, "cols", problem->S.cols);
-    tool_json_integer(json, "nnz", problem->S.nnz);
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_put(json, tool_str("operation", tamis_operation_name(problem->operation)),
+                  tool_str("edge", edge ? tamis_edge_name(problem->edge) : "none"), tool_str("matrix", matrix),
+                  TOOL_OF(problem->S, rows), TOOL_OF(problem->S, cols), TOOL_OF(problem->S, nnz),
+                  TOOL_OF(*problem, inner),
+                  tool_int("width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width),
+                  tool_str("type", tamis_type_name(problem->type)));
 }
 
 tamis_options tool_problem_options(const tool_problem *problem) {

@@ -251,18 +251,15 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     tool_json *json = tool_lines_begin(&run->lines);
     if (!json) return;
     tool_json_problem(json, problem, run->matrix);
-    tool_json_text(json, "device", run->device->description.name);
-    if (run->set->group.devices.count > 0)
-        tool_json_integer(json, "ranks", tool_ranks_transport() ? tool_rank_count() : run->set->group.devices.count);
-    tool_json_text(json, "algorithm", algorithm);
-    tool_json_integer(json, "threads", how->threads);
-    tool_json_text(json, "arrangement", how->name);
-    tool_json_text(json, "result", names[result->kind]);
-    const double none = (double)NAN;
-    tool_json_number(json, "relative_error", result->kind == PASSED ? result->comparison.error : none);
-    tool_json_number(json, "tolerance", result->kind == PASSED ? result->comparison.tolerance : none);
-    tool_json_integer(json, "not_finite", result->comparison.not_finite);
-    tool_json_text(json, "reason", result->reason);
+    tool_json_put(
+        json, tool_str("device", run->device->description.name),
+        tool_only(run->set->group.devices.count > 0,
+                  tool_int("ranks", tool_ranks_transport() ? tool_rank_count() : run->set->group.devices.count)),
+        tool_str("algorithm", algorithm), TOOL_OF(*how, threads), tool_str("arrangement", how->name),
+        tool_str("result", names[result->kind]),
+        tool_if(result->kind == PASSED, tool_num("relative_error", result->comparison.error)),
+        tool_if(result->kind == PASSED, TOOL_OF(result->comparison, tolerance)),
+        TOOL_OF(result->comparison, not_finite), TOOL_OF(*result, reason));
     const int code = tool_lines_end(&run->lines);
     if (code) run->worst = code;
 }
@@ -572,11 +569,6 @@ static int run_check(const void *given, int count, char **operands) {
     return run.worst ? run.worst : run.failed > 0 ? TOOL_FAILED : TOOL_OK;
 }
 
-const tool_command tool_check_command = {
-    .name = "check",
-    .summary = "check every algorithm, edge and type against a reference in double",
-    .operands = "FILE ...",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_check,
-};
+const tool_command tool_check_command =
+    TOOL_COMMAND("check", "FILE ...", "check every algorithm, edge and type against a reference in double", options,
+                 settings, .run = run_check);

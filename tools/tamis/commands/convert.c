@@ -169,8 +169,8 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
         code = tool_library_error(status, NULL);
     } else if (set->json) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
-        tool_json_text(&json, "type", tamis_type_name(dense->type));
-        tool_json_integer(&json, "changed", changed + found.inexact);
+        tool_json_put(&json, tool_str("type", tamis_type_name(dense->type)),
+                      tool_int("changed", changed + found.inexact));
         tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s%s%s\n", tool_visible(out), tool_word_count(dense->rows).text,
@@ -216,11 +216,10 @@ static void report(const settings *set, const char *out, const tool_source *sour
                    int64_t changed, double write_seconds) {
     if (set->json) {
         tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
-        tool_json_bool(&json, "values", S->values != NULL);
-        if (S->values) tool_json_text(&json, "type", tamis_type_name(S->value_type));
-        tool_json_integer(&json, "changed", changed + source->report.inexact);
-        tool_json_number(&json, "read_ms", 1e3 * source->seconds);
-        tool_json_number(&json, "write_ms", 1e3 * write_seconds);
+        tool_json_put(&json, tool_yes("values", S->values != NULL),
+                      tool_only(S->values, tool_str("type", tamis_type_name(S->value_type))),
+                      tool_int("changed", changed + source->report.inexact), tool_ms("read_ms", source->seconds),
+                      tool_ms("write_ms", write_seconds));
         tool_json_finish(&json);
     } else if (!set->quiet) {
         const bool plain = S->values && S->value_type == TAMIS_F32;
@@ -281,12 +280,6 @@ static int run_convert(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_convert_command = {
-    .name = "convert",
-    .summary = "convert a matrix between file formats, types and storage formats",
-    .operands = "IN OUT",
-    .output_operand = 1,
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_convert,
-};
+const tool_command tool_convert_command =
+    TOOL_COMMAND("convert", "IN OUT", "convert a matrix between file formats, types and storage formats", options,
+                 settings, .output_operand = 1, .run = run_convert);

@@ -185,44 +185,31 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     const tamis_plan_report *report = &one->report;
     tool_json_object(json, NULL);
     tool_json_problem(json, problem, matrix);
-    tool_json_integer(json, "calls", set->calls);
-    tool_json_text(json, "algorithm", report->algorithm);
-    tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
-    tool_json_text(json, "reason", report->reason);
-    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)report->math));
-    tool_json_text(json, "parameters", report->parameters);
-    tool_json_text(json, "instruction_set", report->instruction_set);
-    tool_json_integer(json, "threads", report->threads);
-    tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
-    tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
-    tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
-    tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
-    tool_json_integer(json, "bytes_min", (int64_t)one->floor.bytes);
-    tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
-    tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
-    tool_json_integer(json, "break_even_calls", report->break_even_calls);
-    tool_json_integer(json, "prepared_bytes", (int64_t)report->prepared_bytes);
-    tool_json_integer(json, "workspace_bytes", (int64_t)report->workspace_bytes);
+    tool_json_put(json, TOOL_OF(*set, calls), TOOL_OF(*report, algorithm),
+                  tool_str("chosen_by", tamis_chosen_by_name(report->chosen_by)), TOOL_OF(*report, reason),
+                  tool_str("math", tool_choice_name(&tool_maths, (int)report->math)), TOOL_OF(*report, parameters),
+                  TOOL_OF(*report, instruction_set), TOOL_OF(*report, threads),
+                  tool_ms("predicted_ms", report->predicted_seconds),
+                  tool_ms_if("measured_ms", report->measured_seconds),
+                  tool_ms_if("measuring_ms", report->measuring_seconds), tool_ms("floor_ms", one->floor.seconds),
+                  tool_int("bytes_min", (int64_t)one->floor.bytes), tool_ms("setup_ms", report->setup_seconds),
+                  tool_ms("check_ms", report->check_seconds), TOOL_OF(*report, break_even_calls),
+                  tool_int("prepared_bytes", (int64_t)report->prepared_bytes),
+                  tool_int("workspace_bytes", (int64_t)report->workspace_bytes));
     tool_json_array(json, "candidates");
     for (int i = 0; i < report->candidates; i++) {
         const char *algorithm = "";
         double predicted = 0, measured = 0;
         if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
-        tool_json_object(json, NULL);
-        tool_json_text(json, "algorithm", algorithm);
-        tool_json_number(json, "predicted_ms", 1e3 * predicted);
-        tool_json_milliseconds(json, "measured_ms", measured);
-        tool_json_end_object(json);
+        tool_json_item(json, tool_str("algorithm", algorithm), tool_ms("predicted_ms", predicted),
+                       tool_ms_if("measured_ms", measured));
     }
     tool_json_end_array(json);
     tool_json_array(json, "declined");
     for (int i = 0; i < report->declined; i++) {
         const char *algorithm = "", *reason = "";
         if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
-        tool_json_object(json, NULL);
-        tool_json_text(json, "algorithm", algorithm);
-        tool_json_text(json, "reason", reason);
-        tool_json_end_object(json);
+        tool_json_item(json, tool_str("algorithm", algorithm), tool_str("reason", reason));
     }
     tool_json_end_array(json);
     tool_json_end_object(json);
@@ -378,11 +365,5 @@ static int run_explain(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_explain_command = {
-    .name = "explain",
-    .summary = "show which algorithm a plan chooses, and why",
-    .operands = "FILE",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_explain,
-};
+const tool_command tool_explain_command = TOOL_COMMAND(
+    "explain", "FILE", "show which algorithm a plan chooses, and why", options, settings, .run = run_explain);

@@ -38,8 +38,7 @@ static int run_generate(const void *given, int count, char **operands) {
         code = tool_library_error(status, NULL);
     } else if (settings->json) {
         tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
-        tool_json_number(&json, "generate_ms", 1e3 * (made - start));
-        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
+        tool_json_put(&json, tool_ms("generate_ms", (made - start)), tool_ms("write_ms", (tool_seconds() - made)));
         tool_json_finish(&json);
     } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", tool_visible(settings->output), operands[0],
@@ -50,12 +49,6 @@ static int run_generate(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_generate_command = {
-    .name = "generate",
-    .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
-    .operands = "KIND",
-    .first = &tool_kinds,
-    .options = tool_generate_options,
-    .settings_size = sizeof(tool_generate_settings),
-    .run = run_generate,
-};
+const tool_command tool_generate_command =
+    TOOL_COMMAND("generate", "KIND", "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
+                 tool_generate_options, tool_generate_settings, .first = &tool_kinds, .run = run_generate);

@@ -108,21 +108,13 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
                        const tamis_structure *structure) {
     const tamis_sparse *S = source->S;
     tool_json_object(json, NULL);
-    tool_json_text(json, "kind", "matrix");
-    tool_json_text(json, "file", path);
-    tool_json_text(json, "matrix", source->name);
+    tool_json_put(json, tool_str("kind", "matrix"), tool_str("file", path), tool_str("matrix", source->name));
     tool_json_structure(json, profile, structure);
-    tool_json_number(json, "mean_span", profile->mean_span);
-    tool_json_number(json, "run", structure->run);
-    tool_json_number(json, "near_share", structure->near_share);
-    tool_json_number(json, "diagonal_share", structure->diagonal);
-    tool_json_bool(json, "sorted", profile->sorted);
-    tool_json_integer(json, "duplicates", profile->duplicates);
-    tool_json_bool(json, "values", S->values != NULL);
-    tool_json_integer(json, "values_not_finite", count_not_finite(S));
-    tool_json_integer(json, "memory_bytes", stored_bytes(S));
-    tool_json_integer(json, "file_bytes", source->bytes);
-    tool_json_number(json, "read_ms", 1e3 * source->seconds);
+    tool_json_put(json, TOOL_OF(*profile, mean_span), TOOL_OF(*structure, run), TOOL_OF(*structure, near_share),
+                  tool_num("diagonal_share", structure->diagonal), TOOL_OF(*profile, sorted),
+                  TOOL_OF(*profile, duplicates), tool_yes("values", S->values != NULL),
+                  tool_int("values_not_finite", count_not_finite(S)), tool_int("memory_bytes", stored_bytes(S)),
+                  tool_int("file_bytes", source->bytes), tool_ms("read_ms", source->seconds));
     tool_json_array(json, "histogram");
     for (int bin = 0; bin < structure->histogram_bins; bin++) {
         tool_json_integer(json, NULL, structure->histogram[bin]);
@@ -168,11 +160,6 @@ static int run_info(const void *given, int count, char **operands) {
     return tool_interrupted() ? TOOL_INTERRUPTED : worst;
 }
 
-const tool_command tool_info_command = {
-    .name = "info",
-    .summary = "describe a matrix (sizes, row profile, structure class) or a model",
-    .operands = "[FILE ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_info,
-};
+const tool_command tool_info_command =
+    TOOL_COMMAND("info", "[FILE ...]", "describe a matrix (sizes, row profile, structure class) or a model", options,
+                 settings, .run = run_info);

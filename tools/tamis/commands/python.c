@@ -31,14 +31,8 @@ static const tool_option report_options[] = {
     {.name = NULL},
 };
 
-const tool_command tool_report_command = {
-    .name = "report",
-    .summary = "make an HTML page of measurements",
-    .operands = "RESULTS ...",
-    .options = report_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis_lab.report",
-};
+const tool_command tool_report_command = TOOL_COMMAND("report", "RESULTS ...", "make an HTML page of measurements",
+                                                      report_options, settings, .module = "tamis_lab.report");
 
 static const tool_option compare_options[] = {
     TOOL_REAL("threshold", 0, "PERCENT", "5", AT(threshold), 0, 1000, "the smallest change of a median that counts"),
@@ -47,14 +41,9 @@ static const tool_option compare_options[] = {
     {.name = NULL},
 };
 
-const tool_command tool_compare_command = {
-    .name = "compare",
-    .summary = "compare two result files: what became faster or slower",
-    .operands = "A B",
-    .options = compare_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis_lab.compare",
-};
+const tool_command tool_compare_command =
+    TOOL_COMMAND("compare", "A B", "compare two result files: what became faster or slower", compare_options, settings,
+                 .module = "tamis_lab.compare");
 
 static const tool_option roofline_options[] = {
     TOOL_OUTPUT("output", 'o', "FILE", AT(output), "output file: .svg, .png or .pdf; -: standard output, as SVG"),
@@ -64,14 +53,9 @@ static const tool_option roofline_options[] = {
     {.name = NULL},
 };
 
-const tool_command tool_roofline_command = {
-    .name = "roofline",
-    .summary = "plot the ceilings of a device and the results reached",
-    .operands = "[RESULTS ...]",
-    .options = roofline_options,
-    .settings_size = sizeof(settings),
-    .run = run_roofline,
-};
+const tool_command tool_roofline_command =
+    TOOL_COMMAND("roofline", "[RESULTS ...]", "plot the ceilings of a device and the results reached", roofline_options,
+                 settings, .run = run_roofline);
 
 static const tool_option tune_options[] = {
     TOOL_DATA_COLUMNS(AT(columns)),
@@ -91,14 +75,9 @@ static const tool_option tune_options[] = {
     {.name = NULL},
 };
 
-const tool_command tool_tune_command = {
-    .name = "tune",
-    .summary = "find the options of a model by cross-validation",
-    .operands = "METHOD DATA",
-    .options = tune_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis.tune",
-};
+const tool_command tool_tune_command =
+    TOOL_COMMAND("tune", "METHOD DATA", "find the options of a model by cross-validation", tune_options, settings,
+                 .module = "tamis.tune");
 
 static const tool_option evaluate_options[] = {
     TOOL_DATA_COLUMNS(AT(columns)),
@@ -115,11 +94,6 @@ static const tool_option evaluate_options[] = {
     {.name = NULL},
 };
 
-const tool_command tool_evaluate_command = {
-    .name = "evaluate",
-    .summary = "measure a method on held-out entries, beside popularity and biases",
-    .operands = "METHOD DATA",
-    .options = evaluate_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis.evaluate",
-};
+const tool_command tool_evaluate_command =
+    TOOL_COMMAND("evaluate", "METHOD DATA", "measure a method on held-out entries, beside popularity and biases",
+                 evaluate_options, settings, .module = "tamis.evaluate");

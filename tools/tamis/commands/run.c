@@ -312,41 +312,30 @@ static void print_json(const work *job, const tamis_floor *floor) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
     tool_json_problem(&json, problem, job->source.name);
-    tool_json_text(&json, "device", job->device.description.name);
-    tool_json_text(&json, "algorithm", job->report.algorithm);
-    tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
-    tool_json_text(&json, "reason", job->report.reason);
-    tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
+    tool_json_put(&json, tool_str("device", job->device.description.name), TOOL_OF(job->report, algorithm),
+                  tool_str("chosen_by", tamis_chosen_by_name(job->report.chosen_by)), TOOL_OF(job->report, reason),
+                  tool_str("math", tool_choice_name(&tool_maths, (int)job->report.math)));
     if (job->group.ranks > 0) {
-        tool_json_integer(&json, "ranks", job->group.ranks);
-        tool_json_text(&json, "partition", job->group.order ? "metis" : "rows");
-        tool_json_bool(&json, "stays", job->group.choice.stays);
-        tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
-        tool_json_number(&json, "imbalance", job->exchange.imbalance);
+        tool_json_put(&json, TOOL_OF(job->group, ranks), tool_str("partition", job->group.order ? "metis" : "rows"),
+                      TOOL_OF(job->group.choice, stays), tool_int("exchanged_rows", job->exchange.ghosts),
+                      TOOL_OF(job->exchange, imbalance));
     }
     if (job->slabs) {
-        tool_json_integer(&json, "device_memory", job->moved.device_memory);
-        tool_json_integer(&json, "slabs", job->moved.slabs);
-        tool_json_integer(&json, "pieces", job->moved.pieces);
-        tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
-        tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
-        tool_json_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
-        tool_json_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
-        tool_json_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
+        tool_json_put(&json, TOOL_OF(job->moved, device_memory), TOOL_OF(job->moved, slabs),
+                      TOOL_OF(job->moved, pieces), TOOL_OF(job->moved, upload_bytes),
+                      TOOL_OF(job->moved, download_bytes), tool_ms_if("staging_ms", job->moved.staging_seconds),
+                      tool_ms_if("transfer_ms", job->moved.transfer_seconds),
+                      tool_ms_if("compute_ms", job->moved.compute_seconds));
     }
-    tool_json_integer(&json, "threads", job->report.threads);
-    tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
-    tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
-    tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
-    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0);
-    tool_json_integer(&json, "bytes_min", (int64_t)floor->bytes);
-    tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
-    tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
-    tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
-    tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
-    tool_json_text(&json, "verdict", job->compared ? verdict_of(&job->comparison) : NULL);
-    tool_json_integer_if(&json, "not_finite", job->compared, job->comparison.not_finite);
-    tool_json_text(&json, "output", job->set->output);
+    tool_json_put(&json, TOOL_OF(job->report, threads), tool_ms("setup_ms", job->report.setup_seconds),
+                  tool_ms("check_ms", job->report.check_seconds), tool_ms("execute_ms", job->seconds),
+                  tool_num("gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0),
+                  tool_int("bytes_min", (int64_t)floor->bytes), tool_ms("floor_ms", floor->seconds),
+                  tool_if(job->compared, tool_num("relative_error", job->comparison.error)),
+                  tool_if(job->compared, TOOL_OF(job->comparison, tolerance)),
+                  tool_if(job->compared, tool_num("compared_share", job->comparison.share)),
+                  tool_str("verdict", job->compared ? verdict_of(&job->comparison) : NULL),
+                  tool_if(job->compared, TOOL_OF(job->comparison, not_finite)), TOOL_OF(*job->set, output));
     tool_json_finish(&json);
 }
 
@@ -490,12 +479,5 @@ static int run_run(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_run_command = {
-    .name = "run",
-    .summary = "run one operation and write its result",
-    .operands = "OP FILE",
-    .first = &tool_operations,
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_run,
-};
+const tool_command tool_run_command = TOOL_COMMAND("run", "OP FILE", "run one operation and write its result", options,
+                                                   settings, .first = &tool_operations, .run = run_run);

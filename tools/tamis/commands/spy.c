@@ -41,13 +41,9 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
     tool_raster_make(source->S, cells, &raster);
     tool_json json = tool_json_start(to, false);
     tool_json_object(&json, NULL);
-    tool_json_bool(&json, "json", set->json);
-    tool_json_bool(&json, "quiet", set->quiet);
-    tool_json_text(&json, "matrix", source->name);
-    tool_json_text(&json, "class", class_name);
-    tool_json_integer(&json, "rows", source->S->rows);
-    tool_json_integer(&json, "cols", source->S->cols);
-    tool_json_integer(&json, "nnz", source->S->nnz);
+    tool_json_put(&json, TOOL_OF(*set, json), TOOL_OF(*set, quiet), tool_str("matrix", source->name),
+                  tool_str("class", class_name), TOOL_OF(*source->S, rows), TOOL_OF(*source->S, cols),
+                  TOOL_OF(*source->S, nnz));
     tool_json_array(&json, "counts");
     for (int row = 0; row < raster.rows; row++) {
         tool_json_array(&json, NULL);
@@ -95,12 +91,5 @@ static int run_spy(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_spy_command = {
-    .name = "spy",
-    .summary = "draw the positions of a matrix's nonzeros",
-    .operands = "FILE",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .drawn = true,
-    .run = run_spy,
-};
+const tool_command tool_spy_command = TOOL_COMMAND("spy", "FILE", "draw the positions of a matrix's nonzeros", options,
+                                                   settings, .drawn = true, .run = run_spy);

@@ -118,14 +118,9 @@ static int run_transform(const void *given, int count, char **operands) {
     return tool_use_run(&set, count, operands, transform);
 }
 
-const tool_command tool_transform_command = {
-    .name = "transform",
-    .summary = "compute the topics of new documents or the features of new users with a model",
-    .operands = "MODEL DATA",
-    .options = transform_options,
-    .settings_size = sizeof(settings),
-    .run = run_transform,
-};
+const tool_command tool_transform_command = TOOL_COMMAND(
+    "transform", "MODEL DATA", "compute the topics of new documents or the features of new users with a model",
+    transform_options, settings, .run = run_transform);
 
 /* ------------------------------------------------------------------------------------------ export */
 
@@ -183,11 +178,5 @@ static int run_export(const void *given, int count, char **operands) {
     return tool_use_run(given, count, operands, export_all);
 }
 
-const tool_command tool_export_command = {
-    .name = "export",
-    .summary = "write the factors of a model as NumPy arrays",
-    .operands = "MODEL",
-    .options = export_options,
-    .settings_size = sizeof(settings),
-    .run = run_export,
-};
+const tool_command tool_export_command = TOOL_COMMAND("export", "MODEL", "write the factors of a model as NumPy arrays",
+                                                      export_options, settings, .run = run_export);

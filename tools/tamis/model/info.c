@@ -86,25 +86,14 @@ static void write_options(tool_json *json, const tamis_model_options *made) {
 static void print_json(const tool_use *use, tool_json *json) {
     const tamis_model_description *model = &use->description;
     tool_json_object(json, NULL);
-    tool_json_text(json, "kind", "model");
-    tool_json_text(json, "file", use->path);
-    tool_json_text(json, "method", tamis_method_name(use->method));
-    tool_json_text(json, "type", tamis_type_name(model->options.type));
-    tool_json_integer(json, "rows", model->rows);
-    tool_json_integer(json, "cols", model->cols);
-    tool_json_integer(json, "nnz", model->nnz);
-    tool_json_integer(json, "width", model->width);
-    tool_json_integer(json, "iterations_done", model->iterations_done);
-    tool_json_number(json, "loss", model->loss);
-    tool_json_number(json, "regularization", model->regularization);
-    tool_json_text(json, "metric_name", tool_metric_name(use->method));
-    tool_json_number(json, "metric", model->metric);
-    tool_json_number(json, "mean", model->mean);
-    tool_json_number(json, "least", model->least);
-    tool_json_number(json, "most", model->most);
-    tool_json_bool(json, "row_names", use->rows != NULL);
-    tool_json_bool(json, "column_names", use->columns != NULL);
-    tool_json_integer(json, "file_bytes", file_bytes(use->path));
+    tool_json_put(json, tool_str("kind", "model"), tool_str("file", use->path),
+                  tool_str("method", tamis_method_name(use->method)),
+                  tool_str("type", tamis_type_name(model->options.type)), TOOL_OF(*model, rows), TOOL_OF(*model, cols),
+                  TOOL_OF(*model, nnz), TOOL_OF(*model, width), TOOL_OF(*model, iterations_done), TOOL_OF(*model, loss),
+                  TOOL_OF(*model, regularization), tool_str("metric_name", tool_metric_name(use->method)),
+                  TOOL_OF(*model, metric), TOOL_OF(*model, mean), TOOL_OF(*model, least), TOOL_OF(*model, most),
+                  tool_yes("row_names", use->rows != NULL), tool_yes("column_names", use->columns != NULL),
+                  tool_int("file_bytes", file_bytes(use->path)));
     tool_json_object(json, "options");
     write_options(json, &model->options);
     tool_json_end_object(json);

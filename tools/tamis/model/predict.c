@@ -137,11 +137,6 @@ static int predict(const tool_use *use, const void *given, int count, char **ope
     return code;
 }
 
-const tool_command tool_predict_command = {
-    .name = "predict",
-    .summary = "predict the values at pairs of rows and columns with a model",
-    .operands = "MODEL DATA",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = predict,
-};
+const tool_command tool_predict_command =
+    TOOL_COMMAND("predict", "MODEL DATA", "predict the values at pairs of rows and columns with a model", options,
+                 settings, .use = predict);

@@ -165,11 +165,6 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     return code;
 }
 
-const tool_command tool_recommend_command = {
-    .name = "recommend",
-    .summary = "recommend the columns with the largest predictions of a model",
-    .operands = "MODEL [USER ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = recommend_to,
-};
+const tool_command tool_recommend_command =
+    TOOL_COMMAND("recommend", "MODEL [USER ...]", "recommend the columns with the largest predictions of a model",
+                 options, settings, .use = recommend_to);

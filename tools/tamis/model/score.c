@@ -80,11 +80,8 @@ static void print_table(const tamis_score *score, int64_t top) {
 static void print_json(const tool_use *use, const tamis_score *score, int64_t top) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "model", use->path);
-    tool_json_text(&json, "method", tamis_method_name(use->method));
-    tool_json_integer(&json, "entries", score->entries);
-    tool_json_integer(&json, "rows", score->rows);
-    tool_json_integer(&json, "top", top);
+    tool_json_put(&json, tool_str("model", use->path), tool_str("method", tamis_method_name(use->method)),
+                  TOOL_OF(*score, entries), TOOL_OF(*score, rows), tool_int("top", top));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
     tool_json_finish(&json);
 }
@@ -130,11 +127,6 @@ static int run_score(const void *given, int count, char **operands) {
     return tool_use_run(given, count, operands, score_held_out);
 }
 
-const tool_command tool_score_command = {
-    .name = "score",
-    .summary = "measure the prediction quality of a model on held-out entries",
-    .operands = "MODEL",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_score,
-};
+const tool_command tool_score_command =
+    TOOL_COMMAND("score", "MODEL", "measure the prediction quality of a model on held-out entries", options, settings,
+                 .run = run_score);

@@ -50,11 +50,6 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
     return tool_outcome(code);
 }
 
-const tool_command tool_similar_command = {
-    .name = "similar",
-    .summary = "find the items or words of a model that are most alike",
-    .operands = "MODEL [ITEM ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = show_similar,
-};
+const tool_command tool_similar_command =
+    TOOL_COMMAND("similar", "MODEL [ITEM ...]", "find the items or words of a model that are most alike", options,
+                 settings, .use = show_similar);

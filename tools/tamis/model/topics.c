@@ -116,11 +116,6 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     return code;
 }
 
-const tool_command tool_topics_command = {
-    .name = "topics",
-    .summary = "show the words with the largest weights in each topic of a model",
-    .operands = "MODEL",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = show_topics,
-};
+const tool_command tool_topics_command =
+    TOOL_COMMAND("topics", "MODEL", "show the words with the largest weights in each topic of a model", options,
+                 settings, .use = show_topics);
