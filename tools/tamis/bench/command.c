@@ -92,9 +92,8 @@ static int bench_files(tool_bench_run *run, const tool_device *devices, int coun
     int code = 0;
     for (int i = 0; i < count && code == 0; i++) code = tool_inputs_add_path(&inputs, operands[i]);
     run->cases = tool_bench_cases(run->settings) * inputs.count;
-    for (int i = 0; i < inputs.count && code == 0 && !tool_interrupted(); i++) {
+    for (int i = 0; i < inputs.count && code == 0 && !tool_interrupted(); i++)
         tool_bench_input(run, &inputs.at[i], devices);
-    }
     tool_inputs_free(&inputs);
     return code;
 }
@@ -156,17 +155,15 @@ static int run_bench(const void *given, int count, char **operands) {
         const bool taken = settings->json && strcmp(settings->json, "-") == 0;
         run.report.table = !taken;
         run.report.bold = terminal && !taken;
-        if (settings->baseline_name) {
+        if (settings->baseline_name)
             snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
-        }
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
-        if (run.report.disturbed > 0) {
+        if (run.report.disturbed > 0)
             tool_warning("other processes used up to %.1f processors during %d of %d cases, which are left out of "
                          "summaries: measure these again",
                          run.report.others, run.report.disturbed, run.report.cases);
-        }
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;

@@ -101,9 +101,7 @@ static void print_row(const tool_bench_case *one, const side *sides) {
     const tamis_group_report *exchange = &sides[GROUP].exchange;
     const double alone = sides[ALONE].time.median, group = sides[GROUP].time.median;
     char served[24] = "none";
-    if (exchange->ghosts > 0) {
-        snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
-    }
+    if (exchange->ghosts > 0) snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
     const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(group);
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
            (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,

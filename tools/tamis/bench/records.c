@@ -116,9 +116,8 @@ static char *spy_digits(const tool_raster *raster) {
     const size_t count = (size_t)raster->rows * (size_t)raster->cols;
     char *digits = tool_allocate(count + 1, 1);
     for (int row = 0; row < raster->rows; row++) {
-        for (int col = 0; col < raster->cols; col++) {
+        for (int col = 0; col < raster->cols; col++)
             digits[row * raster->cols + col] = (char)('0' + tool_raster_level(raster, row, col, SPY_LEVELS));
-        }
     }
     return digits;
 }

@@ -67,11 +67,10 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
     char speed[24] = "";
     if (problem->batch > 1) snprintf(batch, sizeof batch, " x%lld", (long long)problem->batch);
     snprintf(operation, sizeof operation, "%s%s", tool_problem_name(problem).text, batch);
-    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
+    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner)
         snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
-    } else {
+    else
         snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
-    }
     snprintf(threads, sizeof threads, "%d", result->threads);
     if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
     snprintf(algorithm, sizeof algorithm, "%s%s%s%s", result->automatic ? "auto: " : "", result->algorithm,
@@ -86,10 +85,9 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
         const char *verdict = result->peer ? "  outside" : "  WRONG";
         snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
     }
-    if (!result->gather && median > 0) {
+    if (!result->gather && median > 0)
         snprintf(speed, sizeof speed, "%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0,
                  1e-9 * results->floor.flops / median);
-    }
     const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
     const tool_word least = tool_word_seconds(result->time.min);
     const char *const cells[COLUMNS] = {operation,  inner,     tamis_type_name(problem->type),
@@ -209,27 +207,25 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     const tamis_ceilings now = tool_device_ceilings(device), *ceilings = &now;
     if (ceilings->doubtful)
         tool_warning("the ceilings are doubtful, and so are the floors: 'tamis devices --probe' measures them again");
-    if (device->gpu) {
+    if (device->gpu)
         printf("\n"
                "x floor: median divided by the minimum time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s "
                "GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[1]).text);
-    } else {
+    else
         printf("\n"
                "x floor: median divided by the minimum time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the "
                "bytes (%s, %s GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
                tool_word_number(ceilings->memory_gbs[1]).text);
-    }
     if (report->versus[0]) printf("%s: speed-up; = is within the noise.\n", report->versus);
     puts("Set-up includes the check of the indices. Data that fit into a cache may run below the floor, which assumes "
          "memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, without arithmetic.");
-    if (report->peered) {
+    if (report->peered)
         puts("Other libraries always compute the edge mask, without S's values; cublas-dense also without sampling; "
              "torch-attention the softmax.");
-    }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
         printf("Speed-up of %s: geometric mean %.2fx over %d cases, %d of them within the noise, smallest %.2fx "

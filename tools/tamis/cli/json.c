@@ -70,11 +70,10 @@ void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     lead(json, name);
-    if (value) {
+    if (value)
         write_string(json->out, value);
-    } else {
+    else
         fputs("null", json->out);
-    }
 }
 
 void tool_json_integer(tool_json *json, const char *name, int64_t value) {
@@ -84,11 +83,10 @@ void tool_json_integer(tool_json *json, const char *name, int64_t value) {
 
 void tool_json_number(tool_json *json, const char *name, double value) {
     lead(json, name);
-    if (isfinite(value)) {
+    if (isfinite(value))
         fprintf(json->out, "%.7g", value);
-    } else {
+    else
         fputs("null", json->out);
-    }
 }
 
 void tool_json_bool(tool_json *json, const char *name, bool value) {

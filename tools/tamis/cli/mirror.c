@@ -44,9 +44,8 @@ static tamis_status copy_pattern(tool_mirror *mirror) {
     tamis_status status = copy(mirror, OFFSETS, host.offsets, offsets, 0, &S->offsets);
     if (status == TAMIS_OK) status = copy(mirror, COLUMNS, host.columns, nnz * index, 0, &S->columns);
     if (status == TAMIS_OK) status = copy(mirror, ROWS, host.row_indices, nnz * index, 0, &S->row_indices);
-    if (status == TAMIS_OK) {
+    if (status == TAMIS_OK)
         status = copy(mirror, VALUES, host.values, nnz * tamis_type_size(host.value_type), 0, &S->values);
-    }
     return status;
 }
 
@@ -87,9 +86,8 @@ tamis_status tool_mirror_create(const tool_device *device, const tool_problem *p
 }
 
 void tool_mirror_free(tool_mirror *mirror) {
-    for (int i = 0; i < TOOL_MIRROR_ARRAYS && mirror->copies; i++) {
+    for (int i = 0; i < TOOL_MIRROR_ARRAYS && mirror->copies; i++)
         tamis_device_free(device_of(mirror), mirror->memory[i]);
-    }
     *mirror = (tool_mirror){0};
 }
 

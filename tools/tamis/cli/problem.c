@@ -15,9 +15,8 @@ double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double
 int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
 
 static void move(tamis_dense *dense, int64_t member) {
-    if (dense->data) {
+    if (dense->data)
         dense->data = (char *)dense->data + (size_t)(member * dense->batch_stride) * tamis_type_size(dense->type);
-    }
     dense->batch_stride = 0;
 }
 
@@ -129,11 +128,10 @@ tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, in
         operands->D = create(S->cols, problem->width, batch, problem, layout, padding, shift);
         status = tamis_fill_uniform(&operands->D.view, seed + 3, -1.0, 1.0);
     }
-    if (problem->operation == TAMIS_OP_SDDMM) {
+    if (problem->operation == TAMIS_OP_SDDMM)
         operands->output = create(S->nnz, 1, batch, problem, TAMIS_ROW_MAJOR, 0, shift);
-    } else {
+    else
         operands->output = create(S->rows, problem->width, batch, problem, layout, padding, shift);
-    }
     split(&operands->A, batch);
     split(&operands->B, batch);
     split(&operands->D, batch);

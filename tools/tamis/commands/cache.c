@@ -54,11 +54,10 @@ static int run_cache(const void *given, int count, char **operands) {
     tamis_status status = clear ? tamis_cache_clear(&removed) : TAMIS_OK;
     if (status == TAMIS_OK) status = tamis_cache_describe(&cache);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    if (set->json) {
+    if (set->json)
         print_json(&cache, clear, removed);
-    } else {
+    else
         print_text(&cache, clear, removed);
-    }
     return TOOL_OK;
 }
 

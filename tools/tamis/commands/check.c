@@ -358,9 +358,8 @@ static void check_one_corner(check_run *run, const corner *at) {
         run->worst = tool_library_error(status, run->matrix);
         return;
     }
-    for (int i = 0; i < at->arrangements && !tool_interrupted(); i++) {
+    for (int i = 0; i < at->arrangements && !tool_interrupted(); i++)
         check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], oracle);
-    }
     tamis_oracle_free(oracle);
 }
 
@@ -400,9 +399,8 @@ static void check_widths(check_run *run, tamis_type type) {
                          .type = type,
                          .inner = set->widths.at[k],
                          .arrangements = 1};
-            for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++) {
+            for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++)
                 at.edge = (tamis_edge)set->edges.at[next % set->edges.count];
-            }
             check_corner(run, &at);
         }
     }
@@ -419,11 +417,10 @@ static void check_part(check_run *run, const tool_source *source, int64_t limit,
     for (int t = 0; t < run->set->types.count && status == TAMIS_OK && !tool_interrupted(); t++) {
         const tamis_type type = (tamis_type)run->set->types.at[t];
         status = arrange(run, part, type);
-        if (status == TAMIS_OK) {
+        if (status == TAMIS_OK)
             check(run, type);
-        } else {
+        else
             run->worst = tool_library_error(status, run->matrix);
-        }
         free_arranged(run);
     }
 }
@@ -454,9 +451,8 @@ static void check_source(check_run *run, const tool_source *source) {
     const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped, in_part = run->in_part;
     const double start = tool_seconds();
     check_part(run, source, set->limit, check_corners, &part);
-    if (set->widths.count > 0) {
+    if (set->widths.count > 0)
         check_part(run, source, set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS, check_widths, &small);
-    }
     tool_progress_clear();
     if (run->lines.out != stdout) {
         printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)",
@@ -464,9 +460,8 @@ static void check_source(check_run *run, const tool_source *source) {
                (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
                run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
                tool_word_count(part.nnz).text);
-        if (run->in_part > in_part) {
+        if (run->in_part > in_part)
             printf("; %lld of those passed have elements that are not finite", (long long)(run->in_part - in_part));
-        }
         putchar('\n');
         fflush(stdout);
     }
@@ -477,9 +472,8 @@ static void check_source(check_run *run, const tool_source *source) {
 
 static int64_t problems_of_a_matrix(const settings *set) {
     int64_t problems = 0;
-    for (int o = 0; o < set->operations.count; o++) {
+    for (int o = 0; o < set->operations.count; o++)
         problems += tool_uses_edge((tamis_operation)set->operations.at[o]) ? set->edges.count : 1;
-    }
     return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
 }
 
@@ -558,9 +552,8 @@ static int run_check(const void *given, int count, char **operands) {
     tool_progress_clear();
     const int closed = tool_lines_close(&run.lines);
     if (closed) run.worst = closed;
-    if (tool_interrupted()) {
+    if (tool_interrupted())
         tool_error("interrupted after %lld of %lld problems", (long long)run.done, (long long)run.expected);
-    }
     FILE *out = run.lines.out == stdout ? stderr : stdout;
     fprintf(out, "%lld passed, %lld failed", (long long)run.passed, (long long)run.failed);
     if (run.skipped > 0) fprintf(out, ", %lld skipped", (long long)run.skipped);

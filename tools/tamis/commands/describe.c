@@ -10,9 +10,8 @@ static void describe_option(tool_json *json, const tool_option *option) {
                   TOOL_OF(*option, preset), TOOL_OF(*option, help), tool_yes("flag", tool_option_is_flag(option)),
                   tool_yes("optional", tool_option_is_optional(option)));
     tool_json_array(json, "choices");
-    for (int i = 0; option->choices && !option->choices->many && tool_choice_name(option->choices, i); i++) {
+    for (int i = 0; option->choices && !option->choices->many && tool_choice_name(option->choices, i); i++)
         tool_json_text(json, NULL, tool_choice_name(option->choices, i));
-    }
     tool_json_end_array(json);
     tool_json_end_object(json);
 }
@@ -28,9 +27,8 @@ static void describe_command(tool_json *json, const tool_command *command, const
     for (const tool_option *option = command->options; option && option->name; option++) describe_option(json, option);
     tool_json_end_array(json);
     tool_json_array(json, "methods");
-    for (const tool_command *method = command->methods; method && method->name; method++) {
+    for (const tool_command *method = command->methods; method && method->name; method++)
         describe_command(json, method, command);
-    }
     tool_json_end_array(json);
     tool_json_end_object(json);
     tool_text_free(&description);
@@ -44,10 +42,9 @@ void tool_describe(FILE *out) {
     for (int i = 0; tool_commands[i]; i++) describe_command(&json, tool_commands[i], NULL);
     tool_json_end_array(&json);
     tool_json_array(&json, "exit");
-    for (size_t i = 0; i < sizeof tool_exit_meanings / sizeof *tool_exit_meanings; i++) {
+    for (size_t i = 0; i < sizeof tool_exit_meanings / sizeof *tool_exit_meanings; i++)
         tool_json_item(&json, tool_int("code", (int64_t)tool_exit_meanings[i].code),
                        tool_str("meaning", tool_exit_meanings[i].meaning));
-    }
     tool_json_end_array(&json);
     tool_json_finish(&json);
 }

@@ -70,10 +70,9 @@ static void print_ceilings(const tamis_ceilings *ceilings, bool gpu) {
     }
     putchar('\n');
     tool_table_print(&table, stdout, 2);
-    if (ceilings->doubtful) {
+    if (ceilings->doubtful)
         printf("  doubtful: %s while they were measured; 'tamis devices --probe' measures them again\n",
                ceilings->others_processors >= 0.1 ? "other processes used processors" : "no two probes agreed");
-    }
 }
 
 static void print_caches(const tamis_device_description *description) {

@@ -88,9 +88,8 @@ static void print_candidates(const explained *one) {
         tool_text_add(&text, "%s%s %s", i ? ", " : "", algorithm, tool_word_seconds(predicted).text);
         if (measured > 0) tool_text_add(&text, " (measured %s)", tool_word_seconds(measured).text);
     }
-    if (report->measuring_seconds > 0) {
+    if (report->measuring_seconds > 0)
         tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
-    }
     print_field("candidates", tool_text_get(&text));
     tool_text_free(&text);
 }
@@ -124,10 +123,9 @@ static void print_times(const explained *one, int64_t calls) {
     print_candidates(one);
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
-    if (report->break_even_calls > 0) {
+    if (report->break_even_calls > 0)
         tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
                       report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
-    }
     print_field("set-up", tool_text_get(&text));
     tool_text_free(&text);
     tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,

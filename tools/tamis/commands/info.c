@@ -40,9 +40,7 @@ static int64_t stored_bytes(const tamis_sparse *S) {
 
 static int64_t count_not_finite(const tamis_sparse *S) {
     int64_t count = 0;
-    for (int64_t t = 0; S->values && t < S->nnz; t++) {
-        count += !isfinite(tool_element_get(S->values, S->value_type, t));
-    }
+    for (int64_t t = 0; S->values && t < S->nnz; t++) count += !isfinite(tool_element_get(S->values, S->value_type, t));
     return count;
 }
 
@@ -57,11 +55,10 @@ static void print_histogram(const tamis_structure *structure) {
     for (int bin = first; bin < structure->histogram_bins; bin++) {
         char range[48];
         const long long low = bin ? 1LL << (bin - 1) : 0, high = bin ? (1LL << bin) - 1 : 0;
-        if (low == high) {
+        if (low == high)
             snprintf(range, sizeof range, "%lld", low);
-        } else {
+        else
             snprintf(range, sizeof range, "%lld - %lld", low, high);
-        }
         const int64_t rows = structure->histogram[bin];
         const int length = (int)(40 * rows / most);
         printf("  %14s  %10s  ", range, tool_word_count(rows).text);
@@ -83,24 +80,21 @@ static void print_text(const tool_source *source, const char *path, const tamis_
     printf("  columns    bandwidth %s, mean span %s, runs of %.1f; %s", tool_word_count(profile->bandwidth).text,
            tool_word_count((int64_t)(profile->mean_span + 0.5)).text, structure->run,
            profile->sorted ? "sorted" : "not sorted");
-    if (profile->duplicates >= 0) {
+    if (profile->duplicates >= 0)
         printf(", %s duplicate%s", tool_word_count(profile->duplicates).text, profile->duplicates == 1 ? "" : "s");
-    }
     printf("\n  class      %s: %s\n", structure->name, structure->reason);
     printf("  memory     %s: %s columns, %s offsets, ", tool_word_bytes(stored_bytes(S)).text,
            tamis_index_type_name(S->index_type), tamis_index_type_name(S->offset_type));
     printf("%s%s\n", S->values ? tamis_type_name(S->value_type) : "no", " values");
     const int64_t not_finite = count_not_finite(S);
-    if (not_finite > 0) {
+    if (not_finite > 0)
         printf("  values     %s of %s are not finite in %s\n", tool_word_count(not_finite).text,
                tool_word_count(S->nnz).text, tamis_type_name(S->value_type));
-    }
-    if (source->bytes > 0) {
+    if (source->bytes > 0)
         printf("  file       %s, read in %s (%.0f MB/s)\n", tool_word_bytes(source->bytes).text,
                tool_word_seconds(source->seconds).text, 1e-6 * (double)source->bytes / source->seconds);
-    } else {
+    else
         printf("  generated  in %s\n", tool_word_seconds(source->seconds).text);
-    }
     if (histogram) print_histogram(structure);
 }
 
@@ -116,9 +110,7 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
                   tool_int("values_not_finite", count_not_finite(S)), tool_int("memory_bytes", stored_bytes(S)),
                   tool_int("file_bytes", source->bytes), tool_ms("read_ms", source->seconds));
     tool_json_array(json, "histogram");
-    for (int bin = 0; bin < structure->histogram_bins; bin++) {
-        tool_json_integer(json, NULL, structure->histogram[bin]);
-    }
+    for (int bin = 0; bin < structure->histogram_bins; bin++) tool_json_integer(json, NULL, structure->histogram[bin]);
     tool_json_end_array(json);
     tool_json_end_object(json);
 }

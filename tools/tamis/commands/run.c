@@ -132,9 +132,8 @@ static void settle_sizes(work *job) {
     const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
     problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
     problem->width = problem->inner;
-    if (problem->operation == TAMIS_OP_FUSED) {
+    if (problem->operation == TAMIS_OP_FUSED)
         problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
-    }
 }
 
 static int check_shapes(const work *job) {
@@ -146,10 +145,9 @@ static int check_shapes(const work *job) {
     int code = check_shape(job, GIVEN_A, "--a", rows, problem->inner);
     if (code == 0) code = check_shape(job, GIVEN_B, "--b", cols, problem->inner);
     if (code == 0) code = check_shape(job, GIVEN_D, "--d", cols, problem->width);
-    if (code == 0) {
+    if (code == 0)
         code = sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
                      : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
-    }
     return code;
 }
 
@@ -157,9 +155,8 @@ static int check_shapes(const work *job) {
 static int check_room(const work *job) {
     const tool_problem *problem = &job->problem;
     if (!job->set->output) return 0;
-    if (problem->operation == TAMIS_OP_SDDMM) {
+    if (problem->operation == TAMIS_OP_SDDMM)
         return tool_output_room(job->set->output, (double)problem->S.nnz, 0, TOOL_ENTRY_CHARACTERS);
-    }
     const double elements = (double)job->source.S->rows * (double)problem->width;
     return tool_output_room(job->set->output, elements, tamis_type_size(problem->type), TOOL_ELEMENT_CHARACTERS);
 }
@@ -185,9 +182,8 @@ static int make_operands(work *job) {
     if (job->given[GIVEN_D]) problem->D = *given_view(job, GIVEN_D);
     tamis_dense *const views[] = {&problem->A, &problem->B, &problem->D};
     for (int i = 0; i < 3; i++) {
-        if (views[i]->stride == 0) {
+        if (views[i]->stride == 0)
             views[i]->stride = views[i]->layout == TAMIS_ROW_MAJOR ? views[i]->cols : views[i]->rows;
-        }
     }
     if (problem->beta == 0) return 0;
     const tamis_dense *output = &problem->output, *initial = given_view(job, GIVEN_INITIAL);
@@ -315,18 +311,16 @@ static void print_json(const work *job, const tamis_floor *floor) {
     tool_json_put(&json, tool_str("device", job->device.description.name), TOOL_OF(job->report, algorithm),
                   tool_str("chosen_by", tamis_chosen_by_name(job->report.chosen_by)), TOOL_OF(job->report, reason),
                   tool_str("math", tool_choice_name(&tool_maths, (int)job->report.math)));
-    if (job->group.ranks > 0) {
+    if (job->group.ranks > 0)
         tool_json_put(&json, TOOL_OF(job->group, ranks), tool_str("partition", job->group.order ? "metis" : "rows"),
                       TOOL_OF(job->group.choice, stays), tool_int("exchanged_rows", job->exchange.ghosts),
                       TOOL_OF(job->exchange, imbalance));
-    }
-    if (job->slabs) {
+    if (job->slabs)
         tool_json_put(&json, TOOL_OF(job->moved, device_memory), TOOL_OF(job->moved, slabs),
                       TOOL_OF(job->moved, pieces), TOOL_OF(job->moved, upload_bytes),
                       TOOL_OF(job->moved, download_bytes), tool_ms_if("staging_ms", job->moved.staging_seconds),
                       tool_ms_if("transfer_ms", job->moved.transfer_seconds),
                       tool_ms_if("compute_ms", job->moved.compute_seconds));
-    }
     tool_json_put(&json, TOOL_OF(job->report, threads), tool_ms("setup_ms", job->report.setup_seconds),
                   tool_ms("check_ms", job->report.check_seconds), tool_ms("execute_ms", job->seconds),
                   tool_num("gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0),
@@ -349,9 +343,8 @@ static void print_comparison(const tamis_comparison *comparison) {
     printf("  %s: relative error %.1e against the oracle, %.1e allowed", verdict, comparison->error,
            comparison->tolerance);
     if (not_finite > 0) printf("; %lld of %lld elements are not finite", not_finite, all);
-    if (comparison->undecided > 0) {
+    if (comparison->undecided > 0)
         printf(", and of %lld of these a sum may have overflowed", (long long)comparison->undecided);
-    }
     putchar('\n');
 }
 
@@ -423,11 +416,10 @@ static int run_job(work *job, char **operands) {
     tamis_floor floor;
     const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
     if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
-    if (set->json) {
+    if (set->json)
         print_json(job, &floor);
-    } else {
+    else
         print_text(job, &floor);
-    }
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 

@@ -47,9 +47,8 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
     tool_json_array(&json, "counts");
     for (int row = 0; row < raster.rows; row++) {
         tool_json_array(&json, NULL);
-        for (int col = 0; col < raster.cols; col++) {
+        for (int col = 0; col < raster.cols; col++)
             tool_json_integer(&json, NULL, raster.count[(int64_t)row * raster.cols + col]);
-        }
         tool_json_end_array(&json);
     }
     tool_json_finish(&json);

@@ -43,12 +43,11 @@ static int open_library(void **library) {
     *library = dlopen(given && *given ? given : "libtamis_mpi.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!*library) tool_text_add(&tried, "%s", dlerror());
     if (!*library && !(given && *given)) *library = open_beside(&tried);
-    if (!*library) {
+    if (!*library)
         tool_error(
             "--transport mpi: libtamis_mpi cannot be opened (%s): build Tamis where CMake finds an MPI, or name the "
             "file in TAMIS_MPI",
             tool_text_get(&tried));
-    }
     tool_text_free(&tried);
     return *library ? 0 : TOOL_UNSUPPORTED;
 }

@@ -117,11 +117,10 @@ void tool_order_operands(tool_order *o) {
     tool_problem *problem = &o->problem;
     reorder_dense(o, &given->A, &o->A, &problem->A);
     reorder_dense(o, &given->B, &o->B, &problem->B);
-    if (given->D.data && given->D.data == given->B.data) {
+    if (given->D.data && given->D.data == given->B.data)
         problem->D = problem->B;
-    } else {
+    else
         reorder_dense(o, &given->D, &o->D, &problem->D);
-    }
     const tamis_dense *output = &given->output;
     if (!output->data) return;
     o->output = tool_dense_create(output->rows, output->cols, output->type, output->layout, 0, 0);

@@ -69,11 +69,10 @@ static void write_rows(const tool_use *use, const tamis_names *names, const tami
         for (int64_t k = 0; k < W->cols; k++) {
             fields[k + 1] = (tool_field){.number = tool_dense_get(W, i, k), .real = true};
         }
-        if (use->settings->json) {
+        if (use->settings->json)
             write_json(use, names, W, i);
-        } else {
+        else
             tool_use_line(use, (int)W->cols + 1, fields);
-        }
     }
     free(fields);
 }
@@ -94,9 +93,8 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     if (code) return code;
     code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
-    if (code == 0 && tool_method_of_documents(use->method)) {
+    if (code == 0 && tool_method_of_documents(use->method))
         code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);
-    }
     if (code == 0 && set->rows) {
         code = write_array(set->rows, tamis_owned_dense_view(W));
     } else if (code == 0) {
@@ -167,9 +165,8 @@ static int export_all(const tool_use *use, const void *given, int count, char **
 
 static int run_export(const void *given, int count, char **operands) {
     const settings *set = given;
-    if (!set->rows && !set->columns && !set->row_names && !set->column_names) {
+    if (!set->rows && !set->columns && !set->row_names && !set->column_names)
         return tool_usage_error("expected one or more of --rows, --columns, --row-names, --column-names");
-    }
     const char *const arrays[][2] = {{"--rows", set->rows}, {"--columns", set->columns}};
     for (int i = 0; i < 2; i++) {
         const int refused = arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0;

@@ -28,11 +28,10 @@ static void add_options(const tamis_model_options *made, tool_text *text) {
         if (!tool_train_of_model(option)) continue;
         const tool_word value = tool_option_text(option, &set);
         tool_text_add(text, "%s", text->length ? ", " : "");
-        if (tool_option_is_flag(option)) {
+        if (tool_option_is_flag(option))
             tool_text_add(text, "%s%s", strcmp(value.text, "yes") == 0 ? "" : "no-", option->name);
-        } else {
+        else
             tool_text_add(text, "%s %s", option->name, value.text);
-        }
     }
 }
 
@@ -42,12 +41,11 @@ static void print_text(const tool_use *use) {
     printf("%s\n", tool_visible(use->path));
     printf("  method      %s, %s factors, %s\n", tamis_method_name(use->method), tool_word_count(made->factors).text,
            tamis_type_name(made->type));
-    if (model->rows > 0) {
+    if (model->rows > 0)
         printf("  data        %s x %s, %s entries", tool_word_count(model->rows).text,
                tool_word_count(model->cols).text, tool_word_count(model->nnz).text);
-    } else {
+    else
         printf("  data        %s columns, no rows kept", tool_word_count(model->cols).text);
-    }
     if (isfinite(model->mean)) printf("; values %g to %g, mean %.4g", model->least, model->most, model->mean);
     printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
     printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
@@ -106,10 +104,9 @@ int tool_model_info(const char *path, tool_json *json) {
     tool_use use;
     const int code = tool_use_open(&settings, path, &use);
     if (code) return code;
-    if (json) {
+    if (json)
         print_json(&use, json);
-    } else {
+    else
         print_text(&use);
-    }
     return tool_use_close(&use, TOOL_OK);
 }

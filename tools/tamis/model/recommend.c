@@ -54,9 +54,8 @@ static int open_rows(listing *job, const settings *set) {
     job->row_count = use->description.rows;
     if (set->new_rows && set->seen)
         return tool_usage_error("--new already leaves out its own entries: do not use --seen with it");
-    if (!set->new_rows && job->row_count == 0) {
+    if (!set->new_rows && job->row_count == 0)
         return tool_usage_error("%s stores no rows of its training data: name new ones with --new FILE", use->path);
-    }
     if (!spec) return 0;
     const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
     const int code = tool_data_open(&request, &job->known);
@@ -150,13 +149,11 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
     int code = open_rows(&job, set);
     if (code == 0) code = choose_columns(&job, set);
-    if (code == 0) {
+    if (code == 0)
         code = tool_use_choose(job.names, job.row_count, count, requested, "row", job.W ? "the new rows" : use->path,
                                &job.rows, &job.count);
-    }
-    if (code == 0 && set->use.output) {
+    if (code == 0 && set->use.output)
         code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
-    }
     if (code == 0) code = recommend(&job);
     free(job.rows);
     free(job.candidates);

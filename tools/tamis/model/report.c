@@ -52,9 +52,8 @@ static void show_progress(tool_training_report *report, const tamis_iteration *i
         }
     }
     tool_word batch = {""};
-    if (iteration->batch != iteration->batches) {
+    if (iteration->batch != iteration->batches)
         snprintf(batch.text, sizeof batch.text, ", mini-batch %lld", (long long)iteration->batch);
-    }
     tool_progress(share, "iteration %d of %d%s%s", iteration->iteration, iteration->iterations, batch.text, left.text);
 }
 
@@ -113,9 +112,8 @@ static double finite_or_zero(double value) { return isfinite(value) ? value : 0;
 
 bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     tool_training_report *report = context;
-    if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
+    if (iteration->checkpoint_failure && !report->last.checkpoint_failure)
         tool_warning("%s; training continues without this checkpoint", iteration->checkpoint_failure);
-    }
     const bool follows = report->last.iteration > 0 && report->last.iteration + 1 == iteration->iteration &&
                          iteration->batch == iteration->batches;
     if (follows && !report->rose && !tool_method_about(iteration->method)->mini_batches &&
@@ -151,12 +149,11 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     const tamis_model_options *options = &description->options;
     printf("%s: %s of %s (", tool_visible(summary->model), tamis_method_name(options->method),
            tool_visible(summary->data));
-    if (summary->rows > 0) {
+    if (summary->rows > 0)
         printf("%s x %s, %s entries)", tool_word_count(summary->rows).text, tool_word_count(description->cols).text,
                tool_word_count(description->nnz).text);
-    } else {
+    else
         printf("a stream, %s columns)", tool_word_count(description->cols).text);
-    }
     if (!tool_method_about(options->method)->pairs) printf(", %s factors", tool_word_count(options->factors).text);
     printf(", %s\n", tamis_type_name(options->type));
     printf("  %d iterations", description->iterations_done);
@@ -165,22 +162,19 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     if (isfinite(description->metric) && summary->held_out >= 0) {
         printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
                tool_word_count(summary->held_out).text);
-        if (isfinite(summary->baseline)) {
+        if (isfinite(summary->baseline))
             printf("; %s alone have %s", tamis_baseline_name(options->method), number(summary->baseline).text);
-        }
     }
     printf("\n  read in %s, fitted in %s on %s", tool_word_seconds(summary->read_seconds).text,
            tool_word_seconds(summary->fit_seconds).text, summary->device);
-    if (report->seconds[3] > 0) {
+    if (report->seconds[3] > 0)
         printf(": sddmm %s, spmm %s, fused %s", percent(share_of_time(report, 0)).text,
                percent(share_of_time(report, 1)).text, percent(share_of_time(report, 2)).text);
-    }
     putchar('\n');
-    if (summary->choice.stays) {
+    if (summary->choice.stays)
         printf("  stays on the first device: an iteration %s predicted alone, %s on all %d\n",
                tool_word_seconds(summary->choice.alone).text, tool_word_seconds(summary->choice.together).text,
                summary->devices);
-    }
 }
 
 static bool weighs_uses(tamis_method method) {

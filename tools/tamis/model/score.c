@@ -98,11 +98,10 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
         held.view.threshold = true;
         held.view.relevant = strtod(set->relevant, NULL); /* checked */
     }
-    if (!held.view.observed && !set->use.json) {
+    if (!held.view.observed && !set->use.json)
         tool_warning(
             "without --observed, precision, recall and NDCG rank the entries of the training too: name them with "
             "--observed FILE");
-    }
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
     if (status != TAMIS_OK) {
@@ -120,9 +119,8 @@ static int run_score(const void *given, int count, char **operands) {
     const settings *set = given;
     if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
     char *end = NULL;
-    if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end)) {
+    if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end))
         return tool_usage_error("--relevant %s: expected a number", set->relevant);
-    }
     if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
     return tool_use_run(given, count, operands, score_held_out);
 }

@@ -45,11 +45,10 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
     for (int i = 0; i < count && columns[i] >= 0; i++) {
         const char *name = names ? tamis_names_at(names, columns[i]) : NULL;
         tool_text_add(&words, "%s", i ? ", " : "");
-        if (name) {
+        if (name)
             tool_text_add(&words, "%s", tool_visible(name));
-        } else {
+        else
             tool_text_add(&words, "%lld", (long long)columns[i]);
-        }
         tool_text_add(&words, " %.3g", weights[i]);
     }
     tool_word number;
@@ -74,11 +73,10 @@ static void write_topics(const tool_use *use, int count, const int64_t *columns,
             empty++;
             continue;
         }
-        if (use->settings->json) {
+        if (use->settings->json)
             write_json(use->out, topic, count, columns + at, weights + at, names);
-        } else {
+        else
             add_row(&table, topic, count, columns + at, weights + at, names);
-        }
     }
     if (!use->settings->json) tool_table_print(&table, use->out, 0);
     if (empty > 0)
@@ -104,11 +102,10 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
         int64_t *columns = tool_allocate((size_t)entries, sizeof *columns);
         double *weights = tool_allocate((size_t)entries, sizeof *weights);
         const tamis_status status = tamis_model_topics(use->model, count, columns, weights);
-        if (status == TAMIS_OK) {
+        if (status == TAMIS_OK)
             write_topics(use, count, columns, weights, names ? names : use->columns);
-        } else {
+        else
             code = tool_library_error(status, use->path);
-        }
         free(columns);
         free(weights);
     }

@@ -146,11 +146,10 @@ static void write_name(FILE *out, const tamis_names *names, int64_t index) {
 
 void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index) {
     const char *name = names ? tamis_names_at(names, index) : NULL;
-    if (name) {
+    if (name)
         tool_json_text(json, member, name);
-    } else {
+    else
         tool_json_integer(json, member, index);
-    }
 }
 
 void tool_use_line(const tool_use *use, int count, const tool_field *fields) {
@@ -163,11 +162,10 @@ void tool_use_line(const tool_use *use, int count, const tool_field *fields) {
             tool_json_name(&json, field->member, field->names, field->index);
         } else {
             if (field > fields) fputc('\t', use->out);
-            if (field->real) {
+            if (field->real)
                 fprintf(use->out, "%.7g", field->number);
-            } else {
+            else
                 write_name(use->out, field->names, field->index);
-            }
         }
     }
     tool_json_finish(&json); /* of text the line alone */
