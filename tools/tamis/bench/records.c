@@ -52,22 +52,16 @@ static void processor_name(char *name, size_t bytes) {
     tamis_device_close(cpu);
 }
 
-static void numbers(tool_json *json, const char *name, const double *values, int count) {
-    tool_json_array(json, name);
-    for (int i = 0; i < count; i++) tool_json_number(json, NULL, values[i]);
-    tool_json_end_array(json);
-}
-
 static void ceilings_of(tool_json *json, const tamis_ceilings *ceilings) {
     tool_json_put(json, TOOL_OF(*ceilings, measured), TOOL_OF(*ceilings, doubtful),
                   tool_int("ceiling_threads", ceilings->threads));
-    numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
-    numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);
-    numbers(json, "l1_gbs", ceilings->l1_gbs, 2);
-    numbers(json, "l2_gbs", ceilings->l2_gbs, 2);
-    numbers(json, "l3_gbs", ceilings->l3_gbs, 2);
-    numbers(json, "memory_gbs", ceilings->memory_gbs, 2);
-    numbers(json, "gather_gbs", ceilings->gather_gbs[1], 6);
+    tool_json_numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
+    tool_json_numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);
+    tool_json_numbers(json, "l1_gbs", ceilings->l1_gbs, 2);
+    tool_json_numbers(json, "l2_gbs", ceilings->l2_gbs, 2);
+    tool_json_numbers(json, "l3_gbs", ceilings->l3_gbs, 2);
+    tool_json_numbers(json, "memory_gbs", ceilings->memory_gbs, 2);
+    tool_json_numbers(json, "gather_gbs", ceilings->gather_gbs[1], 6);
     tool_json_array(json, "gather_bytes");
     for (int i = 0; i < 6; i++) tool_json_integer(json, NULL, ceilings->gather_bytes[i]);
     tool_json_end_array(json);

@@ -94,17 +94,25 @@ void tool_json_bool(tool_json *json, const char *name, bool value) {
     fputs(value ? "true" : "false", json->out);
 }
 
-void tool_json_members(tool_json *json, const tool_member *members) {
-    for (const tool_member *member = members; member->name; member++) {
-        switch (member->kind) {
-        case TOOL_IS_ABSENT: break;
-        case TOOL_IS_NULL: tool_json_text(json, member->name, NULL); break;
-        case TOOL_IS_TEXT: tool_json_text(json, member->name, member->value.text); break;
-        case TOOL_IS_INTEGER: tool_json_integer(json, member->name, member->value.integer); break;
-        case TOOL_IS_NUMBER: tool_json_number(json, member->name, member->value.number); break;
-        case TOOL_IS_BOOL: tool_json_bool(json, member->name, member->value.yes); break;
-        }
+void tool_json_numbers(tool_json *json, const char *name, const double *values, int count) {
+    tool_json_array(json, name);
+    for (int i = 0; i < count; i++) tool_json_number(json, NULL, values[i]);
+    tool_json_end_array(json);
+}
+
+void tool_json_member(tool_json *json, tool_member member) {
+    switch (member.kind) {
+    case TOOL_IS_ABSENT: break;
+    case TOOL_IS_NULL: tool_json_text(json, member.name, NULL); break;
+    case TOOL_IS_TEXT: tool_json_text(json, member.name, member.value.text); break;
+    case TOOL_IS_INTEGER: tool_json_integer(json, member.name, member.value.integer); break;
+    case TOOL_IS_NUMBER: tool_json_number(json, member.name, member.value.number); break;
+    case TOOL_IS_BOOL: tool_json_bool(json, member.name, member.value.yes); break;
     }
+}
+
+void tool_json_members(tool_json *json, const tool_member *members) {
+    while (members->name) tool_json_member(json, *members++);
 }
 
 void tool_json_element(tool_json *json, const tool_member *members) {

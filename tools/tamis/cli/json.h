@@ -25,6 +25,7 @@ void tool_json_text(tool_json *json, const char *name, const char *value); /* NU
 void tool_json_integer(tool_json *json, const char *name, int64_t value);
 void tool_json_number(tool_json *json, const char *name, double value); /* NaN and infinity become null */
 void tool_json_bool(tool_json *json, const char *name, bool value);
+void tool_json_numbers(tool_json *json, const char *name, const double *values, int count); /* an array */
 
 /* A member of an object by the kind of its value. */
 typedef struct tool_member {
@@ -75,7 +76,8 @@ static inline tool_member tool_only(bool there, tool_member member) {
              : tool_str, default                                                                                       \
              : tool_int)(#field, (object).field)
 
-/* Writes members of the open object, in that order. */
+/* Write one member, or several in that order, of the open object. */
+void tool_json_member(tool_json *json, tool_member member);
 #define tool_json_put(json, ...) tool_json_members(json, (const tool_member[]){__VA_ARGS__, {.name = NULL}})
 void tool_json_members(tool_json *json, const tool_member *members);
 

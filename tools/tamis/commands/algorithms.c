@@ -79,8 +79,7 @@ static void print_json(tool_json *json, const tamis_algorithm_description *algor
 
 static int run_algorithms(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
-    (void)operands;
+    (void)count, (void)operands;
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int shown = 0;

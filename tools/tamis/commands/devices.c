@@ -117,13 +117,8 @@ static void print_json(tool_json *json, const char *name, const tamis_device_des
         tool_json_object(json, "ceilings");
         tool_json_put(json, TOOL_OF(*ceilings, measured), TOOL_OF(*ceilings, doubtful),
                       TOOL_OF(*ceilings, others_processors), TOOL_OF(*ceilings, threads));
-        for (int i = 0; i < CEILING_ROWS; i++) {
-            const double *value = ceiling(ceilings, &ceiling_rows[i]);
-            tool_json_array(json, ceiling_rows[i].key);
-            tool_json_number(json, NULL, value[0]);
-            tool_json_number(json, NULL, value[1]);
-            tool_json_end_array(json);
-        }
+        for (int i = 0; i < CEILING_ROWS; i++)
+            tool_json_numbers(json, ceiling_rows[i].key, ceiling(ceilings, &ceiling_rows[i]), 2);
         tool_json_array(json, "gather");
         for (int i = 0; i < GATHERS; i++) {
             if (ceilings->gather_bytes[i] <= 0) continue;
@@ -167,8 +162,7 @@ static int show(const settings *set, const char *name, tool_json *json) {
 
 static int run_devices(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
-    (void)operands;
+    (void)count, (void)operands;
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int worst = TOOL_OK;

@@ -35,7 +35,7 @@ static int write_names(const tool_use *use, const char *option, const char *path
     int code = tool_output_open(path, &to.file);
     to.out = to.file.out;
     for (int64_t i = 0; code == 0 && i < tamis_names_count(names); i++) {
-        tool_use_line(&to, 1, (tool_field[]){{"name", .names = names, .index = i}});
+        tool_use_line(&to, 1, (tool_member[]){tool_named("name", names, i)});
     }
     const int closed = tool_output_close(&to.file, code == 0);
     return code ? code : closed;
@@ -56,18 +56,18 @@ static const tool_option transform_options[] = {
 static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
     tool_json json = tool_json_start(use->out, false);
     tool_json_object(&json, NULL);
-    tool_json_name(&json, "row", names, row);
+    tool_json_member(&json, tool_named("row", names, row));
     tool_json_array(&json, "factors");
     for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));
     tool_json_finish(&json);
 }
 
 static void write_rows(const tool_use *use, const tamis_names *names, const tamis_dense *W) {
-    tool_field *fields = tool_allocate((size_t)W->cols + 1, sizeof *fields);
+    tool_member *fields = tool_allocate((size_t)W->cols + 1, sizeof *fields);
     for (int64_t i = 0; i < W->rows && !tool_interrupted(); i++) {
-        fields[0] = (tool_field){"row", .names = names, .index = i};
+        fields[0] = tool_named("row", names, i);
         for (int64_t k = 0; k < W->cols; k++) {
-            fields[k + 1] = (tool_field){.number = tool_dense_get(W, i, k), .real = true};
+            fields[k + 1] = tool_num(NULL, tool_dense_get(W, i, k));
         }
         if (use->settings->json)
             write_json(use, names, W, i);

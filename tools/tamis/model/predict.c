@@ -56,11 +56,9 @@ static int64_t write_pairs(const tool_use *use, const tool_data *data, const unk
             const bool is_known = row < data->S.rows && column < data->S.cols;
             others += !is_known;
             tool_use_line(use, 3,
-                          (tool_field[]){{"row", .names = rows, .index = row},
-                                         {"column", .names = columns, .index = column},
-                                         {"prediction",
-                                          .number = is_known ? predictions[known++] : predict_unknown(u, row, column),
-                                          .real = true}});
+                          (tool_member[]){tool_named("row", rows, row), tool_named("column", columns, column),
+                                          tool_num("prediction",
+                                                   is_known ? predictions[known++] : predict_unknown(u, row, column))});
         }
     }
     return others;

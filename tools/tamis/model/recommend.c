@@ -117,10 +117,10 @@ static int recommend_rows(const listing *job, int64_t from, int64_t count, int64
     for (int64_t i = 0; i < count; i++) {
         for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
             tool_use_line(job->use, 4,
-                          (tool_field[]){{"row", .names = job->names, .index = job->rows[from + i]},
-                                         {"rank", .index = rank + 1},
-                                         {"column", .names = job->use->columns, .index = columns[i * top + rank]},
-                                         {"score", .number = scores[i * top + rank], .real = true}});
+                          (tool_member[]){tool_named("row", job->names, job->rows[from + i]),
+                                          tool_int("rank", rank + 1),
+                                          tool_named("column", job->use->columns, columns[i * top + rank]),
+                                          tool_num("score", scores[i * top + rank])});
         }
     }
     return 0;

@@ -37,10 +37,9 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
         if (status != TAMIS_OK) code = tool_library_error(status, use->path);
         for (int64_t rank = 0; rank < top && code == 0 && nearest[rank] >= 0; rank++) {
             tool_use_line(use, 4,
-                          (tool_field[]){{what, .names = names, .index = chosen[i]},
-                                         {"rank", .index = rank + 1},
-                                         {"similar", .names = names, .index = nearest[rank]},
-                                         {"cosine", .number = cosines[rank], .real = true}});
+                          (tool_member[]){tool_named(what, names, chosen[i]), tool_int("rank", rank + 1),
+                                          tool_named("similar", names, nearest[rank]),
+                                          tool_num("cosine", cosines[rank])});
         }
     }
     tool_progress_clear();

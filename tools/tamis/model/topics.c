@@ -31,10 +31,7 @@ static void write_json(FILE *out, int64_t topic, int count, const int64_t *colum
     tool_json_integer(&json, "topic", topic);
     tool_json_array(&json, "words");
     for (int i = 0; i < count && columns[i] >= 0; i++) {
-        tool_json_object(&json, NULL);
-        tool_json_name(&json, "word", names, columns[i]);
-        tool_json_number(&json, "weight", weights[i]);
-        tool_json_end_object(&json);
+        tool_json_item(&json, tool_named("word", names, columns[i]), tool_num("weight", weights[i]));
     }
     tool_json_finish(&json);
 }

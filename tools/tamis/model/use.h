@@ -71,16 +71,10 @@ int tool_use_choose(const tamis_names *names, int64_t all, int count, char **req
 /* Refuses what needs rows that the model does not store; names the methods that do. */
 int tool_use_no_rows(const tool_use *use, const char *option);
 
-/* A line of results: tab-separated fields, or with --json an object. A field is a name (or an index, without names), an
-   integer, or a number. Tabs and line ends in names become blanks. */
-typedef struct tool_field {
-    const char *member;
-    const tamis_names *names;
-    int64_t index;
-    double number;
-    bool real; /* the number, not the index */
-} tool_field;
-void tool_use_line(const tool_use *use, int count, const tool_field *fields);
-void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index);
+/* The member of a row or column: its name, or without names its index. */
+tool_member tool_named(const char *member, const tamis_names *names, int64_t index);
+
+/* Writes a line of results: tab-separated, or with --json an object. Tabs and line ends in names become blanks. */
+void tool_use_line(const tool_use *use, int count, const tool_member *members);
 
 #endif
