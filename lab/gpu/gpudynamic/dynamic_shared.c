@@ -7,7 +7,8 @@
 #include "lab/gpu/methods.h"
 
 enum { TK, TJ, BLOCK, GRID, REDUCE, LANES, BATCH };
-enum { TILES = 0, FINISHING = 1 };                 /* kernels */
+enum { TILES, FINISHING };                         /* kernels */
+enum { INDEXED };                                  /* the constant of the first: columns are renumbered */
 enum { STORE, ADD_OUT, ADD_SUMS, PUT, ADD, LAST }; /* modes of the kernel */
 enum { FINISHING_GROUP = 64, TILE_BYTES = 32 << 10, TILE_LEAST = 32 /* rows */ };
 
@@ -97,31 +98,24 @@ static tamis_status add_kernels(tamis_prepared *p) {
     return s->parts == 1 || v[REDUCE] ? TAMIS_OK : tamis_gpu_prepare_kernel(p, FINISHING, FINISHING_GROUP, 1, NULL);
 }
 
-/* The places of nonzeros, where columns are renumbered: see structure/panel_index.h. */
-static void give_places(tamis_prepared *p, void *within, void *starts, void *list) {
-    tamis_gpu_add_arguments(p, TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("within", within),
-                                                   tamis_gpu_memory("starts", starts), tamis_gpu_memory("list", list)));
-}
-
-static tamis_status prepare_shared(tamis_prepared *p) {
-    TRY(choose(p));
-    give_places(p, NULL, NULL, NULL);
-    return p->problem.nnz == 0 ? TAMIS_OK : add_kernels(p);
-}
-
-static tamis_status prepare_indexed(tamis_prepared *p) {
-    tamis_gpu_index index;
+static tamis_status prepare(tamis_prepared *p) {
+    void *within = NULL, *starts = NULL, *list = NULL; /* of renumbered columns: see structure/panel_index.h */
     const size_t size = tamis_index_size(p->problem.index_type);
     TRY(choose(p));
     if (p->problem.nnz == 0) return TAMIS_OK;
     TRY(add_kernels(p));
-    const tamis_gpu_tiling tiling = {.x_tile = p->launch.group_size / ((const shared_state *)p->state)->team,
-                                     .y_tile = 1};
-    TRY(tamis_gpu_index_build(p, &tiling, &index));
-    give_places(p, tamis_gpu_index_keep(p, &index.within, p->problem.nnz, size),
-                tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8),
-                tamis_gpu_index_keep(p, &index.list, index.count, size));
-    tamis_gpu_index_release(p, &index);
+    if (p->method->kernels[TILES].definitions[INDEXED].value) {
+        tamis_gpu_index index;
+        const tamis_gpu_tiling tiling = {.x_tile = p->launch.group_size / ((const shared_state *)p->state)->team,
+                                         .y_tile = 1};
+        TRY(tamis_gpu_index_build(p, &tiling, &index));
+        within = tamis_gpu_index_keep(p, &index.within, p->problem.nnz, size);
+        starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
+        list = tamis_gpu_index_keep(p, &index.list, index.count, size);
+        tamis_gpu_index_release(p, &index);
+    }
+    tamis_gpu_add_arguments(p, TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("within", within),
+                                                   tamis_gpu_memory("starts", starts), tamis_gpu_memory("list", list)));
     return TAMIS_OK;
 }
 
@@ -132,13 +126,6 @@ static tamis_status launch_tiles(const tamis_prepared *p, void *stream, const ta
         p, stream, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_place("sums", p->scratch_bytes ? x->scratch : (tamis_place){NULL, 0}),
                             tamis_gpu_integer("slice", slice), tamis_gpu_integer("mode", mode)));
-}
-
-/* Launches the parts in sequence, so that each sample has one writer. */
-static tamis_status execute_in_order(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const int64_t parts = ((const shared_state *)p->state)->parts;
-    for (int64_t i = 0; i < parts; i++) TRY(launch_tiles(p, stream, x, i, i == 0 ? PUT : i == parts - 1 ? LAST : ADD));
-    return TAMIS_OK;
 }
 
 static tamis_status execute_atomically(const tamis_prepared *p, void *stream, const tamis_operands *x) {
@@ -159,39 +146,44 @@ static tamis_status execute_atomically(const tamis_prepared *p, void *stream, co
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    if (((const shared_state *)p->state)->parts == 1) return launch_tiles(p, stream, x, 0, STORE);
-    return p->parameters[REDUCE] ? execute_in_order(p, stream, x) : execute_atomically(p, stream, x);
+    const int64_t parts = ((const shared_state *)p->state)->parts;
+    if (parts > 1 && !p->parameters[REDUCE]) return execute_atomically(p, stream, x);
+    for (int64_t i = 0; i < parts; i++) /* in sequence, so that each sample has one writer */
+        TRY(launch_tiles(p, stream, x, i, parts == 1 ? STORE : i == 0 ? PUT : i == parts - 1 ? LAST : ADD));
+    return TAMIS_OK;
 }
 
+#define PARAMETERS_TEXT                                                                                                \
+    "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as "       \
+    "deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an "      \
+    "entry and slice; batch (1 to 8): entries that a team takes at once"
+
 /* The row of a method of the paper's section. */
-#define ROW(name, section, needs, when, indexed, defaults_, prepare_)                                                                                                                                                                                                                              \
-    TAMIS_LAB_ROW(                                                                                                                                                                                                                                                                                 \
-        TAMIS_OP_SDDMM, name, PAPER_GPU_DYNAMIC section, needs, when,                                                                                                                                                                                                                              \
-        "tk: slice of K, tj: rows of B in shared memory (0: 32 KiB of them); reduce (0 atomic adds, 1 shuffles, as deterministic plans do); block (32 to 1024): work-items; grid: groups, 0: one a panel; lanes (1 to 32): an entry and slice; batch (1 to 8): entries that a team takes at once", \
-        .kernels = {[TILES] = {"dynamic_shared.simt", "shared_tiles", true, {{"INDEXED", indexed}}},                                                                                                                                                                                               \
-                    [FINISHING] = {"dynamic_finish.simt", "dynamic_finish"}},                                                                                                                                                                                                                      \
-        .parameters = {{"tk", 8, 64},                                                                                                                                                                                                                                                              \
-                       {"tj", 0, 1024},                                                                                                                                                                                                                                                            \
-                       {"block", 32, 1024},                                                                                                                                                                                                                                                        \
-                       {"grid", 0, 1 << 30},                                                                                                                                                                                                                                                       \
-                       {"reduce", 0, 1},                                                                                                                                                                                                                                                           \
-                       {"lanes", 1, 32},                                                                                                                                                                                                                                                           \
-                       {"batch", 1, 8}},                                                                                                                                                                                                                                                           \
-        .defined = {[TJ] = "TJ", [BATCH] = "BATCH"}, .defaults = defaults_, .prepare = prepare_, .execute = execute,                                                                                                                                                                               \
-        .state_bytes = sizeof(shared_state)),                                                                                                                                                                                                                                                      \
+#define ROW(name, section, needs, when, indexed, defaults_)                                                            \
+    TAMIS_LAB_ROW(TAMIS_OP_SDDMM, name, PAPER_GPU_DYNAMIC section, needs, when, PARAMETERS_TEXT,                       \
+                  .kernels = {[TILES] = {"dynamic_shared.simt", "shared_tiles", true, {{"INDEXED", indexed}}},         \
+                              [FINISHING] = {"dynamic_finish.simt", "dynamic_finish"}},                                \
+                  .parameters = {{"tk", 8, 64},                                                                        \
+                                 {"tj", 0, 1024},                                                                      \
+                                 {"block", 32, 1024},                                                                  \
+                                 {"grid", 0, 1 << 30},                                                                 \
+                                 {"reduce", 0, 1},                                                                     \
+                                 {"lanes", 1, 32},                                                                     \
+                                 {"batch", 1, 8}},                                                                     \
+                  .defined = {[TJ] = "TJ", [BATCH] = "BATCH"}, .defaults = defaults_, .prepare = prepare,              \
+                  .execute = execute, .state_bytes = sizeof(shared_state)),                                            \
         .common.description.any_order = true, .sorted = true, .orders = true
 
 const tamis_gpu_algorithm tamis_gpudynamic_shared = {
     ROW("gpudynamic-shared", ", s.3", "atomic adds; shared memory; sorted columns",
-        "for comparison: one row per work-item, tiles of B in shared memory", 0, defaults, prepare_shared),
+        "for comparison: one row per work-item, tiles of B in shared memory", 0, defaults),
     .relative = 16,
 };
 
 const tamis_gpu_algorithm tamis_gpudynamic_preprocessing = {
     ROW("gpudynamic-preprocessing", ", s.4",
         "columns renumbered by the plan, on the device; atomic adds; shared memory",
-        "for comparison: as gpudynamic-shared, over the columns that occur in a panel", 1, indexed_defaults,
-        prepare_indexed),
+        "for comparison: as gpudynamic-shared, over the columns that occur in a panel", 1, indexed_defaults),
     .common.needs_preparation = true,
     .relative = 6,
 };
