@@ -59,7 +59,7 @@ static tamis_status make_map(tamis_prepared *p) {
     TRY_GOTO(done, tamis_allocate(tamis_times(m.blocks, block), offset_size, "a map of threads", &m.map));
     TRY_GOTO(done, tamis_allocate(m.blocks, index_size, "the rows of blocks", &m.block_rows));
     fill_map(p, &m);
-    TRY_GOTO(done, keep(p, "map", m.map, m.blocks * block, offset_size, "a map of threads"));
+    TRY_GOTO(done, keep(p, "map", m.map, tamis_times(m.blocks, block), offset_size, "a map of threads"));
     TRY_GOTO(done, keep(p, "block_rows", m.block_rows, m.blocks, index_size, "the rows of blocks"));
     p->launch = tamis_study_grid(p, m.blocks, 1);
     tamis_gpu_add_arguments(p, TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("blocks", m.blocks)));

@@ -70,8 +70,7 @@ static const tool_option options[] = {
 static int check_settings(const tool_bench_settings *settings) {
     for (const char *list = settings->variants, *variant; list && *list;) {
         char parameters[128];
-        const int code = tool_bench_take_variant(&list, &variant, parameters, sizeof parameters);
-        if (code) return code;
+        TOOL_TRY(tool_bench_take_variant(&list, &variant, parameters, sizeof parameters));
     }
     const char *name = settings->baseline_name;
     if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
@@ -80,8 +79,7 @@ static int check_settings(const tool_bench_settings *settings) {
 
 static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
     for (int d = 0; d < settings->devices.count; d++) {
-        const int code = tool_device_open(settings->devices.at[d], true, &devices[d]);
-        if (code) return code;
+        TOOL_TRY(tool_device_open(settings->devices.at[d], true, &devices[d]));
     }
     return 0;
 }

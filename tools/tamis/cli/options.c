@@ -102,10 +102,9 @@ static int parse_list(const tool_option *option, const char *described, const ch
         const size_t length = strcspn(part, ",");
         if (length == 0) return tool_usage_error("%s: '%s' has an empty entry", described, value);
         if (count == TOOL_LIST_LIMIT) return tool_usage_error("%s: more than %d entries", described, TOOL_LIST_LIMIT);
-        const int code = option->value == TOOL_INTEGERS
-                             ? parse_integer(option, described, part, length, &integers->at[count])
-                             : parse_choice(option->choices, described, part, length, &chosen->at[count]);
-        if (code) return code;
+        TOOL_TRY(option->value == TOOL_INTEGERS
+                     ? parse_integer(option, described, part, length, &integers->at[count])
+                     : parse_choice(option->choices, described, part, length, &chosen->at[count]));
         count++;
         if (!part[length]) break;
         part += length + 1;
@@ -247,8 +246,7 @@ static int take_value(const tool_option *option, void *settings, const char *des
     if (!value && option->value == TOOL_PATH_MAYBE) value = "";
     if (!value && option->value == TOOL_LINES) {
         bool taken = false;
-        const int code = take_word(described, *at + 1 < count ? arguments[*at + 1] : NULL, &taken);
-        if (code) return code;
+        TOOL_TRY(take_word(described, *at + 1 < count ? arguments[*at + 1] : NULL, &taken));
         value = taken ? arguments[++*at] : "-";
     }
     if (!value) {

@@ -113,8 +113,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
         tool_named_list list;
         if (standard && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) return tool_file_error(status, path);
-        const int code = tool_list_read_names(path, &reading, &source->report, &list);
-        if (code) return code;
+        TOOL_TRY(tool_list_read_names(path, &reading, &source->report, &list));
         source->matrix = list.matrix;
         source->rows = list.rows;
         source->columns = list.columns;

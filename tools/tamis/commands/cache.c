@@ -46,8 +46,7 @@ static int run_cache(const void *given, int count, char **operands) {
     (void)count;
     enum { INFO, CLEAR };
     int action = INFO;
-    const int refused = tool_choice_parse(&tool_cache_actions, "", operands[0], &action);
-    if (refused) return refused;
+    TOOL_TRY(tool_choice_parse(&tool_cache_actions, "", operands[0], &action));
     const bool clear = action == CLEAR;
     int64_t removed = 0;
     tamis_cache_description cache;

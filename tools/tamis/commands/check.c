@@ -535,10 +535,8 @@ static int run_check(const void *given, int count, char **operands) {
     settle_widths(&settled);
     const settings *set = &settled;
     check_run run = {.set = set};
-    const int joined = tool_group_begin(&settled.group);
-    if (joined) return joined;
-    const int opened = tool_lines_open(&run.lines, set->json);
-    if (opened) return opened;
+    TOOL_TRY(tool_group_begin(&settled.group));
+    TOOL_TRY(tool_lines_open(&run.lines, set->json));
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);

@@ -118,8 +118,7 @@ static tamis_status narrow(const settings *set, const tamis_sparse *S, tamis_own
     typed.value_type = choose_type(set, all_fit);
     if (!S->values || typed.value_type == TAMIS_F64) return TAMIS_OK;
     tamis_owned_sparse *made = NULL;
-    const tamis_status status = tamis_convert(S, &typed, &made);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_convert(S, &typed, &made));
     const tamis_sparse *now = tamis_owned_sparse_view(made);
     for (int64_t t = 0; t < S->nnz; t++) {
         const double before = ((const double *)S->values)[t], after = tool_element_get(now->values, now->value_type, t);
@@ -140,8 +139,7 @@ static tamis_status narrow_dense(const settings *set, tamis_owned_dense **array,
     const tamis_type type = choose_type(set, all_fit);
     if (type == TAMIS_F64) return TAMIS_OK;
     tamis_owned_dense *made = NULL;
-    const tamis_status status = tamis_owned_dense_create(from->rows, from->cols, type, from->layout, &made);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_owned_dense_create(from->rows, from->cols, type, from->layout, &made));
     void *const data = tamis_owned_dense_view(made)->data;
     for (int64_t i = 0; i < count; i++) {
         tool_element_set(data, type, i, values[i]);
@@ -206,8 +204,7 @@ static tamis_status arrange(const settings *set, const tamis_read_options *readi
         converting.value_type = reading->value_type;
         converting.sort = set->sort;
         converting.transpose = set->transpose;
-        const tamis_status status = tamis_convert(S, &converting, arranged);
-        if (status != TAMIS_OK) return status;
+        TOOL_TRY(tamis_convert(S, &converting, arranged));
     }
     return narrow(set, *arranged ? tamis_owned_sparse_view(*arranged) : S, arranged, changed);
 }
@@ -240,8 +237,7 @@ static int run_convert(const void *given, int count, char **operands) {
     const char *in = operands[0], *out = operands[1];
     const bool dense =
         set->dense || set->reading.format == TAMIS_FILE_NPY || (set->reading.format == TAMIS_FILE_AUTO && is_array(in));
-    const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
-    if (refused) return refused;
+    TOOL_TRY(tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz"));
     if (dense) return convert_dense(set, in, out);
     tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F64, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;

@@ -336,8 +336,7 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    const int joined = tool_group_begin(&settled.group);
-    if (joined) return joined;
+    TOOL_TRY(tool_group_begin(&settled.group));
     if (set->group.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     if (set->device_memory > 0 && (set->json || set->group.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");

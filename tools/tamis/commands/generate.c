@@ -15,11 +15,9 @@ static int run_generate(const void *given, int count, char **operands) {
     const tool_generate_settings *settings = given;
     (void)count;
     int kind = 0;
-    const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
-    if (code_of_kind) return code_of_kind;
+    TOOL_TRY(tool_choice_parse(&tool_kinds, "", operands[0], &kind));
     if (!settings->output) return tool_usage_error("-o FILE is missing");
-    const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
-    if (refused) return refused;
+    TOOL_TRY(tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz"));
     const double cols = (double)(settings->cols > 0 ? settings->cols : settings->rows);
     const double entries =
         settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;

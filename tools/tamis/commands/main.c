@@ -214,8 +214,7 @@ static int limit_memory(const char *size) {
 
 static int dispatch(int count, char **arguments) {
     if (count >= 2 && strcmp(arguments[1], "--max-memory") == 0) {
-        const int code = limit_memory(count > 2 ? arguments[2] : NULL);
-        if (code) return code;
+        TOOL_TRY(limit_memory(count > 2 ? arguments[2] : NULL));
         count -= 2;
         arguments += 2;
     }

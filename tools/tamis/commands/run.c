@@ -142,13 +142,11 @@ static int check_shapes(const work *job) {
     const bool spmm = problem->operation == TAMIS_OP_SPMM, sddmm = problem->operation == TAMIS_OP_SDDMM;
     if (spmm && job->set->a) return tool_usage_error("--a: spmm has no A; its dense operand is --b");
     if (problem->operation != TAMIS_OP_FUSED && job->set->d) return tool_usage_error("--d: only fused has a D");
-    int code = check_shape(job, GIVEN_A, "--a", rows, problem->inner);
-    if (code == 0) code = check_shape(job, GIVEN_B, "--b", cols, problem->inner);
-    if (code == 0) code = check_shape(job, GIVEN_D, "--d", cols, problem->width);
-    if (code == 0)
-        code = sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
-                     : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
-    return code;
+    TOOL_TRY(check_shape(job, GIVEN_A, "--a", rows, problem->inner));
+    TOOL_TRY(check_shape(job, GIVEN_B, "--b", cols, problem->inner));
+    TOOL_TRY(check_shape(job, GIVEN_D, "--d", cols, problem->width));
+    return sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
+                 : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
 }
 
 /* Checks that there is room for the result, before it is computed. */
@@ -163,11 +161,10 @@ static int check_room(const work *job) {
 
 static int read_operands(work *job) {
     const settings *set = job->set;
-    int code = read_given(job, GIVEN_A, set->a, "--a");
-    if (code == 0) code = read_given(job, GIVEN_B, set->b, "--b");
-    if (code == 0) code = read_given(job, GIVEN_D, set->d, "--d");
-    if (code == 0) code = read_given(job, GIVEN_INITIAL, set->initial, "--initial");
-    if (code) return code;
+    TOOL_TRY(read_given(job, GIVEN_A, set->a, "--a"));
+    TOOL_TRY(read_given(job, GIVEN_B, set->b, "--b"));
+    TOOL_TRY(read_given(job, GIVEN_D, set->d, "--d"));
+    TOOL_TRY(read_given(job, GIVEN_INITIAL, set->initial, "--initial"));
     settle_sizes(job);
     return check_shapes(job);
 }
@@ -449,8 +446,7 @@ static int run_run(const void *given, int count, char **operands) {
                                  .alpha = set->alpha,
                                  .beta = set->beta};
     int operation = 0;
-    const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
-    if (refused) return refused;
+    TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
     int code = check_unused(set, (tamis_operation)operation);

@@ -140,8 +140,7 @@ int tool_data_open(const tool_data_request *request, tool_data *data) {
     *data = (tool_data){0};
     const double start = tool_seconds();
     tamis_file_shape shape;
-    const int unknown = find_shape(request, &shape);
-    if (unknown) return unknown;
+    TOOL_TRY(find_shape(request, &shape));
     const bool new_model = request->column_count == 0;
     tool_matrix_name(request->spec, data->name, sizeof data->name);
     const bool named =
@@ -156,8 +155,7 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
     *data = *known = (tool_data){0};
     tool_data_request of_data = *request;
     if (known_spec && strcmp(known_spec, request->spec) == 0) { /* may be a pipe, so it is read once */
-        const int read = tool_data_open(request, known);
-        if (read) return read;
+        TOOL_TRY(tool_data_open(request, known));
         data->S = known->S;
         data->whole = known->whole;
         tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;

@@ -17,8 +17,7 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static int write_array(const char *path, const tamis_dense *array) {
-    const int full = tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0);
-    if (full) return full;
+    TOOL_TRY(tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0));
     return tool_library_error(tamis_write_dense(path, array), NULL);
 }
 
@@ -154,13 +153,12 @@ static int export_all(const tool_use *use, const void *given, int count, char **
     (void)count, (void)operands;
     /* errors are reported before a file is replaced */
     if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
-    int code = check_names("--row-names", set->row_names, use->rows);
-    if (code == 0) code = check_names("--column-names", set->column_names, use->columns);
-    if (code == 0) code = write_factors(use, set->rows, true);
-    if (code == 0) code = write_factors(use, set->columns, false);
-    if (code == 0) code = write_names(use, "--row-names", set->row_names, use->rows);
-    if (code == 0) code = write_names(use, "--column-names", set->column_names, use->columns);
-    return code;
+    TOOL_TRY(check_names("--row-names", set->row_names, use->rows));
+    TOOL_TRY(check_names("--column-names", set->column_names, use->columns));
+    TOOL_TRY(write_factors(use, set->rows, true));
+    TOOL_TRY(write_factors(use, set->columns, false));
+    TOOL_TRY(write_names(use, "--row-names", set->row_names, use->rows));
+    return write_names(use, "--column-names", set->column_names, use->columns);
 }
 
 static int run_export(const void *given, int count, char **operands) {
@@ -169,8 +167,7 @@ static int run_export(const void *given, int count, char **operands) {
         return tool_usage_error("expected one or more of --rows, --columns, --row-names, --column-names");
     const char *const arrays[][2] = {{"--rows", set->rows}, {"--columns", set->columns}};
     for (int i = 0; i < 2; i++) {
-        const int refused = arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0;
-        if (refused) return refused;
+        TOOL_TRY(arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0);
     }
     return tool_use_run(given, count, operands, export_all);
 }

@@ -102,8 +102,7 @@ int tool_model_info(const char *path, tool_json *json) {
     enum { CPU = 1 }; /* index in tool_devices: the first after "best" */
     const tool_use_settings settings = {.device = CPU};
     tool_use use;
-    const int code = tool_use_open(&settings, path, &use);
-    if (code) return code;
+    TOOL_TRY(tool_use_open(&settings, path, &use));
     if (json)
         print_json(&use, json);
     else

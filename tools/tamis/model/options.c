@@ -211,8 +211,7 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     if (settings->base) settings->model.iterations = iterations; /* more */
     settings->model.checkpoint_seconds = seconds;
     const tool_train_settings before = *settings;
-    const int code = tool_options_repeat(tool_train_options(method), settings);
-    if (code) return code;
+    TOOL_TRY(tool_options_repeat(tool_train_options(method), settings));
     if (settings->model.factors == 0) settings->model.factors = checkpoint->factors; /* as it was chosen */
     if (settings->model.regularization == 0) settings->model.regularization = checkpoint->regularization;
     if (settings->model.column_regularization == 0)

@@ -104,8 +104,7 @@ static int choose_checkpoint(training *run) {
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
     if (run->checkpoint && set->json && tamis_output_same(run->checkpoint, set->json))
         return tool_usage_error("--json: %s is the checkpoint of the training; use another name", set->json);
-    const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
-    if (code) return code;
+    TOOL_TRY(run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0);
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
         return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "
