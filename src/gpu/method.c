@@ -42,6 +42,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define(definitions, "BATCHED", problem->batch > 1 || !tamis_gpu_compiles_fast(p));
     tamis_gpu_define(definitions, "SAMPLES_REAL", tamis_gpu_scores(p));
     tamis_gpu_define(definitions, "UNIT", p->unit);
+    for (int i = 0; i < TAMIS_GPU_PARAMETERS; i++)
+        if (p->method->defined[i]) tamis_gpu_define(definitions, p->method->defined[i], p->parameters[i]);
 }
 
 int64_t tamis_gpu_lane_pieces(int64_t pieces, int64_t team, int64_t pieces_most) {
@@ -87,6 +89,19 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
         TRY(tamis_gpu_request_kernel(p->device, file, one.text, kernel, shared_bytes, kernels[wide]));
     }
     return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_prepare_kernel(tamis_prepared *p, int number, int64_t group, int64_t team,
+                                      const tamis_gpu_definitions *own) {
+    const tamis_gpu_kernel_row *const row = &p->method->kernels[number];
+    const int64_t shared_bytes = number == 0 ? p->launch.shared_bytes : 0;
+    tamis_gpu_definitions definitions = own ? *own : (tamis_gpu_definitions){.used = 0};
+    tamis_gpu_define_problem(&definitions, p, (int)group, (int)team);
+    for (size_t i = 0; i < sizeof row->definitions / sizeof row->definitions[0] && row->definitions[i].name; i++)
+        tamis_gpu_define(&definitions, row->definitions[i].name, row->definitions[i].value);
+    if (shared_bytes > 0) tamis_gpu_define(&definitions, "SHARED_BYTES", shared_bytes);
+    return (row->split ? tamis_gpu_add_split_kernel : tamis_gpu_add_kernel)(p, number, row->file, row->name,
+                                                                            &definitions, shared_bytes);
 }
 
 void tamis_gpu_keep(tamis_prepared *p, void *memory, size_t bytes) {
@@ -175,4 +190,27 @@ tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int 
     TRY(tamis_gpu_bind(kernel, common, own, values));
     launch.members = common->members;
     return p->device->runtime->launch(p->device, stream, kernel, &launch, values, kernel->signature->count);
+}
+
+void tamis_gpu_add_arguments(tamis_prepared *p, const tamis_gpu_named *arguments) {
+    while (arguments->name) p->made[p->made_count++] = *arguments++;
+}
+
+tamis_status tamis_gpu_launch_prepared(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
+                                       const tamis_gpu_named *own) {
+    tamis_gpu_named all[TAMIS_GPU_PARAMETERS_MOST + 1];
+    int count = 0;
+    while (count < p->made_count) {
+        all[count] = p->made[count];
+        count++;
+    }
+    while (own && own->name) all[count++] = *own++;
+    all[count].name = NULL;
+    return tamis_gpu_launch_kernel(p, stream, 0, p->launch, common, all);
+}
+
+tamis_status tamis_gpu_execute_prepared(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    if (p->inner) return p->inner->method->execute(p->inner, stream, x);
+    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
+    return tamis_gpu_launch_prepared(p, stream, &common, NULL);
 }

@@ -17,11 +17,23 @@ enum { /* bits of the operations that an algorithm serves */
        TAMIS_GPU_ALL = TAMIS_GPU_SDDMM | TAMIS_GPU_SPMM | TAMIS_GPU_FUSED
 };
 
-enum { TAMIS_GPU_KERNELS = 4, TAMIS_GPU_KEPT = 12, TAMIS_GPU_PARAMETERS = 10 };
+enum { TAMIS_GPU_KERNELS = 4, TAMIS_GPU_KEPT = 12, TAMIS_GPU_PARAMETERS = 10, TAMIS_GPU_MADE = 9 };
+
+/* A kernel of a method, as tamis_gpu_prepare_kernel compiles it. */
+typedef struct tamis_gpu_kernel_row {
+    const char *file, *name;
+    bool split; /* takes `wide`: see tamis_gpu_add_split_kernel */
+    struct {
+        const char *name;
+        int64_t value;
+    } definitions[2]; /* its constants */
+} tamis_gpu_kernel_row;
 
 typedef struct tamis_gpu_method {
     const char *name;
+    tamis_gpu_kernel_row kernels[TAMIS_GPU_KERNELS];
     tamis_parameter parameters[TAMIS_GPU_PARAMETERS]; /* ended by a NULL name */
+    const char *defined[TAMIS_GPU_PARAMETERS];        /* definitions of the parameters' values; NULL: not defined */
     /* sets defaults by the paper's rule; values that the user names replace them */
     void (*defaults)(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters);
     /* compiles, allocates, and sets scratch_bytes */
@@ -65,6 +77,10 @@ struct tamis_prepared {
     void *state;                    /* the method's own state, of state_bytes */
     void *kept[TAMIS_GPU_KEPT];     /* device memory released with the plan */
     int kept_count;
+    /* of kernel 0, for tamis_gpu_launch_prepared */
+    tamis_gpu_launch launch;
+    tamis_gpu_named made[TAMIS_GPU_MADE]; /* arguments that stay as they were prepared */
+    int made_count;
     int64_t unit; /* elements of a vector load (see simt.h) */
     size_t prepared_bytes, scratch_bytes;
     tamis_math math;              /* the precision to which the method rounds fp32 inputs */
@@ -88,8 +104,8 @@ int64_t tamis_gpu_parameter(const tamis_prepared *p, const char *name);
 /* Fails, naming it, if one of the parameters first .. last is not a power of two. */
 tamis_status tamis_gpu_check_powers(const tamis_prepared *p, int first, int last);
 
-/* Adds the definitions that all kernels share: types, edge, whether S has values, units, batches; then GROUP and
-   TEAM. */
+/* Adds the definitions that all kernels share: types, edge, whether S has values, units, batches; GROUP and TEAM; the
+   method's `defined` parameters. */
 void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_prepared *p, int group, int team);
 
 /* Pieces per lane and step for a row of `pieces` pieces: the fewest that do not add a step. */
@@ -105,6 +121,11 @@ tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *fil
 /* The same for a kernel that takes `wide`: CUDA gets two, with WIDE (dialect/simt.h) 0 and 1, compiled in parallel. */
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                         const tamis_gpu_definitions *definitions, int64_t shared_bytes);
+
+/* Adds kernel `number` of the method's rows, with the definitions of the problem, of the row and `own` (NULL: none).
+   Kernel 0 has the shared memory of p->launch, and its size as SHARED_BYTES. */
+tamis_status tamis_gpu_prepare_kernel(tamis_prepared *p, int number, int64_t group, int64_t team,
+                                      const tamis_gpu_definitions *own);
 
 /* Device memory owned by the plan: allocated here, or taken over (allocated with tamis_kept_stream). */
 tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count, size_t size, const char *what);
@@ -126,6 +147,16 @@ bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,
                                      const tamis_gpu_common *common, const tamis_gpu_named *own);
 
+/* Adds to the arguments of p->made; a list ends as TAMIS_GPU_ARGUMENTS does. */
+void tamis_gpu_add_arguments(tamis_prepared *p, const tamis_gpu_named *arguments);
+
+/* Launches kernel 0 as p->launch says, with p->made and the `own` arguments of this launch (NULL: none). */
+tamis_status tamis_gpu_launch_prepared(const tamis_prepared *p, void *stream, const tamis_gpu_common *common,
+                                       const tamis_gpu_named *own);
+
+/* `execute` of methods that launch kernel 0 once, without arguments of an execution, or leave the work to p->inner. */
+tamis_status tamis_gpu_execute_prepared(const tamis_prepared *p, void *stream, const tamis_operands *x);
+
 static inline int64_t tamis_gpu_min(int64_t x, int64_t y) { return x < y ? x : y; }
 static inline int64_t tamis_gpu_max(int64_t x, int64_t y) { return x > y ? x : y; }
 static inline int64_t tamis_gpu_ceiling(int64_t x, int64_t unit) { return (x + unit - 1) / unit; }
@@ -138,5 +169,13 @@ static inline tamis_place tamis_gpu_after(tamis_place place, int64_t bytes) {
 
 /* Bytes of the accumulator type. */
 static inline size_t tamis_gpu_real_size(tamis_type type) { return type == TAMIS_F64 ? 8 : 4; }
+
+/* Bytes of a real for each nonzero. */
+static inline size_t tamis_gpu_sample_bytes(const tamis_problem *problem) {
+    return (size_t)problem->nnz * tamis_gpu_real_size(problem->type);
+}
+
+/* Elements of 16 bytes. */
+static inline int64_t tamis_gpu_piece(tamis_type type) { return 16 / (int64_t)tamis_type_size(type); }
 
 #endif

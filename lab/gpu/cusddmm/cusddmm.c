@@ -4,28 +4,29 @@
 
 enum { WHOLE, FIRST, MIDDLE, LAST }; /* modes of the kernels */
 
-tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,
-                                   const tamis_cusddmm_launch *launch) {
-    enum { PREPARED_MOST = 16, MORE = 10 };
+void tamis_cusddmm_set(tamis_prepared *p, int64_t tk, int64_t stream, int64_t block, int64_t shared_bytes) {
+    tamis_cusddmm_state *const s = p->state;
+    *s = (tamis_cusddmm_state){
+        .tk = tk, .slices = tamis_cusddmm_slices(&p->problem, tk), .swap = tamis_cusddmm_swaps(&p->problem, stream)};
+    if (s->slices > 1) p->scratch_bytes = tamis_gpu_sample_bytes(&p->problem);
+    p->launch = (tamis_gpu_launch){.groups = {0, 1}, .group_size = (int)block, .shared_bytes = shared_bytes};
+}
+
+tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    if (p->inner) return tamis_cusddmm_execute(p->inner, stream, x);
+    const tamis_cusddmm_state *const s = p->state;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    const int64_t slices = tamis_cusddmm_slices(&p->problem, launch->tk);
-    const bool swap = launch->swap;
-    for (int64_t i = 0; i < slices; i++) {
-        const int mode = slices == 1 ? WHOLE : i == 0 ? FIRST : i == slices - 1 ? LAST : MIDDLE;
-        tamis_gpu_named own[PREPARED_MOST + MORE];
-        int count = 0;
-        for (const tamis_gpu_named *from = launch->prepared; from->name; from++) own[count++] = *from;
-        own[count++] = tamis_gpu_place("panel", swap ? x->b : x->a);
-        own[count++] = tamis_gpu_integer("panel_stride", swap ? x->b_stride : x->a_stride);
-        if (launch->with_rows) own[count++] = tamis_gpu_integer("panel_rows", swap ? common.cols : common.rows);
-        own[count++] = tamis_gpu_place("tiled", swap ? x->a : x->b);
-        own[count++] = tamis_gpu_integer("tiled_stride", swap ? x->a_stride : x->b_stride);
-        if (launch->with_rows) own[count++] = tamis_gpu_integer("tiled_rows", swap ? common.rows : common.cols);
-        own[count++] = tamis_gpu_integer("slice", i * launch->tk);
-        own[count++] = tamis_gpu_place("sums", slices > 1 ? x->scratch : (tamis_place){NULL, 0});
-        own[count++] = tamis_gpu_integer("mode", mode);
-        own[count] = (tamis_gpu_named){.name = NULL};
-        TRY(tamis_gpu_launch_kernel(p, stream, 0, launch->grid, &common, own));
+    for (int64_t i = 0; i < s->slices; i++) {
+        const int mode = s->slices == 1 ? WHOLE : i == 0 ? FIRST : i == s->slices - 1 ? LAST : MIDDLE;
+        TRY(tamis_gpu_launch_prepared(
+            p, stream, &common,
+            TAMIS_GPU_ARGUMENTS(tamis_gpu_place("panel", s->swap ? x->b : x->a),
+                                tamis_gpu_integer("panel_stride", s->swap ? x->b_stride : x->a_stride),
+                                tamis_gpu_place("tiled", s->swap ? x->a : x->b),
+                                tamis_gpu_integer("tiled_stride", s->swap ? x->a_stride : x->b_stride),
+                                tamis_gpu_integer("slice", i * s->tk),
+                                tamis_gpu_place("sums", s->slices > 1 ? x->scratch : (tamis_place){NULL, 0}),
+                                tamis_gpu_integer("mode", mode))));
     }
     return TAMIS_OK;
 }

@@ -5,6 +5,7 @@
 #define TAMIS_LAB_GPU_CUSDDMM_CUSDDMM_H
 
 #include "gpu/structure/panel_index.h"
+#include "lab/gpu/methods.h"
 
 enum { TAMIS_CUSDDMM_AUTO, TAMIS_CUSDDMM_A, TAMIS_CUSDDMM_B }; /* the matrix that is streamed */
 
@@ -18,25 +19,21 @@ static inline bool tamis_cusddmm_swaps(const tamis_problem *problem, int64_t str
            (stream == TAMIS_CUSDDMM_AUTO && problem->rows > problem->cols && problem->cols >= least);
 }
 
+/* The state of both methods. */
+typedef struct tamis_cusddmm_state {
+    int64_t tk, slices; /* elements of a slice of K; their number */
+    bool swap;          /* the panels are rows of B, the tiles rows of A */
+} tamis_cusddmm_state;
+
 /* The number of slices of tk elements in K. */
 static inline int64_t tamis_cusddmm_slices(const tamis_problem *problem, int64_t tk) {
-    return problem->inner > 0 ? (problem->inner + tk - 1) / tk : 1;
+    return problem->inner > 0 ? tamis_gpu_ceiling(problem->inner, tk) : 1;
 }
 
-static inline int64_t tamis_cusddmm_round(int64_t x, int64_t multiple) {
-    return (x + multiple - 1) / multiple * multiple;
-}
+/* Sets the state, scratch and launch of groups of `block` with that much shared memory. */
+void tamis_cusddmm_set(tamis_prepared *p, int64_t tk, int64_t stream, int64_t block, int64_t shared_bytes);
 
 /* Launches kernel 0 once per slice, in order. Slices after the first add to sums in scratch. */
-typedef struct tamis_cusddmm_launch {
-    tamis_gpu_launch grid;
-    int64_t tk;
-    bool swap;                       /* the panels are rows of B, the tiles rows of A */
-    bool with_rows;                  /* the kernel takes the numbers of rows of both */
-    const tamis_gpu_named *prepared; /* arguments made by the plan, up to 16 */
-} tamis_cusddmm_launch;
-
-tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x,
-                                   const tamis_cusddmm_launch *launch);
+tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const tamis_operands *x);
 
 #endif

@@ -1,18 +1,9 @@
 /* Host side of cusddmm_sm.simt: `cusddmm-sm-sm` (Nisa et al.: Sampled Dense Matrix Multiplication, s.IV-B). */
-#include "base/papers.h"
 #include "base/status.h"
 #include "lab/gpu/cusddmm/cusddmm.h"
-#include "lab/gpu/methods.h"
 
 enum { TI, TJ, TK, BLOCK, STREAM, VWARP, BATCH };
 enum { STEP = 32, TILE_LEAST = 64, TILE_USUAL = 96, TILE_MOST = 1 << 15 /* the most rows that `lines` can encode */ };
-
-typedef struct sm_state {
-    int64_t panels, shared_bytes;
-    void *starts, *entries, *list; /* the tiles of each panel: see structure/panel_index.h */
-    void *lines, *places, *from;   /* per nonzero: row within the panel, row of the tiled matrix, position in S */
-    void *in_place;                /* int32 per panel: number of nonzeros in tiles that are not copied */
-} sm_state;
 
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *parameters) {
     (void)problem;
@@ -38,7 +29,7 @@ static void fill_shared(tamis_prepared *p, int64_t memory) {
         v[TK] = STEP;
         while (v[TK] < inner && 2 * TILE_LEAST * line_bytes(p, v[TK] + STEP) <= memory) v[TK] += STEP;
     }
-    v[TK] = tamis_cusddmm_round(v[TK], STEP);
+    v[TK] = tamis_gpu_round_up(v[TK], STEP);
     int64_t rows = memory / (2 * line_bytes(p, v[TK])) / 16 * 16;
     rows = rows < 1 ? 1 : rows > TILE_USUAL ? TILE_USUAL : rows;
     if (v[TI] == 0) v[TI] = rows;
@@ -46,126 +37,98 @@ static void fill_shared(tamis_prepared *p, int64_t memory) {
 }
 
 static tamis_status choose(tamis_prepared *p) {
-    sm_state *const s = p->state;
     int64_t *const v = p->parameters;
     const tamis_gpu_limits *const limits = &p->device->limits;
     fill_shared(p, limits->shared_most / 2); /* two resident groups */
     TRY(tamis_gpu_check_powers(p, BLOCK, BLOCK));
     TRY(tamis_gpu_check_powers(p, VWARP, BATCH));
-    while (v[VWARP] * 16 / (int64_t)tamis_type_size(p->problem.type) > STEP)
-        v[VWARP] /= 2; /* at least one piece per lane */
-    if (v[BLOCK] > limits->group_most) v[BLOCK] = limits->group_most;
-    s->shared_bytes = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
-    if (s->shared_bytes > limits->shared_most)
+    while (v[VWARP] * tamis_gpu_piece(p->problem.type) > STEP) v[VWARP] /= 2; /* at least one piece per lane */
+    v[BLOCK] = tamis_gpu_min(v[BLOCK], limits->group_most);
+    const int64_t shared_bytes = (v[TI] + v[TJ]) * line_bytes(p, v[TK]);
+    if (shared_bytes > limits->shared_most)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "parameters: ti = %lld and tj = %lld rows of tk = %lld need %lld bytes "
                           "of shared memory, %s has %lld",
-                          (long long)v[TI], (long long)v[TJ], (long long)v[TK], (long long)s->shared_bytes,
-                          limits->name, (long long)limits->shared_most);
-    if (tamis_cusddmm_slices(&p->problem, v[TK]) > 1)
-        p->scratch_bytes = (size_t)p->problem.nnz * tamis_gpu_real_size(p->problem.type);
+                          (long long)v[TI], (long long)v[TJ], (long long)v[TK], (long long)shared_bytes, limits->name,
+                          (long long)limits->shared_most);
+    tamis_cusddmm_set(p, v[TK], v[STREAM], v[BLOCK], shared_bytes);
     return TAMIS_OK;
 }
 
-static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index, bool columns_first) {
-    sm_state *const s = p->state;
+/* Per nonzero: row within the panel, row of the tiled matrix, position in S; per panel: the number of nonzeros in
+   tiles that are not copied. */
+static tamis_status fill_entries(tamis_prepared *p, const tamis_gpu_index *index) {
+    void *lines = NULL, *places = NULL, *from = NULL, *in_place = NULL;
     const int64_t nnz = p->problem.nnz;
-    const size_t panel_bytes = (size_t)index->panels * 4;
-    TRY(tamis_gpu_add_kept(p, &s->lines, nnz, 2, "rows within panels"));
-    TRY(tamis_gpu_add_kept(p, &s->places, nnz, tamis_index_size(p->problem.index_type), "rows of the tiled matrix"));
-    TRY(tamis_gpu_add_kept(p, &s->from, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
-    TRY(tamis_gpu_add_kept(p, &s->in_place, index->panels, 4, "counts of panels"));
-    TRY(p->device->runtime->fill(p->device, p->problem.stream, (tamis_place){s->in_place, 0}, 0, panel_bytes));
+    const bool swap = ((const tamis_cusddmm_state *)p->state)->swap;
+    TRY(tamis_gpu_add_kept(p, &lines, nnz, 2, "rows within panels"));
+    TRY(tamis_gpu_add_kept(p, &places, nnz, tamis_index_size(p->problem.index_type), "rows of the tiled matrix"));
+    TRY(tamis_gpu_add_kept(p, &from, nnz, tamis_index_size(p->problem.offset_type), "the order by tiles"));
+    TRY(tamis_gpu_add_kept(p, &in_place, index->panels, 4, "counts of panels"));
+    TRY(p->device->runtime->fill(p->device, p->problem.stream, (tamis_place){in_place, 0}, 0,
+                                 (size_t)index->panels * 4));
+    tamis_gpu_add_arguments(p, TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("lines", lines), tamis_gpu_memory("places", places),
+                                                   tamis_gpu_memory("in_place", in_place),
+                                                   tamis_gpu_memory("from", from)));
     return tamis_gpu_index_run(
         p, "cusddmm_index.simt", "entries_of_tiles", nnz,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
-            tamis_gpu_integer("least", worth_copying(p)), tamis_gpu_memory("order", index->order),
-            tamis_gpu_memory("within", index->within), tamis_gpu_memory("starts", index->starts),
-            tamis_gpu_memory("begins", index->begins), tamis_gpu_memory("row_indices", index->row_indices),
-            tamis_gpu_memory("columns", p->problem.columns), tamis_gpu_integer("columns_first", columns_first),
-            tamis_gpu_memory("line", s->lines), tamis_gpu_memory("place", s->places), tamis_gpu_memory("from", s->from),
-            tamis_gpu_memory("in_place", s->in_place)));
+        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("nnz", nnz), tamis_gpu_integer("height", p->parameters[TI]),
+                            tamis_gpu_integer("least", worth_copying(p)), tamis_gpu_memory("order", index->order),
+                            tamis_gpu_memory("within", index->within), tamis_gpu_memory("starts", index->starts),
+                            tamis_gpu_memory("begins", index->begins),
+                            tamis_gpu_memory("row_indices", index->row_indices),
+                            tamis_gpu_memory("columns", p->problem.columns), tamis_gpu_integer("columns_first", swap),
+                            tamis_gpu_memory("line", lines), tamis_gpu_memory("place", places),
+                            tamis_gpu_memory("from", from), tamis_gpu_memory("in_place", in_place)));
 }
 
-/* Builds panels of ti rows, and in each the tiles of tj columns that have nonzeros. */
+/* Builds panels of ti rows, and in each the tiles of tj columns that have nonzeros: see structure/panel_index.h. */
 static tamis_status build(tamis_prepared *p) {
     tamis_status status = TAMIS_OK;
-    sm_state *const s = p->state;
     tamis_gpu_index index;
-    const bool swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]);
+    const bool swap = ((const tamis_cusddmm_state *)p->state)->swap;
     const tamis_gpu_tiling tiling = {
         .columns_first = swap, .x_tile = p->parameters[TI], .y_tile = p->parameters[TJ], .height = 1};
+    const size_t index_size = tamis_index_size(p->problem.index_type);
     TRY(tamis_gpu_index_build(p, &tiling, &index));
-    TRY_GOTO(done, fill_entries(p, &index, swap));
-    s->panels = index.panels;
-    s->starts = tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8);
-    s->entries = tamis_gpu_index_keep(p, &index.begins, index.count + 1, 8);
-    s->list = tamis_gpu_index_keep(p, &index.list, index.count, tamis_index_size(p->problem.index_type));
+    p->launch.groups[0] = index.panels;
+    TRY_GOTO(done, fill_entries(p, &index));
+    tamis_gpu_add_arguments(
+        p, TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("starts", tamis_gpu_index_keep(p, &index.starts, index.panels + 1, 8)),
+                               tamis_gpu_memory("entries", tamis_gpu_index_keep(p, &index.begins, index.count + 1, 8)),
+                               tamis_gpu_memory("list", tamis_gpu_index_keep(p, &index.list, index.count, index_size)),
+                               tamis_gpu_integer("panel_rows", swap ? p->problem.cols : p->problem.rows),
+                               tamis_gpu_integer("tiled_rows", swap ? p->problem.rows : p->problem.cols)));
 done:
     tamis_gpu_index_release(p, &index);
     return status;
 }
 
 static tamis_status prepare(tamis_prepared *p) {
-    const sm_state *const s = p->state;
-    const int64_t *const v = p->parameters;
-    tamis_gpu_definitions definitions = {.used = 0};
+    tamis_gpu_definitions own = {.used = 0};
     TRY(choose(p));
     if (p->problem.nnz == 0) return TAMIS_OK;
-    tamis_gpu_define_problem(&definitions, p, (int)v[BLOCK], (int)v[VWARP]);
-    tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
-    tamis_gpu_define(&definitions, "LEAST", worth_copying(p));
-    tamis_gpu_define(&definitions, "TI", v[TI]);
-    tamis_gpu_define(&definitions, "TJ", v[TJ]);
-    tamis_gpu_define(&definitions, "TK", v[TK]);
-    tamis_gpu_define(&definitions, "SHARED_BYTES", s->shared_bytes);
-    TRY(tamis_gpu_add_split_kernel(p, 0, "cusddmm_sm.simt", "cusddmm_sm", &definitions, s->shared_bytes));
+    tamis_gpu_define(&own, "LEAST", worth_copying(p));
+    TRY(tamis_gpu_prepare_kernel(p, 0, p->parameters[BLOCK], p->parameters[VWARP], &own));
     return build(p);
 }
 
-static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    const sm_state *const s = p->state;
-    const tamis_cusddmm_launch launch = {
-        .grid = {.groups = {s->panels, 1}, .group_size = (int)p->parameters[BLOCK], .shared_bytes = s->shared_bytes},
-        .tk = p->parameters[TK],
-        .swap = tamis_cusddmm_swaps(&p->problem, p->parameters[STREAM]),
-        .with_rows = true,
-        .prepared = TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("starts", s->starts), tamis_gpu_memory("entries", s->entries),
-                                        tamis_gpu_memory("list", s->list), tamis_gpu_memory("lines", s->lines),
-                                        tamis_gpu_memory("places", s->places),
-                                        tamis_gpu_memory("in_place", s->in_place), tamis_gpu_memory("from", s->from))};
-    return tamis_cusddmm_execute(p, stream, x, &launch);
-}
-
-static const tamis_gpu_method method = {
-    .name = "cusddmm-sm-sm",
-    .parameters = {{"ti", 0, TILE_MOST},
-                   {"tj", 0, 1 << 16},
-                   {"tk", 0, 1 << 16},
-                   {"block", 32, 1024},
-                   {"stream", 0, 2},
-                   {"vwarp", 1, 32},
-                   {"batch", 1, 8}},
-    .defaults = defaults,
-    .prepare = prepare,
-    .execute = execute,
-    .state_bytes = sizeof(sm_state),
-};
-
 const tamis_gpu_algorithm tamis_cusddmm_sm_sm = {
-    .common.description =
-        {
-            .name = "cusddmm-sm-sm",
-            .device = "gpu",
-            .operations = TAMIS_GPU_SDDMM,
-            .source = PAPER_CUSDDMM ", s.IV-B",
-            .needs = "entries by tile, built by the plan on the device; shared memory",
-            .when = "for comparison: densities above 5 %, both dense tiles in shared memory",
-            .parameters =
-                "ti, tj, tk: tile sizes, 0 by the budget; block: work-items; stream (0 auto, 1 A, 2 B); vwarp: lanes per dot product; batch (1 to 8): nonzeros that a team takes at once",
-        },
+    TAMIS_LAB_ROW(
+        TAMIS_OP_SDDMM, "cusddmm-sm-sm", PAPER_CUSDDMM ", s.IV-B",
+        "entries by tile, built by the plan on the device; shared memory",
+        "for comparison: densities above 5 %, both dense tiles in shared memory",
+        "ti, tj, tk: tile sizes, 0 by the budget; block: work-items; stream (0 auto, 1 A, 2 B); vwarp: lanes per dot product; batch (1 to 8): nonzeros that a team takes at once",
+        .kernels = {{"cusddmm_sm.simt", "cusddmm_sm", .split = true}},
+        .parameters = {{"ti", 0, TILE_MOST},
+                       {"tj", 0, 1 << 16},
+                       {"tk", 0, 1 << 16},
+                       {"block", 32, 1024},
+                       {"stream", 0, 2},
+                       {"vwarp", 1, 32},
+                       {"batch", 1, 8}},
+        .defined = {[BATCH] = "BATCH", [TI] = "TI", [TJ] = "TJ", [TK] = "TK"}, .defaults = defaults, .prepare = prepare,
+        .execute = tamis_cusddmm_execute, .state_bytes = sizeof(tamis_cusddmm_state)),
     .common.needs_preparation = true,
-    .methods = {[TAMIS_OP_SDDMM] = &method},
     .relative = 7.5,
 };

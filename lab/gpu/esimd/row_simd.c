@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "base/papers.h"
 #include "base/status.h"
 #include "gpu/model.h"
 #include "lab/gpu/methods.h"
@@ -12,16 +11,9 @@
 enum { NT, VLC, TEAM_LANES };
 enum { LANE_MOST = 16 /* reals of a vector */, MEMBERS_MOST = 16, GROUP_WANTED = 128 };
 
-typedef struct simd_state {
-    int64_t rows, group; /* rows and work-items of a group */
-    int64_t slices;      /* parts of a row of C or E, along y */
-} simd_state;
-
-static int64_t piece_of(const tamis_problem *problem) { return 16 / (int64_t)tamis_type_size(problem->type); }
-
 /* The most pieces of a vector that a lane holds. */
 static int pieces_most(const tamis_prepared *p) {
-    const int64_t pieces = LANE_MOST / piece_of(&p->problem);
+    const int64_t pieces = LANE_MOST / tamis_gpu_piece(p->problem.type);
     return pieces < 4 ? (int)pieces : 4;
 }
 
@@ -29,7 +21,7 @@ static int pieces_most(const tamis_prepared *p) {
 static int64_t lanes_of(const tamis_problem *problem) {
     const int64_t longer = problem->inner > problem->width ? problem->inner : problem->width;
     int64_t team = 8;
-    while (team < 32 && team * piece_of(problem) < longer) team *= 2;
+    while (team < 32 && team * tamis_gpu_piece(problem->type) < longer) team *= 2;
     return team;
 }
 
@@ -60,146 +52,61 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
 static bool can_shuffle(const tamis_prepared *p) { return p->device->limits.subgroup == 32; }
 
 /* Sets the parameters, then groups of whole rows. If a team is a group, members are groups. */
-static tamis_status choose(tamis_prepared *p) {
-    simd_state *const s = p->state;
+static tamis_status choose(tamis_prepared *p, int64_t *rows) {
     int64_t *const v = p->parameters;
     if (p->problem.operation != TAMIS_OP_SDDMM) v[NT] = 1;
     if (v[NT] == 0) v[NT] = members_of(&p->problem, p->device, v[TEAM_LANES]);
     TRY(tamis_gpu_check_powers(p, NT, TEAM_LANES));
-    const int64_t most = p->device->limits.group_most, wanted = most < GROUP_WANTED ? most : GROUP_WANTED;
+    const int64_t most = p->device->limits.group_most, wanted = tamis_gpu_min(most, GROUP_WANTED);
     while (can_shuffle(p) && v[NT] > 1 && v[NT] * v[TEAM_LANES] > most) v[NT] /= 2;
     const int64_t row = v[NT] * v[TEAM_LANES];
-    s->rows = can_shuffle(p) && row < wanted ? wanted / row : 1;
-    s->group = can_shuffle(p) ? s->rows * row : v[TEAM_LANES];
+    *rows = can_shuffle(p) && row < wanted ? wanted / row : 1;
+    p->launch.group_size = (int)(can_shuffle(p) ? *rows * row : v[TEAM_LANES]);
     return TAMIS_OK;
 }
 
-/* `length`: elements of the rows whose vectors PIECES describes. */
-static int define(const tamis_prepared *p, int64_t length, tamis_gpu_definitions *definitions) {
-    const simd_state *const s = p->state;
-    const int64_t *const v = p->parameters;
-    tamis_gpu_define_problem(definitions, p, (int)s->group, (int)v[TEAM_LANES]);
-    const int pieces = tamis_gpu_define_inner(definitions, p, length, (int)v[TEAM_LANES], pieces_most(p));
-    tamis_gpu_define(definitions, "VLC", v[VLC]);
-    tamis_gpu_define(definitions, "NT", v[NT]);
-    tamis_gpu_define(definitions, "ROWS", s->rows);
-    tamis_gpu_define(definitions, "SPREAD", !can_shuffle(p));
+/* Pieces per lane of a vector of E, in the fused operation. */
+static int wide_pieces_of(const tamis_prepared *p) {
+    const int64_t one = p->parameters[TEAM_LANES] * tamis_gpu_piece(p->problem.type);
+    int pieces = 1;
+    while (pieces < pieces_most(p) && (!can_shuffle(p) || pieces * one < p->problem.width)) pieces *= 2;
     return pieces;
 }
 
-/* Defines whether a row of A stays in registers, and how many vectors of B may be in flight with it: fewer long ones.
-   `longest`: pieces per lane of the longest vector. */
-static void define_vectors(const tamis_prepared *p, int pieces, int longest, tamis_gpu_definitions *definitions) {
-    const int64_t piece = piece_of(&p->problem), vector = pieces * p->parameters[TEAM_LANES] * piece;
-    tamis_gpu_define(definitions, "HELD", p->problem.inner <= vector);
-    const int64_t lane = longest * piece * (int64_t)tamis_gpu_real_size(p->problem.type);
-    tamis_gpu_define(definitions, "BATCH", lane > 32 ? 4 : 8);
+static tamis_status prepare(tamis_prepared *p) {
+    const tamis_operation operation = p->problem.operation;
+    const int64_t *const v = p->parameters, piece = tamis_gpu_piece(p->problem.type), one = v[TEAM_LANES] * piece;
+    const int64_t width = p->problem.width, inner = p->problem.inner;
+    int64_t rows = 1;
+    tamis_gpu_definitions own = {.used = 0};
+    TRY(choose(p, &rows));
+    if (operation == TAMIS_OP_SDDMM ? p->problem.nnz == 0 : p->problem.rows == 0 || width == 0) return TAMIS_OK;
+    const int pieces =
+        tamis_gpu_define_inner(&own, p, operation == TAMIS_OP_SPMM ? width : inner, (int)v[TEAM_LANES], pieces_most(p));
+    const int wide = operation == TAMIS_OP_FUSED ? wide_pieces_of(p) : pieces;
+    const int64_t lane_bytes = tamis_gpu_max(pieces, wide) * piece * (int64_t)tamis_gpu_real_size(p->problem.type);
+    const int64_t members = can_shuffle(p) ? 1 : v[NT];
+    p->launch.groups[0] = tamis_gpu_min(tamis_gpu_ceiling(p->problem.rows, rows), p->device->limits.groups_most[0]);
+    /* members, or parts of a row of C or E */
+    p->launch.groups[1] = operation == TAMIS_OP_SDDMM ? members : tamis_gpu_ceiling(width, wide * one);
+    tamis_gpu_define(&own, "ROWS", rows);
+    tamis_gpu_define(&own, "SPREAD", !can_shuffle(p));
+    /* a row of A stays in registers, and more or fewer vectors of B are in flight with it: fewer long ones */
+    tamis_gpu_define(&own, "HELD", inner <= pieces * one);
+    tamis_gpu_define(&own, "BATCH", lane_bytes > 32 ? 4 : 8);
+    if (operation == TAMIS_OP_FUSED) tamis_gpu_define(&own, "WIDE_PIECES", wide);
+    if (operation == TAMIS_OP_FUSED && p->problem.keep_softmax) tamis_gpu_define(&own, "KEEP_SOFTMAX", 1);
+    return tamis_gpu_prepare_kernel(p, 0, p->launch.group_size, v[TEAM_LANES], &own);
 }
 
-static int64_t rows_of_grid(const tamis_prepared *p) {
-    const int64_t rows = ((const simd_state *)p->state)->rows, groups = (p->problem.rows + rows - 1) / rows;
-    return groups < p->device->limits.groups_most[0] ? groups : p->device->limits.groups_most[0];
-}
-
-/* ------------------------------------------------------------------------------------------ SDDMM */
-
-static tamis_status prepare_sddmm(tamis_prepared *p) {
-    tamis_gpu_definitions definitions = {.used = 0};
-    TRY(choose(p));
-    if (p->problem.nnz == 0) return TAMIS_OK;
-    const int pieces = define(p, p->problem.inner, &definitions);
-    define_vectors(p, pieces, pieces, &definitions);
-    return tamis_gpu_add_split_kernel(p, 0, "row_simd_sddmm.simt", "row_simd_sddmm", &definitions, 0);
-}
-
-static tamis_status launch(const tamis_prepared *p, void *stream, const tamis_operands *x, int64_t groups_y) {
-    const tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    const tamis_gpu_launch grid = {.groups = {rows_of_grid(p), groups_y},
-                                   .group_size = (int)((const simd_state *)p->state)->group};
-    return tamis_gpu_launch_kernel(p, stream, 0, grid, &common, NULL);
-}
-
-static tamis_status execute_sddmm(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    return launch(p, stream, x, can_shuffle(p) ? 1 : p->parameters[NT]);
-}
-
-/* ------------------------------------------------------------------------------------------ SpMM and fused */
-
-static bool nothing(const tamis_prepared *p) { return p->problem.rows == 0 || p->problem.width == 0; }
-
-static void count_slices(tamis_prepared *p, int pieces) {
-    const int64_t vector = pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem);
-    ((simd_state *)p->state)->slices = (p->problem.width + vector - 1) / vector;
-}
-
-static tamis_status prepare_spmm(tamis_prepared *p) {
-    tamis_gpu_definitions definitions = {.used = 0};
-    TRY(choose(p));
-    if (nothing(p)) return TAMIS_OK;
-    const int pieces = define(p, p->problem.width, &definitions);
-    count_slices(p, pieces);
-    define_vectors(p, pieces, pieces, &definitions);
-    return tamis_gpu_add_split_kernel(p, 0, "row_simd_spmm.simt", "row_simd_spmm", &definitions, 0);
-}
-
-static tamis_status execute_slices(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    return launch(p, stream, x, ((const simd_state *)p->state)->slices);
-}
-
-static tamis_status prepare_fused(tamis_prepared *p) {
-    tamis_gpu_definitions definitions = {.used = 0};
-    int wide_pieces = 1;
-    TRY(choose(p));
-    if (nothing(p)) return TAMIS_OK;
-    while (wide_pieces < pieces_most(p) &&
-           (!can_shuffle(p) || wide_pieces * p->parameters[TEAM_LANES] * piece_of(&p->problem) < p->problem.width))
-        wide_pieces *= 2;
-    const int pieces = define(p, p->problem.inner, &definitions);
-    define_vectors(p, pieces, pieces > wide_pieces ? pieces : wide_pieces, &definitions);
-    count_slices(p, wide_pieces);
-    tamis_gpu_define(&definitions, "WIDE_PIECES", wide_pieces);
-    if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
-    return tamis_gpu_add_split_kernel(p, 0, "row_simd_fused.simt", "row_simd_fused", &definitions, 0);
-}
-
-#define PARAMETERS                                                                                                     \
-    {                                                                                                                  \
-        {"nt", 0, 16}, {"vlc", 8, 32}, { "team", 4, 32 }                                                               \
+/* The method of an operation, by its kernel. */
+#define METHOD(kernel)                                                                                                 \
+    &(const tamis_gpu_method) {                                                                                        \
+        .name = "esimd-row-simd", .kernels = {{kernel ".simt", kernel, .split = true}},                                \
+        .parameters = {{"nt", 0, 16}, {"vlc", 8, 32}, {"team", 4, 32}}, .defined = {[NT] = "NT", [VLC] = "VLC"},       \
+        .defaults = defaults, .prepare = prepare, .execute = tamis_gpu_execute_prepared, .batches = true,              \
+        .widens = true, .keeps = true                                                                                  \
     }
-
-static const tamis_gpu_method sddmm = {
-    .name = "esimd-row-simd",
-    .parameters = PARAMETERS,
-    .defaults = defaults,
-    .prepare = prepare_sddmm,
-    .execute = execute_sddmm,
-    .state_bytes = sizeof(simd_state),
-    .batches = true,
-    .widens = true,
-};
-
-static const tamis_gpu_method spmm = {
-    .name = "esimd-row-simd",
-    .parameters = PARAMETERS,
-    .defaults = defaults,
-    .prepare = prepare_spmm,
-    .execute = execute_slices,
-    .state_bytes = sizeof(simd_state),
-    .batches = true,
-    .widens = true,
-};
-
-static const tamis_gpu_method fused = {
-    .name = "esimd-row-simd",
-    .parameters = PARAMETERS,
-    .defaults = defaults,
-    .prepare = prepare_fused,
-    .execute = execute_slices,
-    .state_bytes = sizeof(simd_state),
-    .batches = true,
-    .widens = true,
-    .keeps = true,
-};
 
 /* Fitted on an H200, as src/gpu/fitted.c. */
 static const struct {
@@ -224,18 +131,12 @@ static void predict(const tamis_problem *p, tamis_prediction *prediction) {
 }
 
 const tamis_gpu_algorithm tamis_esimd_row_simd = {
-    .common.description =
-        {
-            .name = "esimd-row-simd",
-            .device = "gpu",
-            .operations = TAMIS_GPU_ALL,
-            .source = PAPER_ESIMD ", s.3 and 4",
-            .needs = "nothing",
-            .when =
-                "SpMM and fused of rows of similar length: several members of a group per row, chunks of nonzeros, explicit vectors",
-            .parameters =
-                "nt (0 to 16): members per row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros per chunk; team (4 to 32): lanes per member",
-        },
-    .methods = {[TAMIS_OP_SDDMM] = &sddmm, [TAMIS_OP_SPMM] = &spmm, [TAMIS_OP_FUSED] = &fused},
+    TAMIS_LAB_DESCRIBE(
+        "esimd-row-simd", TAMIS_GPU_ALL, PAPER_ESIMD ", s.3 and 4", "nothing",
+        "SpMM and fused of rows of similar length: several members of a group per row, chunks of nonzeros, explicit vectors",
+        "nt (0 to 16): members per row, 0 by the paper's occupancy; vlc (8 to 32): nonzeros per chunk; team (4 to 32): lanes per member"),
+    .methods = {[TAMIS_OP_SDDMM] = METHOD("row_simd_sddmm"),
+                [TAMIS_OP_SPMM] = METHOD("row_simd_spmm"),
+                [TAMIS_OP_FUSED] = METHOD("row_simd_fused")},
     .predict = predict,
 };

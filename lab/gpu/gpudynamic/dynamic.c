@@ -5,9 +5,7 @@
  */
 #include <stdio.h>
 
-#include "base/papers.h"
 #include "base/status.h"
-#include "lab/gpu/gpudynamic/gpudynamic.h"
 #include "lab/gpu/methods.h"
 #include "lab/gpu/trial.h"
 
@@ -47,9 +45,9 @@ static void sweep_tiles(const tamis_prepared *p, const char *reduce, tamis_gpu_c
 static tamis_status prepare(tamis_prepared *p) {
     int64_t *const v = p->parameters;
     const bool dense = is_dense(p);
-    const tamis_gpu_method *const method = !dense                   ? &tamis_gpudynamic_convert_method
-                                           : v[DENSE] == AS_WRITTEN ? &tamis_gpudynamic_shared_method
-                                                                    : &tamis_gpudynamic_preprocessing_method;
+    const tamis_gpu_algorithm *const chosen = !dense                   ? &tamis_gpudynamic_convert
+                                              : v[DENSE] == AS_WRITTEN ? &tamis_gpudynamic_shared
+                                                                       : &tamis_gpudynamic_preprocessing;
     tamis_gpu_candidates candidates = {.count = 0};
     /* floating-point atomics only if any order is allowed */
     const char *const reduce = !dense ? "" : p->problem.deterministic ? ",reduce=1" : ",reduce=0";
@@ -62,41 +60,22 @@ static tamis_status prepare(tamis_prepared *p) {
     } else {
         sweep_grids(p, &candidates);
     }
-    TRY(tamis_gpu_rank(p, method, &candidates));
+    TRY(tamis_gpu_rank(p, chosen->methods[TAMIS_OP_SDDMM], &candidates));
     if (!p->inner) return TAMIS_OK;
     v[BLOCK] = tamis_gpu_parameter(p->inner, "block");
     v[GRID] = tamis_gpu_parameter(p->inner, "grid");
     return TAMIS_OK;
 }
 
-static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
-    return p->inner->method->execute(p->inner, stream, x);
-}
-
-static const tamis_gpu_method method = {
-    .name = "gpudynamic-dynamic",
-    .parameters =
-        {{"threshold", 0, 1000000}, {"dense", 0, 1}, {"block", 0, 1024}, {"grid", 0, 1 << 30}, {"tune", 0, 1}},
-    .defaults = defaults,
-    .prepare = prepare,
-    .execute = execute,
-};
-
 const tamis_gpu_algorithm tamis_gpudynamic_dynamic = {
-    .common.description =
-        {
-            .name = "gpudynamic-dynamic",
-            .device = "gpu",
-            .operations = TAMIS_GPU_SDDMM,
-            .source = PAPER_GPU_DYNAMIC ", s.7",
-            .needs = "as the method that it chooses",
-            .when =
-                "for comparison: by density gpudynamic-preprocessing, as the authors' code does, or gpudynamic-shared, as their text says, or gpudynamic-convert",
-            .parameters =
-                "threshold: density in parts per million from which tiles are taken (100); dense (0, 1): 0 gpudynamic-preprocessing, 1 gpudynamic-shared; block, grid: see those, 0: their own; tune (0, 1): sweep them, and the sizes of tiles, when planning",
-            .any_order = true,
-        },
-    .methods = {[TAMIS_OP_SDDMM] = &method},
+    TAMIS_LAB_ROW(
+        TAMIS_OP_SDDMM, "gpudynamic-dynamic", PAPER_GPU_DYNAMIC ", s.7", "as the method that it chooses",
+        "for comparison: by density gpudynamic-preprocessing, as the authors' code does, or gpudynamic-shared, as their text says, or gpudynamic-convert",
+        "threshold: density in parts per million from which tiles are taken (100); dense (0, 1): 0 gpudynamic-preprocessing, 1 gpudynamic-shared; block, grid: see those, 0: their own; tune (0, 1): sweep them, and the sizes of tiles, when planning",
+        .parameters =
+            {{"threshold", 0, 1000000}, {"dense", 0, 1}, {"block", 0, 1024}, {"grid", 0, 1 << 30}, {"tune", 0, 1}},
+        .defaults = defaults, .prepare = prepare, .execute = tamis_gpu_execute_prepared),
+    .common.description.any_order = true,
     .relative = 50,
     .orders = true,
 };

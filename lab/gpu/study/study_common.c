@@ -1,7 +1,6 @@
 /* Shared by the host sides of the study's methods (Lin, Hsu, Chen: SpMM, SDDMM and SDDMM_SpMM Kernels). */
-#include "lab/gpu/study/study.h"
-
 #include "base/status.h"
+#include "lab/gpu/study/study.h"
 
 enum { USUAL_BLOCK = 128, LEAST_BLOCK = 32, CPU_BLOCK = 64, USUAL_SLICE = 1024, SLICE_STEP = 8 };
 
@@ -19,29 +18,28 @@ void tamis_study_row_defaults(const tamis_problem *problem, const tamis_gpu_devi
     parameters[TAMIS_STUDY_BLOCK] = block;
 }
 
-tamis_status tamis_study_block(tamis_prepared *p) {
-    int64_t *const block = &p->parameters[TAMIS_STUDY_BLOCK];
+tamis_status tamis_study_limit(tamis_prepared *p, int64_t held) {
+    int64_t *const block = &p->parameters[TAMIS_STUDY_BLOCK], *const slice = &p->parameters[TAMIS_STUDY_SLICE];
     TRY(tamis_gpu_check_powers(p, TAMIS_STUDY_BLOCK, TAMIS_STUDY_BLOCK));
     while (*block > p->device->limits.group_most) *block /= 2;
+    if (!p->method->defined[TAMIS_STUDY_SLICE]) return TAMIS_OK;
+    const int64_t reals = p->device->limits.shared_most / (int64_t)tamis_gpu_real_size(p->problem.type);
+    const int64_t most = tamis_gpu_min(reals - held * *block, tamis_gpu_round_up(p->problem.inner, SLICE_STEP));
+    *slice = tamis_gpu_max(tamis_gpu_min(*slice, most) / SLICE_STEP * SLICE_STEP, SLICE_STEP);
     return TAMIS_OK;
 }
 
-void tamis_study_slice(tamis_prepared *p, int64_t held) {
-    int64_t *const slice = &p->parameters[TAMIS_STUDY_SLICE];
-    const int64_t reals = p->device->limits.shared_most / (int64_t)tamis_gpu_real_size(p->problem.type);
-    const int64_t room = reals - held * p->parameters[TAMIS_STUDY_BLOCK];
-    const int64_t whole = tamis_study_blocks(p->problem.inner, SLICE_STEP) * SLICE_STEP;
-    if (*slice > room) *slice = room;
-    if (*slice > whole) *slice = whole;
-    *slice = *slice / SLICE_STEP * SLICE_STEP;
-    if (*slice < SLICE_STEP) *slice = SLICE_STEP;
+tamis_status tamis_study_kernel(tamis_prepared *p, int number) {
+    return tamis_gpu_prepare_kernel(p, number, p->parameters[TAMIS_STUDY_BLOCK], 1, NULL);
 }
 
-void tamis_study_define(tamis_gpu_definitions *definitions, const tamis_prepared *p) {
-    tamis_gpu_define_problem(definitions, p, (int)p->parameters[TAMIS_STUDY_BLOCK], 1);
+tamis_status tamis_study_prepare(tamis_prepared *p) {
+    TRY(tamis_study_limit(p, 0));
+    return p->problem.nnz > 0 ? tamis_study_kernel(p, 0) : TAMIS_OK;
 }
 
-int64_t tamis_study_groups(const tamis_prepared *p, int axis, int64_t count) {
-    const int64_t most = p->device->limits.groups_most[axis];
-    return count < most ? count : most;
+tamis_gpu_launch tamis_study_grid(const tamis_prepared *p, int64_t groups_x, int64_t groups_y) {
+    const int64_t *const most = p->device->limits.groups_most;
+    return (tamis_gpu_launch){.groups = {tamis_gpu_min(groups_x, most[0]), tamis_gpu_min(groups_y, most[1])},
+                              .group_size = (int)p->parameters[TAMIS_STUDY_BLOCK]};
 }

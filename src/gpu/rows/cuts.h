@@ -45,8 +45,8 @@ tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered,
 
 enum { TAMIS_GPU_CUTS_COLUMNS = 32 }; /* a group merges: the grid's y counts groups of columns */
 
-/* The kernel that merges the rows of `cuts`, as the plan's kernel `number`, and its launch. Pieces have `width` sums; if
-   `softmax`, their largest score and sum of exponentials come first: `lead` numbers. */
+/* The kernel that merges the rows of `cuts`, as the plan's kernel `number`, and its launch. Pieces have `width` sums;
+   if `softmax`, their largest score and sum of exponentials come first: `lead` numbers. */
 tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis_gpu_cuts *cuts, bool softmax,
                                       int lead);
 tamis_status tamis_gpu_cuts_merge(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,

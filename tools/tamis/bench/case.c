@@ -207,9 +207,8 @@ static int add_contestants(const tool_bench_case *one, field *all, tool_bench_re
         }
     }
     if (code == 0) code = add_variants(one, all, results);
-    for (int i = 0; i < settings->peers.count && code == 0; i++) {
+    for (int i = 0; i < settings->peers.count && code == 0; i++)
         add_peer(one, tool_peer_find(tool_choice_name(&tool_peer_names, settings->peers.at[i])), false, all, results);
-    }
     const char *baseline = settings->baseline_name;
     if (code == 0 && baseline && tool_peer_find(baseline)) {
         add_peer(one, tool_peer_find(baseline), true, all, results);
@@ -292,9 +291,8 @@ static int measure_all(const tool_bench_case *one, field *all, tool_bench_result
     results->clock = tool_clock_mhz(one->device);
     int fastest = -1;
     for (int i = 0; i < all->count; i++) {
-        if (all->contestant[i].status != TAMIS_OK) {
+        if (all->contestant[i].status != TAMIS_OK)
             return tool_library_error(all->contestant[i].status, all->contestant[i].name);
-        }
         tool_bench_result *result = &results->at[i];
         result->time = tool_samples_summary(&all->contestant[i].samples);
         result->median = tool_samples_interval(&all->contestant[i].turns);

@@ -17,61 +17,52 @@
 #define AT(field) offsetof(tool_bench_settings, field)
 
 static const tool_option options[] = {
-    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale", "edge operations of sddmm and fused", AT(edges), 0, 0, &tool_edges},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
-    {"batch", 0, TOOL_INTEGER, "N", "1", "number of sets of dense operands for one S, like attention heads", AT(batch),
-     1, 65536, NULL},
-    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
+    TOOL_OPERATIONS(AT(operations)),
+    TOOL_CHOSEN("edge", 'e', "EDGE,...", "scale", AT(edges), &tool_edges, "edge operations of sddmm and fused"),
+    TOOL_WIDTHS(AT(inner)),
+    TOOL_FUSED_WIDTH(AT(width)),
+    TOOL_INTEGER("batch", 0, "N", "1", AT(batch), 1, 65536,
+                 "number of sets of dense operands for one S, like attention heads"),
+    TOOL_ELEMENT_TYPES(AT(types)),
     TOOL_MATH(AT(math)),
-    {"device", 'd', TOOL_CHOSEN, "DEVICE,...", "best", "devices", AT(devices), 0, 0, &tool_devices},
-    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices together, each with its rows and a thread, compared with the first of them alone",
-     AT(group.devices), 0, 0, &tool_devices},
+    TOOL_CHOSEN("device", 'd', "DEVICE,...", "best", AT(devices), &tool_devices, "devices"),
+    TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
+                "several devices together, each with its rows and a thread, compared with the first of them alone"),
     TOOL_OVERLAP(AT(group.overlap)),
-    TOOL_EXCHANGE(AT(group.exchange)),
-    TOOL_SPREAD(AT(group.spread)),
-    TOOL_PARTITION(AT(group.partition)),
-    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_SHARED_OUT(tool_bench_settings),
     TOOL_LINK(AT(group.link)),
-    {"suite", 0, TOOL_NAME, "NAME", NULL, "measure a suite: a built-in one, or a file", AT(suite), 0, 0, NULL},
-    {"tier", 0, TOOL_CHOICE, "TIER", "full", "tier of the suite: its small cases, or the full ones", AT(tier), 0, 0,
-     &tool_tiers},
-    {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "auto",
-     "auto (what a plan chooses), all, or names from 'tamis algorithms'", AT(algorithms), 0, 0, &tool_algorithms},
-    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
-     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
-     0, &tool_efforts},
-    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the named algorithms", AT(parameters), 0, 0, NULL},
-    {"variants", 0, TOOL_NAME, "NAME:P=V[:P=V...],...", NULL, "additional contestants: algorithms with parameters",
-     AT(variants), 0, 0, NULL},
-    {"baseline", 'b', TOOL_NAME, "NAME", NULL,
-     "the algorithm that speed-ups refer to: naive (on the CPU), another algorithm of the device, or a peer",
-     AT(baseline_name), 0, 0, NULL},
-    {"peers", 0, TOOL_CHOSEN, "NAME,...", NULL, "other libraries, if installed, on the same data in the same run",
-     AT(peers), 0, 0, &tool_peer_names},
-    {"threads", 0, TOOL_INTEGERS, "T,...", "0", "CPU threads; 0: the device's setting", AT(threads), 0,
-     TOOL_THREADS_MOST, NULL},
-    {"repeat", 'r', TOOL_INTEGER, "N", "20", "executions of each contestant; fast ones are executed more often",
-     AT(repeat), 1, 1e6, NULL},
-    {"seconds", 's', TOOL_REAL, "S", "10", "time budget of a case; slow contestants are executed at least 5 times",
-     AT(seconds), 0, 1e6, NULL},
-    {"cold", 0, TOOL_FLAG, NULL, NULL, "empty the caches before each execution (on a GPU, the L2)", AT(cold), 0, 0,
-     NULL},
-    {"calls", 0, TOOL_INTEGER, "N", "1000", "expected calls of a plan, which decide how much set-up pays off",
-     AT(calls), 1, 1e15, NULL},
-    {"gather", 0, TOOL_FLAG, NULL, NULL, "CPU: also time reading the same rows without arithmetic", AT(gather), 0, 0,
-     NULL},
+    TOOL_NAME("suite", 0, "NAME", AT(suite), "measure a suite: a built-in one, or a file"),
+    TOOL_CHOICE("tier", 0, "TIER", "full", AT(tier), &tool_tiers,
+                "tier of the suite: its small cases, or the full ones"),
+    TOOL_CHOSEN("algorithm", 'a', "NAME,...", "auto", AT(algorithms), &tool_algorithms,
+                "auto (what a plan chooses), all, or names from 'tamis algorithms'"),
+    TOOL_EFFORT(AT(effort)),
+    TOOL_NAME("parameters", 0, "P=V,...", AT(parameters), "parameters of the named algorithms"),
+    TOOL_NAME("variants", 0, "NAME:P=V[:P=V...],...", AT(variants),
+              "additional contestants: algorithms with parameters"),
+    TOOL_NAME("baseline", 'b', "NAME", AT(baseline_name),
+              "the algorithm that speed-ups refer to: naive (on the CPU), another algorithm of the device, or a peer"),
+    TOOL_CHOSEN("peers", 0, "NAME,...", NULL, AT(peers), &tool_peer_names,
+                "other libraries, if installed, on the same data in the same run"),
+    TOOL_INTEGERS("threads", 0, "T,...", "0", AT(threads), 0, TOOL_THREADS_MOST,
+                  "CPU threads; 0: the device's setting"),
+    TOOL_INTEGER("repeat", 'r', "N", "20", AT(repeat), 1, 1e6,
+                 "executions of each contestant; fast ones are executed more often"),
+    TOOL_REAL("seconds", 's', "S", "10", AT(seconds), 0, 1e6,
+              "time budget of a case; slow contestants are executed at least 5 times"),
+    TOOL_FLAG("cold", 0, AT(cold), "empty the caches before each execution (on a GPU, the L2)"),
+    TOOL_INTEGER("calls", 0, "N", "1000", AT(calls), 1, 1e15,
+                 "expected calls of a plan, which decide how much set-up pays off"),
+    TOOL_FLAG("gather", 0, AT(gather), "CPU: also time reading the same rows without arithmetic"),
     {"check", 0, TOOL_FLAG, NULL, "yes", "compare each result with the oracle", AT(check), 0, 0, NULL},
     TOOL_JSON_LINES("measurement", AT(json)),
-    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "S's values: from the file, none (a pattern) or random", AT(values),
-     0, 0, &tool_operand_values},
-    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: use B as D, as in graph attention", AT(share), 0, 0, NULL},
-    {"beta", 0, TOOL_REAL, "BETA", "0", "beta; if not 0, the output is also read", AT(beta), -1e30, 1e30, NULL},
-    {"edge-scale", 0, TOOL_REAL, "X", "0", "scale of sigmoid, exp, leaky_relu, softmax; 0: 1 / sqrt(K)", AT(edge_scale),
-     -1e30, 1e30, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
+    TOOL_CHOICE("values", 0, "HOW", "as-filed", AT(values), &tool_operand_values,
+                "S's values: from the file, none (a pattern) or random"),
+    TOOL_FLAG("share", 0, AT(share), "fused: use B as D, as in graph attention"),
+    TOOL_REAL("beta", 0, "BETA", "0", AT(beta), -1e30, 1e30, "beta; if not 0, the output is also read"),
+    TOOL_REAL("edge-scale", 0, "X", "0", AT(edge_scale), -1e30, 1e30,
+              "scale of sigmoid, exp, leaky_relu, softmax; 0: 1 / sqrt(K)"),
+    TOOL_SEED(AT(seed)),
     TOOL_READING(tool_bench_settings),
     {.name = NULL},
 };
@@ -79,8 +70,7 @@ static const tool_option options[] = {
 static int check_settings(const tool_bench_settings *settings) {
     for (const char *list = settings->variants, *variant; list && *list;) {
         char parameters[128];
-        const int code = tool_bench_take_variant(&list, &variant, parameters, sizeof parameters);
-        if (code) return code;
+        TOOL_TRY(tool_bench_take_variant(&list, &variant, parameters, sizeof parameters));
     }
     const char *name = settings->baseline_name;
     if (!name || tool_peer_find(name) || tool_choices_find(&tool_algorithms_one, name, strlen(name)) > 0) return 0;
@@ -89,8 +79,7 @@ static int check_settings(const tool_bench_settings *settings) {
 
 static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
     for (int d = 0; d < settings->devices.count; d++) {
-        const int code = tool_device_open(settings->devices.at[d], true, &devices[d]);
-        if (code) return code;
+        TOOL_TRY(tool_device_open(settings->devices.at[d], true, &devices[d]));
     }
     return 0;
 }
@@ -101,9 +90,8 @@ static int bench_files(tool_bench_run *run, const tool_device *devices, int coun
     int code = 0;
     for (int i = 0; i < count && code == 0; i++) code = tool_inputs_add_path(&inputs, operands[i]);
     run->cases = tool_bench_cases(run->settings) * inputs.count;
-    for (int i = 0; i < inputs.count && code == 0 && !tool_interrupted(); i++) {
+    for (int i = 0; i < inputs.count && code == 0 && !tool_interrupted(); i++)
         tool_bench_input(run, &inputs.at[i], devices);
-    }
     tool_inputs_free(&inputs);
     return code;
 }
@@ -165,17 +153,15 @@ static int run_bench(const void *given, int count, char **operands) {
         const bool taken = settings->json && strcmp(settings->json, "-") == 0;
         run.report.table = !taken;
         run.report.bold = terminal && !taken;
-        if (settings->baseline_name) {
+        if (settings->baseline_name)
             snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
-        }
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
-        if (run.report.disturbed > 0) {
+        if (run.report.disturbed > 0)
             tool_warning("other processes used up to %.1f processors during %d of %d cases, which are left out of "
                          "summaries: measure these again",
                          run.report.others, run.report.disturbed, run.report.cases);
-        }
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;
@@ -191,11 +177,6 @@ static int run_bench(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_bench_command = {
-    .name = "bench",
-    .summary = "time algorithms, check their results, and compare with a baseline",
-    .operands = "[FILE ...]",
-    .options = options,
-    .settings_size = sizeof(tool_bench_settings),
-    .run = run_bench,
-};
+const tool_command tool_bench_command =
+    TOOL_COMMAND("bench", "[FILE ...]", "time algorithms, check their results, and compare with a baseline", options,
+                 tool_bench_settings, .run = run_bench);

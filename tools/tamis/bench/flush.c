@@ -23,8 +23,7 @@ struct tool_flush {
 };
 
 static tamis_status make_product(tool_flush *flush, const tool_problem *problem) {
-    const tamis_status status = tool_mirror_create(flush->device, problem, 0, &flush->mirror);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tool_mirror_create(flush->device, problem, 0, &flush->mirror));
     tamis_options options = tool_problem_options(problem);
     options.trust_input = true;
     return tamis_plan_create(flush->device->device, &flush->mirror.problem.S, &options, &flush->plan);

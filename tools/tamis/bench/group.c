@@ -101,9 +101,7 @@ static void print_row(const tool_bench_case *one, const side *sides) {
     const tamis_group_report *exchange = &sides[GROUP].exchange;
     const double alone = sides[ALONE].time.median, group = sides[GROUP].time.median;
     char served[24] = "none";
-    if (exchange->ghosts > 0) {
-        snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
-    }
+    if (exchange->ghosts > 0) snprintf(served, sizeof served, "%.1f", (double)exchange->nnz / (double)exchange->ghosts);
     const tool_word one_time = tool_word_seconds(alone), all_time = tool_word_seconds(group);
     printf("  %-16s %5lld %-4s %8s %8s %6.2fx %9s %8s %s %s\n", tool_problem_name(problem).text,
            (long long)problem->inner, tamis_type_name(problem->type), one_time.text, all_time.text,
@@ -132,44 +130,31 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const sid
     const tamis_group_report *exchange = &sides[GROUP].exchange;
     const tool_summary *alone = &sides[ALONE].time, *group = &sides[GROUP].time;
     const tool_summary *kept = &sides[GROUP].kept_time;
-    const double none = (double)NAN;
     char names[512];
     tool_chosen_text(&tool_devices, &sides[GROUP].kind.devices, names, sizeof names);
-    tool_json_text(json, "record", "scaling");
-    tool_json_text(json, "run", run->id);
+    tool_json_put(json, tool_str("record", "scaling"), tool_str("run", run->id));
     tool_json_problem(json, &one->problem, one->source->name);
-    tool_json_text(json, "devices", names);
-    tool_json_text(json, "model", one->device->description.model);
-    tool_json_text(json, "partition", sides[GROUP].group.order ? "metis" : "rows");
-    tool_json_integer(json, "ranks", exchange->ranks);
-    tool_json_bool(json, "stays", sides[GROUP].group.choice.stays);
-    tool_json_text(json, "algorithm", sides[GROUP].local.algorithm);
-    tool_json_text(json, "alone_algorithm", sides[ALONE].local.algorithm);
-    tool_json_bool(json, "overlaps", exchange->overlaps);
-    tool_json_number(json, "alone_ms", 1e3 * alone->median);
-    tool_json_number(json, "alone_min_ms", 1e3 * alone->min);
-    tool_json_number(json, "median_ms", 1e3 * group->median);
-    tool_json_number(json, "min_ms", 1e3 * group->min);
-    tool_json_number(json, "kept_ms", kept->count > 0 ? 1e3 * kept->median : none);
-    tool_json_number(json, "speedup", group->median > 0 ? alone->median / group->median : none);
-    tool_json_number(json, "predicted_speedup",
-                     exchange->together_seconds > 0 ? exchange->alone_seconds / exchange->together_seconds : none);
-    tool_json_number(json, "predicted_alone_ms", predicted_ms(&sides[ALONE]));
-    tool_json_number(json, "predicted_ms", predicted_ms(&sides[GROUP]));
-    tool_json_number(json, "predicted_exchange_ms", 1e3 * exchange->exchange_seconds);
-    tool_json_integer(json, "samples", (int64_t)group->count);
-    tool_json_integer(json, "exchanged_rows", exchange->ghosts);
-    tool_json_integer(json, "exchanged_rows_most", exchange->ghosts_most);
-    tool_json_integer(json, "row_bytes", exchange->row_bytes);
-    tool_json_number(json, "nonzeros_per_row",
-                     exchange->ghosts > 0 ? (double)exchange->nnz / (double)exchange->ghosts : none);
-    tool_json_number(json, "imbalance", exchange->imbalance);
-    tool_json_number(json, "setup_ms", 1e3 * exchange->setup_seconds);
-    tool_json_number(json, "relative_error", one->oracle ? sides[GROUP].comparison.error : none);
-    tool_json_number(json, "tolerance", one->oracle ? sides[GROUP].comparison.tolerance : none);
-    tool_json_bool_if(json, "passed", one->oracle != NULL, is_right(sides));
-    tool_json_integer(json, "seed", one->settings->seed);
-    tool_json_text(json, "version", tamis_version());
+    tool_json_put(
+        json, tool_str("devices", names), TOOL_OF(one->device->description, model),
+        tool_str("partition", sides[GROUP].group.order ? "metis" : "rows"), TOOL_OF(*exchange, ranks),
+        tool_yes("stays", sides[GROUP].group.choice.stays), tool_str("algorithm", sides[GROUP].local.algorithm),
+        tool_str("alone_algorithm", sides[ALONE].local.algorithm), TOOL_OF(*exchange, overlaps),
+        tool_ms("alone_ms", alone->median), tool_ms("alone_min_ms", alone->min), tool_ms("median_ms", group->median),
+        tool_ms("min_ms", group->min), tool_if(kept->count > 0, tool_ms("kept_ms", kept->median)),
+        tool_if(group->median > 0, tool_num("speedup", alone->median / group->median)),
+        tool_if(exchange->together_seconds > 0,
+                tool_num("predicted_speedup", exchange->alone_seconds / exchange->together_seconds)),
+        tool_num("predicted_alone_ms", predicted_ms(&sides[ALONE])),
+        tool_num("predicted_ms", predicted_ms(&sides[GROUP])),
+        tool_ms("predicted_exchange_ms", exchange->exchange_seconds), tool_int("samples", (int64_t)group->count),
+        tool_int("exchanged_rows", exchange->ghosts), tool_int("exchanged_rows_most", exchange->ghosts_most),
+        TOOL_OF(*exchange, row_bytes),
+        tool_if(exchange->ghosts > 0, tool_num("nonzeros_per_row", (double)exchange->nnz / (double)exchange->ghosts)),
+        TOOL_OF(*exchange, imbalance), tool_ms("setup_ms", exchange->setup_seconds),
+        tool_if(one->oracle, tool_num("relative_error", sides[GROUP].comparison.error)),
+        tool_if(one->oracle, tool_num("tolerance", sides[GROUP].comparison.tolerance)),
+        tool_if(one->oracle != NULL, tool_yes("passed", is_right(sides))), TOOL_OF(*one->settings, seed),
+        tool_str("version", tamis_version()));
     return tool_lines_end(&run->report.lines);
 }
 

@@ -34,9 +34,8 @@ void tool_bench_close_inputs(void) { close_from(0); }
 static void make_place(void) {
     double bytes = 0;
     int kept = 0;
-    while (kept < MOST_OPEN - 1 && opened[kept] && bytes + opened[kept]->bytes <= MOST_BYTES) {
+    while (kept < MOST_OPEN - 1 && opened[kept] && bytes + opened[kept]->bytes <= MOST_BYTES)
         bytes += opened[kept++]->bytes;
-    }
     close_from(kept);
 }
 
@@ -53,9 +52,8 @@ int tool_bench_open(tool_bench_run *run, const tool_input *input, tool_bench_mat
     const int types = type * 256 + how->format * 4 + how->relabel * 2 + how->undirected;
     int place = 0;
     while (place < MOST_OPEN && opened[place] &&
-           (opened[place]->types != types || strcmp(opened[place]->spec, input->spec) != 0)) {
+           (opened[place]->types != types || strcmp(opened[place]->spec, input->spec) != 0))
         place++;
-    }
     if (place < MOST_OPEN && opened[place]) {
         put_first(opened[place], place);
         *matrix = &opened[0]->matrix;

@@ -36,9 +36,8 @@ static int64_t execute_some(tool_contestant *contestant, const tool_measure_opti
         if (status == TAMIS_OK) status = contestant->execute(contestant->context);
         if (status == TAMIS_OK) status = tool_timer_take(timer, 2 * i + 1);
     }
-    for (int i = 0; i < count && status == TAMIS_OK; i++) {
+    for (int i = 0; i < count && status == TAMIS_OK; i++)
         status = tool_timer_between(timer, 2 * i, 2 * i + 1, &seconds[i]);
-    }
     contestant->status = status;
     return status == TAMIS_OK ? count : 0;
 }

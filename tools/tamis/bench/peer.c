@@ -26,9 +26,8 @@ const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_
 }
 
 const char *tool_peer_refusal(const tool_problem *problem) {
-    if (tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK) {
+    if (tool_uses_edge(problem->operation) && problem->edge != TAMIS_EDGE_SCALE && problem->edge != TAMIS_EDGE_MASK)
         return "it supports only the edge mask";
-    }
     return tool_peer_refusal_of_form(problem);
 }
 

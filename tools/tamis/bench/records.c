@@ -52,23 +52,16 @@ static void processor_name(char *name, size_t bytes) {
     tamis_device_close(cpu);
 }
 
-static void numbers(tool_json *json, const char *name, const double *values, int count) {
-    tool_json_array(json, name);
-    for (int i = 0; i < count; i++) tool_json_number(json, NULL, values[i]);
-    tool_json_end_array(json);
-}
-
 static void ceilings_of(tool_json *json, const tamis_ceilings *ceilings) {
-    tool_json_bool(json, "measured", ceilings->measured);
-    tool_json_bool(json, "doubtful", ceilings->doubtful);
-    tool_json_integer(json, "ceiling_threads", ceilings->threads);
-    numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
-    numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);
-    numbers(json, "l1_gbs", ceilings->l1_gbs, 2);
-    numbers(json, "l2_gbs", ceilings->l2_gbs, 2);
-    numbers(json, "l3_gbs", ceilings->l3_gbs, 2);
-    numbers(json, "memory_gbs", ceilings->memory_gbs, 2);
-    numbers(json, "gather_gbs", ceilings->gather_gbs[1], 6);
+    tool_json_put(json, TOOL_OF(*ceilings, measured), TOOL_OF(*ceilings, doubtful),
+                  tool_int("ceiling_threads", ceilings->threads));
+    tool_json_numbers(json, "fp32_gflops", ceilings->fp32_gflops, 2);
+    tool_json_numbers(json, "fp64_gflops", ceilings->fp64_gflops, 2);
+    tool_json_numbers(json, "l1_gbs", ceilings->l1_gbs, 2);
+    tool_json_numbers(json, "l2_gbs", ceilings->l2_gbs, 2);
+    tool_json_numbers(json, "l3_gbs", ceilings->l3_gbs, 2);
+    tool_json_numbers(json, "memory_gbs", ceilings->memory_gbs, 2);
+    tool_json_numbers(json, "gather_gbs", ceilings->gather_gbs[1], 6);
     tool_json_array(json, "gather_bytes");
     for (int i = 0; i < 6; i++) tool_json_integer(json, NULL, ceilings->gather_bytes[i]);
     tool_json_end_array(json);
@@ -80,34 +73,23 @@ int tool_bench_record_run(tool_bench_run *run, const tool_device *device) {
     struct utsname system = {.sysname = ""};
     char text[256];
     const tamis_device_description *about = &device->description;
-    tool_json_text(json, "record", "run");
-    tool_json_text(json, "run", run->id);
-    tool_json_text(json, "started", run->started);
-    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
-    tool_json_text(json, "tier", run->suite ? (run->full ? "full" : "small") : NULL);
-    tool_json_text(json, "title", run->suite ? run->suite->title : NULL);
-    tool_json_text(json, "paper", run->suite ? run->suite->paper : NULL);
-    tool_json_text(json, "version", tamis_version());
-    tool_json_text(json, "commit", tool_commit);
-    tool_json_text(json, "compiler", tool_bench_compiler());
+    tool_json_put(json, tool_str("record", "run"), tool_str("run", run->id), TOOL_OF(*run, started),
+                  tool_str("suite", run->suite ? run->suite->name : NULL),
+                  tool_str("tier", run->suite ? (run->full ? "full" : "small") : NULL),
+                  tool_str("title", run->suite ? run->suite->title : NULL),
+                  tool_str("paper", run->suite ? run->suite->paper : NULL), tool_str("version", tamis_version()),
+                  tool_str("commit", tool_commit), tool_str("compiler", tool_bench_compiler()));
     if (uname(&system) == 0) { /* only the numbers: the kernel's builder chose the rest of the release */
         snprintf(text, sizeof text, "%s %.*s %s", system.sysname, (int)strspn(system.release, "0123456789."),
                  system.release, system.machine);
     }
     tool_json_text(json, "system", *system.sysname ? text : NULL);
     processor_name(text, sizeof text);
-    tool_json_text(json, "processor", text);
-    tool_json_integer(json, "processors", sysconf(_SC_NPROCESSORS_ONLN));
-    tool_json_text(json, "device", about->name);
-    tool_json_text(json, "model", about->model);
-    tool_json_text(json, "instruction_set", about->instruction_set);
-    tool_json_text(json, "driver", about->driver);
-    tool_json_integer(json, "threads", about->threads);
-    tool_json_integer(json, "multiprocessors", about->multiprocessors);
-    tool_json_integer(json, "cache_l1", about->cache_l1);
-    tool_json_integer(json, "cache_l2", about->cache_l2);
-    tool_json_integer(json, "cache_l3", about->cache_l3);
-    tool_json_integer(json, "memory", about->memory);
+    tool_json_put(json, tool_str("processor", text), tool_int("processors", sysconf(_SC_NPROCESSORS_ONLN)),
+                  tool_str("device", about->name), TOOL_OF(*about, model), TOOL_OF(*about, instruction_set),
+                  TOOL_OF(*about, driver), TOOL_OF(*about, threads), TOOL_OF(*about, multiprocessors),
+                  TOOL_OF(*about, cache_l1), TOOL_OF(*about, cache_l2), TOOL_OF(*about, cache_l3),
+                  TOOL_OF(*about, memory));
     ceilings_of(json, &device->ceilings);
     return tool_lines_end(&run->report.lines);
 }
@@ -128,9 +110,8 @@ static char *spy_digits(const tool_raster *raster) {
     const size_t count = (size_t)raster->rows * (size_t)raster->cols;
     char *digits = tool_allocate(count + 1, 1);
     for (int row = 0; row < raster->rows; row++) {
-        for (int col = 0; col < raster->cols; col++) {
+        for (int col = 0; col < raster->cols; col++)
             digits[row * raster->cols + col] = (char)('0' + tool_raster_level(raster, row, col, SPY_LEVELS));
-        }
     }
     return digits;
 }
@@ -141,16 +122,11 @@ int tool_bench_record_matrix(tool_bench_run *run, const tool_bench_matrix *matri
     tool_raster raster;
     tool_raster_make(matrix->source->S, SPY_CELLS, &raster);
     char *digits = spy_digits(&raster);
-    tool_json_text(json, "record", "matrix");
-    tool_json_text(json, "run", run->id);
-    tool_json_text(json, "matrix", matrix->source->name);
-    tool_json_bool(json, "stand_in", matrix->stand_in);
-    tool_json_text(json, "spec", matrix->spec);
-    tool_json_text(json, "group", matrix->group);
+    tool_json_put(json, tool_str("record", "matrix"), tool_str("run", run->id),
+                  tool_str("matrix", matrix->source->name), TOOL_OF(*matrix, stand_in), TOOL_OF(*matrix, spec),
+                  TOOL_OF(*matrix, group));
     tool_json_structure(json, &matrix->profile, &matrix->structure);
-    tool_json_integer(json, "spy_rows", raster.rows);
-    tool_json_integer(json, "spy_cols", raster.cols);
-    tool_json_text(json, "spy", digits);
+    tool_json_put(json, tool_int("spy_rows", raster.rows), tool_int("spy_cols", raster.cols), tool_str("spy", digits));
     free(digits);
     tool_raster_free(&raster);
     return tool_lines_end(&run->report.lines);

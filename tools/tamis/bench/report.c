@@ -67,11 +67,10 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
     char speed[24] = "";
     if (problem->batch > 1) snprintf(batch, sizeof batch, " x%lld", (long long)problem->batch);
     snprintf(operation, sizeof operation, "%s%s", tool_problem_name(problem).text, batch);
-    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner) {
+    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner)
         snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
-    } else {
+    else
         snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
-    }
     snprintf(threads, sizeof threads, "%d", result->threads);
     if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
     snprintf(algorithm, sizeof algorithm, "%s%s%s%s", result->automatic ? "auto: " : "", result->algorithm,
@@ -86,10 +85,9 @@ static void print_row(const tool_bench_report *report, const tool_bench_case *on
         const char *verdict = result->peer ? "  outside" : "  WRONG";
         snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
     }
-    if (!result->gather && median > 0) {
+    if (!result->gather && median > 0)
         snprintf(speed, sizeof speed, "%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0,
                  1e-9 * results->floor.flops / median);
-    }
     const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
     const tool_word least = tool_word_seconds(result->time.min);
     const char *const cells[COLUMNS] = {operation,  inner,     tamis_type_name(problem->type),
@@ -109,61 +107,37 @@ static int write_line(tool_bench_run *run, const tool_bench_case *one, const too
     if (!json) return 0;
     const tool_problem *problem = &one->problem;
     const double median = result->time.median;
-    tool_json_text(json, "record", "measurement");
-    tool_json_text(json, "run", run->id);
-    tool_json_text(json, "suite", run->suite ? run->suite->name : NULL);
+    tool_json_put(json, tool_str("record", "measurement"), tool_str("run", run->id),
+                  tool_str("suite", run->suite ? run->suite->name : NULL));
     tool_json_problem(json, problem, one->source->name);
-    tool_json_bool(json, "stand_in", one->matrix->stand_in);
-    tool_json_text(json, "group", one->matrix->group);
-    tool_json_text(json, "class", one->matrix->structure.name);
-    tool_json_integer(json, "batch", tool_problem_batch(problem));
-    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)problem->math));
-    tool_json_bool(json, "d_is_b", problem->d_is_b);
-    tool_json_text(json, "device", one->device->description.name);
-    tool_json_text(json, "model", one->device->description.model);
-    tool_json_text(json, "driver", one->device->description.driver);
-    tool_json_text(json, "algorithm", result->algorithm);
-    tool_json_text(json, "parameters", result->parameters[0] ? result->parameters : NULL);
-    tool_json_text(json, "variant", result->variant[0] ? result->variant : NULL);
-    tool_json_integer(json, "threads", result->threads);
-    tool_json_number(json, "setup_ms", 1e3 * result->setup);
-    tool_json_number(json, "init_ms", 1e3 * result->initial);
-    tool_json_number(json, "median_ms", 1e3 * median);
-    tool_json_number(json, "median_low_ms", 1e3 * result->median.low);
-    tool_json_number(json, "median_high_ms", 1e3 * result->median.high);
-    tool_json_number(json, "q1_ms", 1e3 * result->time.lower);
-    tool_json_number(json, "q3_ms", 1e3 * result->time.upper);
-    tool_json_number(json, "min_ms", 1e3 * result->time.min);
-    tool_json_number(json, "max_ms", 1e3 * result->time.max);
-    tool_json_number(json, "cleanup_ms", 1e3 * result->cleanup);
-    tool_json_number(json, "gflops", median > 0 ? 1e-9 * results->floor.flops / median : (double)NAN);
-    tool_json_integer(json, "bytes_min", (int64_t)results->floor.bytes);
-    tool_json_number(json, "floor_ms", 1e3 * results->floor.seconds);
-    tool_json_number(json, "floor_ratio", results->floor.seconds > 0 ? median / results->floor.seconds : (double)NAN);
-    tool_json_number(json, "relative_error", result->compared ? result->comparison.error : (double)NAN);
-    tool_json_number(json, "tolerance", result->compared ? result->comparison.tolerance : (double)NAN);
-    tool_json_number(json, "compared_share", result->compared ? result->comparison.share : (double)NAN);
-    tool_json_bool_if(json, "passed", result->compared, result->comparison.passed);
-    tool_json_bool(json, "auto", result->automatic);
-    tool_json_text(json, "chosen_by", result->chosen_by);
-    tool_json_bool(json, "baseline", result->baseline);
-    tool_json_bool(json, "peer", result->peer);
-    tool_json_number(json, "speedup", results->baseline > 0 ? results->baseline / median : (double)NAN);
-    tool_json_milliseconds(json, "gather_ms", results->gather);
-    tool_json_number(json, "check_ms", 1e3 * result->check);
-    tool_json_milliseconds(json, "predicted_ms", result->predicted);
-    tool_json_integer(json, "samples", (int64_t)result->time.count);
-    tool_json_integer(json, "calls", one->settings->calls);
-    tool_json_bool(json, "cold", one->settings->cold);
-    tool_json_text(json, "instruction_set", one->device->description.instruction_set);
-    tool_json_number(json, "clock_mhz", results->clock);
-    tool_json_number(json, "others_processors", results->load.others);
-    tool_json_number(json, "stolen_processors", results->load.stolen);
-    tool_json_bool(json, "disturbed", results->load.disturbed);
-    tool_json_integer(json, "seed", one->settings->seed);
-    tool_json_text(json, "version", tamis_version());
-    tool_json_text(json, "compiler", tool_bench_compiler());
-    tool_json_text(json, "started", run->started);
+    tool_json_put(
+        json, TOOL_OF(*one->matrix, stand_in), TOOL_OF(*one->matrix, group),
+        tool_str("class", one->matrix->structure.name), tool_int("batch", tool_problem_batch(problem)),
+        tool_str("math", tool_choice_name(&tool_maths, (int)problem->math)), TOOL_OF(*problem, d_is_b),
+        tool_str("device", one->device->description.name), TOOL_OF(one->device->description, model),
+        TOOL_OF(one->device->description, driver), TOOL_OF(*result, algorithm),
+        tool_str("parameters", result->parameters[0] ? result->parameters : NULL),
+        tool_str("variant", result->variant[0] ? result->variant : NULL), TOOL_OF(*result, threads),
+        tool_ms("setup_ms", result->setup), tool_ms("init_ms", result->initial), tool_ms("median_ms", median),
+        tool_ms("median_low_ms", result->median.low), tool_ms("median_high_ms", result->median.high),
+        tool_ms("q1_ms", result->time.lower), tool_ms("q3_ms", result->time.upper), tool_ms("min_ms", result->time.min),
+        tool_ms("max_ms", result->time.max), tool_ms("cleanup_ms", result->cleanup),
+        tool_if(median > 0, tool_num("gflops", 1e-9 * results->floor.flops / median)),
+        tool_int("bytes_min", (int64_t)results->floor.bytes), tool_ms("floor_ms", results->floor.seconds),
+        tool_if(results->floor.seconds > 0, tool_num("floor_ratio", median / results->floor.seconds)),
+        tool_if(result->compared, tool_num("relative_error", result->comparison.error)),
+        tool_if(result->compared, TOOL_OF(result->comparison, tolerance)),
+        tool_if(result->compared, tool_num("compared_share", result->comparison.share)),
+        tool_if(result->compared, TOOL_OF(result->comparison, passed)), tool_yes("auto", result->automatic),
+        TOOL_OF(*result, chosen_by), TOOL_OF(*result, baseline), TOOL_OF(*result, peer),
+        tool_if(results->baseline > 0, tool_num("speedup", results->baseline / median)),
+        tool_ms_if("gather_ms", results->gather), tool_ms("check_ms", result->check),
+        tool_ms_if("predicted_ms", result->predicted), tool_int("samples", (int64_t)result->time.count),
+        TOOL_OF(*one->settings, calls), TOOL_OF(*one->settings, cold),
+        TOOL_OF(one->device->description, instruction_set), tool_num("clock_mhz", results->clock),
+        tool_num("others_processors", results->load.others), tool_num("stolen_processors", results->load.stolen),
+        TOOL_OF(results->load, disturbed), TOOL_OF(*one->settings, seed), tool_str("version", tamis_version()),
+        tool_str("compiler", tool_bench_compiler()), TOOL_OF(*run, started));
     return tool_lines_end(&run->report.lines);
 }
 
@@ -233,27 +207,25 @@ void tool_bench_report_end(const tool_bench_report *report, const tool_device *d
     const tamis_ceilings now = tool_device_ceilings(device), *ceilings = &now;
     if (ceilings->doubtful)
         tool_warning("the ceilings are doubtful, and so are the floors: 'tamis devices --probe' measures them again");
-    if (device->gpu) {
+    if (device->gpu)
         printf("\n"
                "x floor: median divided by the minimum time for the arithmetic (fp32 %s GFLOP/s) or the bytes (%s "
                "GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[1]).text);
-    } else {
+    else
         printf("\n"
                "x floor: median divided by the minimum time for the arithmetic (fp32 %s, %d threads %s GFLOP/s) or the "
                "bytes (%s, %s GB/s).\n",
                tool_word_number(ceilings->fp32_gflops[0]).text, ceilings->threads,
                tool_word_number(ceilings->fp32_gflops[1]).text, tool_word_number(ceilings->memory_gbs[0]).text,
                tool_word_number(ceilings->memory_gbs[1]).text);
-    }
     if (report->versus[0]) printf("%s: speed-up; = is within the noise.\n", report->versus);
     puts("Set-up includes the check of the indices. Data that fit into a cache may run below the floor, which assumes "
          "memory.");
     if (report->gathered) puts("gather: reading the same rows of B and D in the same order, without arithmetic.");
-    if (report->peered) {
+    if (report->peered)
         puts("Other libraries always compute the edge mask, without S's values; cublas-dense also without sampling; "
              "torch-attention the softmax.");
-    }
     for (int i = 0; i < 3; i++) {
         if (report->speedup[i].count < 2) continue;
         printf("Speed-up of %s: geometric mean %.2fx over %d cases, %d of them within the noise, smallest %.2fx "

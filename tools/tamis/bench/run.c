@@ -146,9 +146,8 @@ static void bench_source(tool_bench_run *run, const tool_bench_matrix *matrix, c
 
 int64_t tool_bench_cases(const tool_bench_settings *settings) {
     int64_t cases = 0;
-    for (int o = 0; o < settings->operations.count; o++) {
+    for (int o = 0; o < settings->operations.count; o++)
         cases += tool_uses_edge((tamis_operation)settings->operations.at[o]) ? settings->edges.count : 1;
-    }
     return cases * settings->inner.count * settings->types.count * settings->threads.count * settings->devices.count;
 }
 

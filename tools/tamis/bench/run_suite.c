@@ -24,9 +24,8 @@ static int read_settings(const tool_suite *suite, const tool_option *options, su
     bool help = false;
     tool_options_preset(options, &ready->settings);
     int code = tool_options_parse(options, &ready->settings, one->option_count, words, &operands, &help);
-    if (code == 0 && (operands > 0 || help)) {
+    if (code == 0 && (operands > 0 || help))
         code = tool_usage_error("'%s' is not an option", operands > 0 ? words[0] : "--help");
-    }
     free((void *)words);
     if (code) tool_error("%s: line %d: invalid options", suite->path, one->line);
     return code ? code : tool_options_repeat(options, &ready->settings);
@@ -53,9 +52,8 @@ static void measure(tool_bench_run *run, const suite_case *ready, const tool_dev
     run->place = ready->one->place;
     const char *baseline = ready->settings.baseline_name;
     snprintf(run->report.versus, sizeof run->report.versus, "%s%s", baseline ? "x " : "", baseline ? baseline : "");
-    for (int i = 0; i < ready->inputs.count && !tool_interrupted(); i++) {
+    for (int i = 0; i < ready->inputs.count && !tool_interrupted(); i++)
         tool_bench_input(run, &ready->inputs.at[i], devices);
-    }
 }
 
 int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool_device *devices, int count,

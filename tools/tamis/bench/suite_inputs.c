@@ -76,9 +76,8 @@ int tool_inputs_add_path(tool_inputs *inputs, const char *path) {
         tool_error("%s: cannot be read: %s", path, strerror(errno));
         return TOOL_FILE;
     }
-    if (inputs->count > before) {
+    if (inputs->count > before)
         qsort(inputs->at + before, (size_t)(inputs->count - before), sizeof *inputs->at, by_spec);
-    }
     return 0;
 }
 
@@ -112,10 +111,9 @@ static int add_files(const tool_suite *suite, int count, char *const *files, too
     const int before = inputs->count;
     int code = count == 0 ? add_matrix_path(inputs) : 0;
     for (int i = 0; i < count && code == 0; i++) code = tool_inputs_add_path(inputs, files[i]);
-    if (code == 0 && inputs->count == before) {
+    if (code == 0 && inputs->count == before)
         code =
             tool_usage_error("suite %s measures files: give files or folders, or set TAMIS_MATRIX_PATH", suite->name);
-    }
     return code;
 }
 

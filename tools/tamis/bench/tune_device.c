@@ -32,14 +32,14 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device", AT(device), 0, 0, &tool_devices},
-    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32", "element types", AT(types), 0, 0, &tool_types},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "32,128", "columns of A and B, or of B for spmm", AT(inner), 1, 1e6, NULL},
-    {"seconds", 's', TOOL_REAL, "S", "1", "time budget of a case", AT(seconds), 0, 1e6, NULL},
-    {"small", 0, TOOL_FLAG, NULL, NULL, "matrices of thousands of nonzeros, to try the command", AT(small), 0, 0, NULL},
-    {"reset", 0, TOOL_FLAG, NULL, NULL, "forget what was measured before, and measure nothing", AT(reset), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    TOOL_CHOICE("device", 'd', "DEVICE", "best", AT(device), &tool_devices, "the device"),
+    TOOL_OPERATIONS(AT(operations)),
+    TOOL_ELEMENT_TYPES(AT(types)),
+    TOOL_INTEGERS("inner", 'k', "K,...", "32,128", AT(inner), 1, 1e6, "columns of A and B, or of B for spmm"),
+    TOOL_REAL("seconds", 's', "S", "1", AT(seconds), 0, 1e6, "time budget of a case"),
+    TOOL_FLAG("small", 0, AT(small), "matrices of thousands of nonzeros, to try the command"),
+    TOOL_FLAG("reset", 0, AT(reset), "forget what was measured before, and measure nothing"),
+    TOOL_JSON_OBJECT(AT(json)),
     {.name = NULL},
 };
 
@@ -188,21 +188,14 @@ static void print_text(const tally *t) {
 static void print_json(const tally *t) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_integer(&json, "cases", t->cases);
-    tool_json_number(&json, "auto_over_fastest", regret(t, false));
-    tool_json_number(&json, "corrected_over_fastest", regret(t, true));
+    tool_json_put(&json, TOOL_OF(*t, cases), tool_num("auto_over_fastest", regret(t, false)),
+                  tool_num("corrected_over_fastest", regret(t, true)));
     tool_json_array(&json, "corrections");
     for (int i = 0; i < t->count; i++) {
         const tamis_correction *const row = &t->rows[i];
-        tool_json_object(&json, NULL);
-        tool_json_text(&json, "algorithm", row->algorithm);
-        tool_json_text(&json, "operation", tamis_operation_name(row->operation));
-        tool_json_text(&json, "type", tamis_type_name(row->type));
-        tool_json_integer(&json, "columns", row->columns);
-        tool_json_number(&json, "factor", row->factor);
-        tool_json_number(&json, "spread", spread(t, i));
-        tool_json_integer(&json, "cases", row->cases);
-        tool_json_end_object(&json);
+        tool_json_item(&json, TOOL_OF(*row, algorithm), tool_str("operation", tamis_operation_name(row->operation)),
+                       tool_str("type", tamis_type_name(row->type)), TOOL_OF(*row, columns), TOOL_OF(*row, factor),
+                       tool_num("spread", spread(t, i)), TOOL_OF(*row, cases));
     }
     tool_json_end_array(&json);
     tool_json_finish(&json);
@@ -256,11 +249,6 @@ static int run_tune_device(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_correct_command = {
-    .name = "tune-device",
-    .summary = "measure algorithms on this device, so that plans choose well on it",
-    .operands = "",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_tune_device,
-};
+const tool_command tool_correct_command =
+    TOOL_COMMAND("tune-device", "", "measure algorithms on this device, so that plans choose well on it", options,
+                 settings, .run = run_tune_device);

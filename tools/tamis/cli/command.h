@@ -27,6 +27,13 @@ typedef struct tool_command {
                                            last has no name. `train`'s run() runs */
 } tool_command;
 
+/* A command with options for its settings, of that type; the fields that say what runs follow. */
+#define TOOL_COMMAND(name_, operands_, summary_, options_, settings_, ...)                                             \
+    {                                                                                                                  \
+        .name = name_, .operands = operands_, .summary = summary_, .options = options_,                                \
+        .settings_size = sizeof(settings_), __VA_ARGS__                                                                \
+    }
+
 extern const tool_command tool_devices_command, tool_algorithms_command, tool_info_command, tool_generate_command,
     tool_convert_command, tool_run_command, tool_check_command, tool_bench_command, tool_correct_command,
     tool_explain_command, tool_cache_command, tool_spy_command, tool_report_command, tool_compare_command,

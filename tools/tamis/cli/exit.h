@@ -17,6 +17,13 @@ typedef enum tool_exit {
     TOOL_INTERRUPTED = 130
 } tool_exit;
 
+/* Returns the code of a step that failed, after its message; or the library's status of a call. */
+#define TOOL_TRY(expression)                                                                                           \
+    do {                                                                                                               \
+        const int try_code_ = (expression);                                                                            \
+        if (try_code_) return try_code_;                                                                               \
+    } while (0)
+
 /* The codes with their meanings, for --help and the man page. */
 typedef struct tool_exit_meaning {
     tool_exit code;

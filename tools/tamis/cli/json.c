@@ -70,11 +70,10 @@ void tool_json_end_array(tool_json *json) { close_scope(json); }
 
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     lead(json, name);
-    if (value) {
+    if (value)
         write_string(json->out, value);
-    } else {
+    else
         fputs("null", json->out);
-    }
 }
 
 void tool_json_integer(tool_json *json, const char *name, int64_t value) {
@@ -84,11 +83,10 @@ void tool_json_integer(tool_json *json, const char *name, int64_t value) {
 
 void tool_json_number(tool_json *json, const char *name, double value) {
     lead(json, name);
-    if (isfinite(value)) {
+    if (isfinite(value))
         fprintf(json->out, "%.7g", value);
-    } else {
+    else
         fputs("null", json->out);
-    }
 }
 
 void tool_json_bool(tool_json *json, const char *name, bool value) {
@@ -96,33 +94,38 @@ void tool_json_bool(tool_json *json, const char *name, bool value) {
     fputs(value ? "true" : "false", json->out);
 }
 
-void tool_json_milliseconds(tool_json *json, const char *name, double seconds) {
-    tool_json_number(json, name, seconds > 0 ? 1e3 * seconds : (double)NAN);
+void tool_json_numbers(tool_json *json, const char *name, const double *values, int count) {
+    tool_json_array(json, name);
+    for (int i = 0; i < count; i++) tool_json_number(json, NULL, values[i]);
+    tool_json_end_array(json);
 }
 
-void tool_json_integer_if(tool_json *json, const char *name, bool known, int64_t value) {
-    if (known) {
-        tool_json_integer(json, name, value);
-    } else {
-        tool_json_text(json, name, NULL);
+void tool_json_member(tool_json *json, tool_member member) {
+    switch (member.kind) {
+    case TOOL_IS_ABSENT: break;
+    case TOOL_IS_NULL: tool_json_text(json, member.name, NULL); break;
+    case TOOL_IS_TEXT: tool_json_text(json, member.name, member.value.text); break;
+    case TOOL_IS_INTEGER: tool_json_integer(json, member.name, member.value.integer); break;
+    case TOOL_IS_NUMBER: tool_json_number(json, member.name, member.value.number); break;
+    case TOOL_IS_BOOL: tool_json_bool(json, member.name, member.value.yes); break;
     }
 }
 
-void tool_json_bool_if(tool_json *json, const char *name, bool known, bool value) {
-    if (known) {
-        tool_json_bool(json, name, value);
-    } else {
-        tool_json_text(json, name, NULL);
-    }
+void tool_json_members(tool_json *json, const tool_member *members) {
+    while (members->name) tool_json_member(json, *members++);
+}
+
+void tool_json_element(tool_json *json, const tool_member *members) {
+    tool_json_object(json, NULL);
+    tool_json_members(json, members);
+    tool_json_end_object(json);
 }
 
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "output", path);
-    tool_json_integer(&json, "rows", rows);
-    tool_json_integer(&json, "cols", cols);
-    if (nnz >= 0) tool_json_integer(&json, "nnz", nnz);
+    tool_json_put(&json, tool_str("output", path), tool_int("rows", rows), tool_int("cols", cols),
+                  tool_only(nnz >= 0, tool_int("nnz", nnz)));
     return json;
 }
 

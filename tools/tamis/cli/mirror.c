@@ -1,6 +1,7 @@
 /* Copies a problem into a device's memory. If memory has no address, as a cl_mem, arrays begin at its start. */
 #include "cli/mirror.h"
 
+#include "cli/exit.h"
 #include "cli/progress.h"
 
 enum { OFFSETS, COLUMNS, ROWS, VALUES, OPERAND_A, OPERAND_B, OPERAND_D, OUTPUT };
@@ -11,8 +12,7 @@ static tamis_device *device_of(const tool_mirror *mirror) { return mirror->devic
    that they have an address. */
 static tamis_status copy(tool_mirror *mirror, int at, const void *from, size_t bytes, size_t before, const void **to) {
     if (!from) return TAMIS_OK;
-    const tamis_status status = tamis_device_allocate(device_of(mirror), before + bytes + 1, &mirror->memory[at]);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_device_allocate(device_of(mirror), before + bytes + 1, &mirror->memory[at]));
     *to = (char *)mirror->memory[at] + before;
     return bytes > 0 ? tamis_device_upload(device_of(mirror), NULL, mirror->memory[at], before, from, bytes) : TAMIS_OK;
 }
@@ -41,21 +41,17 @@ static tamis_status copy_pattern(tool_mirror *mirror) {
     const size_t index = tamis_index_size(host.index_type), nnz = (size_t)host.nnz;
     const size_t offsets = (size_t)(host.rows + 1) * tamis_index_size(host.offset_type);
     S->location = TAMIS_DEVICE;
-    tamis_status status = copy(mirror, OFFSETS, host.offsets, offsets, 0, &S->offsets);
-    if (status == TAMIS_OK) status = copy(mirror, COLUMNS, host.columns, nnz * index, 0, &S->columns);
-    if (status == TAMIS_OK) status = copy(mirror, ROWS, host.row_indices, nnz * index, 0, &S->row_indices);
-    if (status == TAMIS_OK) {
-        status = copy(mirror, VALUES, host.values, nnz * tamis_type_size(host.value_type), 0, &S->values);
-    }
-    return status;
+    TOOL_TRY(copy(mirror, OFFSETS, host.offsets, offsets, 0, &S->offsets));
+    TOOL_TRY(copy(mirror, COLUMNS, host.columns, nnz * index, 0, &S->columns));
+    TOOL_TRY(copy(mirror, ROWS, host.row_indices, nnz * index, 0, &S->row_indices));
+    return copy(mirror, VALUES, host.values, nnz * tamis_type_size(host.value_type), 0, &S->values);
 }
 
 static tamis_status copy_operands(tool_mirror *mirror, size_t before) {
     tool_problem *problem = &mirror->problem;
     const void *shared = problem->D.data && problem->D.data == problem->B.data ? problem->D.data : NULL;
-    tamis_status status = copy_dense(mirror, OPERAND_A, before, &problem->A);
-    if (status == TAMIS_OK) status = copy_dense(mirror, OPERAND_B, before, &problem->B);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(copy_dense(mirror, OPERAND_A, before, &problem->A));
+    TOOL_TRY(copy_dense(mirror, OPERAND_B, before, &problem->B));
     if (!shared) return copy_dense(mirror, OPERAND_D, before, &problem->D);
     problem->D = problem->B;
     return TAMIS_OK;
@@ -87,9 +83,8 @@ tamis_status tool_mirror_create(const tool_device *device, const tool_problem *p
 }
 
 void tool_mirror_free(tool_mirror *mirror) {
-    for (int i = 0; i < TOOL_MIRROR_ARRAYS && mirror->copies; i++) {
+    for (int i = 0; i < TOOL_MIRROR_ARRAYS && mirror->copies; i++)
         tamis_device_free(device_of(mirror), mirror->memory[i]);
-    }
     *mirror = (tool_mirror){0};
 }
 

@@ -64,27 +64,22 @@ static int refuse_choice(const tool_choices *choices, const char *described, con
 
 static int parse_integer(const tool_option *option, const char *described, const char *value, size_t length,
                          int64_t *result) {
-    if (!tool_parse_integer(value, length, result)) {
+    if (!tool_parse_integer(value, length, result))
         return tool_usage_error("%s: '%.*s' is not an integer", described, (int)length, value);
-    }
-    if ((double)*result < option->low) {
+    if ((double)*result < option->low)
         return tool_usage_error("%s: %.*s is less than the minimum, %.0f", described, (int)length, value, option->low);
-    }
-    if (option->high > option->low && (double)*result > option->high) {
+    if (option->high > option->low && (double)*result > option->high)
         return tool_usage_error("%s: %.*s is more than the maximum, %.0f", described, (int)length, value, option->high);
-    }
     return 0;
 }
 
 static int parse_real(const tool_option *option, const char *described, const char *value, double *result) {
     char *end = NULL;
     *result = strtod(value, &end);
-    if (end == value || *end || !isfinite(*result)) {
+    if (end == value || *end || !isfinite(*result))
         return tool_usage_error("%s: '%s' is not a number", described, value);
-    }
-    if (option->high > option->low && (*result < option->low || *result > option->high)) {
+    if (option->high > option->low && (*result < option->low || *result > option->high))
         return tool_usage_error("%s: %s is not within %g to %g", described, value, option->low, option->high);
-    }
     return 0;
 }
 
@@ -106,22 +101,18 @@ static int parse_list(const tool_option *option, const char *described, const ch
     for (const char *part = value;;) {
         const size_t length = strcspn(part, ",");
         if (length == 0) return tool_usage_error("%s: '%s' has an empty entry", described, value);
-        if (count == TOOL_LIST_LIMIT) {
-            return tool_usage_error("%s: more than %d entries", described, TOOL_LIST_LIMIT);
-        }
-        const int code = option->value == TOOL_INTEGERS
-                             ? parse_integer(option, described, part, length, &integers->at[count])
-                             : parse_choice(option->choices, described, part, length, &chosen->at[count]);
-        if (code) return code;
+        if (count == TOOL_LIST_LIMIT) return tool_usage_error("%s: more than %d entries", described, TOOL_LIST_LIMIT);
+        TOOL_TRY(option->value == TOOL_INTEGERS
+                     ? parse_integer(option, described, part, length, &integers->at[count])
+                     : parse_choice(option->choices, described, part, length, &chosen->at[count]));
         count++;
         if (!part[length]) break;
         part += length + 1;
     }
-    if (option->value == TOOL_INTEGERS) {
+    if (option->value == TOOL_INTEGERS)
         integers->count = count;
-    } else {
+    else
         chosen->count = count;
-    }
     return 0;
 }
 
@@ -255,8 +246,7 @@ static int take_value(const tool_option *option, void *settings, const char *des
     if (!value && option->value == TOOL_PATH_MAYBE) value = "";
     if (!value && option->value == TOOL_LINES) {
         bool taken = false;
-        const int code = take_word(described, *at + 1 < count ? arguments[*at + 1] : NULL, &taken);
-        if (code) return code;
+        TOOL_TRY(take_word(described, *at + 1 < count ? arguments[*at + 1] : NULL, &taken));
         value = taken ? arguments[++*at] : "-";
     }
     if (!value) {
@@ -351,9 +341,7 @@ char *const *tool_options_given(int *count) {
 
 int tool_options_repeat(const tool_option *options, void *settings) {
     char **arguments = tool_allocate((size_t)given.count, sizeof *arguments);
-    if (given.count > 0) {
-        memcpy((void *)arguments, (void *)given.arguments, (size_t)given.count * sizeof *arguments);
-    }
+    if (given.count > 0) memcpy((void *)arguments, (void *)given.arguments, (size_t)given.count * sizeof *arguments);
     int operands = 0;
     bool help = false;
     const int code = tool_options_parse(options, settings, given.count, arguments, &operands, &help);

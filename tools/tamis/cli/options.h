@@ -51,39 +51,63 @@ typedef struct tool_option {
     const tool_choices *choices;
 } tool_option;
 
-/* The row of --columns: roles of a rating file's columns. */
+/* Rows by the kind of value, named after it; `at`: the offset of the field. */
+#define TOOL_NUMBER_ROW(kind, name, letter, argument, preset, at, low, high, help)                                     \
+    { name, letter, kind, argument, preset, help, at, low, high, NULL }
+#define TOOL_CHOICE_ROW(kind, name, letter, argument, preset, at, choices, help)                                       \
+    { name, letter, kind, argument, preset, help, at, 0, 0, choices }
+#define TOOL_TEXT_ROW(kind, name, letter, argument, at, help)                                                          \
+    { name, letter, kind, argument, NULL, help, at, 0, 0, NULL }
+#define TOOL_FLAG(name, letter, at, help) TOOL_TEXT_ROW(TOOL_FLAG, name, letter, NULL, at, help)
+#define TOOL_NAME(...)                    TOOL_TEXT_ROW(TOOL_NAME, __VA_ARGS__)
+#define TOOL_PATH(...)                    TOOL_TEXT_ROW(TOOL_PATH, __VA_ARGS__)
+#define TOOL_OUTPUT(...)                  TOOL_TEXT_ROW(TOOL_OUTPUT, __VA_ARGS__)
+#define TOOL_ADDED_TO(...)                TOOL_TEXT_ROW(TOOL_ADDED_TO, __VA_ARGS__)
+#define TOOL_LINES(...)                   TOOL_TEXT_ROW(TOOL_LINES, __VA_ARGS__)
+#define TOOL_INTEGER(...)                 TOOL_NUMBER_ROW(TOOL_INTEGER, __VA_ARGS__)
+#define TOOL_INTEGERS(...)                TOOL_NUMBER_ROW(TOOL_INTEGERS, __VA_ARGS__)
+#define TOOL_INT(...)                     TOOL_NUMBER_ROW(TOOL_INT, __VA_ARGS__)
+#define TOOL_REAL(...)                    TOOL_NUMBER_ROW(TOOL_REAL, __VA_ARGS__)
+#define TOOL_CHOICE(...)                  TOOL_CHOICE_ROW(TOOL_CHOICE, __VA_ARGS__)
+#define TOOL_CHOSEN(...)                  TOOL_CHOICE_ROW(TOOL_CHOSEN, __VA_ARGS__)
+
+/* Rows that several commands have. */
 #define TOOL_DATA_COLUMNS(at)                                                                                          \
-    {                                                                                                                  \
-        "columns", 0, TOOL_NAME, "user=NAME,item=NAME,...", NULL,                                                      \
-            "columns of a list, also rating= and time=: titles of its first line, or numbers from 1", at, 0, 0, NULL   \
-    }
+    TOOL_NAME("columns", 0, "user=NAME,item=NAME,...", at,                                                             \
+              "columns of a list, also rating= and time=: titles of its first line, or numbers from 1")
+#define TOOL_MATH(at)                                                                                                  \
+    TOOL_CHOICE("math", 0, "MATH", "exact", at, &tool_maths,                                                           \
+                "precision; tf32: GPUs may round fp32 inputs to eleven bits")
+#define TOOL_OPERATIONS(at)    TOOL_CHOSEN("op", 0, "OP,...", "sddmm,spmm,fused", at, &tool_operations, "operations")
+#define TOOL_EDGE(at)          TOOL_CHOICE("edge", 'e', "EDGE", "scale", at, &tool_edges, "edge operation of sddmm and fused")
+#define TOOL_WIDTHS(at)        TOOL_INTEGERS("inner", 'k', "K,...", "128", at, 0, 1e9, "columns of A and B, or of B for spmm")
+#define TOOL_FUSED_WIDTH(at)   TOOL_INTEGER("width", 'l', "L", NULL, at, 1, 1e9, "columns of D in fused; by default K")
+#define TOOL_ELEMENT_TYPES(at) TOOL_CHOSEN("type", 't', "TYPE,...", "fp32", at, &tool_types, "element types")
+#define TOOL_DEVICE(at)        TOOL_CHOICE("device", 'd', "DEVICE", "best", at, &tool_devices, "device")
+#define TOOL_THREADS(at)                                                                                               \
+    TOOL_INTEGER("threads", 0, "T", "0", at, 0, TOOL_THREADS_MOST, "threads; 0: the device's setting")
+#define TOOL_SEED(at) TOOL_INTEGER("seed", 0, "SEED", "1", at, 0, 9e18, "seed of the operands")
+#define TOOL_EFFORT(at)                                                                                                \
+    TOOL_CHOICE("effort", 0, "EFFORT", "estimate", at, &tool_efforts,                                                  \
+                "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem")
 
-/* The row of --no-clobber, for every command with a TOOL_OUTPUT. */
-#define TOOL_NO_CLOBBER(offset)                                                                                        \
-    { "no-clobber", 0, TOOL_FLAG, NULL, NULL, "refuse to replace an existing file", offset, 0, 0, NULL }
-
-/* The row of --math, for commands with plans of operations. */
-#define TOOL_MATH(offset)                                                                                              \
-    {                                                                                                                  \
-        "math", 0, TOOL_CHOICE, "MATH", "exact", "precision; tf32: GPUs may round fp32 inputs to eleven bits", offset, \
-            0, 0, &tool_maths                                                                                          \
-    }
-
-/* The row of --to, for commands that write matrices. */
-#define TOOL_TO(offset)                                                                                                \
-    {                                                                                                                  \
-        "to", 0, TOOL_CHOICE, "FORMAT", "auto", "format if the output is -, standard output; auto: matrix-market",     \
-            offset, 0, 0, &tool_written_formats                                                                        \
-    }
+/* Rows of commands that write: --to for matrices, --no-clobber with every TOOL_OUTPUT. */
+#define TOOL_TO(at)                                                                                                    \
+    TOOL_CHOICE("to", 0, "FORMAT", "auto", at, &tool_written_formats,                                                  \
+                "format if the output is -, standard output; auto: matrix-market")
+#define TOOL_NO_CLOBBER(at)   TOOL_FLAG("no-clobber", 0, at, "refuse to replace an existing file")
+#define TOOL_QUIET(at)        TOOL_FLAG("quiet", 'q', at, "print nothing on success")
+#define TOOL_JSON_OBJECT(at)  TOOL_FLAG("json", 'j', at, "an object instead of text")
+#define TOOL_JSON_ARRAY(at)   TOOL_FLAG("json", 'j', at, "an array of objects instead of text")
+#define TOOL_WRITTEN(command) /* for settings with these fields */                                                     \
+    TOOL_NO_CLOBBER(offsetof(command, no_clobber)), TOOL_JSON_OBJECT(offsetof(command, json)),                         \
+        TOOL_QUIET(offsetof(command, quiet))
 
 /* The row of --json for lines of JSON, optionally in a file; in other commands --json is a flag. */
-#define TOOL_JSON_LINES(of, offset)                                                                                    \
-    {                                                                                                                  \
-        "json", 'j', TOOL_LINES, "FILE", NULL,                                                                         \
-            "a line of JSON for each " of                                                                              \
-            ", flushed immediately, instead of text; =FILE: append them to FILE, beside the text",                     \
-            offset, 0, 0, NULL                                                                                         \
-    }
+#define TOOL_JSON_LINES(of, at)                                                                                        \
+    TOOL_LINES("json", 'j', "FILE", at,                                                                                \
+               "a line of JSON for each " of                                                                           \
+               ", flushed immediately, instead of text; =FILE: append them to FILE, beside the text")
 
 /* Returns an option's value, as one would type it; for flags, numbers and choices. */
 tool_word tool_option_text(const tool_option *option, const void *settings);

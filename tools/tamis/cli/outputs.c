@@ -160,9 +160,7 @@ int tool_outputs_check(const tool_command *command, const tool_option *options, 
     const bool no_clobber = tool_option_flag(options, settings, "no-clobber");
     int code = check_standard(false);
     if (code == 0) code = check_standard(true);
-    for (int i = 0; i < file_count && code == 0; i++) {
-        code = files[i].written ? check_output(&files[i], no_clobber) : 0;
-    }
+    for (int i = 0; i < file_count && code == 0; i++) code = files[i].written ? check_output(&files[i], no_clobber) : 0;
     return code ? code : open_standard(command, options, settings);
 }
 

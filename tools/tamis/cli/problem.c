@@ -15,9 +15,8 @@ double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double
 int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
 
 static void move(tamis_dense *dense, int64_t member) {
-    if (dense->data) {
+    if (dense->data)
         dense->data = (char *)dense->data + (size_t)(member * dense->batch_stride) * tamis_type_size(dense->type);
-    }
     dense->batch_stride = 0;
 }
 
@@ -49,15 +48,12 @@ tool_word tool_problem_name(const tool_problem *problem) {
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {
     const bool edge = tool_uses_edge(problem->operation);
-    tool_json_text(json, "operation", tamis_operation_name(problem->operation));
-    tool_json_text(json, "edge", edge ? tamis_edge_name(problem->edge) : "none");
-    tool_json_text(json, "matrix", matrix);
-    tool_json_integer(json, "rows", problem->S.rows);
-    tool_json_integer(json, "cols", problem->S.cols);
-    tool_json_integer(json, "nnz", problem->S.nnz);
-    tool_json_integer(json, "inner", problem->inner);
-    tool_json_integer(json, "width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width);
-    tool_json_text(json, "type", tamis_type_name(problem->type));
+    tool_json_put(json, tool_str("operation", tamis_operation_name(problem->operation)),
+                  tool_str("edge", edge ? tamis_edge_name(problem->edge) : "none"), tool_str("matrix", matrix),
+                  TOOL_OF(problem->S, rows), TOOL_OF(problem->S, cols), TOOL_OF(problem->S, nnz),
+                  TOOL_OF(*problem, inner),
+                  tool_int("width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width),
+                  tool_str("type", tamis_type_name(problem->type)));
 }
 
 tamis_options tool_problem_options(const tool_problem *problem) {
@@ -132,11 +128,10 @@ tamis_status tool_operands_random(tool_problem *problem, tamis_layout layout, in
         operands->D = create(S->cols, problem->width, batch, problem, layout, padding, shift);
         status = tamis_fill_uniform(&operands->D.view, seed + 3, -1.0, 1.0);
     }
-    if (problem->operation == TAMIS_OP_SDDMM) {
+    if (problem->operation == TAMIS_OP_SDDMM)
         operands->output = create(S->nnz, 1, batch, problem, TAMIS_ROW_MAJOR, 0, shift);
-    } else {
+    else
         operands->output = create(S->rows, problem->width, batch, problem, layout, padding, shift);
-    }
     split(&operands->A, batch);
     split(&operands->B, batch);
     split(&operands->D, batch);

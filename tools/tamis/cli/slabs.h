@@ -8,12 +8,10 @@
 #include "cli/problem.h"
 
 /* The row of --device-memory. */
-#define TOOL_DEVICE_MEMORY(offset)                                                                                     \
-    {                                                                                                                  \
-        "device-memory", 0, TOOL_INTEGER, "BYTES", NULL,                                                               \
-            "out of core: the matrices stay in host memory, and slabs of them pass through this much of the device's", \
-            offset, 1, 9e18, NULL                                                                                      \
-    }
+#define TOOL_DEVICE_MEMORY(at)                                                                                         \
+    TOOL_NUMBER_ROW(                                                                                                   \
+        TOOL_INTEGER, "device-memory", 0, "BYTES", NULL, at, 1, 9e18,                                                  \
+        "out of core: the matrices stay in host memory, and slabs of them pass through this much of the device's")
 
 /* Makes a plan for the problem, whose operands are on the host. */
 tamis_status tool_slabs_open(const tool_device *device, const tool_problem *problem, const tamis_options *planning,

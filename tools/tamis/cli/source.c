@@ -113,8 +113,7 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
         tool_named_list list;
         if (standard && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) return tool_file_error(status, path);
-        const int code = tool_list_read_names(path, &reading, &source->report, &list);
-        if (code) return code;
+        TOOL_TRY(tool_list_read_names(path, &reading, &source->report, &list));
         source->matrix = list.matrix;
         source->rows = list.rows;
         source->columns = list.columns;
@@ -159,16 +158,9 @@ void tool_source_close(tool_source *source) {
 }
 
 void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure) {
-    tool_json_integer(json, "rows", profile->rows);
-    tool_json_integer(json, "cols", profile->cols);
-    tool_json_integer(json, "nnz", profile->nnz);
-    tool_json_number(json, "density", profile->density);
-    tool_json_number(json, "mean", profile->mean);
-    tool_json_number(json, "variation", profile->variation);
-    tool_json_integer(json, "min", profile->min);
-    tool_json_integer(json, "max", profile->max);
-    tool_json_integer(json, "empty_rows", profile->empty_rows);
-    tool_json_integer(json, "bandwidth", profile->bandwidth);
-    tool_json_text(json, "class", structure->name);
-    tool_json_text(json, "class_reason", structure->reason);
+    tool_json_put(json, TOOL_OF(*profile, rows), TOOL_OF(*profile, cols), TOOL_OF(*profile, nnz),
+                  TOOL_OF(*profile, density), TOOL_OF(*profile, mean), TOOL_OF(*profile, variation),
+                  TOOL_OF(*profile, min), TOOL_OF(*profile, max), TOOL_OF(*profile, empty_rows),
+                  TOOL_OF(*profile, bandwidth), tool_str("class", structure->name),
+                  tool_str("class_reason", structure->reason));
 }

@@ -29,43 +29,17 @@ typedef struct tool_reading {
 
 #define TOOL_READING_AT(settings, field) (offsetof(settings, reading) + offsetof(tool_reading, field))
 #define TOOL_READING(settings)                                                                                         \
-    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the file", TOOL_READING_AT(settings, format),          \
-     0,      0, &tool_file_formats},                                                                                   \
-        {"relabel",                                                                                                    \
-         0,                                                                                                            \
-         TOOL_FLAG,                                                                                                    \
-         NULL,                                                                                                         \
-         NULL,                                                                                                         \
-         "renumber the ids of edge lists and ratings as 0, 1, ...",                                                    \
-         TOOL_READING_AT(settings, relabel),                                                                           \
-         0,                                                                                                            \
-         0,                                                                                                            \
-         NULL},                                                                                                        \
-        {"undirected",                                                                                                 \
-         0,                                                                                                            \
-         TOOL_FLAG,                                                                                                    \
-         NULL,                                                                                                         \
-         NULL,                                                                                                         \
-         "store each edge of an edge list in both directions",                                                         \
-         TOOL_READING_AT(settings, undirected),                                                                        \
-         0,                                                                                                            \
-         0,                                                                                                            \
-         NULL},                                                                                                        \
-        {"zero-based",                                                                                                 \
-         0,                                                                                                            \
-         TOOL_FLAG,                                                                                                    \
-         NULL,                                                                                                         \
-         NULL,                                                                                                         \
-         "the indices of a file of svmlight begin with 0, also if none is 0",                                          \
-         TOOL_READING_AT(settings, zero_based),                                                                        \
-         0,                                                                                                            \
-         0,                                                                                                            \
-         NULL},                                                                                                        \
-        TOOL_DATA_COLUMNS(TOOL_READING_AT(settings, columns)), {                                                       \
-        "value-column", 0, TOOL_CHOICE, "COLUMN", "auto",                                                              \
-            "column of the weights of an edge list; auto: the third, unless it looks like times",                      \
-            TOOL_READING_AT(settings, value_column), 0, 0, &tool_value_columns                                         \
-    }
+    TOOL_CHOICE("from", 0, "FORMAT", "auto", TOOL_READING_AT(settings, format), &tool_file_formats,                    \
+                "format of the file"),                                                                                 \
+        TOOL_FLAG("relabel", 0, TOOL_READING_AT(settings, relabel),                                                    \
+                  "renumber the ids of edge lists and ratings as 0, 1, ..."),                                          \
+        TOOL_FLAG("undirected", 0, TOOL_READING_AT(settings, undirected),                                              \
+                  "store each edge of an edge list in both directions"),                                               \
+        TOOL_FLAG("zero-based", 0, TOOL_READING_AT(settings, zero_based),                                              \
+                  "the indices of a file of svmlight begin with 0, also if none is 0"),                                \
+        TOOL_DATA_COLUMNS(TOOL_READING_AT(settings, columns)),                                                         \
+        TOOL_CHOICE("value-column", 0, "COLUMN", "auto", TOOL_READING_AT(settings, value_column), &tool_value_columns, \
+                    "column of the weights of an edge list; auto: the third, unless it looks like times")
 
 /* Returns the library's options for these, with values of that type and offsets of 32 or 64 bits. They also allow lists
    whose ids are names. */

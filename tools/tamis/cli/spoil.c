@@ -9,17 +9,15 @@
 #include "cli/operands.h"
 
 static void spoil_elements(const tamis_dense *output) {
-    for (int64_t i = 0; i < output->rows && output->cols > 0; i++) {
+    for (int64_t i = 0; i < output->rows && output->cols > 0; i++)
         tool_dense_set(output, i, 0, 1 + 1.25 * fabs(tool_dense_get(output, i, 0)));
-    }
 }
 
 static void spoil_padding(const tamis_dense *output) {
     const bool by_rows = output->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = by_rows ? output->rows : output->cols, used = by_rows ? output->cols : output->rows;
-    for (int64_t i = 0; i < lines && used < output->stride; i++) {
+    for (int64_t i = 0; i < lines && used < output->stride; i++)
         tool_element_set(output->data, output->type, i * output->stride + used, 1);
-    }
 }
 
 /* Spoils the last byte of all. */

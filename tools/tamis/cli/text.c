@@ -142,9 +142,8 @@ static int edit_distance(const char *a, const char *b) {
             int best = table[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
             if (table[i - 1][j] + 1 < best) best = table[i - 1][j] + 1;
             if (table[i][j - 1] + 1 < best) best = table[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && table[i - 2][j - 2] + 1 < best) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && table[i - 2][j - 2] + 1 < best)
                 best = table[i - 2][j - 2] + 1;
-            }
             table[i][j] = best;
         }
     }

@@ -20,11 +20,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"op", 0, TOOL_CHOSEN, "OP,...", NULL, "only those that support these operations", AT(operations), 0, 0,
-     &tool_operations},
-    {"device", 'd', TOOL_NAME, "DEVICE", NULL,
-     "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)", AT(device), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_CHOSEN("op", 0, "OP,...", NULL, AT(operations), &tool_operations, "only those that support these operations"),
+    TOOL_NAME("device", 'd', "DEVICE", AT(device),
+              "only those of this device (cpu, cuda:0, opencl:0, ...; gpu: CUDA and OpenCL)"),
+    TOOL_JSON_ARRAY(AT(json)),
     {.name = NULL},
 };
 
@@ -67,26 +66,20 @@ static void print_text(const tamis_algorithm_description *algorithm) {
 
 static void print_json(tool_json *json, const tamis_algorithm_description *algorithm) {
     tool_json_object(json, NULL);
-    tool_json_text(json, "name", algorithm->name);
-    tool_json_text(json, "device", algorithm->device);
+    tool_json_put(json, TOOL_OF(*algorithm, name), TOOL_OF(*algorithm, device));
     tool_json_array(json, "operations");
     for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
         if (algorithm->operations & (1u << i)) tool_json_text(json, NULL, tamis_operation_name((tamis_operation)i));
     }
     tool_json_end_array(json);
-    tool_json_text(json, "source", algorithm->source);
-    tool_json_text(json, "needs", algorithm->needs);
-    tool_json_text(json, "when", algorithm->when);
-    tool_json_text(json, "parameters", algorithm->parameters);
-    tool_json_bool(json, "baseline", algorithm->baseline);
-    tool_json_bool(json, "any_order", algorithm->any_order);
+    tool_json_put(json, TOOL_OF(*algorithm, source), TOOL_OF(*algorithm, needs), TOOL_OF(*algorithm, when),
+                  TOOL_OF(*algorithm, parameters), TOOL_OF(*algorithm, baseline), TOOL_OF(*algorithm, any_order));
     tool_json_end_object(json);
 }
 
 static int run_algorithms(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
-    (void)operands;
+    (void)count, (void)operands;
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int shown = 0;
@@ -106,11 +99,5 @@ static int run_algorithms(const void *given, int count, char **operands) {
     return TOOL_OK;
 }
 
-const tool_command tool_algorithms_command = {
-    .name = "algorithms",
-    .summary = "list the algorithms: their source, needs and uses",
-    .operands = "",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_algorithms,
-};
+const tool_command tool_algorithms_command = TOOL_COMMAND(
+    "algorithms", "", "list the algorithms: their source, needs and uses", options, settings, .run = run_algorithms);

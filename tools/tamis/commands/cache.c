@@ -13,21 +13,17 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", offsetof(settings, json), 0, 0, NULL},
+    TOOL_JSON_OBJECT(offsetof(settings, json)),
     {.name = NULL},
 };
 
 static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "path", *cache->path ? cache->path : NULL);
-    if (cache->refused) tool_json_text(&json, "refused", cache->refused);
-    tool_json_integer(&json, "entries", cache->entries);
-    tool_json_integer(&json, "bytes", cache->bytes);
-    tool_json_integer(&json, "most_bytes", cache->most_bytes);
-    tool_json_integer(&json, "plans", cache->plans);
-    tool_json_integer(&json, "ceilings", cache->ceilings);
-    if (cleared) tool_json_integer(&json, "removed", removed);
+    tool_json_put(&json, tool_str("path", *cache->path ? cache->path : NULL),
+                  tool_only(cache->refused, TOOL_OF(*cache, refused)), TOOL_OF(*cache, entries), TOOL_OF(*cache, bytes),
+                  TOOL_OF(*cache, most_bytes), TOOL_OF(*cache, plans), TOOL_OF(*cache, ceilings),
+                  tool_only(cleared, tool_int("removed", removed)));
     tool_json_finish(&json);
 }
 
@@ -50,28 +46,20 @@ static int run_cache(const void *given, int count, char **operands) {
     (void)count;
     enum { INFO, CLEAR };
     int action = INFO;
-    const int refused = tool_choice_parse(&tool_cache_actions, "", operands[0], &action);
-    if (refused) return refused;
+    TOOL_TRY(tool_choice_parse(&tool_cache_actions, "", operands[0], &action));
     const bool clear = action == CLEAR;
     int64_t removed = 0;
     tamis_cache_description cache;
     tamis_status status = clear ? tamis_cache_clear(&removed) : TAMIS_OK;
     if (status == TAMIS_OK) status = tamis_cache_describe(&cache);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    if (set->json) {
+    if (set->json)
         print_json(&cache, clear, removed);
-    } else {
+    else
         print_text(&cache, clear, removed);
-    }
     return TOOL_OK;
 }
 
-const tool_command tool_cache_command = {
-    .name = "cache",
-    .summary = "show or remove the compiled GPU kernels, measured plans and ceilings on disk",
-    .operands = "info|clear",
-    .first = &tool_cache_actions,
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_cache,
-};
+const tool_command tool_cache_command =
+    TOOL_COMMAND("cache", "info|clear", "show or remove the compiled GPU kernels, measured plans and ceilings on disk",
+                 options, settings, .first = &tool_cache_actions, .run = run_cache);

@@ -33,39 +33,36 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"edge", 'e', TOOL_CHOSEN, "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax",
-     "edge operations", AT(edges), 0, 0, &tool_edges},
-    {"inner", 'k', TOOL_INTEGERS, "K,...", NULL, "inner widths; by default 32,37,128 (odd widths are a special case)",
-     AT(inner), 0, 1e6, NULL},
-    {"widths", 0, TOOL_INTEGERS, "K,...", NULL,
-     "inner widths at which every algorithm, operation and type is checked once more, on 500 nonzeros, with the edges "
-     "in turn and the first arrangement; by default 1,3,7,32,37,64,100,128,200,256,512,1000,1024,4096, and none with "
-     "--inner or --quick",
-     AT(widths), 0, 1e6, NULL},
-    {"type", 't', TOOL_CHOSEN, "TYPE,...", "fp32,fp64,fp16,bf16", "element types", AT(types), 0, 0, &tool_types},
-    {"device", 'd', TOOL_CHOSEN, "DEVICE,...", NULL,
-     "devices; by default all that are present, with only one arrangement, width and type on OpenCL", AT(devices), 0, 0,
-     &tool_devices},
-    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices together, each with its rows and a thread; a name may be repeated", AT(group.devices), 0, 0,
-     &tool_devices},
+    TOOL_OPERATIONS(AT(operations)),
+    TOOL_CHOSEN("edge", 'e', "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax", AT(edges),
+                &tool_edges, "edge operations"),
+    TOOL_INTEGERS("inner", 'k', "K,...", NULL, AT(inner), 0, 1e6,
+                  "inner widths; by default 32,37,128 (odd widths are a special case)"),
+    TOOL_INTEGERS(
+        "widths", 0, "K,...", NULL, AT(widths), 0, 1e6,
+        "inner widths at which every algorithm, operation and type is checked once more, on 500 nonzeros, with the edges "
+        "in turn and the first arrangement; by default 1,3,7,32,37,64,100,128,200,256,512,1000,1024,4096, and none with "
+        "--inner or --quick"),
+    TOOL_CHOSEN("type", 't', "TYPE,...", "fp32,fp64,fp16,bf16", AT(types), &tool_types, "element types"),
+    TOOL_CHOSEN("device", 'd', "DEVICE,...", NULL, AT(devices), &tool_devices,
+                "devices; by default all that are present, with only one arrangement, width and type on OpenCL"),
+    TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
+                "several devices together, each with its rows and a thread; a name may be repeated"),
     TOOL_OVERLAP(AT(group.overlap)),
     TOOL_PARTITION(AT(group.partition)),
     TOOL_TRANSPORT(AT(group.transport)),
     TOOL_EXCHANGE(AT(group.exchange)),
     TOOL_LINK(AT(group.link)),
-    {"algorithm", 'a', TOOL_CHOSEN, "NAME,...", "all", "auto, all (including baselines), or names", AT(algorithms), 0,
-     0, &tool_algorithms},
-    {"limit", 0, TOOL_INTEGER, "NNZ", "20k",
-     "maximum number of nonzeros; of a larger matrix, rows spread over it are used", AT(limit), 1, 1e12, NULL},
-    {"arrangement", 0, TOOL_CHOSEN, "NAME,...", "packed,strided,column,coo", "the layout of the data in memory",
-     AT(arrangements), 0, 0, &tool_arrangements},
-    {"quick", 0, TOOL_FLAG, NULL, NULL, "only the first arrangement, and no additional widths", AT(quick), 0, 0, NULL},
-    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "print a line for each check, with the reason if it is skipped",
-     AT(verbose), 0, 0, NULL},
+    TOOL_CHOSEN("algorithm", 'a', "NAME,...", "all", AT(algorithms), &tool_algorithms,
+                "auto, all (including baselines), or names"),
+    TOOL_INTEGER("limit", 0, "NNZ", "20k", AT(limit), 1, 1e12,
+                 "maximum number of nonzeros; of a larger matrix, rows spread over it are used"),
+    TOOL_CHOSEN("arrangement", 0, "NAME,...", "packed,strided,column,coo", AT(arrangements), &tool_arrangements,
+                "the layout of the data in memory"),
+    TOOL_FLAG("quick", 0, AT(quick), "only the first arrangement, and no additional widths"),
+    TOOL_FLAG("verbose", 'v', AT(verbose), "print a line for each check, with the reason if it is skipped"),
     TOOL_JSON_LINES("check", AT(json)),
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the operands", AT(seed), 0, 9e18, NULL},
+    TOOL_SEED(AT(seed)),
     TOOL_READING(settings),
     {.name = NULL},
 };
@@ -254,18 +251,15 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     tool_json *json = tool_lines_begin(&run->lines);
     if (!json) return;
     tool_json_problem(json, problem, run->matrix);
-    tool_json_text(json, "device", run->device->description.name);
-    if (run->set->group.devices.count > 0)
-        tool_json_integer(json, "ranks", tool_ranks_transport() ? tool_rank_count() : run->set->group.devices.count);
-    tool_json_text(json, "algorithm", algorithm);
-    tool_json_integer(json, "threads", how->threads);
-    tool_json_text(json, "arrangement", how->name);
-    tool_json_text(json, "result", names[result->kind]);
-    const double none = (double)NAN;
-    tool_json_number(json, "relative_error", result->kind == PASSED ? result->comparison.error : none);
-    tool_json_number(json, "tolerance", result->kind == PASSED ? result->comparison.tolerance : none);
-    tool_json_integer(json, "not_finite", result->comparison.not_finite);
-    tool_json_text(json, "reason", result->reason);
+    tool_json_put(
+        json, tool_str("device", run->device->description.name),
+        tool_only(run->set->group.devices.count > 0,
+                  tool_int("ranks", tool_ranks_transport() ? tool_rank_count() : run->set->group.devices.count)),
+        tool_str("algorithm", algorithm), TOOL_OF(*how, threads), tool_str("arrangement", how->name),
+        tool_str("result", names[result->kind]),
+        tool_if(result->kind == PASSED, tool_num("relative_error", result->comparison.error)),
+        tool_if(result->kind == PASSED, TOOL_OF(result->comparison, tolerance)),
+        TOOL_OF(result->comparison, not_finite), TOOL_OF(*result, reason));
     const int code = tool_lines_end(&run->lines);
     if (code) run->worst = code;
 }
@@ -364,9 +358,8 @@ static void check_one_corner(check_run *run, const corner *at) {
         run->worst = tool_library_error(status, run->matrix);
         return;
     }
-    for (int i = 0; i < at->arrangements && !tool_interrupted(); i++) {
+    for (int i = 0; i < at->arrangements && !tool_interrupted(); i++)
         check_arrangement(run, problem, &arrangements[run->set->arrangements.at[i]], oracle);
-    }
     tamis_oracle_free(oracle);
 }
 
@@ -406,9 +399,8 @@ static void check_widths(check_run *run, tamis_type type) {
                          .type = type,
                          .inner = set->widths.at[k],
                          .arrangements = 1};
-            for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++) {
+            for (int next = turn; at.edge == TAMIS_EDGE_SOFTMAX && next < turn + set->edges.count; next++)
                 at.edge = (tamis_edge)set->edges.at[next % set->edges.count];
-            }
             check_corner(run, &at);
         }
     }
@@ -425,11 +417,10 @@ static void check_part(check_run *run, const tool_source *source, int64_t limit,
     for (int t = 0; t < run->set->types.count && status == TAMIS_OK && !tool_interrupted(); t++) {
         const tamis_type type = (tamis_type)run->set->types.at[t];
         status = arrange(run, part, type);
-        if (status == TAMIS_OK) {
+        if (status == TAMIS_OK)
             check(run, type);
-        } else {
+        else
             run->worst = tool_library_error(status, run->matrix);
-        }
         free_arranged(run);
     }
 }
@@ -460,9 +451,8 @@ static void check_source(check_run *run, const tool_source *source) {
     const int64_t passed = run->passed, failed = run->failed, skipped = run->skipped, in_part = run->in_part;
     const double start = tool_seconds();
     check_part(run, source, set->limit, check_corners, &part);
-    if (set->widths.count > 0) {
+    if (set->widths.count > 0)
         check_part(run, source, set->limit < WIDTHS_NONZEROS ? set->limit : WIDTHS_NONZEROS, check_widths, &small);
-    }
     tool_progress_clear();
     if (run->lines.out != stdout) {
         printf("%s  %lld passed, %lld failed, %lld skipped in %s on %s (%s of %s rows, %s nonzeros)",
@@ -470,9 +460,8 @@ static void check_source(check_run *run, const tool_source *source) {
                (long long)(run->skipped - skipped), tool_word_seconds(tool_seconds() - start).text,
                run->device->description.name, tool_word_count(part.rows).text, tool_word_count(source->S->rows).text,
                tool_word_count(part.nnz).text);
-        if (run->in_part > in_part) {
+        if (run->in_part > in_part)
             printf("; %lld of those passed have elements that are not finite", (long long)(run->in_part - in_part));
-        }
         putchar('\n');
         fflush(stdout);
     }
@@ -483,9 +472,8 @@ static void check_source(check_run *run, const tool_source *source) {
 
 static int64_t problems_of_a_matrix(const settings *set) {
     int64_t problems = 0;
-    for (int o = 0; o < set->operations.count; o++) {
+    for (int o = 0; o < set->operations.count; o++)
         problems += tool_uses_edge((tamis_operation)set->operations.at[o]) ? set->edges.count : 1;
-    }
     return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
 }
 
@@ -547,10 +535,8 @@ static int run_check(const void *given, int count, char **operands) {
     settle_widths(&settled);
     const settings *set = &settled;
     check_run run = {.set = set};
-    const int joined = tool_group_begin(&settled.group);
-    if (joined) return joined;
-    const int opened = tool_lines_open(&run.lines, set->json);
-    if (opened) return opened;
+    TOOL_TRY(tool_group_begin(&settled.group));
+    TOOL_TRY(tool_lines_open(&run.lines, set->json));
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     checked_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
     const int device_count = open_devices(set, devices, &run.worst);
@@ -564,9 +550,8 @@ static int run_check(const void *given, int count, char **operands) {
     tool_progress_clear();
     const int closed = tool_lines_close(&run.lines);
     if (closed) run.worst = closed;
-    if (tool_interrupted()) {
+    if (tool_interrupted())
         tool_error("interrupted after %lld of %lld problems", (long long)run.done, (long long)run.expected);
-    }
     FILE *out = run.lines.out == stdout ? stderr : stdout;
     fprintf(out, "%lld passed, %lld failed", (long long)run.passed, (long long)run.failed);
     if (run.skipped > 0) fprintf(out, ", %lld skipped", (long long)run.skipped);
@@ -575,11 +560,6 @@ static int run_check(const void *given, int count, char **operands) {
     return run.worst ? run.worst : run.failed > 0 ? TOOL_FAILED : TOOL_OK;
 }
 
-const tool_command tool_check_command = {
-    .name = "check",
-    .summary = "check every algorithm, edge and type against a reference in double",
-    .operands = "FILE ...",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_check,
-};
+const tool_command tool_check_command =
+    TOOL_COMMAND("check", "FILE ...", "check every algorithm, edge and type against a reference in double", options,
+                 settings, .run = run_check);

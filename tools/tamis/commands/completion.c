@@ -38,9 +38,7 @@ static const tool_option *option_before(const tool_option *option, const char *w
 }
 
 static void offer_commands(FILE *out, const char *typed) {
-    for (int i = 0; tool_commands[i]; i++) {
-        offer(out, tool_commands[i]->name, "", typed, tool_commands[i]->summary);
-    }
+    for (int i = 0; tool_commands[i]; i++) offer(out, tool_commands[i]->name, "", typed, tool_commands[i]->summary);
 }
 
 void tool_complete(FILE *out, int count, char **words) {
@@ -65,9 +63,8 @@ void tool_complete(FILE *out, int count, char **words) {
     } else if (count == 2 && strcmp(words[0], "help") == 0) {
         offer_commands(out, typed);
     } else if (count == 2 && command && command->methods) {
-        for (const tool_command *one = command->methods; one->name; one++) {
+        for (const tool_command *one = command->methods; one->name; one++)
             offer(out, one->name, "", typed, one->summary);
-        }
     } else if (count == 2 && command && command->first) {
         offer_choices(out, command->first, typed);
     } else {

@@ -27,27 +27,22 @@ typedef struct settings {
 
 static const tool_option options[] = {
     TOOL_READING(settings),
-    {"type", 't', TOOL_CHOICE, "TYPE", "auto", "type of the values; auto: fp32 if it keeps each, else fp64", AT(type),
-     0, 0, &tool_kept_types},
-    {"index", 0, TOOL_CHOICE, "TYPE", "int32", "type of the indices", AT(index_type), 0, 0, &tool_index_types},
-    {"offset", 0, TOOL_CHOICE, "TYPE", "int32", "type of the row offsets", AT(offset_type), 0, 0, &tool_index_types},
-    {"format", 'f', TOOL_CHOICE, "FORMAT", "csr", "storage format in .npz", AT(format), 0, 0, &tool_formats},
-    {"values", 0, TOOL_CHOICE, "HOW", "as-filed", "values: those of the file, none, or ones if it has none", AT(values),
-     0, 0, &tool_values},
-    {"duplicates", 0, TOOL_CHOICE, "HOW", "keep", "entries at the same place", AT(duplicates), 0, 0, &tool_duplicates},
-    {"transpose", 0, TOOL_FLAG, NULL, NULL, "transpose the matrix", AT(transpose), 0, 0, NULL},
-    {"sort", 0, TOOL_FLAG, NULL, NULL, "sort the columns of each row", AT(sort), 0, 0, NULL},
-    {"row-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the rows, one per line", AT(row_ids), 0,
-     0, NULL},
-    {"column-ids", 0, TOOL_OUTPUT, "FILE", NULL, "with --relabel: write the ids of the columns, one per line",
-     AT(column_ids), 0, 0, NULL},
-    {"dense", 0, TOOL_FLAG, NULL, NULL, "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array",
-     AT(dense), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "parser threads; 0: all", AT(threads), 0, TOOL_THREADS_MOST, NULL},
+    TOOL_CHOICE("type", 't', "TYPE", "auto", AT(type), &tool_kept_types,
+                "type of the values; auto: fp32 if it keeps each, else fp64"),
+    TOOL_CHOICE("index", 0, "TYPE", "int32", AT(index_type), &tool_index_types, "type of the indices"),
+    TOOL_CHOICE("offset", 0, "TYPE", "int32", AT(offset_type), &tool_index_types, "type of the row offsets"),
+    TOOL_CHOICE("format", 'f', "FORMAT", "csr", AT(format), &tool_formats, "storage format in .npz"),
+    TOOL_CHOICE("values", 0, "HOW", "as-filed", AT(values), &tool_values,
+                "values: those of the file, none, or ones if it has none"),
+    TOOL_CHOICE("duplicates", 0, "HOW", "keep", AT(duplicates), &tool_duplicates, "entries at the same place"),
+    TOOL_FLAG("transpose", 0, AT(transpose), "transpose the matrix"),
+    TOOL_FLAG("sort", 0, AT(sort), "sort the columns of each row"),
+    TOOL_OUTPUT("row-ids", 0, "FILE", AT(row_ids), "with --relabel: write the ids of the rows, one per line"),
+    TOOL_OUTPUT("column-ids", 0, "FILE", AT(column_ids), "with --relabel: write the ids of the columns, one per line"),
+    TOOL_FLAG("dense", 0, AT(dense), "IN is a dense matrix (an .npy always is): .npy or a Matrix Market array"),
+    TOOL_INTEGER("threads", 0, "T", "0", AT(threads), 0, TOOL_THREADS_MOST, "parser threads; 0: all"),
     TOOL_TO(AT(to)),
-    TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
+    TOOL_WRITTEN(settings),
     {.name = NULL},
 };
 
@@ -123,8 +118,7 @@ static tamis_status narrow(const settings *set, const tamis_sparse *S, tamis_own
     typed.value_type = choose_type(set, all_fit);
     if (!S->values || typed.value_type == TAMIS_F64) return TAMIS_OK;
     tamis_owned_sparse *made = NULL;
-    const tamis_status status = tamis_convert(S, &typed, &made);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_convert(S, &typed, &made));
     const tamis_sparse *now = tamis_owned_sparse_view(made);
     for (int64_t t = 0; t < S->nnz; t++) {
         const double before = ((const double *)S->values)[t], after = tool_element_get(now->values, now->value_type, t);
@@ -145,8 +139,7 @@ static tamis_status narrow_dense(const settings *set, tamis_owned_dense **array,
     const tamis_type type = choose_type(set, all_fit);
     if (type == TAMIS_F64) return TAMIS_OK;
     tamis_owned_dense *made = NULL;
-    const tamis_status status = tamis_owned_dense_create(from->rows, from->cols, type, from->layout, &made);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_owned_dense_create(from->rows, from->cols, type, from->layout, &made));
     void *const data = tamis_owned_dense_view(made)->data;
     for (int64_t i = 0; i < count; i++) {
         tool_element_set(data, type, i, values[i]);
@@ -174,8 +167,8 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
         code = tool_library_error(status, NULL);
     } else if (set->json) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
-        tool_json_text(&json, "type", tamis_type_name(dense->type));
-        tool_json_integer(&json, "changed", changed + found.inexact);
+        tool_json_put(&json, tool_str("type", tamis_type_name(dense->type)),
+                      tool_int("changed", changed + found.inexact));
         tool_json_finish(&json);
     } else if (!set->quiet) {
         printf("%s: dense, %s x %s%s%s\n", tool_visible(out), tool_word_count(dense->rows).text,
@@ -211,8 +204,7 @@ static tamis_status arrange(const settings *set, const tamis_read_options *readi
         converting.value_type = reading->value_type;
         converting.sort = set->sort;
         converting.transpose = set->transpose;
-        const tamis_status status = tamis_convert(S, &converting, arranged);
-        if (status != TAMIS_OK) return status;
+        TOOL_TRY(tamis_convert(S, &converting, arranged));
     }
     return narrow(set, *arranged ? tamis_owned_sparse_view(*arranged) : S, arranged, changed);
 }
@@ -221,11 +213,10 @@ static void report(const settings *set, const char *out, const tool_source *sour
                    int64_t changed, double write_seconds) {
     if (set->json) {
         tool_json json = tool_json_written(out, S->rows, S->cols, S->nnz);
-        tool_json_bool(&json, "values", S->values != NULL);
-        if (S->values) tool_json_text(&json, "type", tamis_type_name(S->value_type));
-        tool_json_integer(&json, "changed", changed + source->report.inexact);
-        tool_json_number(&json, "read_ms", 1e3 * source->seconds);
-        tool_json_number(&json, "write_ms", 1e3 * write_seconds);
+        tool_json_put(&json, tool_yes("values", S->values != NULL),
+                      tool_only(S->values, tool_str("type", tamis_type_name(S->value_type))),
+                      tool_int("changed", changed + source->report.inexact), tool_ms("read_ms", source->seconds),
+                      tool_ms("write_ms", write_seconds));
         tool_json_finish(&json);
     } else if (!set->quiet) {
         const bool plain = S->values && S->value_type == TAMIS_F32;
@@ -246,8 +237,7 @@ static int run_convert(const void *given, int count, char **operands) {
     const char *in = operands[0], *out = operands[1];
     const bool dense =
         set->dense || set->reading.format == TAMIS_FILE_NPY || (set->reading.format == TAMIS_FILE_AUTO && is_array(in));
-    const int refused = tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz");
-    if (refused) return refused;
+    TOOL_TRY(tool_output_ending("OUT", out, dense ? ".npy, .mtx or .mtx.gz" : ".mtx, .mtx.gz or .npz"));
     if (dense) return convert_dense(set, in, out);
     tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F64, (tamis_index_type)set->offset_type);
     reading.index_type = (tamis_index_type)set->index_type;
@@ -286,12 +276,6 @@ static int run_convert(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_convert_command = {
-    .name = "convert",
-    .summary = "convert a matrix between file formats, types and storage formats",
-    .operands = "IN OUT",
-    .output_operand = 1,
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_convert,
-};
+const tool_command tool_convert_command =
+    TOOL_COMMAND("convert", "IN OUT", "convert a matrix between file formats, types and storage formats", options,
+                 settings, .output_operand = 1, .run = run_convert);

@@ -6,17 +6,12 @@
 static void describe_option(tool_json *json, const tool_option *option) {
     const char letter[] = {option->letter, 0};
     tool_json_object(json, NULL);
-    tool_json_text(json, "name", option->name);
-    tool_json_text(json, "letter", letter);
-    tool_json_text(json, "argument", option->argument);
-    tool_json_text(json, "preset", option->preset);
-    tool_json_text(json, "help", option->help);
-    tool_json_bool(json, "flag", tool_option_is_flag(option));
-    tool_json_bool(json, "optional", tool_option_is_optional(option));
+    tool_json_put(json, TOOL_OF(*option, name), tool_str("letter", letter), TOOL_OF(*option, argument),
+                  TOOL_OF(*option, preset), TOOL_OF(*option, help), tool_yes("flag", tool_option_is_flag(option)),
+                  tool_yes("optional", tool_option_is_optional(option)));
     tool_json_array(json, "choices");
-    for (int i = 0; option->choices && !option->choices->many && tool_choice_name(option->choices, i); i++) {
+    for (int i = 0; option->choices && !option->choices->many && tool_choice_name(option->choices, i); i++)
         tool_json_text(json, NULL, tool_choice_name(option->choices, i));
-    }
     tool_json_end_array(json);
     tool_json_end_object(json);
 }
@@ -26,17 +21,14 @@ static void describe_command(tool_json *json, const tool_command *command, const
     tool_text description = {0}, examples = {0};
     tool_about(within ? tool_command_name(within, command).text : command->name, &description, &examples);
     tool_json_object(json, NULL);
-    tool_json_text(json, "name", command->name);
-    tool_json_text(json, "operands", command->operands);
-    tool_json_text(json, "description", tool_text_get(&description));
-    tool_json_text(json, "examples", tool_text_get(&examples));
+    tool_json_put(json, TOOL_OF(*command, name), TOOL_OF(*command, operands),
+                  tool_str("description", tool_text_get(&description)), tool_str("examples", tool_text_get(&examples)));
     tool_json_array(json, "options");
     for (const tool_option *option = command->options; option && option->name; option++) describe_option(json, option);
     tool_json_end_array(json);
     tool_json_array(json, "methods");
-    for (const tool_command *method = command->methods; method && method->name; method++) {
+    for (const tool_command *method = command->methods; method && method->name; method++)
         describe_command(json, method, command);
-    }
     tool_json_end_array(json);
     tool_json_end_object(json);
     tool_text_free(&description);
@@ -50,12 +42,9 @@ void tool_describe(FILE *out) {
     for (int i = 0; tool_commands[i]; i++) describe_command(&json, tool_commands[i], NULL);
     tool_json_end_array(&json);
     tool_json_array(&json, "exit");
-    for (size_t i = 0; i < sizeof tool_exit_meanings / sizeof *tool_exit_meanings; i++) {
-        tool_json_object(&json, NULL);
-        tool_json_integer(&json, "code", (int64_t)tool_exit_meanings[i].code);
-        tool_json_text(&json, "meaning", tool_exit_meanings[i].meaning);
-        tool_json_end_object(&json);
-    }
+    for (size_t i = 0; i < sizeof tool_exit_meanings / sizeof *tool_exit_meanings; i++)
+        tool_json_item(&json, tool_int("code", (int64_t)tool_exit_meanings[i].code),
+                       tool_str("meaning", tool_exit_meanings[i].meaning));
     tool_json_end_array(&json);
     tool_json_finish(&json);
 }

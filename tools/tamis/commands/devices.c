@@ -14,11 +14,10 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", offsetof(settings, json), 0, 0, NULL},
+    TOOL_JSON_ARRAY(offsetof(settings, json)),
     {"ceilings", 0, TOOL_FLAG, NULL, "yes", "show the measured ceilings; the first time this may take a second",
      offsetof(settings, ceilings), 0, 0, NULL},
-    {"probe", 0, TOOL_FLAG, NULL, NULL, "measure the ceilings anew, and keep the result", offsetof(settings, probe), 0,
-     0, NULL},
+    TOOL_FLAG("probe", 0, offsetof(settings, probe), "measure the ceilings anew, and keep the result"),
     {.name = NULL},
 };
 
@@ -71,10 +70,9 @@ static void print_ceilings(const tamis_ceilings *ceilings, bool gpu) {
     }
     putchar('\n');
     tool_table_print(&table, stdout, 2);
-    if (ceilings->doubtful) {
+    if (ceilings->doubtful)
         printf("  doubtful: %s while they were measured; 'tamis devices --probe' measures them again\n",
                ceilings->others_processors >= 0.1 ? "other processes used processors" : "no two probes agreed");
-    }
 }
 
 static void print_caches(const tamis_device_description *description) {
@@ -109,39 +107,24 @@ static void print_text(const char *name, const tamis_device_description *descrip
 static void print_json(tool_json *json, const char *name, const tamis_device_description *description,
                        const tamis_ceilings *ceilings) {
     tool_json_object(json, NULL);
-    tool_json_text(json, "name", name);
-    tool_json_bool(json, "present", true);
-    tool_json_text(json, "model", description->model);
-    tool_json_text(json, "instruction_set", description->instruction_set);
-    tool_json_text(json, "driver", description->driver);
-    tool_json_text(json, "location", description->location == TAMIS_DEVICE ? "device" : "host");
-    tool_json_integer(json, "multiprocessors", description->multiprocessors);
-    tool_json_integer(json, "threads", description->threads);
-    tool_json_integer(json, "cache_l1", description->cache_l1);
-    tool_json_integer(json, "cache_l2", description->cache_l2);
-    tool_json_integer(json, "cache_l3", description->cache_l3);
-    tool_json_integer(json, "memory", description->memory);
+    tool_json_put(json, tool_str("name", name), tool_yes("present", true), TOOL_OF(*description, model),
+                  TOOL_OF(*description, instruction_set), TOOL_OF(*description, driver),
+                  tool_str("location", description->location == TAMIS_DEVICE ? "device" : "host"),
+                  TOOL_OF(*description, multiprocessors), TOOL_OF(*description, threads),
+                  TOOL_OF(*description, cache_l1), TOOL_OF(*description, cache_l2), TOOL_OF(*description, cache_l3),
+                  TOOL_OF(*description, memory));
     if (ceilings) {
         tool_json_object(json, "ceilings");
-        tool_json_bool(json, "measured", ceilings->measured);
-        tool_json_bool(json, "doubtful", ceilings->doubtful);
-        tool_json_number(json, "others_processors", ceilings->others_processors);
-        tool_json_integer(json, "threads", ceilings->threads);
-        for (int i = 0; i < CEILING_ROWS; i++) {
-            const double *value = ceiling(ceilings, &ceiling_rows[i]);
-            tool_json_array(json, ceiling_rows[i].key);
-            tool_json_number(json, NULL, value[0]);
-            tool_json_number(json, NULL, value[1]);
-            tool_json_end_array(json);
-        }
+        tool_json_put(json, TOOL_OF(*ceilings, measured), TOOL_OF(*ceilings, doubtful),
+                      TOOL_OF(*ceilings, others_processors), TOOL_OF(*ceilings, threads));
+        for (int i = 0; i < CEILING_ROWS; i++)
+            tool_json_numbers(json, ceiling_rows[i].key, ceiling(ceilings, &ceiling_rows[i]), 2);
         tool_json_array(json, "gather");
         for (int i = 0; i < GATHERS; i++) {
             if (ceilings->gather_bytes[i] <= 0) continue;
-            tool_json_object(json, NULL);
-            tool_json_integer(json, "bytes", ceilings->gather_bytes[i]);
-            tool_json_number(json, "one_thread_gbs", ceilings->gather_gbs[0][i]);
-            tool_json_number(json, "all_threads_gbs", ceilings->gather_gbs[1][i]);
-            tool_json_end_object(json);
+            tool_json_item(json, tool_int("bytes", ceilings->gather_bytes[i]),
+                           tool_num("one_thread_gbs", ceilings->gather_gbs[0][i]),
+                           tool_num("all_threads_gbs", ceilings->gather_gbs[1][i]));
         }
         tool_json_end_array(json);
         tool_json_end_object(json);
@@ -154,11 +137,7 @@ static void print_absent(tool_json *json, const char *name, const char *why) {
         printf("%s  absent: %s\n", name, why);
         return;
     }
-    tool_json_object(json, NULL);
-    tool_json_text(json, "name", name);
-    tool_json_bool(json, "present", false);
-    tool_json_text(json, "why", why);
-    tool_json_end_object(json);
+    tool_json_item(json, tool_str("name", name), tool_yes("present", false), tool_str("why", why));
 }
 
 static int show(const settings *set, const char *name, tool_json *json) {
@@ -183,8 +162,7 @@ static int show(const settings *set, const char *name, tool_json *json) {
 
 static int run_devices(const void *given, int count, char **operands) {
     const settings *set = given;
-    (void)count;
-    (void)operands;
+    (void)count, (void)operands;
     tool_json json = tool_json_start(stdout, true);
     if (set->json) tool_json_array(&json, NULL);
     int worst = TOOL_OK;
@@ -203,11 +181,5 @@ static int run_devices(const void *given, int count, char **operands) {
     return worst;
 }
 
-const tool_command tool_devices_command = {
-    .name = "devices",
-    .summary = "list the devices with their ceilings, measured or defaults",
-    .operands = "",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_devices,
-};
+const tool_command tool_devices_command = TOOL_COMMAND(
+    "devices", "", "list the devices with their ceilings, measured or defaults", options, settings, .run = run_devices);

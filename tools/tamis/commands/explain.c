@@ -32,33 +32,27 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGERS, "K,...", "128", "columns of A and B, or of B for spmm", AT(inner), 0, 1e9, NULL},
-    {"op", 0, TOOL_CHOSEN, "OP,...", "sddmm,spmm,fused", "operations", AT(operations), 0, 0, &tool_operations},
-    {"calls", 'n', TOOL_INTEGER, "N", "1000", "expected calls, which decide how much set-up pays off", AT(calls), 1,
-     1e15, NULL},
-    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
-    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default K", AT(width), 1, 1e9, NULL},
-    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type", AT(type), 0, 0, &tool_types},
+    TOOL_WIDTHS(AT(inner)),
+    TOOL_OPERATIONS(AT(operations)),
+    TOOL_INTEGER("calls", 'n', "N", "1000", AT(calls), 1, 1e15,
+                 "expected calls, which decide how much set-up pays off"),
+    TOOL_EDGE(AT(edge)),
+    TOOL_FUSED_WIDTH(AT(width)),
+    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(type), &tool_types, "element type"),
     TOOL_MATH(AT(math)),
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
-    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices instead of one: also what they exchange, and whether one alone would be faster",
-     AT(group.devices), 0, 0, &tool_devices},
+    TOOL_DEVICE(AT(device)),
+    TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
+                "several devices instead of one: also what they exchange, and whether one alone would be faster"),
     TOOL_OVERLAP(AT(group.overlap)),
-    TOOL_EXCHANGE(AT(group.exchange)),
-    TOOL_SPREAD(AT(group.spread)),
-    TOOL_PARTITION(AT(group.partition)),
-    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_SHARED_OUT(settings),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
-    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "explain this one instead of the choice", AT(algorithm), 0, 0,
-     &tool_algorithms_one},
-    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
-     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
-     0, &tool_efforts},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
-    {"share", 0, TOOL_FLAG, NULL, NULL, "fused: D is B, as in graph attention", AT(share), 0, 0, NULL},
-    {"verbose", 'v', TOOL_FLAG, NULL, NULL, "also print the plan's own explanation in full", AT(verbose), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_CHOICE("algorithm", 'a', "NAME", "auto", AT(algorithm), &tool_algorithms_one,
+                "explain this one instead of the choice"),
+    TOOL_EFFORT(AT(effort)),
+    TOOL_THREADS(AT(threads)),
+    TOOL_FLAG("share", 0, AT(share), "fused: D is B, as in graph attention"),
+    TOOL_FLAG("verbose", 'v', AT(verbose), "also print the plan's own explanation in full"),
+    TOOL_JSON_ARRAY(AT(json)),
     TOOL_READING(settings),
     {.name = NULL},
 };
@@ -94,9 +88,8 @@ static void print_candidates(const explained *one) {
         tool_text_add(&text, "%s%s %s", i ? ", " : "", algorithm, tool_word_seconds(predicted).text);
         if (measured > 0) tool_text_add(&text, " (measured %s)", tool_word_seconds(measured).text);
     }
-    if (report->measuring_seconds > 0) {
+    if (report->measuring_seconds > 0)
         tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
-    }
     print_field("candidates", tool_text_get(&text));
     tool_text_free(&text);
 }
@@ -130,10 +123,9 @@ static void print_times(const explained *one, int64_t calls) {
     print_candidates(one);
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
-    if (report->break_even_calls > 0) {
+    if (report->break_even_calls > 0)
         tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
                       report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
-    }
     print_field("set-up", tool_text_get(&text));
     tool_text_free(&text);
     tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,
@@ -191,44 +183,31 @@ static void print_json(tool_json *json, const explained *one, const settings *se
     const tamis_plan_report *report = &one->report;
     tool_json_object(json, NULL);
     tool_json_problem(json, problem, matrix);
-    tool_json_integer(json, "calls", set->calls);
-    tool_json_text(json, "algorithm", report->algorithm);
-    tool_json_text(json, "chosen_by", tamis_chosen_by_name(report->chosen_by));
-    tool_json_text(json, "reason", report->reason);
-    tool_json_text(json, "math", tool_choice_name(&tool_maths, (int)report->math));
-    tool_json_text(json, "parameters", report->parameters);
-    tool_json_text(json, "instruction_set", report->instruction_set);
-    tool_json_integer(json, "threads", report->threads);
-    tool_json_number(json, "predicted_ms", 1e3 * report->predicted_seconds);
-    tool_json_milliseconds(json, "measured_ms", report->measured_seconds);
-    tool_json_milliseconds(json, "measuring_ms", report->measuring_seconds);
-    tool_json_number(json, "floor_ms", 1e3 * one->floor.seconds);
-    tool_json_integer(json, "bytes_min", (int64_t)one->floor.bytes);
-    tool_json_number(json, "setup_ms", 1e3 * report->setup_seconds);
-    tool_json_number(json, "check_ms", 1e3 * report->check_seconds);
-    tool_json_integer(json, "break_even_calls", report->break_even_calls);
-    tool_json_integer(json, "prepared_bytes", (int64_t)report->prepared_bytes);
-    tool_json_integer(json, "workspace_bytes", (int64_t)report->workspace_bytes);
+    tool_json_put(json, TOOL_OF(*set, calls), TOOL_OF(*report, algorithm),
+                  tool_str("chosen_by", tamis_chosen_by_name(report->chosen_by)), TOOL_OF(*report, reason),
+                  tool_str("math", tool_choice_name(&tool_maths, (int)report->math)), TOOL_OF(*report, parameters),
+                  TOOL_OF(*report, instruction_set), TOOL_OF(*report, threads),
+                  tool_ms("predicted_ms", report->predicted_seconds),
+                  tool_ms_if("measured_ms", report->measured_seconds),
+                  tool_ms_if("measuring_ms", report->measuring_seconds), tool_ms("floor_ms", one->floor.seconds),
+                  tool_int("bytes_min", (int64_t)one->floor.bytes), tool_ms("setup_ms", report->setup_seconds),
+                  tool_ms("check_ms", report->check_seconds), TOOL_OF(*report, break_even_calls),
+                  tool_int("prepared_bytes", (int64_t)report->prepared_bytes),
+                  tool_int("workspace_bytes", (int64_t)report->workspace_bytes));
     tool_json_array(json, "candidates");
     for (int i = 0; i < report->candidates; i++) {
         const char *algorithm = "";
         double predicted = 0, measured = 0;
         if (tamis_plan_candidate(one->plan, i, &algorithm, &predicted, &measured) != TAMIS_OK) continue;
-        tool_json_object(json, NULL);
-        tool_json_text(json, "algorithm", algorithm);
-        tool_json_number(json, "predicted_ms", 1e3 * predicted);
-        tool_json_milliseconds(json, "measured_ms", measured);
-        tool_json_end_object(json);
+        tool_json_item(json, tool_str("algorithm", algorithm), tool_ms("predicted_ms", predicted),
+                       tool_ms_if("measured_ms", measured));
     }
     tool_json_end_array(json);
     tool_json_array(json, "declined");
     for (int i = 0; i < report->declined; i++) {
         const char *algorithm = "", *reason = "";
         if (tamis_plan_declined(one->plan, i, &algorithm, &reason) != TAMIS_OK) continue;
-        tool_json_object(json, NULL);
-        tool_json_text(json, "algorithm", algorithm);
-        tool_json_text(json, "reason", reason);
-        tool_json_end_object(json);
+        tool_json_item(json, tool_str("algorithm", algorithm), tool_str("reason", reason));
     }
     tool_json_end_array(json);
     tool_json_end_object(json);
@@ -357,8 +336,7 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    const int joined = tool_group_begin(&settled.group);
-    if (joined) return joined;
+    TOOL_TRY(tool_group_begin(&settled.group));
     if (set->group.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     if (set->device_memory > 0 && (set->json || set->group.devices.count > 0))
         return tool_usage_error("--device-memory does not go with --%s", set->json ? "json" : "devices");
@@ -384,11 +362,5 @@ static int run_explain(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_explain_command = {
-    .name = "explain",
-    .summary = "show which algorithm a plan chooses, and why",
-    .operands = "FILE",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_explain,
-};
+const tool_command tool_explain_command = TOOL_COMMAND(
+    "explain", "FILE", "show which algorithm a plan chooses, and why", options, settings, .run = run_explain);

@@ -15,11 +15,9 @@ static int run_generate(const void *given, int count, char **operands) {
     const tool_generate_settings *settings = given;
     (void)count;
     int kind = 0;
-    const int code_of_kind = tool_choice_parse(&tool_kinds, "", operands[0], &kind);
-    if (code_of_kind) return code_of_kind;
+    TOOL_TRY(tool_choice_parse(&tool_kinds, "", operands[0], &kind));
     if (!settings->output) return tool_usage_error("-o FILE is missing");
-    const int refused = tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz");
-    if (refused) return refused;
+    TOOL_TRY(tool_output_ending("--output", settings->output, ".mtx, .mtx.gz or .npz"));
     const double cols = (double)(settings->cols > 0 ? settings->cols : settings->rows);
     const double entries =
         settings->nnz > 0 ? (double)settings->nnz : settings->density * (double)settings->rows * cols;
@@ -38,8 +36,7 @@ static int run_generate(const void *given, int count, char **operands) {
         code = tool_library_error(status, NULL);
     } else if (settings->json) {
         tool_json json = tool_json_written(settings->output, S->rows, S->cols, S->nnz);
-        tool_json_number(&json, "generate_ms", 1e3 * (made - start));
-        tool_json_number(&json, "write_ms", 1e3 * (tool_seconds() - made));
+        tool_json_put(&json, tool_ms("generate_ms", (made - start)), tool_ms("write_ms", (tool_seconds() - made)));
         tool_json_finish(&json);
     } else if (!settings->quiet) {
         printf("%s: %s, %s x %s, %s nonzeros; made in %s, written in %s\n", tool_visible(settings->output), operands[0],
@@ -50,12 +47,6 @@ static int run_generate(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_generate_command = {
-    .name = "generate",
-    .summary = "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
-    .operands = "KIND",
-    .first = &tool_kinds,
-    .options = tool_generate_options,
-    .settings_size = sizeof(tool_generate_settings),
-    .run = run_generate,
-};
+const tool_command tool_generate_command =
+    TOOL_COMMAND("generate", "KIND", "generate a seeded matrix: uniform, rmat, banded, fem, block, ...",
+                 tool_generate_options, tool_generate_settings, .first = &tool_kinds, .run = run_generate);

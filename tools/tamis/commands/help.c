@@ -14,9 +14,8 @@ void tool_help(FILE *out) {
           "\n"
           "Commands:\n",
           out);
-    for (int i = 0; tool_commands[i]; i++) {
+    for (int i = 0; tool_commands[i]; i++)
         fprintf(out, "  %-14s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
-    }
     fputs("\n"
           "Options:\n"
           "  --help      this text; 'tamis COMMAND --help' for a command\n"
@@ -42,17 +41,15 @@ static void print_option(const tool_option *option, int width) {
         length += snprintf(head + length, sizeof head - (size_t)length, maybe ? "[=%s]" : " %s", option->argument);
     }
     fputs(head, stdout);
-    if (length + 2 > OPTION_COLUMN) {
+    if (length + 2 > OPTION_COLUMN)
         printf("\n%*s", OPTION_COLUMN, "");
-    } else {
+    else
         printf("%*s", OPTION_COLUMN - length, "");
-    }
     tool_text help = {0};
     tool_text_add(&help, "%s", option->help);
     if (option->choices && !option->choices->many) {
-        for (int i = 0; tool_choice_name(option->choices, i); i++) {
+        for (int i = 0; tool_choice_name(option->choices, i); i++)
             tool_text_add(&help, "%s%s", i ? ", " : " (", tool_choice_name(option->choices, i));
-        }
         tool_text_add(&help, ")");
     }
     if (option->preset && !negatable) tool_text_add(&help, " [%s]", option->preset);
@@ -83,9 +80,8 @@ static void print_options(const tool_option *option, int width) {
 
 static void print_methods(const tool_command *command) {
     puts("Methods:");
-    for (const tool_command *method = command->methods; method->name; method++) {
+    for (const tool_command *method = command->methods; method->name; method++)
         printf("  %-14s%s\n", method->name, method->summary);
-    }
     printf("\n'tamis %s METHOD --help' for the options of one.\n", command->name);
 }
 
@@ -109,11 +105,10 @@ void tool_command_help(const tool_command *command, const tool_command *method) 
     print_paragraphs(tool_text_get(&description), width);
     if (method) tool_about(command->name, &of_all, &others);
     print_paragraphs(tool_text_get(&of_all), width);
-    if (any) {
+    if (any)
         print_methods(command);
-    } else {
+    else
         print_options(method ? method->options : command->options, width);
-    }
     if (examples.length) print_examples(examples.data, width);
     tool_text_free(&description);
     tool_text_free(&examples);

@@ -24,10 +24,10 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an array of objects instead of text", AT(json), 0, 0, NULL},
+    TOOL_JSON_ARRAY(AT(json)),
     {"histogram", 0, TOOL_FLAG, NULL, "yes", "show the histogram of row lengths", AT(histogram), 0, 0, NULL},
     TOOL_READING(settings),
-    {"rules", 0, TOOL_FLAG, NULL, NULL, "print the rules of the structure classes", AT(rules), 0, 0, NULL},
+    TOOL_FLAG("rules", 0, AT(rules), "print the rules of the structure classes"),
     {.name = NULL},
 };
 
@@ -40,9 +40,7 @@ static int64_t stored_bytes(const tamis_sparse *S) {
 
 static int64_t count_not_finite(const tamis_sparse *S) {
     int64_t count = 0;
-    for (int64_t t = 0; S->values && t < S->nnz; t++) {
-        count += !isfinite(tool_element_get(S->values, S->value_type, t));
-    }
+    for (int64_t t = 0; S->values && t < S->nnz; t++) count += !isfinite(tool_element_get(S->values, S->value_type, t));
     return count;
 }
 
@@ -57,11 +55,10 @@ static void print_histogram(const tamis_structure *structure) {
     for (int bin = first; bin < structure->histogram_bins; bin++) {
         char range[48];
         const long long low = bin ? 1LL << (bin - 1) : 0, high = bin ? (1LL << bin) - 1 : 0;
-        if (low == high) {
+        if (low == high)
             snprintf(range, sizeof range, "%lld", low);
-        } else {
+        else
             snprintf(range, sizeof range, "%lld - %lld", low, high);
-        }
         const int64_t rows = structure->histogram[bin];
         const int length = (int)(40 * rows / most);
         printf("  %14s  %10s  ", range, tool_word_count(rows).text);
@@ -83,24 +80,21 @@ static void print_text(const tool_source *source, const char *path, const tamis_
     printf("  columns    bandwidth %s, mean span %s, runs of %.1f; %s", tool_word_count(profile->bandwidth).text,
            tool_word_count((int64_t)(profile->mean_span + 0.5)).text, structure->run,
            profile->sorted ? "sorted" : "not sorted");
-    if (profile->duplicates >= 0) {
+    if (profile->duplicates >= 0)
         printf(", %s duplicate%s", tool_word_count(profile->duplicates).text, profile->duplicates == 1 ? "" : "s");
-    }
     printf("\n  class      %s: %s\n", structure->name, structure->reason);
     printf("  memory     %s: %s columns, %s offsets, ", tool_word_bytes(stored_bytes(S)).text,
            tamis_index_type_name(S->index_type), tamis_index_type_name(S->offset_type));
     printf("%s%s\n", S->values ? tamis_type_name(S->value_type) : "no", " values");
     const int64_t not_finite = count_not_finite(S);
-    if (not_finite > 0) {
+    if (not_finite > 0)
         printf("  values     %s of %s are not finite in %s\n", tool_word_count(not_finite).text,
                tool_word_count(S->nnz).text, tamis_type_name(S->value_type));
-    }
-    if (source->bytes > 0) {
+    if (source->bytes > 0)
         printf("  file       %s, read in %s (%.0f MB/s)\n", tool_word_bytes(source->bytes).text,
                tool_word_seconds(source->seconds).text, 1e-6 * (double)source->bytes / source->seconds);
-    } else {
+    else
         printf("  generated  in %s\n", tool_word_seconds(source->seconds).text);
-    }
     if (histogram) print_histogram(structure);
 }
 
@@ -108,25 +102,15 @@ static void print_json(tool_json *json, const tool_source *source, const char *p
                        const tamis_structure *structure) {
     const tamis_sparse *S = source->S;
     tool_json_object(json, NULL);
-    tool_json_text(json, "kind", "matrix");
-    tool_json_text(json, "file", path);
-    tool_json_text(json, "matrix", source->name);
+    tool_json_put(json, tool_str("kind", "matrix"), tool_str("file", path), tool_str("matrix", source->name));
     tool_json_structure(json, profile, structure);
-    tool_json_number(json, "mean_span", profile->mean_span);
-    tool_json_number(json, "run", structure->run);
-    tool_json_number(json, "near_share", structure->near_share);
-    tool_json_number(json, "diagonal_share", structure->diagonal);
-    tool_json_bool(json, "sorted", profile->sorted);
-    tool_json_integer(json, "duplicates", profile->duplicates);
-    tool_json_bool(json, "values", S->values != NULL);
-    tool_json_integer(json, "values_not_finite", count_not_finite(S));
-    tool_json_integer(json, "memory_bytes", stored_bytes(S));
-    tool_json_integer(json, "file_bytes", source->bytes);
-    tool_json_number(json, "read_ms", 1e3 * source->seconds);
+    tool_json_put(json, TOOL_OF(*profile, mean_span), TOOL_OF(*structure, run), TOOL_OF(*structure, near_share),
+                  tool_num("diagonal_share", structure->diagonal), TOOL_OF(*profile, sorted),
+                  TOOL_OF(*profile, duplicates), tool_yes("values", S->values != NULL),
+                  tool_int("values_not_finite", count_not_finite(S)), tool_int("memory_bytes", stored_bytes(S)),
+                  tool_int("file_bytes", source->bytes), tool_ms("read_ms", source->seconds));
     tool_json_array(json, "histogram");
-    for (int bin = 0; bin < structure->histogram_bins; bin++) {
-        tool_json_integer(json, NULL, structure->histogram[bin]);
-    }
+    for (int bin = 0; bin < structure->histogram_bins; bin++) tool_json_integer(json, NULL, structure->histogram[bin]);
     tool_json_end_array(json);
     tool_json_end_object(json);
 }
@@ -168,11 +152,6 @@ static int run_info(const void *given, int count, char **operands) {
     return tool_interrupted() ? TOOL_INTERRUPTED : worst;
 }
 
-const tool_command tool_info_command = {
-    .name = "info",
-    .summary = "describe a matrix (sizes, row profile, structure class) or a model",
-    .operands = "[FILE ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_info,
-};
+const tool_command tool_info_command =
+    TOOL_COMMAND("info", "[FILE ...]", "describe a matrix (sizes, row profile, structure class) or a model", options,
+                 settings, .run = run_info);

@@ -100,9 +100,8 @@ static int refuse_option(const tool_command *command, const tool_command *method
 
 static int refuse_options(const tool_command *command, const tool_command *method, int count, char **arguments) {
     int code = 0;
-    for (int i = 0; i < count && code == 0 && strcmp(arguments[i], "--") != 0; i++) {
+    for (int i = 0; i < count && code == 0 && strcmp(arguments[i], "--") != 0; i++)
         code = refuse_option(command, method, arguments[i]);
-    }
     return code;
 }
 
@@ -112,9 +111,8 @@ static int missing_operands(const char *words, int given) {
     int count = 0;
     for (const char *word = words; *word && *word != '['; word += strspn(word, " ")) {
         const size_t length = strcspn(word, " ");
-        if (given-- <= 0 && strncmp(word, "...", 3) != 0) {
+        if (given-- <= 0 && strncmp(word, "...", 3) != 0)
             tool_text_add(&missing, "%s%.*s", count++ ? " and " : "", (int)length, word);
-        }
         word += length;
     }
     const int code = tool_usage_error("%s %s missing", tool_text_get(&missing), count > 1 ? "are" : "is");
@@ -206,10 +204,9 @@ static int show_help(int count, char **arguments) {
 /* Limits the memory of the process: it then exits with code 5 before the machine runs out of memory. */
 static int limit_memory(const char *size) {
     int64_t bytes = 0;
-    if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1) {
+    if (!size || !tool_parse_integer(size, strlen(size), &bytes) || bytes < 1)
         return tool_usage_error("--max-memory: expected a number of bytes, such as 500M or 8G%s%s%s",
                                 size ? ", not '" : "", size ? size : "", size ? "'" : "");
-    }
     const struct rlimit limit = {(rlim_t)bytes, (rlim_t)bytes};
     if (setrlimit(RLIMIT_DATA, &limit) == 0) return 0;
     return tool_usage_error("--max-memory: %s: %s", size, strerror(errno));
@@ -217,8 +214,7 @@ static int limit_memory(const char *size) {
 
 static int dispatch(int count, char **arguments) {
     if (count >= 2 && strcmp(arguments[1], "--max-memory") == 0) {
-        const int code = limit_memory(count > 2 ? arguments[2] : NULL);
-        if (code) return code;
+        TOOL_TRY(limit_memory(count > 2 ? arguments[2] : NULL));
         count -= 2;
         arguments += 2;
     }

@@ -27,106 +27,73 @@ static int run_roofline(const void *given, int count, char **operands) {
 static const tool_option report_options[] = {
     {"output", 'o', TOOL_OUTPUT, "FILE", "report.html", "the output file; -: standard output", AT(output), 0, 0, NULL},
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"title", 0, TOOL_NAME, "TEXT", NULL, "the title of the page; by default that of the suite", AT(title), 0, 0, NULL},
+    TOOL_NAME("title", 0, "TEXT", AT(title), "the title of the page; by default that of the suite"),
     {.name = NULL},
 };
 
-const tool_command tool_report_command = {
-    .name = "report",
-    .summary = "make an HTML page of measurements",
-    .operands = "RESULTS ...",
-    .options = report_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis_lab.report",
-};
+const tool_command tool_report_command = TOOL_COMMAND("report", "RESULTS ...", "make an HTML page of measurements",
+                                                      report_options, settings, .module = "tamis_lab.report");
 
 static const tool_option compare_options[] = {
-    {"threshold", 0, TOOL_REAL, "PERCENT", "5", "the smallest change of a median that counts", AT(threshold), 0, 1000,
-     NULL},
-    {"drift", 0, TOOL_FLAG, NULL, NULL, "first divide the times of B by the drift of peers and of the naive loop",
-     AT(drift), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    TOOL_REAL("threshold", 0, "PERCENT", "5", AT(threshold), 0, 1000, "the smallest change of a median that counts"),
+    TOOL_FLAG("drift", 0, AT(drift), "first divide the times of B by the drift of peers and of the naive loop"),
+    TOOL_FLAG("json", 0, AT(json), "an object instead of text"),
     {.name = NULL},
 };
 
-const tool_command tool_compare_command = {
-    .name = "compare",
-    .summary = "compare two result files: what became faster or slower",
-    .operands = "A B",
-    .options = compare_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis_lab.compare",
-};
+const tool_command tool_compare_command =
+    TOOL_COMMAND("compare", "A B", "compare two result files: what became faster or slower", compare_options, settings,
+                 .module = "tamis_lab.compare");
 
 static const tool_option roofline_options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg, .png or .pdf; -: standard output, as SVG",
-     AT(output), 0, 0, NULL},
+    TOOL_OUTPUT("output", 'o', "FILE", AT(output), "output file: .svg, .png or .pdf; -: standard output, as SVG"),
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "the device; by default, with RESULTS, their first one", AT(device),
-     0, 0, &tool_devices},
+    TOOL_CHOICE("device", 'd', "DEVICE", "best", AT(device), &tool_devices,
+                "the device; by default, with RESULTS, their first one"),
     {.name = NULL},
 };
 
-const tool_command tool_roofline_command = {
-    .name = "roofline",
-    .summary = "plot the ceilings of a device and the results reached",
-    .operands = "[RESULTS ...]",
-    .options = roofline_options,
-    .settings_size = sizeof(settings),
-    .run = run_roofline,
-};
+const tool_command tool_roofline_command =
+    TOOL_COMMAND("roofline", "[RESULTS ...]", "plot the ceilings of a device and the results reached", roofline_options,
+                 settings, .run = run_roofline);
 
 static const tool_option tune_options[] = {
     TOOL_DATA_COLUMNS(AT(columns)),
-    {"values", 0, TOOL_NAME, "NAME=V,V,...", NULL,
-     "values of an option to try, such as factors=16,32 or biases=yes,no; may be repeated, other options keep their list",
-     AT(values), 0, 0, NULL},
-    {"folds", 0, TOOL_INTEGER, "N", "3", "parts into which the data are split, one of which is held out", AT(folds), 2,
-     1e6, NULL},
-    {"iterations", 0, TOOL_INTEGER, "N", NULL, "iterations of a whole fit; by default the method's", AT(iterations), 1,
-     1e6, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the folds and the models", AT(seed), 0, 9e18, NULL},
-    {"state", 0, TOOL_ADDED_TO, "FILE", NULL, "keep results in FILE, and continue from those already there", AT(state),
-     0, 0, NULL},
+    TOOL_NAME(
+        "values", 0, "NAME=V,V,...", AT(values),
+        "values of an option to try, such as factors=16,32 or biases=yes,no; may be repeated, other options keep their list"),
+    TOOL_INTEGER("folds", 0, "N", "3", AT(folds), 2, 1e6,
+                 "parts into which the data are split, one of which is held out"),
+    TOOL_INTEGER("iterations", 0, "N", NULL, AT(iterations), 1, 1e6,
+                 "iterations of a whole fit; by default the method's"),
+    TOOL_INTEGER("seed", 0, "SEED", "1", AT(seed), 0, 9e18, "seed of the folds and the models"),
+    TOOL_ADDED_TO("state", 0, "FILE", AT(state), "keep results in FILE, and continue from those already there"),
     {"devices", 0, TOOL_NAME, "LIST", "cpu", "devices for fits side by side, separated by commas", AT(devices), 0, 0,
      NULL},
-    {"grid", 0, TOOL_FLAG, NULL, NULL, "fit all candidates to the end", AT(grid), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
+    TOOL_FLAG("grid", 0, AT(grid), "fit all candidates to the end"),
+    TOOL_FLAG("json", 0, AT(json), "an object instead of text"),
     {.name = NULL},
 };
 
-const tool_command tool_tune_command = {
-    .name = "tune",
-    .summary = "find the options of a model by cross-validation",
-    .operands = "METHOD DATA",
-    .options = tune_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis.tune",
-};
+const tool_command tool_tune_command =
+    TOOL_COMMAND("tune", "METHOD DATA", "find the options of a model by cross-validation", tune_options, settings,
+                 .module = "tamis.tune");
 
 static const tool_option evaluate_options[] = {
     TOOL_DATA_COLUMNS(AT(columns)),
-    {"set", 0, TOOL_NAME, "NAME=VALUE", NULL, "an option of the method, such as factors=64; may be repeated", AT(set),
-     0, 0, NULL},
+    TOOL_NAME("set", 0, "NAME=VALUE", AT(set), "an option of the method, such as factors=64; may be repeated"),
     {"split", 0, TOOL_NAME, "HOW", "random", "what is held out: random, leave-one-out, last (by time) or date",
      AT(split), 0, 0, NULL},
-    {"hold-out", 0, TOOL_REAL, "SHARE", "0.2", "of each row's entries, for random", AT(hold_out), 0, 0.99, NULL},
-    {"test-from", 0, TOOL_NAME, "DATE", NULL, "hold out the entries from this date or time on", AT(test_from), 0, 0,
-     NULL},
-    {"top", 0, TOOL_INTEGER, "N", "10", "number of recommendations", AT(top), 1, 1e6, NULL},
-    {"relevant", 0, TOOL_NAME, "X", NULL, "held-out entries of at least this value are the relevant ones", AT(relevant),
-     0, 0, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of the split", AT(seed), 0, 9e18, NULL},
+    TOOL_REAL("hold-out", 0, "SHARE", "0.2", AT(hold_out), 0, 0.99, "of each row's entries, for random"),
+    TOOL_NAME("test-from", 0, "DATE", AT(test_from), "hold out the entries from this date or time on"),
+    TOOL_INTEGER("top", 0, "N", "10", AT(top), 1, 1e6, "number of recommendations"),
+    TOOL_NAME("relevant", 0, "X", AT(relevant), "held-out entries of at least this value are the relevant ones"),
+    TOOL_INTEGER("seed", 0, "SEED", "1", AT(seed), 0, 9e18, "seed of the split"),
     {"device", 0, TOOL_NAME, "DEVICE", "cpu", "the device to use", AT(where), 0, 0, NULL},
-    {"json", 0, TOOL_FLAG, NULL, NULL, "an object instead of a table", AT(json), 0, 0, NULL},
+    TOOL_FLAG("json", 0, AT(json), "an object instead of a table"),
     {.name = NULL},
 };
 
-const tool_command tool_evaluate_command = {
-    .name = "evaluate",
-    .summary = "measure a method on held-out entries, beside popularity and biases",
-    .operands = "METHOD DATA",
-    .options = evaluate_options,
-    .settings_size = sizeof(settings),
-    .module = "tamis.evaluate",
-};
+const tool_command tool_evaluate_command =
+    TOOL_COMMAND("evaluate", "METHOD DATA", "measure a method on held-out entries, beside popularity and biases",
+                 evaluate_options, settings, .module = "tamis.evaluate");

@@ -33,58 +33,47 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"inner", 'k', TOOL_INTEGER, "K", NULL,
-     "columns of A and B, or of B for spmm; by default as in the given files, else 128", AT(inner), 1, 1e9, NULL},
-    {"width", 'l', TOOL_INTEGER, "L", NULL, "columns of D in fused; by default as in the given file, else K", AT(width),
-     1, 1e9, NULL},
-    {"a", 0, TOOL_PATH, "A.npy", NULL, "A, rows x K; random by default", AT(a), 0, 0, NULL},
-    {"b", 0, TOOL_PATH, "B.npy", NULL, "B, cols x K; random by default", AT(b), 0, 0, NULL},
-    {"d", 0, TOOL_PATH, "D.npy", NULL, "D, cols x L; random by default", AT(d), 0, 0, NULL},
-    {"output", 'o', TOOL_OUTPUT, "OUT", NULL,
-     "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed", AT(output), 0, 0,
-     NULL},
+    TOOL_INTEGER("inner", 'k', "K", NULL, AT(inner), 1, 1e9,
+                 "columns of A and B, or of B for spmm; by default as in the given files, else 128"),
+    TOOL_INTEGER("width", 'l', "L", NULL, AT(width), 1, 1e9,
+                 "columns of D in fused; by default as in the given file, else K"),
+    TOOL_PATH("a", 0, "A.npy", AT(a), "A, rows x K; random by default"),
+    TOOL_PATH("b", 0, "B.npy", AT(b), "B, cols x K; random by default"),
+    TOOL_PATH("d", 0, "D.npy", AT(d), "D, cols x L; random by default"),
+    TOOL_OUTPUT("output", 'o', "OUT", AT(output),
+                "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed"),
     TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"edge", 'e', TOOL_CHOICE, "EDGE", "scale", "edge operation of sddmm and fused", AT(edge), 0, 0, &tool_edges},
-    {"edge-scale", 0, TOOL_REAL, "X", "1", "scale of sigmoid, exp, leaky_relu, softmax", AT(edge_scale), -1e30, 1e30,
-     NULL},
-    {"edge-slope", 0, TOOL_REAL, "X", "0.01", "slope of leaky_relu", AT(edge_slope), -1e30, 1e30, NULL},
-    {"edge-epsilon", 0, TOOL_REAL, "X", "1e-10", "smallest denominator of quotient", AT(edge_epsilon), 1e-300, 1e30,
-     NULL},
-    {"alpha", 0, TOOL_REAL, "ALPHA", "1", "factor of the product", AT(alpha), -1e30, 1e30, NULL},
-    {"beta", 0, TOOL_REAL, "BETA", "0", "factor of the old output", AT(beta), -1e30, 1e30, NULL},
-    {"initial", 0, TOOL_PATH, "X.npy", NULL, "the old output (sddmm: one column of nnz); random by default",
-     AT(initial), 0, 0, NULL},
-    {"type", 't', TOOL_CHOICE, "TYPE", "fp32", "element type; files are converted", AT(type), 0, 0, &tool_types},
+    TOOL_EDGE(AT(edge)),
+    TOOL_REAL("edge-scale", 0, "X", "1", AT(edge_scale), -1e30, 1e30, "scale of sigmoid, exp, leaky_relu, softmax"),
+    TOOL_REAL("edge-slope", 0, "X", "0.01", AT(edge_slope), -1e30, 1e30, "slope of leaky_relu"),
+    TOOL_REAL("edge-epsilon", 0, "X", "1e-10", AT(edge_epsilon), 1e-300, 1e30, "smallest denominator of quotient"),
+    TOOL_REAL("alpha", 0, "ALPHA", "1", AT(alpha), -1e30, 1e30, "factor of the product"),
+    TOOL_REAL("beta", 0, "BETA", "0", AT(beta), -1e30, 1e30, "factor of the old output"),
+    TOOL_PATH("initial", 0, "X.npy", AT(initial), "the old output (sddmm: one column of nnz); random by default"),
+    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(type), &tool_types, "element type; files are converted"),
     TOOL_MATH(AT(math)),
-    {"device", 'd', TOOL_CHOICE, "DEVICE", "best", "device", AT(device), 0, 0, &tool_devices},
-    {"devices", 0, TOOL_CHOSEN, "DEVICE,...", NULL,
-     "several devices instead of one, each with its rows and a thread; a name may be repeated", AT(group.devices), 0, 0,
-     &tool_devices},
-    {"overlap", 0, TOOL_CHOICE, "WHEN", "auto",
-     "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
-     "thing after another, each timed",
-     AT(overlap), 0, 0, &tool_overlaps},
-    TOOL_EXCHANGE(AT(group.exchange)),
-    TOOL_SPREAD(AT(group.spread)),
-    TOOL_PARTITION(AT(group.partition)),
-    TOOL_TRANSPORT(AT(group.transport)),
+    TOOL_DEVICE(AT(device)),
+    TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
+                "several devices instead of one, each with its rows and a thread; a name may be repeated"),
+    TOOL_CHOICE(
+        "overlap", 0, "WHEN", "auto", AT(overlap), &tool_overlaps,
+        "with --devices: compute with a device's own rows of B while the other rows arrive; with --device-memory, never: one "
+        "thing after another, each timed"),
+    TOOL_SHARED_OUT(settings),
     TOOL_LINK(AT(group.link)),
     TOOL_DEVICE_MEMORY(AT(device_memory)),
-    {"algorithm", 'a', TOOL_CHOICE, "NAME", "auto", "auto, or a name from 'tamis algorithms'", AT(algorithm), 0, 0,
-     &tool_algorithms_one},
-    {"effort", 0, TOOL_CHOICE, "EFFORT", "estimate",
-     "how auto chooses: by predictions, or by timing the best candidates, once for each kind of problem", AT(effort), 0,
-     0, &tool_efforts},
-    {"parameters", 0, TOOL_NAME, "P=V,...", NULL, "parameters of the algorithm", AT(parameters), 0, 0, NULL},
-    {"threads", 0, TOOL_INTEGER, "T", "0", "threads; 0: the device's setting", AT(threads), 0, TOOL_THREADS_MOST, NULL},
-    {"calls", 0, TOOL_INTEGER, "N", "1", "expected calls, which decide how much set-up pays off", AT(calls), 1, 1e15,
-     NULL},
-    {"repeat", 'r', TOOL_INTEGER, "N", "1",
-     "number of executions; the fastest is reported, and each starts from the old output", AT(repeat), 1, 1e9, NULL},
-    {"check", 'c', TOOL_FLAG, NULL, NULL, "compare with the oracle; code 1 if out of tolerance", AT(check), 0, 0, NULL},
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
-    {"seed", 0, TOOL_INTEGER, "SEED", "1", "seed of random operands", AT(seed), 0, 9e18, NULL},
+    TOOL_CHOICE("algorithm", 'a', "NAME", "auto", AT(algorithm), &tool_algorithms_one,
+                "auto, or a name from 'tamis algorithms'"),
+    TOOL_EFFORT(AT(effort)),
+    TOOL_NAME("parameters", 0, "P=V,...", AT(parameters), "parameters of the algorithm"),
+    TOOL_THREADS(AT(threads)),
+    TOOL_INTEGER("calls", 0, "N", "1", AT(calls), 1, 1e15, "expected calls, which decide how much set-up pays off"),
+    TOOL_INTEGER("repeat", 'r', "N", "1", AT(repeat), 1, 1e9,
+                 "number of executions; the fastest is reported, and each starts from the old output"),
+    TOOL_FLAG("check", 'c', AT(check), "compare with the oracle; code 1 if out of tolerance"),
+    TOOL_JSON_OBJECT(AT(json)),
+    TOOL_INTEGER("seed", 0, "SEED", "1", AT(seed), 0, 9e18, "seed of random operands"),
     TOOL_READING(settings),
     {.name = NULL},
 };
@@ -143,9 +132,8 @@ static void settle_sizes(work *job) {
     const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
     problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
     problem->width = problem->inner;
-    if (problem->operation == TAMIS_OP_FUSED) {
+    if (problem->operation == TAMIS_OP_FUSED)
         problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
-    }
 }
 
 static int check_shapes(const work *job) {
@@ -154,34 +142,29 @@ static int check_shapes(const work *job) {
     const bool spmm = problem->operation == TAMIS_OP_SPMM, sddmm = problem->operation == TAMIS_OP_SDDMM;
     if (spmm && job->set->a) return tool_usage_error("--a: spmm has no A; its dense operand is --b");
     if (problem->operation != TAMIS_OP_FUSED && job->set->d) return tool_usage_error("--d: only fused has a D");
-    int code = check_shape(job, GIVEN_A, "--a", rows, problem->inner);
-    if (code == 0) code = check_shape(job, GIVEN_B, "--b", cols, problem->inner);
-    if (code == 0) code = check_shape(job, GIVEN_D, "--d", cols, problem->width);
-    if (code == 0) {
-        code = sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
-                     : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
-    }
-    return code;
+    TOOL_TRY(check_shape(job, GIVEN_A, "--a", rows, problem->inner));
+    TOOL_TRY(check_shape(job, GIVEN_B, "--b", cols, problem->inner));
+    TOOL_TRY(check_shape(job, GIVEN_D, "--d", cols, problem->width));
+    return sddmm ? check_shape(job, GIVEN_INITIAL, "--initial", nnz, 1)
+                 : check_shape(job, GIVEN_INITIAL, "--initial", rows, problem->width);
 }
 
 /* Checks that there is room for the result, before it is computed. */
 static int check_room(const work *job) {
     const tool_problem *problem = &job->problem;
     if (!job->set->output) return 0;
-    if (problem->operation == TAMIS_OP_SDDMM) {
+    if (problem->operation == TAMIS_OP_SDDMM)
         return tool_output_room(job->set->output, (double)problem->S.nnz, 0, TOOL_ENTRY_CHARACTERS);
-    }
     const double elements = (double)job->source.S->rows * (double)problem->width;
     return tool_output_room(job->set->output, elements, tamis_type_size(problem->type), TOOL_ELEMENT_CHARACTERS);
 }
 
 static int read_operands(work *job) {
     const settings *set = job->set;
-    int code = read_given(job, GIVEN_A, set->a, "--a");
-    if (code == 0) code = read_given(job, GIVEN_B, set->b, "--b");
-    if (code == 0) code = read_given(job, GIVEN_D, set->d, "--d");
-    if (code == 0) code = read_given(job, GIVEN_INITIAL, set->initial, "--initial");
-    if (code) return code;
+    TOOL_TRY(read_given(job, GIVEN_A, set->a, "--a"));
+    TOOL_TRY(read_given(job, GIVEN_B, set->b, "--b"));
+    TOOL_TRY(read_given(job, GIVEN_D, set->d, "--d"));
+    TOOL_TRY(read_given(job, GIVEN_INITIAL, set->initial, "--initial"));
     settle_sizes(job);
     return check_shapes(job);
 }
@@ -196,9 +179,8 @@ static int make_operands(work *job) {
     if (job->given[GIVEN_D]) problem->D = *given_view(job, GIVEN_D);
     tamis_dense *const views[] = {&problem->A, &problem->B, &problem->D};
     for (int i = 0; i < 3; i++) {
-        if (views[i]->stride == 0) {
+        if (views[i]->stride == 0)
             views[i]->stride = views[i]->layout == TAMIS_ROW_MAJOR ? views[i]->cols : views[i]->rows;
-        }
     }
     if (problem->beta == 0) return 0;
     const tamis_dense *output = &problem->output, *initial = given_view(job, GIVEN_INITIAL);
@@ -323,41 +305,28 @@ static void print_json(const work *job, const tamis_floor *floor) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
     tool_json_problem(&json, problem, job->source.name);
-    tool_json_text(&json, "device", job->device.description.name);
-    tool_json_text(&json, "algorithm", job->report.algorithm);
-    tool_json_text(&json, "chosen_by", tamis_chosen_by_name(job->report.chosen_by));
-    tool_json_text(&json, "reason", job->report.reason);
-    tool_json_text(&json, "math", tool_choice_name(&tool_maths, (int)job->report.math));
-    if (job->group.ranks > 0) {
-        tool_json_integer(&json, "ranks", job->group.ranks);
-        tool_json_text(&json, "partition", job->group.order ? "metis" : "rows");
-        tool_json_bool(&json, "stays", job->group.choice.stays);
-        tool_json_integer(&json, "exchanged_rows", job->exchange.ghosts);
-        tool_json_number(&json, "imbalance", job->exchange.imbalance);
-    }
-    if (job->slabs) {
-        tool_json_integer(&json, "device_memory", job->moved.device_memory);
-        tool_json_integer(&json, "slabs", job->moved.slabs);
-        tool_json_integer(&json, "pieces", job->moved.pieces);
-        tool_json_integer(&json, "upload_bytes", job->moved.upload_bytes);
-        tool_json_integer(&json, "download_bytes", job->moved.download_bytes);
-        tool_json_milliseconds(&json, "staging_ms", job->moved.staging_seconds);
-        tool_json_milliseconds(&json, "transfer_ms", job->moved.transfer_seconds);
-        tool_json_milliseconds(&json, "compute_ms", job->moved.compute_seconds);
-    }
-    tool_json_integer(&json, "threads", job->report.threads);
-    tool_json_number(&json, "setup_ms", 1e3 * job->report.setup_seconds);
-    tool_json_number(&json, "check_ms", 1e3 * job->report.check_seconds);
-    tool_json_number(&json, "execute_ms", 1e3 * job->seconds);
-    tool_json_number(&json, "gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0);
-    tool_json_integer(&json, "bytes_min", (int64_t)floor->bytes);
-    tool_json_number(&json, "floor_ms", 1e3 * floor->seconds);
-    tool_json_number(&json, "relative_error", job->compared ? job->comparison.error : (double)NAN);
-    tool_json_number(&json, "tolerance", job->compared ? job->comparison.tolerance : (double)NAN);
-    tool_json_number(&json, "compared_share", job->compared ? job->comparison.share : (double)NAN);
-    tool_json_text(&json, "verdict", job->compared ? verdict_of(&job->comparison) : NULL);
-    tool_json_integer_if(&json, "not_finite", job->compared, job->comparison.not_finite);
-    tool_json_text(&json, "output", job->set->output);
+    tool_json_put(&json, tool_str("device", job->device.description.name), TOOL_OF(job->report, algorithm),
+                  tool_str("chosen_by", tamis_chosen_by_name(job->report.chosen_by)), TOOL_OF(job->report, reason),
+                  tool_str("math", tool_choice_name(&tool_maths, (int)job->report.math)));
+    if (job->group.ranks > 0)
+        tool_json_put(&json, TOOL_OF(job->group, ranks), tool_str("partition", job->group.order ? "metis" : "rows"),
+                      TOOL_OF(job->group.choice, stays), tool_int("exchanged_rows", job->exchange.ghosts),
+                      TOOL_OF(job->exchange, imbalance));
+    if (job->slabs)
+        tool_json_put(&json, TOOL_OF(job->moved, device_memory), TOOL_OF(job->moved, slabs),
+                      TOOL_OF(job->moved, pieces), TOOL_OF(job->moved, upload_bytes),
+                      TOOL_OF(job->moved, download_bytes), tool_ms_if("staging_ms", job->moved.staging_seconds),
+                      tool_ms_if("transfer_ms", job->moved.transfer_seconds),
+                      tool_ms_if("compute_ms", job->moved.compute_seconds));
+    tool_json_put(&json, TOOL_OF(job->report, threads), tool_ms("setup_ms", job->report.setup_seconds),
+                  tool_ms("check_ms", job->report.check_seconds), tool_ms("execute_ms", job->seconds),
+                  tool_num("gflops", job->seconds > 0 ? 1e-9 * floor->flops / job->seconds : 0),
+                  tool_int("bytes_min", (int64_t)floor->bytes), tool_ms("floor_ms", floor->seconds),
+                  tool_if(job->compared, tool_num("relative_error", job->comparison.error)),
+                  tool_if(job->compared, TOOL_OF(job->comparison, tolerance)),
+                  tool_if(job->compared, tool_num("compared_share", job->comparison.share)),
+                  tool_str("verdict", job->compared ? verdict_of(&job->comparison) : NULL),
+                  tool_if(job->compared, TOOL_OF(job->comparison, not_finite)), TOOL_OF(*job->set, output));
     tool_json_finish(&json);
 }
 
@@ -371,9 +340,8 @@ static void print_comparison(const tamis_comparison *comparison) {
     printf("  %s: relative error %.1e against the oracle, %.1e allowed", verdict, comparison->error,
            comparison->tolerance);
     if (not_finite > 0) printf("; %lld of %lld elements are not finite", not_finite, all);
-    if (comparison->undecided > 0) {
+    if (comparison->undecided > 0)
         printf(", and of %lld of these a sum may have overflowed", (long long)comparison->undecided);
-    }
     putchar('\n');
 }
 
@@ -445,11 +413,10 @@ static int run_job(work *job, char **operands) {
     tamis_floor floor;
     const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
     if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
-    if (set->json) {
+    if (set->json)
         print_json(job, &floor);
-    } else {
+    else
         print_text(job, &floor);
-    }
     return job->compared && !job->comparison.passed ? TOOL_FAILED : TOOL_OK;
 }
 
@@ -479,8 +446,7 @@ static int run_run(const void *given, int count, char **operands) {
                                  .alpha = set->alpha,
                                  .beta = set->beta};
     int operation = 0;
-    const int refused = tool_choice_parse(&tool_operations, "", operands[0], &operation);
-    if (refused) return refused;
+    TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
     int code = check_unused(set, (tamis_operation)operation);
@@ -501,12 +467,5 @@ static int run_run(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_run_command = {
-    .name = "run",
-    .summary = "run one operation and write its result",
-    .operands = "OP FILE",
-    .first = &tool_operations,
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_run,
-};
+const tool_command tool_run_command = TOOL_COMMAND("run", "OP FILE", "run one operation and write its result", options,
+                                                   settings, .first = &tool_operations, .run = run_run);

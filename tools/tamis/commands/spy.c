@@ -27,14 +27,11 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "output file: .svg or .png; -: standard output, as SVG", AT(output), 0,
-     0, NULL},
-    {"size", 's', TOOL_INTEGER, "CELLS", "0", "cells along the longer side; 0: 128 for .svg, 512 for .png", AT(size), 0,
-     4096, NULL},
+    TOOL_OUTPUT("output", 'o', "FILE", AT(output), "output file: .svg or .png; -: standard output, as SVG"),
+    TOOL_INTEGER("size", 's', "CELLS", "0", AT(size), 0, 4096,
+                 "cells along the longer side; 0: 128 for .svg, 512 for .png"),
     TOOL_READING(settings),
-    TOOL_NO_CLOBBER(AT(no_clobber)),
-    {"json", 'j', TOOL_FLAG, NULL, NULL, "an object instead of text", AT(json), 0, 0, NULL},
-    {"quiet", 'q', TOOL_FLAG, NULL, NULL, "print nothing on success", AT(quiet), 0, 0, NULL},
+    TOOL_WRITTEN(settings),
     {.name = NULL},
 };
 
@@ -44,19 +41,14 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
     tool_raster_make(source->S, cells, &raster);
     tool_json json = tool_json_start(to, false);
     tool_json_object(&json, NULL);
-    tool_json_bool(&json, "json", set->json);
-    tool_json_bool(&json, "quiet", set->quiet);
-    tool_json_text(&json, "matrix", source->name);
-    tool_json_text(&json, "class", class_name);
-    tool_json_integer(&json, "rows", source->S->rows);
-    tool_json_integer(&json, "cols", source->S->cols);
-    tool_json_integer(&json, "nnz", source->S->nnz);
+    tool_json_put(&json, TOOL_OF(*set, json), TOOL_OF(*set, quiet), tool_str("matrix", source->name),
+                  tool_str("class", class_name), TOOL_OF(*source->S, rows), TOOL_OF(*source->S, cols),
+                  TOOL_OF(*source->S, nnz));
     tool_json_array(&json, "counts");
     for (int row = 0; row < raster.rows; row++) {
         tool_json_array(&json, NULL);
-        for (int col = 0; col < raster.cols; col++) {
+        for (int col = 0; col < raster.cols; col++)
             tool_json_integer(&json, NULL, raster.count[(int64_t)row * raster.cols + col]);
-        }
         tool_json_end_array(&json);
     }
     tool_json_finish(&json);
@@ -98,12 +90,5 @@ static int run_spy(const void *given, int count, char **operands) {
     return code;
 }
 
-const tool_command tool_spy_command = {
-    .name = "spy",
-    .summary = "draw the positions of a matrix's nonzeros",
-    .operands = "FILE",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .drawn = true,
-    .run = run_spy,
-};
+const tool_command tool_spy_command = TOOL_COMMAND("spy", "FILE", "draw the positions of a matrix's nonzeros", options,
+                                                   settings, .drawn = true, .run = run_spy);

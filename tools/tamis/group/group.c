@@ -96,12 +96,10 @@ static tamis_status execute(const tool_rank *rank) {
     execution.alpha = problem->alpha;
     execution.beta = problem->beta;
     execution.generation = rank->kept ? 1 : 0;
-    if (problem->operation == TAMIS_OP_SDDMM) {
+    if (problem->operation == TAMIS_OP_SDDMM)
         return tamis_group_plan_sddmm(rank->plan, &problem->A, &problem->B, &problem->output, &execution);
-    }
-    if (problem->operation == TAMIS_OP_SPMM) {
+    if (problem->operation == TAMIS_OP_SPMM)
         return tamis_group_plan_spmm(rank->plan, &problem->B, &problem->output, &execution);
-    }
     return tamis_group_plan_fused(rank->plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
 }
 
@@ -185,11 +183,10 @@ static tamis_status open_groups(tool_group *group, int link) {
 static tamis_status share_rows(tool_group *group, const tamis_sparse *S, const tool_order *order) {
     int64_t *first = tool_allocate((size_t)group->ranks + 1, sizeof *first);
     tamis_status status = TAMIS_OK;
-    if (order) {
+    if (order)
         memcpy(first, order->first_rows, ((size_t)group->ranks + 1) * sizeof *first);
-    } else {
+    else
         status = tamis_partition(S, group->ranks, first);
-    }
     group->first_rows = first;
     for (int i = 0; i < group->here && status == TAMIS_OK; i++) {
         tool_rank *rank = &group->at[i];

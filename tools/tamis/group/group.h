@@ -19,44 +19,32 @@ typedef struct tool_group_kind {
 } tool_group_kind;
 
 /* The table rows of these options. */
-#define TOOL_OVERLAP(offset)                                                                                           \
-    {                                                                                                                  \
-        "overlap", 0, TOOL_CHOICE, "WHEN", "auto",                                                                     \
-            "with --devices: whether to compute with a device's own rows of B while the others arrive", offset, 0, 0,  \
-            &tool_overlaps                                                                                             \
-    }
-#define TOOL_LINK(offset)                                                                                              \
-    {                                                                                                                  \
-        "link", 0, TOOL_CHOICE, "LINK", "copies", "with --devices: what moves rows between CUDA devices", offset, 0,   \
-            0, &tool_links                                                                                             \
-    }
-#define TOOL_EXCHANGE(offset)                                                                                          \
-    {                                                                                                                  \
-        "exchange", 0, TOOL_CHOICE, "HOW", "auto",                                                                     \
-            "with --devices: how rows of B reach the devices; 1d-fetch: those that are needed; static-split: all; "    \
-            "joint-cover: some of them, and partial rows of the result in the place of others",                        \
-            offset, 0, 0, &tool_exchanges                                                                              \
-    }
-#define TOOL_SPREAD(offset)                                                                                            \
-    {                                                                                                                  \
-        "spread", 0, TOOL_CHOICE, "WHEN", "auto",                                                                      \
-            "with --devices; auto: use the first alone if it is predicted to be as fast; always: use all", offset, 0,  \
-            0, &tool_spreads                                                                                           \
-    }
-#define TOOL_PARTITION(offset)                                                                                         \
-    {                                                                                                                  \
-        "partition", 0, TOOL_CHOICE, "HOW", "rows",                                                                    \
-            "with --devices or --transport; rows: keep the order of the rows; metis: reorder a square matrix by "      \
-            "METIS, so that devices exchange fewer rows",                                                              \
-            offset, 0, 0, &tool_partitions                                                                             \
-    }
-#define TOOL_TRANSPORT(offset)                                                                                         \
-    {                                                                                                                  \
-        "transport", 0, TOOL_CHOICE, "TRANSPORT", "threads",                                                           \
-            "mpi: split the rows over the processes of mpirun, each with one of --devices (cpu by default); threads: " \
-            "over --devices in one process",                                                                           \
-            offset, 0, 0, &tool_transports                                                                             \
-    }
+#define TOOL_OVERLAP(at)                                                                                               \
+    TOOL_CHOICE("overlap", 0, "WHEN", "auto", at, &tool_overlaps,                                                      \
+                "with --devices: whether to compute with a device's own rows of B while the others arrive")
+#define TOOL_LINK(at)                                                                                                  \
+    TOOL_CHOICE("link", 0, "LINK", "copies", at, &tool_links, "with --devices: what moves rows between CUDA devices")
+#define TOOL_EXCHANGE(at)                                                                                              \
+    TOOL_CHOICE_ROW(                                                                                                   \
+        TOOL_CHOICE, "exchange", 0, "HOW", "auto", at, &tool_exchanges,                                                \
+        "with --devices: how rows of B reach the devices; 1d-fetch: those that are needed; static-split: all; "        \
+        "joint-cover: some of them, and partial rows of the result in the place of others")
+#define TOOL_SPREAD(at)                                                                                                \
+    TOOL_CHOICE("spread", 0, "WHEN", "auto", at, &tool_spreads,                                                        \
+                "with --devices; auto: use the first alone if it is predicted to be as fast; always: use all")
+#define TOOL_PARTITION(at)                                                                                             \
+    TOOL_CHOICE_ROW(                                                                                                   \
+        TOOL_CHOICE, "partition", 0, "HOW", "rows", at, &tool_partitions,                                              \
+        "with --devices or --transport; rows: keep the order of the rows; metis: reorder a square matrix by "          \
+        "METIS, so that devices exchange fewer rows")
+#define TOOL_TRANSPORT(at)                                                                                             \
+    TOOL_CHOICE_ROW(                                                                                                   \
+        TOOL_CHOICE, "transport", 0, "TRANSPORT", "threads", at, &tool_transports,                                     \
+        "mpi: split the rows over the processes of mpirun, each with one of --devices (cpu by default); threads: "     \
+        "over --devices in one process")
+#define TOOL_SHARED_OUT(command)                                                                                       \
+    TOOL_EXCHANGE(offsetof(command, group.exchange)), TOOL_SPREAD(offsetof(command, group.spread)),                    \
+        TOOL_PARTITION(offsetof(command, group.partition)), TOOL_TRANSPORT(offsetof(command, group.transport))
 
 typedef struct tool_rank tool_rank;
 

@@ -43,12 +43,11 @@ static int open_library(void **library) {
     *library = dlopen(given && *given ? given : "libtamis_mpi.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!*library) tool_text_add(&tried, "%s", dlerror());
     if (!*library && !(given && *given)) *library = open_beside(&tried);
-    if (!*library) {
+    if (!*library)
         tool_error(
             "--transport mpi: libtamis_mpi cannot be opened (%s): build Tamis where CMake finds an MPI, or name the "
             "file in TAMIS_MPI",
             tool_text_get(&tried));
-    }
     tool_text_free(&tried);
     return *library ? 0 : TOOL_UNSUPPORTED;
 }
@@ -57,8 +56,7 @@ static int join(void) {
     tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
     const char *limit = getenv("TAMIS_TIME_LIMIT");
     void *library = NULL;
-    const int code = open_library(&library);
-    if (code) return code;
+    TOOL_TRY(open_library(&library));
     void *const start = dlsym(library, "tamis_mpi_start"), *const stop = dlsym(library, "tamis_mpi_stop");
     start_function *begin = NULL;
     tool_ranks_stop *end = NULL;
@@ -83,9 +81,8 @@ int tool_ranks_begin(int transport, int link, tool_chosen *devices) {
     if (link != 0) return tool_usage_error("--link does not go with --transport mpi");
     const void *settings = NULL;
     const tool_option *options = tool_options_in_use(&settings);
-    int code = join();
-    if (code == 0) code = tool_ranks_same_options(tool_command_in_use(), options, settings);
-    if (code) return code;
+    TOOL_TRY(join());
+    TOOL_TRY(tool_ranks_same_options(tool_command_in_use(), options, settings));
     int cpu = 0;
     if (devices->count == 0) (void)tool_choice_parse(&tool_devices, "", "cpu", &cpu);
     const int mine = devices->count > 0 ? devices->at[tool_rank_number() % devices->count] : cpu;

@@ -117,11 +117,10 @@ void tool_order_operands(tool_order *o) {
     tool_problem *problem = &o->problem;
     reorder_dense(o, &given->A, &o->A, &problem->A);
     reorder_dense(o, &given->B, &o->B, &problem->B);
-    if (given->D.data && given->D.data == given->B.data) {
+    if (given->D.data && given->D.data == given->B.data)
         problem->D = problem->B;
-    } else {
+    else
         reorder_dense(o, &given->D, &o->D, &problem->D);
-    }
     const tamis_dense *output = &given->output;
     if (!output->data) return;
     o->output = tool_dense_create(output->rows, output->cols, output->type, output->layout, 0, 0);
@@ -140,9 +139,8 @@ void tool_order_output(const tool_order *o, bool back) {
 
 tamis_status tool_order_explain(const tool_order *o, int ranks) {
     tamis_shard_volume before, after;
-    tamis_status status = tamis_shard_survey(&o->given->S, ranks, NULL, NULL, &before);
-    if (status == TAMIS_OK) status = tamis_shard_survey(&o->problem.S, ranks, o->first_rows, o->first_rows, &after);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_shard_survey(&o->given->S, ranks, NULL, NULL, &before));
+    TOOL_TRY(tamis_shard_survey(&o->problem.S, ranks, o->first_rows, o->first_rows, &after));
     printf("partition    metis, in %s: all ranks receive %s rows, in the order of the matrix %s",
            tool_word_seconds(o->seconds).text, tool_word_count(after.ghosts).text, tool_word_count(before.ghosts).text);
     if (after.ghosts > 0) printf(": %.2f times as many", (double)before.ghosts / (double)after.ghosts);

@@ -111,14 +111,12 @@ tamis_status tool_ranks_same_matrix(const tamis_sparse *S) {
         } else if (part == VALUES) {
             sum = tamis_fnv_words(sum, S->values, (size_t)S->nnz * tamis_type_size(S->value_type));
         }
-        if (part == SIZES) {
+        if (part == SIZES)
             snprintf(mine.text, sizeof mine.text, "%lld x %lld with %lld nonzeros", (long long)S->rows,
                      (long long)S->cols, (long long)S->nnz);
-        } else {
+        else
             snprintf(mine.text, sizeof mine.text, "%016llx", (unsigned long long)sum);
-        }
-        const tamis_status status = find_other(&mine, &first, &other, &rank);
-        if (status != TAMIS_OK) return status;
+        TOOL_TRY(find_other(&mine, &first, &other, &rank));
         if (rank == 0) continue;
         snprintf(text, sizeof text, "rank %d: %s from rank 0's (%.40s, but %.40s)", rank, names[part], other.text,
                  first.text);

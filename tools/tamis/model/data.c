@@ -114,9 +114,8 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     data->columns = columns;
     data->S = data->whole = *tamis_owned_sparse_view(data->matrix);
     const int64_t total = data->S.nnz + skipped;
-    if (request->column_count > 0) {
+    if (request->column_count > 0)
         trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
-    }
     return request->unknown_too ? 0 : report_left_out(request->spec, total - data->S.nnz, total);
 }
 
@@ -132,9 +131,8 @@ static int read_indexed(const tool_data_request *request, tamis_file_shape shape
     if (code) return code;
     data->S = *source.S;
     const int64_t total = data->S.nnz;
-    if (shape != TAMIS_SHAPE_STATED && request->column_count > 0) {
+    if (shape != TAMIS_SHAPE_STATED && request->column_count > 0)
         trim(data, request->row_count > 0 ? request->row_count : data->S.rows, request->column_count);
-    }
     return report_left_out(request->spec, total - data->S.nnz, total);
 }
 
@@ -142,8 +140,7 @@ int tool_data_open(const tool_data_request *request, tool_data *data) {
     *data = (tool_data){0};
     const double start = tool_seconds();
     tamis_file_shape shape;
-    const int unknown = find_shape(request, &shape);
-    if (unknown) return unknown;
+    TOOL_TRY(find_shape(request, &shape));
     const bool new_model = request->column_count == 0;
     tool_matrix_name(request->spec, data->name, sizeof data->name);
     const bool named =
@@ -158,8 +155,7 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
     *data = *known = (tool_data){0};
     tool_data_request of_data = *request;
     if (known_spec && strcmp(known_spec, request->spec) == 0) { /* may be a pipe, so it is read once */
-        const int read = tool_data_open(request, known);
-        if (read) return read;
+        TOOL_TRY(tool_data_open(request, known));
         data->S = known->S;
         data->whole = known->whole;
         tamis_status status = known->rows ? tamis_names_copy(known->rows, &data->rows) : TAMIS_OK;
@@ -238,9 +234,8 @@ int tool_hold_out_read(const tool_data_request *request, const char *observed, i
     int code = tool_data_open_pair(request, observed, &held->entries, &held->observed);
     held->view.entries = &held->entries.S;
     if (observed) held->view.observed = &held->observed.S;
-    if (code == 0 && !observed && tool_method_of_documents(request->method)) {
+    if (code == 0 && !observed && tool_method_of_documents(request->method))
         code = split(request->spec, &held->entries.S, TAMIS_SPLIT_TOKENS, 0.5, seed, held);
-    }
     if (code) tool_held_out_free(held);
     return code;
 }

@@ -17,8 +17,7 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static int write_array(const char *path, const tamis_dense *array) {
-    const int full = tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0);
-    if (full) return full;
+    TOOL_TRY(tool_output_room(path, (double)array->rows * (double)array->cols, tamis_type_size(array->type), 0));
     return tool_library_error(tamis_write_dense(path, array), NULL);
 }
 
@@ -35,7 +34,7 @@ static int write_names(const tool_use *use, const char *option, const char *path
     int code = tool_output_open(path, &to.file);
     to.out = to.file.out;
     for (int64_t i = 0; code == 0 && i < tamis_names_count(names); i++) {
-        tool_use_line(&to, 1, (tool_field[]){{"name", .names = names, .index = i}});
+        tool_use_line(&to, 1, (tool_member[]){tool_named("name", names, i)});
     }
     const int closed = tool_output_close(&to.file, code == 0);
     return code ? code : closed;
@@ -44,39 +43,35 @@ static int write_names(const tool_use *use, const char *option, const char *path
 /* ------------------------------------------------------------------------------------------ transform */
 
 static const tool_option transform_options[] = {
-    {"names", 0, TOOL_OUTPUT, "FILE", NULL, "also write the names of the rows, one per line", AT(row_names), 0, 0,
-     NULL},
+    TOOL_OUTPUT("names", 0, "FILE", AT(row_names), "also write the names of the rows, one per line"),
     TOOL_USE_JSON(settings, "a line of JSON for each row"),
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file; .npy: an array, a line for each row",
-     TOOL_USE_AT(settings, output), 0, 0, NULL},
+    TOOL_OUTPUT("output", 'o', "FILE", TOOL_USE_AT(settings, output),
+                "write to a file; .npy: an array, a line for each row"),
     TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 
 static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
     tool_json json = tool_json_start(use->out, false);
     tool_json_object(&json, NULL);
-    tool_json_name(&json, "row", names, row);
+    tool_json_member(&json, tool_named("row", names, row));
     tool_json_array(&json, "factors");
     for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));
     tool_json_finish(&json);
 }
 
 static void write_rows(const tool_use *use, const tamis_names *names, const tamis_dense *W) {
-    tool_field *fields = tool_allocate((size_t)W->cols + 1, sizeof *fields);
+    tool_member *fields = tool_allocate((size_t)W->cols + 1, sizeof *fields);
     for (int64_t i = 0; i < W->rows && !tool_interrupted(); i++) {
-        fields[0] = (tool_field){"row", .names = names, .index = i};
+        fields[0] = tool_named("row", names, i);
         for (int64_t k = 0; k < W->cols; k++) {
-            fields[k + 1] = (tool_field){.number = tool_dense_get(W, i, k), .real = true};
+            fields[k + 1] = tool_num(NULL, tool_dense_get(W, i, k));
         }
-        if (use->settings->json) {
+        if (use->settings->json)
             write_json(use, names, W, i);
-        } else {
+        else
             tool_use_line(use, (int)W->cols + 1, fields);
-        }
     }
     free(fields);
 }
@@ -97,9 +92,8 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     if (code) return code;
     code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
-    if (code == 0 && tool_method_of_documents(use->method)) {
+    if (code == 0 && tool_method_of_documents(use->method))
         code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);
-    }
     if (code == 0 && set->rows) {
         code = write_array(set->rows, tamis_owned_dense_view(W));
     } else if (code == 0) {
@@ -121,25 +115,17 @@ static int run_transform(const void *given, int count, char **operands) {
     return tool_use_run(&set, count, operands, transform);
 }
 
-const tool_command tool_transform_command = {
-    .name = "transform",
-    .summary = "compute the topics of new documents or the features of new users with a model",
-    .operands = "MODEL DATA",
-    .options = transform_options,
-    .settings_size = sizeof(settings),
-    .run = run_transform,
-};
+const tool_command tool_transform_command = TOOL_COMMAND(
+    "transform", "MODEL DATA", "compute the topics of new documents or the features of new users with a model",
+    transform_options, settings, .run = run_transform);
 
 /* ------------------------------------------------------------------------------------------ export */
 
 static const tool_option export_options[] = {
-    {"rows", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the rows (users, documents)", AT(rows), 0, 0,
-     NULL},
-    {"columns", 0, TOOL_OUTPUT, "FILE.npy", NULL, "write the factors of the columns (items, words)", AT(columns), 0, 0,
-     NULL},
-    {"row-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the rows, one per line", AT(row_names), 0, 0, NULL},
-    {"column-names", 0, TOOL_OUTPUT, "FILE", NULL, "write the names of the columns, one per line", AT(column_names), 0,
-     0, NULL},
+    TOOL_OUTPUT("rows", 0, "FILE.npy", AT(rows), "write the factors of the rows (users, documents)"),
+    TOOL_OUTPUT("columns", 0, "FILE.npy", AT(columns), "write the factors of the columns (items, words)"),
+    TOOL_OUTPUT("row-names", 0, "FILE", AT(row_names), "write the names of the rows, one per line"),
+    TOOL_OUTPUT("column-names", 0, "FILE", AT(column_names), "write the names of the columns, one per line"),
     TOOL_USE_JSON(settings, "an object for each array that was written"),
     TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber)),
     TOOL_USE_DEVICE(settings),
@@ -167,33 +153,24 @@ static int export_all(const tool_use *use, const void *given, int count, char **
     (void)count, (void)operands;
     /* errors are reported before a file is replaced */
     if (set->rows && use->description.rows == 0) return tool_use_no_rows(use, "--rows");
-    int code = check_names("--row-names", set->row_names, use->rows);
-    if (code == 0) code = check_names("--column-names", set->column_names, use->columns);
-    if (code == 0) code = write_factors(use, set->rows, true);
-    if (code == 0) code = write_factors(use, set->columns, false);
-    if (code == 0) code = write_names(use, "--row-names", set->row_names, use->rows);
-    if (code == 0) code = write_names(use, "--column-names", set->column_names, use->columns);
-    return code;
+    TOOL_TRY(check_names("--row-names", set->row_names, use->rows));
+    TOOL_TRY(check_names("--column-names", set->column_names, use->columns));
+    TOOL_TRY(write_factors(use, set->rows, true));
+    TOOL_TRY(write_factors(use, set->columns, false));
+    TOOL_TRY(write_names(use, "--row-names", set->row_names, use->rows));
+    return write_names(use, "--column-names", set->column_names, use->columns);
 }
 
 static int run_export(const void *given, int count, char **operands) {
     const settings *set = given;
-    if (!set->rows && !set->columns && !set->row_names && !set->column_names) {
+    if (!set->rows && !set->columns && !set->row_names && !set->column_names)
         return tool_usage_error("expected one or more of --rows, --columns, --row-names, --column-names");
-    }
     const char *const arrays[][2] = {{"--rows", set->rows}, {"--columns", set->columns}};
     for (int i = 0; i < 2; i++) {
-        const int refused = arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0;
-        if (refused) return refused;
+        TOOL_TRY(arrays[i][1] ? tool_output_ending(arrays[i][0], arrays[i][1], ".npy") : 0);
     }
     return tool_use_run(given, count, operands, export_all);
 }
 
-const tool_command tool_export_command = {
-    .name = "export",
-    .summary = "write the factors of a model as NumPy arrays",
-    .operands = "MODEL",
-    .options = export_options,
-    .settings_size = sizeof(settings),
-    .run = run_export,
-};
+const tool_command tool_export_command = TOOL_COMMAND("export", "MODEL", "write the factors of a model as NumPy arrays",
+                                                      export_options, settings, .run = run_export);

@@ -28,11 +28,10 @@ static void add_options(const tamis_model_options *made, tool_text *text) {
         if (!tool_train_of_model(option)) continue;
         const tool_word value = tool_option_text(option, &set);
         tool_text_add(text, "%s", text->length ? ", " : "");
-        if (tool_option_is_flag(option)) {
+        if (tool_option_is_flag(option))
             tool_text_add(text, "%s%s", strcmp(value.text, "yes") == 0 ? "" : "no-", option->name);
-        } else {
+        else
             tool_text_add(text, "%s %s", option->name, value.text);
-        }
     }
 }
 
@@ -42,12 +41,11 @@ static void print_text(const tool_use *use) {
     printf("%s\n", tool_visible(use->path));
     printf("  method      %s, %s factors, %s\n", tamis_method_name(use->method), tool_word_count(made->factors).text,
            tamis_type_name(made->type));
-    if (model->rows > 0) {
+    if (model->rows > 0)
         printf("  data        %s x %s, %s entries", tool_word_count(model->rows).text,
                tool_word_count(model->cols).text, tool_word_count(model->nnz).text);
-    } else {
+    else
         printf("  data        %s columns, no rows kept", tool_word_count(model->cols).text);
-    }
     if (isfinite(model->mean)) printf("; values %g to %g, mean %.4g", model->least, model->most, model->mean);
     printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
     printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
@@ -86,25 +84,14 @@ static void write_options(tool_json *json, const tamis_model_options *made) {
 static void print_json(const tool_use *use, tool_json *json) {
     const tamis_model_description *model = &use->description;
     tool_json_object(json, NULL);
-    tool_json_text(json, "kind", "model");
-    tool_json_text(json, "file", use->path);
-    tool_json_text(json, "method", tamis_method_name(use->method));
-    tool_json_text(json, "type", tamis_type_name(model->options.type));
-    tool_json_integer(json, "rows", model->rows);
-    tool_json_integer(json, "cols", model->cols);
-    tool_json_integer(json, "nnz", model->nnz);
-    tool_json_integer(json, "width", model->width);
-    tool_json_integer(json, "iterations_done", model->iterations_done);
-    tool_json_number(json, "loss", model->loss);
-    tool_json_number(json, "regularization", model->regularization);
-    tool_json_text(json, "metric_name", tool_metric_name(use->method));
-    tool_json_number(json, "metric", model->metric);
-    tool_json_number(json, "mean", model->mean);
-    tool_json_number(json, "least", model->least);
-    tool_json_number(json, "most", model->most);
-    tool_json_bool(json, "row_names", use->rows != NULL);
-    tool_json_bool(json, "column_names", use->columns != NULL);
-    tool_json_integer(json, "file_bytes", file_bytes(use->path));
+    tool_json_put(json, tool_str("kind", "model"), tool_str("file", use->path),
+                  tool_str("method", tamis_method_name(use->method)),
+                  tool_str("type", tamis_type_name(model->options.type)), TOOL_OF(*model, rows), TOOL_OF(*model, cols),
+                  TOOL_OF(*model, nnz), TOOL_OF(*model, width), TOOL_OF(*model, iterations_done), TOOL_OF(*model, loss),
+                  TOOL_OF(*model, regularization), tool_str("metric_name", tool_metric_name(use->method)),
+                  TOOL_OF(*model, metric), TOOL_OF(*model, mean), TOOL_OF(*model, least), TOOL_OF(*model, most),
+                  tool_yes("row_names", use->rows != NULL), tool_yes("column_names", use->columns != NULL),
+                  tool_int("file_bytes", file_bytes(use->path)));
     tool_json_object(json, "options");
     write_options(json, &model->options);
     tool_json_end_object(json);
@@ -115,12 +102,10 @@ int tool_model_info(const char *path, tool_json *json) {
     enum { CPU = 1 }; /* index in tool_devices: the first after "best" */
     const tool_use_settings settings = {.device = CPU};
     tool_use use;
-    const int code = tool_use_open(&settings, path, &use);
-    if (code) return code;
-    if (json) {
+    TOOL_TRY(tool_use_open(&settings, path, &use));
+    if (json)
         print_json(&use, json);
-    } else {
+    else
         print_text(&use);
-    }
     return tool_use_close(&use, TOOL_OK);
 }

@@ -14,13 +14,11 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries",
-     offsetof(settings, new_rows), 0, 0, NULL},
+    TOOL_PATH("new", 0, "FILE", offsetof(settings, new_rows),
+              "the rows are new, and this file has their known entries"),
     TOOL_USE_JSON(settings, "a line of JSON for each pair"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 
@@ -58,11 +56,9 @@ static int64_t write_pairs(const tool_use *use, const tool_data *data, const unk
             const bool is_known = row < data->S.rows && column < data->S.cols;
             others += !is_known;
             tool_use_line(use, 3,
-                          (tool_field[]){{"row", .names = rows, .index = row},
-                                         {"column", .names = columns, .index = column},
-                                         {"prediction",
-                                          .number = is_known ? predictions[known++] : predict_unknown(u, row, column),
-                                          .real = true}});
+                          (tool_member[]){tool_named("row", rows, row), tool_named("column", columns, column),
+                                          tool_num("prediction",
+                                                   is_known ? predictions[known++] : predict_unknown(u, row, column))});
         }
     }
     return others;
@@ -139,11 +135,6 @@ static int predict(const tool_use *use, const void *given, int count, char **ope
     return code;
 }
 
-const tool_command tool_predict_command = {
-    .name = "predict",
-    .summary = "predict the values at pairs of rows and columns with a model",
-    .operands = "MODEL DATA",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = predict,
-};
+const tool_command tool_predict_command =
+    TOOL_COMMAND("predict", "MODEL DATA", "predict the values at pairs of rows and columns with a model", options,
+                 settings, .use = predict);

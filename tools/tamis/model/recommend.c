@@ -18,21 +18,18 @@ typedef struct settings {
 enum { ROWS_AT_ONCE = 1 << 16, RESULTS_AT_ONCE = 1 << 22 }; /* that are kept in memory */
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations for each row", offsetof(settings, top), 1, 1e6,
-     NULL},
-    {"seen", 0, TOOL_PATH, "FILE", NULL, "leave out the entries of this file, such as the training data",
-     offsetof(settings, seen), 0, 0, NULL},
-    {"new", 0, TOOL_PATH, "FILE", NULL, "the rows are new, and this file has their known entries, which are left out",
-     offsetof(settings, new_rows), 0, 0, NULL},
-    {"among", 0, TOOL_PATH, "FILE", NULL, "recommend only the columns that this file names, one per line",
-     offsetof(settings, among), 0, 0, NULL},
-    {"without", 0, TOOL_PATH, "FILE", NULL, "leave out the columns that this file names, one per line",
-     offsetof(settings, without), 0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of recommendations for each row"),
+    TOOL_PATH("seen", 0, "FILE", offsetof(settings, seen),
+              "leave out the entries of this file, such as the training data"),
+    TOOL_PATH("new", 0, "FILE", offsetof(settings, new_rows),
+              "the rows are new, and this file has their known entries, which are left out"),
+    TOOL_PATH("among", 0, "FILE", offsetof(settings, among),
+              "recommend only the columns that this file names, one per line"),
+    TOOL_PATH("without", 0, "FILE", offsetof(settings, without),
+              "leave out the columns that this file names, one per line"),
     TOOL_USE_JSON(settings, "a line of JSON for each recommendation"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 
@@ -57,9 +54,8 @@ static int open_rows(listing *job, const settings *set) {
     job->row_count = use->description.rows;
     if (set->new_rows && set->seen)
         return tool_usage_error("--new already leaves out its own entries: do not use --seen with it");
-    if (!set->new_rows && job->row_count == 0) {
+    if (!set->new_rows && job->row_count == 0)
         return tool_usage_error("%s stores no rows of its training data: name new ones with --new FILE", use->path);
-    }
     if (!spec) return 0;
     const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
     const int code = tool_data_open(&request, &job->known);
@@ -121,10 +117,10 @@ static int recommend_rows(const listing *job, int64_t from, int64_t count, int64
     for (int64_t i = 0; i < count; i++) {
         for (int rank = 0; rank < top && columns[i * top + rank] >= 0; rank++) {
             tool_use_line(job->use, 4,
-                          (tool_field[]){{"row", .names = job->names, .index = job->rows[from + i]},
-                                         {"rank", .index = rank + 1},
-                                         {"column", .names = job->use->columns, .index = columns[i * top + rank]},
-                                         {"score", .number = scores[i * top + rank], .real = true}});
+                          (tool_member[]){tool_named("row", job->names, job->rows[from + i]),
+                                          tool_int("rank", rank + 1),
+                                          tool_named("column", job->use->columns, columns[i * top + rank]),
+                                          tool_num("score", scores[i * top + rank])});
         }
     }
     return 0;
@@ -153,13 +149,11 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     listing job = {.use = use, .top = set->top < use->description.cols ? set->top : use->description.cols};
     int code = open_rows(&job, set);
     if (code == 0) code = choose_columns(&job, set);
-    if (code == 0) {
+    if (code == 0)
         code = tool_use_choose(job.names, job.row_count, count, requested, "row", job.W ? "the new rows" : use->path,
                                &job.rows, &job.count);
-    }
-    if (code == 0 && set->use.output) {
+    if (code == 0 && set->use.output)
         code = tool_output_room(set->use.output, (double)job.count, 0, TOOL_ENTRY_CHARACTERS);
-    }
     if (code == 0) code = recommend(&job);
     free(job.rows);
     free(job.candidates);
@@ -168,11 +162,6 @@ static int recommend_to(const tool_use *use, const void *given, int count, char 
     return code;
 }
 
-const tool_command tool_recommend_command = {
-    .name = "recommend",
-    .summary = "recommend the columns with the largest predictions of a model",
-    .operands = "MODEL [USER ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = recommend_to,
-};
+const tool_command tool_recommend_command =
+    TOOL_COMMAND("recommend", "MODEL [USER ...]", "recommend the columns with the largest predictions of a model",
+                 options, settings, .use = recommend_to);

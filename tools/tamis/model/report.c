@@ -52,9 +52,8 @@ static void show_progress(tool_training_report *report, const tamis_iteration *i
         }
     }
     tool_word batch = {""};
-    if (iteration->batch != iteration->batches) {
+    if (iteration->batch != iteration->batches)
         snprintf(batch.text, sizeof batch.text, ", mini-batch %lld", (long long)iteration->batch);
-    }
     tool_progress(share, "iteration %d of %d%s%s", iteration->iteration, iteration->iterations, batch.text, left.text);
 }
 
@@ -100,18 +99,11 @@ static void show_row(tool_training_report *report, const tamis_iteration *iterat
 static void write_line(tool_training_report *report, const tamis_iteration *iteration) {
     tool_json *json = tool_lines_begin(&report->lines);
     if (!json) return;
-    tool_json_text(json, "record", "iteration");
-    tool_json_text(json, "method", tamis_method_name(iteration->method));
-    tool_json_integer(json, "iteration", iteration->iteration);
-    tool_json_integer(json, "iterations", iteration->iterations);
-    tool_json_number(json, "loss", iteration->loss);
-    tool_json_number(json, "metric", iteration->metric);
-    if (isfinite(iteration->elbo)) tool_json_number(json, "elbo", iteration->elbo);
-    tool_json_number(json, "seconds", iteration->seconds);
-    tool_json_number(json, "total_seconds", iteration->total_seconds);
-    tool_json_number(json, "sddmm_share", iteration->sddmm_share);
-    tool_json_number(json, "spmm_share", iteration->spmm_share);
-    tool_json_number(json, "fused_share", iteration->fused_share);
+    tool_json_put(json, tool_str("record", "iteration"), tool_str("method", tamis_method_name(iteration->method)),
+                  TOOL_OF(*iteration, iteration), TOOL_OF(*iteration, iterations), TOOL_OF(*iteration, loss),
+                  TOOL_OF(*iteration, metric), tool_only(isfinite(iteration->elbo), TOOL_OF(*iteration, elbo)),
+                  TOOL_OF(*iteration, seconds), TOOL_OF(*iteration, total_seconds), TOOL_OF(*iteration, sddmm_share),
+                  TOOL_OF(*iteration, spmm_share), TOOL_OF(*iteration, fused_share));
     const int code = tool_lines_end(&report->lines);
     if (code) report->written = code;
 }
@@ -120,9 +112,8 @@ static double finite_or_zero(double value) { return isfinite(value) ? value : 0;
 
 bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
     tool_training_report *report = context;
-    if (iteration->checkpoint_failure && !report->last.checkpoint_failure) {
+    if (iteration->checkpoint_failure && !report->last.checkpoint_failure)
         tool_warning("%s; training continues without this checkpoint", iteration->checkpoint_failure);
-    }
     const bool follows = report->last.iteration > 0 && report->last.iteration + 1 == iteration->iteration &&
                          iteration->batch == iteration->batches;
     if (follows && !report->rose && !tool_method_about(iteration->method)->mini_batches &&
@@ -158,12 +149,11 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     const tamis_model_options *options = &description->options;
     printf("%s: %s of %s (", tool_visible(summary->model), tamis_method_name(options->method),
            tool_visible(summary->data));
-    if (summary->rows > 0) {
+    if (summary->rows > 0)
         printf("%s x %s, %s entries)", tool_word_count(summary->rows).text, tool_word_count(description->cols).text,
                tool_word_count(description->nnz).text);
-    } else {
+    else
         printf("a stream, %s columns)", tool_word_count(description->cols).text);
-    }
     if (!tool_method_about(options->method)->pairs) printf(", %s factors", tool_word_count(options->factors).text);
     printf(", %s\n", tamis_type_name(options->type));
     printf("  %d iterations", description->iterations_done);
@@ -172,22 +162,19 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     if (isfinite(description->metric) && summary->held_out >= 0) {
         printf(", %s %s of %s held-out entries", tool_metric_name(options->method), number(description->metric).text,
                tool_word_count(summary->held_out).text);
-        if (isfinite(summary->baseline)) {
+        if (isfinite(summary->baseline))
             printf("; %s alone have %s", tamis_baseline_name(options->method), number(summary->baseline).text);
-        }
     }
     printf("\n  read in %s, fitted in %s on %s", tool_word_seconds(summary->read_seconds).text,
            tool_word_seconds(summary->fit_seconds).text, summary->device);
-    if (report->seconds[3] > 0) {
+    if (report->seconds[3] > 0)
         printf(": sddmm %s, spmm %s, fused %s", percent(share_of_time(report, 0)).text,
                percent(share_of_time(report, 1)).text, percent(share_of_time(report, 2)).text);
-    }
     putchar('\n');
-    if (summary->choice.stays) {
+    if (summary->choice.stays)
         printf("  stays on the first device: an iteration %s predicted alone, %s on all %d\n",
                tool_word_seconds(summary->choice.alone).text, tool_word_seconds(summary->choice.together).text,
                summary->devices);
-    }
 }
 
 static bool weighs_uses(tamis_method method) {
@@ -218,32 +205,21 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
     }
     tool_json *json = tool_lines_begin(&report->lines);
     if (!json) return;
-    tool_json_text(json, "record", "summary");
-    tool_json_text(json, "model", summary->model);
-    tool_json_text(json, "data", summary->data);
-    tool_json_text(json, "device", summary->device);
-    if (summary->devices > 0) tool_json_bool(json, "stays", summary->choice.stays);
-    tool_json_text(json, "method", tamis_method_name(description->options.method));
-    tool_json_integer(json, "factors", description->options.factors);
-    if (weighs_uses(description->options.method))
-        tool_json_text(json, "weights", tool_choice_name(&tool_use_weights, (int)description->options.weights));
-    tool_json_text(json, "type", tamis_type_name(description->options.type));
-    tool_json_integer(json, "rows", summary->rows);
-    tool_json_integer(json, "cols", description->cols);
-    tool_json_integer(json, "nnz", description->nnz);
-    tool_json_integer(json, "iterations_done", description->iterations_done);
-    tool_json_number(json, "loss", description->loss);
-    tool_json_number(json, "regularization", description->regularization);
-    tool_json_text(json, "metric_name", tool_metric_name(description->options.method));
-    tool_json_number(json, "metric", description->metric);
-    tool_json_number(json, "baseline", summary->baseline);
-    if (summary->held_out >= 0) tool_json_integer(json, "held_out", summary->held_out);
-    tool_json_number(json, "read_seconds", summary->read_seconds);
-    tool_json_number(json, "fit_seconds", summary->fit_seconds);
-    if (description->choice_seconds > 0) tool_json_number(json, "choice_seconds", description->choice_seconds);
-    tool_json_number(json, "sddmm_share", share_of_time(report, 0));
-    tool_json_number(json, "spmm_share", share_of_time(report, 1));
-    tool_json_number(json, "fused_share", share_of_time(report, 2));
+    tool_json_put(
+        json, tool_str("record", "summary"), TOOL_OF(*summary, model), TOOL_OF(*summary, data),
+        TOOL_OF(*summary, device), tool_only(summary->devices > 0, TOOL_OF(summary->choice, stays)),
+        tool_str("method", tamis_method_name(description->options.method)), TOOL_OF(description->options, factors),
+        tool_only(weighs_uses(description->options.method),
+                  tool_str("weights", tool_choice_name(&tool_use_weights, (int)description->options.weights))),
+        tool_str("type", tamis_type_name(description->options.type)), TOOL_OF(*summary, rows),
+        TOOL_OF(*description, cols), TOOL_OF(*description, nnz), TOOL_OF(*description, iterations_done),
+        TOOL_OF(*description, loss), TOOL_OF(*description, regularization),
+        tool_str("metric_name", tool_metric_name(description->options.method)), TOOL_OF(*description, metric),
+        TOOL_OF(*summary, baseline), tool_only(summary->held_out >= 0, TOOL_OF(*summary, held_out)),
+        TOOL_OF(*summary, read_seconds), TOOL_OF(*summary, fit_seconds),
+        tool_only(description->choice_seconds > 0, TOOL_OF(*description, choice_seconds)),
+        tool_num("sddmm_share", share_of_time(report, 0)), tool_num("spmm_share", share_of_time(report, 1)),
+        tool_num("fused_share", share_of_time(report, 2)));
     const int code = tool_lines_end(&report->lines);
     if (code) report->written = code;
 }

@@ -19,25 +19,21 @@ typedef struct settings {
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    {"held-out", 0, TOOL_PATH, "FILE", NULL, "the entries to predict", AT(held_out), 0, 0, NULL},
-    {"observed", 0, TOOL_PATH, "FILE", NULL,
-     "the known entries of the rows; they are left out of recommendations, and the factors of new rows and documents "
-     "are computed from them",
-     AT(observed), 0, 0, NULL},
-    {"fold-in", 0, TOOL_FLAG, NULL, NULL,
-     "the rows are new, and their factors are computed from --observed (as those of documents always are)", AT(fold_in),
-     0, 0, NULL},
-    {"relevant", 0, TOOL_NAME, "X", NULL,
-     "held-out entries of at least this value are the relevant ones, such as 4 of 5 stars; by default all",
-     AT(relevant), 0, 0, NULL},
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of recommendations, and of words per topic, to consider", AT(top), 1,
-     1e6, NULL},
-    {"split-seed", 0, TOOL_INTEGER, "SEED", "1",
-     "documents without --observed: seed for the half of their words that is known", AT(split_seed), 0, 9e18, NULL},
+    TOOL_PATH("held-out", 0, "FILE", AT(held_out), "the entries to predict"),
+    TOOL_PATH(
+        "observed", 0, "FILE", AT(observed),
+        "the known entries of the rows; they are left out of recommendations, and the factors of new rows and documents "
+        "are computed from them"),
+    TOOL_FLAG("fold-in", 0, AT(fold_in),
+              "the rows are new, and their factors are computed from --observed (as those of documents always are)"),
+    TOOL_NAME("relevant", 0, "X", AT(relevant),
+              "held-out entries of at least this value are the relevant ones, such as 4 of 5 stars; by default all"),
+    TOOL_INTEGER("top", 'n', "N", "10", AT(top), 1, 1e6,
+                 "number of recommendations, and of words per topic, to consider"),
+    TOOL_INTEGER("split-seed", 0, "SEED", "1", AT(split_seed), 0, 9e18,
+                 "documents without --observed: seed for the half of their words that is known"),
     TOOL_USE_JSON(settings, "an object instead of a table"),
-    TOOL_USE_FROM(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_DATA(settings),
     {.name = NULL},
 };
 
@@ -84,11 +80,8 @@ static void print_table(const tamis_score *score, int64_t top) {
 static void print_json(const tool_use *use, const tamis_score *score, int64_t top) {
     tool_json json = tool_json_start(stdout, true);
     tool_json_object(&json, NULL);
-    tool_json_text(&json, "model", use->path);
-    tool_json_text(&json, "method", tamis_method_name(use->method));
-    tool_json_integer(&json, "entries", score->entries);
-    tool_json_integer(&json, "rows", score->rows);
-    tool_json_integer(&json, "top", top);
+    tool_json_put(&json, tool_str("model", use->path), tool_str("method", tamis_method_name(use->method)),
+                  TOOL_OF(*score, entries), TOOL_OF(*score, rows), tool_int("top", top));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
     tool_json_finish(&json);
 }
@@ -105,11 +98,10 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
         held.view.threshold = true;
         held.view.relevant = strtod(set->relevant, NULL); /* checked */
     }
-    if (!held.view.observed && !set->use.json) {
+    if (!held.view.observed && !set->use.json)
         tool_warning(
             "without --observed, precision, recall and NDCG rank the entries of the training too: name them with "
             "--observed FILE");
-    }
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
     if (status != TAMIS_OK) {
@@ -127,18 +119,12 @@ static int run_score(const void *given, int count, char **operands) {
     const settings *set = given;
     if (!set->held_out) return tool_usage_error("--held-out FILE is missing");
     char *end = NULL;
-    if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end)) {
+    if (set->relevant && (!isfinite(strtod(set->relevant, &end)) || end == set->relevant || *end))
         return tool_usage_error("--relevant %s: expected a number", set->relevant);
-    }
     if (set->fold_in && !set->observed) return tool_usage_error("--fold-in: needs --observed FILE");
     return tool_use_run(given, count, operands, score_held_out);
 }
 
-const tool_command tool_score_command = {
-    .name = "score",
-    .summary = "measure the prediction quality of a model on held-out entries",
-    .operands = "MODEL",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .run = run_score,
-};
+const tool_command tool_score_command =
+    TOOL_COMMAND("score", "MODEL", "measure the prediction quality of a model on held-out entries", options, settings,
+                 .run = run_score);

@@ -13,13 +13,11 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of similar ones for each", offsetof(settings, top), 1, 1e6, NULL},
-    {"rows", 0, TOOL_FLAG, NULL, NULL, "similar rows (users, documents) instead of columns", offsetof(settings, rows),
-     0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of similar ones for each"),
+    TOOL_FLAG("rows", 0, offsetof(settings, rows), "similar rows (users, documents) instead of columns"),
     TOOL_USE_JSON(settings, "a line of JSON for each similar one"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_COMPUTING(settings),
     {.name = NULL},
 };
 
@@ -39,10 +37,9 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
         if (status != TAMIS_OK) code = tool_library_error(status, use->path);
         for (int64_t rank = 0; rank < top && code == 0 && nearest[rank] >= 0; rank++) {
             tool_use_line(use, 4,
-                          (tool_field[]){{what, .names = names, .index = chosen[i]},
-                                         {"rank", .index = rank + 1},
-                                         {"similar", .names = names, .index = nearest[rank]},
-                                         {"cosine", .number = cosines[rank], .real = true}});
+                          (tool_member[]){tool_named(what, names, chosen[i]), tool_int("rank", rank + 1),
+                                          tool_named("similar", names, nearest[rank]),
+                                          tool_num("cosine", cosines[rank])});
         }
     }
     tool_progress_clear();
@@ -52,11 +49,6 @@ static int show_similar(const tool_use *use, const void *given, int count, char 
     return tool_outcome(code);
 }
 
-const tool_command tool_similar_command = {
-    .name = "similar",
-    .summary = "find the items or words of a model that are most alike",
-    .operands = "MODEL [ITEM ...]",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = show_similar,
-};
+const tool_command tool_similar_command =
+    TOOL_COMMAND("similar", "MODEL [ITEM ...]", "find the items or words of a model that are most alike", options,
+                 settings, .use = show_similar);

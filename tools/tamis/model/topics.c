@@ -15,13 +15,12 @@ typedef struct settings {
 } settings;
 
 static const tool_option options[] = {
-    {"top", 'n', TOOL_INTEGER, "N", "10", "number of words per topic", offsetof(settings, top), 1, 1e6, NULL},
-    {"vocabulary", 0, TOOL_PATH, "FILE", NULL, "names of the columns, one per line, instead of the model's",
-     offsetof(settings, vocabulary), 0, 0, NULL},
+    TOOL_INTEGER("top", 'n', "N", "10", offsetof(settings, top), 1, 1e6, "number of words per topic"),
+    TOOL_PATH("vocabulary", 0, "FILE", offsetof(settings, vocabulary),
+              "names of the columns, one per line, instead of the model's"),
     TOOL_USE_JSON(settings, "a line of JSON for each topic"),
     TOOL_USE_OUTPUT(settings),
-    TOOL_USE_DEVICE(settings),
-    TOOL_USE_THREADS(settings),
+    TOOL_USE_COMPUTING(settings),
     {.name = NULL},
 };
 
@@ -32,10 +31,7 @@ static void write_json(FILE *out, int64_t topic, int count, const int64_t *colum
     tool_json_integer(&json, "topic", topic);
     tool_json_array(&json, "words");
     for (int i = 0; i < count && columns[i] >= 0; i++) {
-        tool_json_object(&json, NULL);
-        tool_json_name(&json, "word", names, columns[i]);
-        tool_json_number(&json, "weight", weights[i]);
-        tool_json_end_object(&json);
+        tool_json_item(&json, tool_named("word", names, columns[i]), tool_num("weight", weights[i]));
     }
     tool_json_finish(&json);
 }
@@ -46,11 +42,10 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
     for (int i = 0; i < count && columns[i] >= 0; i++) {
         const char *name = names ? tamis_names_at(names, columns[i]) : NULL;
         tool_text_add(&words, "%s", i ? ", " : "");
-        if (name) {
+        if (name)
             tool_text_add(&words, "%s", tool_visible(name));
-        } else {
+        else
             tool_text_add(&words, "%lld", (long long)columns[i]);
-        }
         tool_text_add(&words, " %.3g", weights[i]);
     }
     tool_word number;
@@ -75,11 +70,10 @@ static void write_topics(const tool_use *use, int count, const int64_t *columns,
             empty++;
             continue;
         }
-        if (use->settings->json) {
+        if (use->settings->json)
             write_json(use->out, topic, count, columns + at, weights + at, names);
-        } else {
+        else
             add_row(&table, topic, count, columns + at, weights + at, names);
-        }
     }
     if (!use->settings->json) tool_table_print(&table, use->out, 0);
     if (empty > 0)
@@ -105,11 +99,10 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
         int64_t *columns = tool_allocate((size_t)entries, sizeof *columns);
         double *weights = tool_allocate((size_t)entries, sizeof *weights);
         const tamis_status status = tamis_model_topics(use->model, count, columns, weights);
-        if (status == TAMIS_OK) {
+        if (status == TAMIS_OK)
             write_topics(use, count, columns, weights, names ? names : use->columns);
-        } else {
+        else
             code = tool_library_error(status, use->path);
-        }
         free(columns);
         free(weights);
     }
@@ -117,11 +110,6 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     return code;
 }
 
-const tool_command tool_topics_command = {
-    .name = "topics",
-    .summary = "show the words with the largest weights in each topic of a model",
-    .operands = "MODEL",
-    .options = options,
-    .settings_size = sizeof(settings),
-    .use = show_topics,
-};
+const tool_command tool_topics_command =
+    TOOL_COMMAND("topics", "MODEL", "show the words with the largest weights in each topic of a model", options,
+                 settings, .use = show_topics);

@@ -63,23 +63,19 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     const int ways = (set->hold_out > 0) + set->leave_one_out + (set->held_out != NULL);
     if (ways > 1) return tool_usage_error("--hold-out, --leave-one-out and --held-out exclude one another");
     if (set->observed && !set->held_out) return tool_usage_error("--observed: needs --held-out");
-    if (set->stream && ways > 0 && !set->held_out) {
+    if (set->stream && ways > 0 && !set->held_out)
         return tool_usage_error("--stream: held-out entries must be in a separate file, --held-out FILE");
-    }
-    if (set->stream && set->held_out && !tool_method_of_documents(method)) {
+    if (set->stream && set->held_out && !tool_method_of_documents(method))
         return tool_usage_error(
             "--held-out: not with --stream, since %s stores nothing of a stream's rows; use 'tamis score' to measure the "
             "model on other rows",
             tamis_method_name(method));
-    }
-    if (set->stream && set->from != TAMIS_FILE_AUTO) {
+    if (set->stream && set->from != TAMIS_FILE_AUTO)
         return tool_usage_error("--from: not with --stream, whose format is determined by its name and content");
-    }
-    if (set->stream && set->columns) {
+    if (set->stream && set->columns)
         return tool_usage_error(
             "--columns: not with --stream, which reads a matrix: train without --stream, or convert "
             "the file");
-    }
     if (set->stream && set->duplicates != tool_method_of_counts(method)) { /* the default */
         return tool_usage_error("--duplicates: not with --stream, where a row's repeated entries %s",
                                 tool_method_of_counts(method) ? "add up" : "are replaced by the last");
@@ -104,14 +100,11 @@ static int choose_checkpoint(training *run) {
         run->checkpoint = tool_allocate(bytes, 1);
         snprintf(run->checkpoint, bytes, "%s%s", base, set->checkpoint ? "" : ".part");
     }
-    if (run->checkpoint && tamis_output_same(run->checkpoint, set->output)) {
+    if (run->checkpoint && tamis_output_same(run->checkpoint, set->output))
         return tool_usage_error("--checkpoint: %s is the model file; use another name", set->output);
-    }
-    if (run->checkpoint && set->json && tamis_output_same(run->checkpoint, set->json)) {
+    if (run->checkpoint && set->json && tamis_output_same(run->checkpoint, set->json))
         return tool_usage_error("--json: %s is the checkpoint of the training; use another name", set->json);
-    }
-    const int code = run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0;
-    if (code) return code;
+    TOOL_TRY(run->checkpoint ? tool_output_check(run->checkpoint, 1) : 0);
     if (!set->resume) {
         if (!run->checkpoint || !is_file(run->checkpoint)) return 0;
         return tool_usage_error("%s exists, from an unfinished training: continue it with --resume, or remove the file "
@@ -120,10 +113,9 @@ static int choose_checkpoint(training *run) {
     }
     run->resume = *set->resume ? set->resume : run->checkpoint;
     if (!run->resume) return tool_usage_error("--resume: FILE is missing");
-    if (run->checkpoint && !tamis_output_same(run->resume, run->checkpoint) && is_file(run->checkpoint)) {
+    if (run->checkpoint && !tamis_output_same(run->resume, run->checkpoint) && is_file(run->checkpoint))
         return tool_usage_error(
             "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
-    }
     if (is_file(run->resume)) return 0;
     tool_error("%s: no such checkpoint", run->resume);
     return TOOL_FILE;
@@ -256,9 +248,8 @@ static int open_data(training *run) {
         if (code) return code;
         run->columns = run->data.S.cols;
     }
-    if (set->vocabulary && run->data.columns) {
+    if (set->vocabulary && run->data.columns)
         return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
-    }
     code = check_rated(run);
     if (code) return code;
     code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
@@ -301,10 +292,9 @@ static int check_overlap(const training *run) {
 
 static int hold_out(training *run) {
     const tool_train_settings *set = &run->settings;
-    if (set->hold_out > 0 || set->leave_one_out) {
+    if (set->hold_out > 0 || set->leave_one_out)
         return tool_hold_out_split(run->method, run->data_spec, &run->data.S, set->leave_one_out, set->hold_out,
                                    set->split_seed, &run->held);
-    }
     if (!set->held_out) return 0;
     const bool documents = tool_method_of_documents(run->method);
     const tool_data_request request = {.spec = set->held_out,
@@ -358,11 +348,10 @@ static void prepare_last_words(training *run) {
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
     tool_word where;
-    if (last->batch == last->batches) {
+    if (last->batch == last->batches)
         snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
-    } else {
+    else
         snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
-    }
     if (!run->checkpoint || !is_file(run->checkpoint)) {
         tool_error("interrupted %s of %d", where.text, last->iterations);
         return TOOL_INTERRUPTED;
@@ -456,9 +445,8 @@ static int finish(training *run, double seconds) {
     tamis_status status = taken ? TAMIS_OK : tamis_model_save(run->model, set->output);
     if (status != TAMIS_OK) {
         const int code = tool_file_error(status, set->output);
-        if (run->checkpoint && is_file(run->checkpoint)) {
+        if (run->checkpoint && is_file(run->checkpoint))
             tool_error("the progress is saved in %s: continue with --resume -o ANOTHER", run->checkpoint);
-        }
         return code;
     }
     if (run->checkpoint && is_file(run->checkpoint) && (taken || !tamis_output_same(run->checkpoint, set->output)))
@@ -526,9 +514,8 @@ static int run_train(const void *given, int count, char **operands) {
     code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
     if (code) return code;
     code = tool_ranks_agree_code(choose_checkpoint(&run));
-    if (code == 0) {
+    if (code == 0)
         code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
-    }
     if (code == 0) {
         const char *json = tool_rank_number() == 0 ? run.settings.json : NULL;
         code = tool_ranks_agree_code(

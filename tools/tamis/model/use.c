@@ -132,42 +132,31 @@ int tool_use_no_rows(const tool_use *use, const char *option) {
     return code;
 }
 
-static void write_name(FILE *out, const tamis_names *names, int64_t index) {
-    const char *name = names ? tamis_names_at(names, index) : NULL;
-    if (!name) {
-        fprintf(out, "%lld", (long long)index);
-        return;
-    }
+tool_member tool_named(const char *member, const tamis_names *names, int64_t index) {
+    const char *const name = names ? tamis_names_at(names, index) : NULL;
+    return name ? tool_str(member, name) : tool_int(member, index);
+}
+
+static void write_name(FILE *out, const char *name) {
     static int terminal = -1; /* terminals get no control characters; other programs get the unchanged name */
     if (terminal < 0) terminal = isatty(STDOUT_FILENO);
     if (out == stdout && terminal) name = tool_visible(name);
     for (; *name; name++) fputc(strchr("\t\n\r", *name) ? ' ' : *name, out);
 }
 
-void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index) {
-    const char *name = names ? tamis_names_at(names, index) : NULL;
-    if (name) {
-        tool_json_text(json, member, name);
-    } else {
-        tool_json_integer(json, member, index);
-    }
-}
-
-void tool_use_line(const tool_use *use, int count, const tool_field *fields) {
+void tool_use_line(const tool_use *use, int count, const tool_member *members) {
     tool_json json = tool_json_start(use->out, false);
     if (use->settings->json) tool_json_object(&json, NULL);
-    for (const tool_field *field = fields; field < fields + count; field++) {
-        if (use->settings->json && field->real) {
-            tool_json_number(&json, field->member, field->number);
-        } else if (use->settings->json) {
-            tool_json_name(&json, field->member, field->names, field->index);
-        } else {
-            if (field > fields) fputc('\t', use->out);
-            if (field->real) {
-                fprintf(use->out, "%.7g", field->number);
-            } else {
-                write_name(use->out, field->names, field->index);
-            }
+    for (int i = 0; i < count; i++) {
+        if (use->settings->json) {
+            tool_json_member(&json, members[i]);
+            continue;
+        }
+        if (i > 0) fputc('\t', use->out);
+        switch (members[i].kind) {
+        case TOOL_IS_TEXT: write_name(use->out, members[i].value.text); break;
+        case TOOL_IS_NUMBER: fprintf(use->out, "%.7g", members[i].value.number); break;
+        default: fprintf(use->out, "%lld", (long long)members[i].value.integer);
         }
     }
     tool_json_finish(&json); /* of text the line alone */

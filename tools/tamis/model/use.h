@@ -19,26 +19,19 @@ typedef struct tool_use_settings {
     bool json, no_clobber;
 } tool_use_settings;
 
-#define TOOL_USE_AT(settings, field) (offsetof(settings, use) + offsetof(tool_use_settings, field))
-#define TOOL_USE_JSON(settings, what)                                                                                  \
-    { "json", 'j', TOOL_FLAG, NULL, NULL, what, TOOL_USE_AT(settings, json), 0, 0, NULL }
+#define TOOL_USE_AT(settings, field)  (offsetof(settings, use) + offsetof(tool_use_settings, field))
+#define TOOL_USE_JSON(settings, what) TOOL_FLAG("json", 'j', TOOL_USE_AT(settings, json), what)
 #define TOOL_USE_OUTPUT(settings)                                                                                      \
-    {"output", 'o', TOOL_OUTPUT, "FILE", NULL, "write to a file", TOOL_USE_AT(settings, output), 0, 0, NULL},          \
+    TOOL_OUTPUT("output", 'o', "FILE", TOOL_USE_AT(settings, output), "write to a file"),                              \
         TOOL_NO_CLOBBER(TOOL_USE_AT(settings, no_clobber))
-#define TOOL_USE_FROM(settings)                                                                                        \
-    {"from", 0, TOOL_CHOICE,       "FORMAT", "auto", "format of the data", TOOL_USE_AT(settings, from),                \
-     0,      0, &tool_file_formats},                                                                                   \
-        TOOL_DATA_COLUMNS(TOOL_USE_AT(settings, columns))
 #define TOOL_USE_DEVICE(settings)                                                                                      \
-    {                                                                                                                  \
-        "device", 'd', TOOL_CHOICE, "DEVICE", "cpu", "the device to use", TOOL_USE_AT(settings, device), 0, 0,         \
-            &tool_devices                                                                                              \
-    }
-#define TOOL_USE_THREADS(settings)                                                                                     \
-    {                                                                                                                  \
-        "threads", 0, TOOL_INTEGER, "T", "0", "CPU threads; 0: the device's setting", TOOL_USE_AT(settings, threads),  \
-            0, TOOL_THREADS_MOST, NULL                                                                                 \
-    }
+    TOOL_CHOICE("device", 'd', "DEVICE", "cpu", TOOL_USE_AT(settings, device), &tool_devices, "the device to use")
+#define TOOL_USE_COMPUTING(settings)                                                                                   \
+    TOOL_USE_DEVICE(settings), TOOL_INTEGER("threads", 0, "T", "0", TOOL_USE_AT(settings, threads), 0,                 \
+                                            TOOL_THREADS_MOST, "CPU threads; 0: the device's setting")
+#define TOOL_USE_DATA(settings)                                                                                        \
+    TOOL_CHOICE("from", 0, "FORMAT", "auto", TOOL_USE_AT(settings, from), &tool_file_formats, "format of the data"),   \
+        TOOL_DATA_COLUMNS(TOOL_USE_AT(settings, columns)), TOOL_USE_COMPUTING(settings)
 
 typedef struct tool_use {
     const tool_use_settings *settings;
@@ -78,16 +71,10 @@ int tool_use_choose(const tamis_names *names, int64_t all, int count, char **req
 /* Refuses what needs rows that the model does not store; names the methods that do. */
 int tool_use_no_rows(const tool_use *use, const char *option);
 
-/* A line of results: tab-separated fields, or with --json an object. A field is a name (or an index, without names), an
-   integer, or a number. Tabs and line ends in names become blanks. */
-typedef struct tool_field {
-    const char *member;
-    const tamis_names *names;
-    int64_t index;
-    double number;
-    bool real; /* the number, not the index */
-} tool_field;
-void tool_use_line(const tool_use *use, int count, const tool_field *fields);
-void tool_json_name(tool_json *json, const char *member, const tamis_names *names, int64_t index);
+/* The member of a row or column: its name, or without names its index. */
+tool_member tool_named(const char *member, const tamis_names *names, int64_t index);
+
+/* Writes a line of results: tab-separated, or with --json an object. Tabs and line ends in names become blanks. */
+void tool_use_line(const tool_use *use, int count, const tool_member *members);
 
 #endif
