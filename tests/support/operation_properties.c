@@ -257,7 +257,7 @@ static void spoil_overlaps(operation_case *c, int k) {
     char words[64];
     for (int i = 0; i < OPERANDS && !(x->role == OPERAND_GRADIENT && c->row->back_trusts); i++) {
         const operand *const other = &c->of[i];
-        if (other->name && !other->indices && !other->borrowed && !other->array && i != k &&
+        if (other->name && !other->indices && !other->borrowed && !other->array && !other->under && i != k &&
             meets(x->role, other, c->row->back_reads) && other->m.here.type == x->m.here.type)
             SPOILT_FIELD(view->data = other->m.there.data, ARGUMENT, "data = ");
     }
@@ -298,7 +298,7 @@ static void spoil_operand(operation_case *c, int k) {
     if (c->row->planned && view->layout == TAMIS_ROW_MAJOR && view->cols > 1)
         SPOILT_FIELD((view->layout = TAMIS_COLUMN_MAJOR, view->stride = view->rows), ARGUMENT, "layout = column-major");
     SPOILT_FIELD(view->layout = (tamis_layout)3, ARGUMENT, "layout = 3");
-    if (operand_is_result(x) && !c->row->in_place) spoil_overlaps(c, k);
+    if (operand_is_result(x)) spoil_overlaps(c, k);
 }
 
 static void spoil_own(operation_case *c) {

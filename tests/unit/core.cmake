@@ -22,8 +22,6 @@ endforeach()
 tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
 tamis_add_test(NAME test_predictions SOURCES test_predictions.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
-tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
- TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
 # Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
