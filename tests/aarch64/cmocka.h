@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define fail_msg(...)                   (printf(__VA_ARGS__), printf(" (%s:%d)\n", __FILE__, __LINE__), exit(1))
+#define print_message                   printf
 #define assert_true(holds)              ((holds) ? (void)0 : fail_msg("not so: %s", #holds))
 #define assert_int_equal(a, b)          assert_true((a) == (b))
 #define assert_null(a)                  assert_true(!(a))

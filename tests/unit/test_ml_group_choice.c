@@ -54,7 +54,7 @@ static void chooses_as(const tamis_model_description *one, int ranks, job *j) {
 static void on_groups(const table *t, const tamis_model_options *options, int rounds) {
     job j = {.t = t, .options = *options};
     tamis_model_description one;
-    tamis_model *const model = fitted(options, t);
+    tamis_model *const model = model_fitted(device, options, &t->S);
     works(tamis_model_describe(model, &one));
     tamis_model_free(model);
     const int64_t n = t->rows,
