@@ -125,6 +125,7 @@ typedef struct operation_row {
     bool waits;         /* calls wait for the device: none can be captured into a graph */
     bool no_memory;     /* it allocates nothing */
     bool by_threads;    /* another number of threads may give other bits */
+    int spoilt;         /* cases that are spoilt; 0: 12 */
     void (*draw)(operation_case *c);
     void (*fill)(operation_case *c); /* values other than those of the harness; NULL: none */
     const char *(*unsupported)(

@@ -338,7 +338,7 @@ static void refused_at(const operation_row *row, const operation_setting *settin
 
 void operation_refused(const operation_row *row) {
     int64_t spoilt = 0;
-    for (int64_t i = 0; spoilt < 12; i++) {
+    for (int64_t i = 0; spoilt < (row->spoilt ? row->spoilt : 12); i++) {
         assert_true(i < 1000);
         const operation_setting setting = setting_of(i * STRIDE % row->cases, VALUES_QUARTERS);
         refused_at(row, &setting, &spoilt);
