@@ -23,24 +23,6 @@
 #include "support/mirror.h"
 
 static const char *fake;
-static long (*calls)(const char *function), (*note)(const char *what);
-static void (*manage)(void *memory);
-
-static void use_fake(void) {
-    setenv("TAMIS_CUDA_DRIVER", fake, 1);
-    setenv("TAMIS_NVRTC", fake, 1);
-    setenv("XDG_CACHE_HOME", "", 1);
-    unsetenv("HOME");
-    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
-    void *const functions[] = {library ? dlsym(library, "fake_calls") : NULL,
-                               library ? dlsym(library, "fake_note") : NULL,
-                               library ? dlsym(library, "fake_manage") : NULL};
-    if (!functions[0] || !functions[1] || !functions[2]) abort();
-    memcpy(&calls, &functions[0], sizeof calls);
-    memcpy(&note, &functions[1], sizeof note);
-    memcpy(&manage, &functions[2], sizeof manage);
-}
-
 /* ------------------------------------------------------------------------------------------ a problem on the device */
 
 typedef struct setting {
@@ -69,7 +51,7 @@ static void setting_fill(setting *s, const char *name, tamis_format format, tami
 }
 
 static void setting_open(setting *s, const char *name) {
-    use_fake();
+    use_fake(fake);
     setting_fill(s, name, TAMIS_CSR, TAMIS_F32, 30, 200);
 }
 
@@ -576,7 +558,7 @@ static long waits(void) {
 static void second_call(const void *context) {
     const way *const w = context;
     setting s;
-    use_fake();
+    use_fake(fake);
     setting_fill(&s, "cuda:0", w->format, w->type, w->rows, w->nnz);
     const tamis_status status = call_once(&s, w);
     CHECK(status == TAMIS_OK);
@@ -641,7 +623,7 @@ static void keep_code(const void *context) {
     const keeping *const k = context;
     setting s;
     tamis_plan *plan = NULL;
-    use_fake();
+    use_fake(fake);
     setenv("XDG_CACHE_HOME", k->folder, 1);
     setenv("TAMIS_NVRTC", k->compiler, 1);
     void *const library = dlopen(k->compiler, RTLD_NOW | RTLD_LOCAL);

@@ -84,13 +84,6 @@ static const missing cases[] = {
 
 /* ------------------------------------------------------------------------------------------ executions */
 
-static void use_fake(void) {
-    setenv("TAMIS_CUDA_DRIVER", fake, 1);
-    setenv("TAMIS_NVRTC", fake, 1);
-    setenv("XDG_CACHE_HOME", "", 1);
-    unsetenv("HOME");
-}
-
 static char said[1024]; /* the message: cleaning up after a failure clears it */
 
 /* One plan and one call on a device whose kernels do nothing. */
@@ -133,7 +126,7 @@ static void fail_in_turn(const void *context) {
     tamis_random random = tamis_random_start(5, 0);
     const problem_options o = {
         .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
-    use_fake();
+    use_fake(fake);
     if (f->pools) setenv("FAKE_CUDA_POOLS", f->pools, 1);
     CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
     problem p = problem_make(&o, &random);
@@ -214,7 +207,7 @@ static void rounds_when_allowed(const void *context) {
     const problem_options o = {
         .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
     (void)context;
-    use_fake();
+    use_fake(fake);
     CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
     problem p = problem_make(&o, &random);
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
@@ -247,7 +240,7 @@ static void rounds_when_allowed(const void *context) {
 static void numbers(const void *context) {
     tamis_device *first = NULL, *second = NULL;
     (void)context;
-    use_fake();
+    use_fake(fake);
     CHECK(tamis_device_open("cuda:1", &first) == TAMIS_ERROR_DEVICE && error_has("cuda"));
     CHECK(tamis_device_open("cuda:0", &first) == TAMIS_OK);
     CHECK(tamis_device_open(NULL, &second) == TAMIS_OK); /* the best one is a GPU */
