@@ -6,17 +6,13 @@
 
 #include <stdio.h>
 
-#include "base/memory.h"
-#include "base/random.h"
 #include "ml/data/canonical.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/minibatch.h"
 #include "model_rows.h"
-#include "named_device.h"
 #include "topics_reference.h"
 
-static const char *device_name = "cpu";
-static tamis_device *device;
+#include "device_fixture.h" /* after the headers whose arguments have its names */
 
 static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
     tamis_model_options options;
@@ -367,18 +363,7 @@ TEST(plans_know_their_calls) {
     corpus_free(&c);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }
