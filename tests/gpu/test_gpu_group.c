@@ -13,7 +13,6 @@
 #include <string.h>
 #include <tamis/group.h>
 #include <tamis/stream.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "group/threads.h"
@@ -314,12 +313,6 @@ static void nccl_fails(const void *fault) {
 
 /* ------------------------------------------------------------------------------------------ faults */
 
-static double seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool all_well(const member *members) { return members[0].failed > RUNS && members[1].failed > RUNS; }
 
 /* Who fails says what happened, and the other learns it, by its next call at the latest: that may be one too many. */
@@ -350,10 +343,10 @@ static void each_call_fails_of(const void *function, bool transpose) {
         open_local(members, 30);
         snprintf(fault, sizeof fault, "%s=719@%d", (const char *)function, n);
         setenv("FAKE_CUDA_FAULT", fault, 1);
-        const double start = seconds();
+        const double start = test_seconds();
         members_run(members);
         setenv("FAKE_CUDA_FAULT", "", 1);
-        if (seconds() - start > 10) CHECK(!"it took longer than ten seconds");
+        if (test_seconds() - start > 10) CHECK(!"it took longer than ten seconds");
         well = all_well(members) ? well + 1 : 0;
         failed += well == 0;
         if (well == 0) expect_failure(members);

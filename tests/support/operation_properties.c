@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "sparse/index.h"
@@ -427,12 +426,6 @@ static int tear_down(void **state) {
     return tamis_memory_live() == live ? 0 : -1;
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int bench(const operation_row *row) {
     if (set_up(NULL) != 0) return 1;
     for (int64_t i = 0; i < 8; i++) {
@@ -443,9 +436,9 @@ static int bench(const operation_row *row) {
         if (can_compute(&c) && (!row->open || row->open(&c) == TAMIS_OK)) {
             double best = 1e9;
             for (int round = 0; round < 20; round++) {
-                const double start = seconds();
+                const double start = test_seconds();
                 works(row->pass(&c));
-                best = fmin(best, seconds() - start);
+                best = fmin(best, test_seconds() - start);
             }
             printf("%10.2f us  %s\n", 1e6 * best, c.text);
             operation_close(&c);

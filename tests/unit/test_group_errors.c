@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/structure.h>
-#include <time.h>
 
 #include "cpu_device.h"
 #include "group_threads.h"
@@ -338,22 +337,16 @@ TEST(opening_without_memory) {
 
 /* ------------------------------------------------------------------------------------------ ranks that are missing */
 
-static double seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Rank 1 does not make its plan. */
 static void rank_is_late(group_rank *self) {
     share s = share_of(self->rank);
     tamis_group_plan *plan;
     point(&s);
     if (self->rank == 1) return;
-    const double start = seconds();
+    const double start = test_seconds();
     group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
                   "transport threads: after 2 seconds these ranks had not come: 1");
-    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
+    if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
     group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
                   "the group has failed: transport threads: after 2 seconds");
 }
@@ -372,10 +365,10 @@ static void rank_leaves(group_rank *self) {
         tamis_group_close(self->group);
         return;
     }
-    const double start = seconds();
+    const double start = test_seconds();
     group_expects(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
                   "rank 1 has closed its group");
-    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
+    if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
     tamis_group_plan_destroy(plan);
 }
 

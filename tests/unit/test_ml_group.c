@@ -537,12 +537,6 @@ TEST(other_data) {
     table_free(&other);
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
 TEST(short_memory) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
@@ -557,11 +551,11 @@ TEST(short_memory) {
             groups_open(devices, GROUP_RANKS, 2, 100, groups);
             cut_rows(CUT_EVEN, t.rows, 2, j.starts);
             const int64_t before = tamis_memory_live();
-            const double start = seconds();
+            const double start = test_seconds();
             tamis_memory_fail_at(fail);
             group_run(2, groups, fit_rank, &j);
             tamis_memory_fail_at(0);
-            assert_true(seconds() - start < 90); /* nobody has waited for the time limit */
+            assert_true(test_seconds() - start < 90); /* nobody has waited for the time limit */
             all_well = j.statuses[0] == TAMIS_OK && j.statuses[1] == TAMIS_OK;
             if (!all_well && (j.statuses[0] == TAMIS_OK || j.statuses[1] == TAMIS_OK))
                 fail_msg("allocation %d: one rank has succeeded, the other says: %s%s", (int)fail, j.messages[0],
