@@ -63,6 +63,7 @@ static void setting_close_of(setting *s, int threads) {
     tamis_device_close(s->device);
     CHECK(note("wrong") == 0);
     CHECK(note("live") <= threads);
+    CHECK(tamis_memory_live() == 0);
 }
 
 static void setting_close(setting *s) { setting_close_of(s, 1); }
@@ -100,7 +101,6 @@ static void refused_memory(const void *pools) {
     tamis_device_free(s.device, more);
     tamis_plan_destroy(plan);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ captures */
@@ -131,7 +131,6 @@ static void captures(const void *unused) {
     CHECK(make_plan(&s, &during) == TAMIS_OK);
     tamis_plan_destroy(during);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Nor does what waits to be destroyed, or to be taken back by the driver. */
@@ -164,7 +163,6 @@ static void captures_beside_what_waits(const void *unused) {
     CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK); /* the next opportunity */
     tamis_device_free(s.device, more);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static tamis_status sample(const setting *s, const void *a, void *p) {
@@ -208,7 +206,6 @@ static void two_objects(const void *unused) {
     CHECK(make_plan(&s, &plan) == TAMIS_OK);
     tamis_plan_destroy(plan);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Where the device records no event, the plan is destroyed after the work of the stream. */
@@ -227,7 +224,6 @@ static void no_event(const void *function) {
     CHECK(note("gone") - gone == (strcmp(function, "cuEventRecord") == 0)); /* the event that was made */
     CHECK(!*tamis_last_error());
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static long looks_and_waits(void) {
@@ -274,7 +270,6 @@ static void in_a_child(const void *unused) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     for (int i = 1; i < 3; i++) tamis_plan_destroy(plans[i]);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ places */
@@ -323,7 +318,6 @@ static void places(const void *pageable) {
     tamis_device_free(other, there);
     tamis_device_close(other);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ code */
@@ -367,7 +361,6 @@ static void modules(const void *unused) {
     }
     CHECK(sample(&s, s.m.A.data, s.memory) == TAMIS_OK);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Attention to a cache with room for so many positions. */
@@ -414,7 +407,6 @@ static void kernels_without_plan(const void *unused) {
     }
     CHECK(calls("cuModuleUnload") > PLANS && note("invalidated") == 0);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Without memory pools a graph has no memory of its own: a captured call that needs some is refused. */
@@ -432,7 +424,6 @@ static void captured_without_pools(const void *unused) {
     setenv("FAKE_CUDA_CAPTURE", "", 1);
     CHECK(launched > 1 && calls("cuLaunchKernel") == launched && note("live") == live && note("invalidated") == 0);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 typedef struct planner {
@@ -475,7 +466,6 @@ static void compiling_side_by_side(const void *unused) {
         CHECK(calls("nvrtcCompileProgram") - before == EACH * (same ? 1 : THREADS));
     }
     setting_close_of(&s, THREADS);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* The n-th compilation of a plan fails, for each n: others of the plan are under way by then, and what they make goes
@@ -522,7 +512,6 @@ static void failing_compilations(const void *unused) {
     }
     CHECK(plans > count / test_rounds(1, 3) && softmax > count / test_rounds(2, 6));
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ one call */
@@ -570,7 +559,6 @@ static void second_call(const void *context) {
     CHECK(more <= most);
     CHECK(calls("cuModuleLoadData") == loaded);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static int second_calls(void) {

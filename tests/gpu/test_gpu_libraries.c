@@ -84,6 +84,20 @@ static const missing cases[] = {
 
 /* ------------------------------------------------------------------------------------------ executions */
 
+static tamis_device *open_fake(void) {
+    tamis_device *device = NULL;
+    use_fake(fake);
+    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
+    return device;
+}
+
+static problem problem_of_30(void) {
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
+    return problem_make(&o, &random);
+}
+
 static char said[1024]; /* the message: cleaning up after a failure clears it */
 
 /* One plan and one call on a device whose kernels do nothing. */
@@ -122,14 +136,9 @@ typedef struct fault {
 /* The call fails, the n-th time for each n, until there is no n-th time. */
 static void fail_in_turn(const void *context) {
     const fault *const f = context;
-    tamis_device *device = NULL;
-    tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {
-        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
-    use_fake(fake);
     if (f->pools) setenv("FAKE_CUDA_POOLS", f->pools, 1);
-    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
-    problem p = problem_make(&o, &random);
+    tamis_device *const device = open_fake();
+    problem p = problem_of_30();
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     int failures = 0;
     for (int n = 1; n < 1000; n++) {
@@ -202,14 +211,9 @@ static const fault faults[] = {
 
 /* Whether inputs are rounded to TF32 is for the options to allow, and for the plan to say. */
 static void rounds_when_allowed(const void *context) {
-    tamis_device *device = NULL;
-    tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {
-        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
     (void)context;
-    use_fake(fake);
-    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
-    problem p = problem_make(&o, &random);
+    tamis_device *const device = open_fake();
+    problem p = problem_of_30();
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     for (int i = 0; i < 4; i++) {
         static const char *const algorithms[] = {"gpu-tensor", "gpu-nonzeros"};
