@@ -207,7 +207,7 @@ units() {
 if begin units 430; then
     rm -f "$top"/units.*
     units_running=''
-    start_units dense 60 core test_dense
+    start_units dense 60 operations dense
     start_units dense 60 core test_device_memory
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask

@@ -28,13 +28,13 @@ SHORT = 2  # seconds: tests below this run first
 SLOWER = 10  # multiple of the unchanged tests' time that counts as an endless loop, however slow the machine
 # for each layer, the tests that detect its mutants soonest: targets to build, tests to run
 FIRST = {
-    "src/base": ("tamis_test_io tamis_test_core", "test_io_number|test_dense$|test_threads"),
+    "src/base": ("tamis_test_io tamis_test_core tamis_test_operations", "test_io_number|^dense$|test_threads"),
     "src/sparse": ("tamis_test_sparse", "test_sparse|test_generate"),
     "src/io": ("tamis_test_io", "test_io"),
     "src/group": ("tamis_test_group", "test_shard|test_group|test_transport|test_metis"),
     "src/slabs": ("tamis_test_group", "test_slabs"),
     "src/core": ("tamis_test_core tamis_test_operations tamis_test_cross", "test_plan|test_arguments|test_graph|test_gradient|products|gradients|message|segment|cross"),
-    "src/cpu": ("tamis_test_cross tamis_test_operations tamis_test_core", "products|gradients|message|segment|attention|cross_quick|test_dense$"),
+    "src/cpu": ("tamis_test_cross tamis_test_operations tamis_test_core", "products|gradients|message|segment|attention|cross_quick|^dense$"),
     "src/reference": ("tamis_test_core tamis_test_operations", "test_oracle|test_gradient_oracle|gradients|message|segment|graph_attention"),
     "src/select": ("tamis_test_core tamis_program", "test_plan|cli.explain|cli.bench"),
     "src/gpu": ("tamis_test_gpu", "test_prepare|test_gpu_"),

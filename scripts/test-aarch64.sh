@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds for aarch64 and checks the NEON and SVE kernels against the oracle under emulation: every algorithm, edge and type on small
-# matrices with empty rows, hubs and odd K; and the dense operations, by their unit test. It runs on one thread, as emulation is slow,
+# matrices with empty rows, hubs and odd K; and the dense operations, by their row. It runs on one thread, as emulation is slow,
 # and does not test compressed files, which do not depend on the processor.
 # test-aarch64.sh [--all]: by default it compiles with little optimisation, except the dense operations, and tests NEON in one arrangement
 # and SVE at 256 bits with fewer widths. --all compiles as for users, in every arrangement, with SVE at 128, 256 and 512 bits.
@@ -25,9 +25,8 @@ cmake -S . -B "$folder" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.
     >"$folder/configure.log" 2>&1 || { cat "$folder/configure.log"; exit 1; }
 cmake --build "$folder" --target tamis_program tamis_static >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; exit 1; }
 # there is no cmocka for aarch64; a header replaces it
-aarch64-linux-gnu-gcc -std=gnu17 -O1 -Itests/aarch64 -Itests -Isrc -Iinclude -I"$folder/include" tests/support/run.c tests/unit/test_dense.c \
-    tests/unit/dense_elements.c tests/unit/dense_sums.c tests/support/matrix.c tests/support/problem.c tests/support/variants.c \
-    -o "$folder/test_dense" "$folder/src/libtamis.a" -lm -pthread
+aarch64-linux-gnu-gcc -std=gnu17 -O1 -Itests/aarch64 -Itests -Isrc -Iinclude -I"$folder/include" tests/operations/dense.c tests/support/[b-v]*.c \
+    -o "$folder/rows" "$folder/src/libtamis.a" -lm -pthread
 # emulate BITS PROGRAM ARGUMENT...: runs on a processor whose SVE registers have BITS bits
 emulate() {
     bits=$1
@@ -62,7 +61,7 @@ check neon 128
 for bits in $lengths; do
     check "sve$bits" "$bits" $widths
     # this test goes through all instruction sets itself, also NEON
-    (unset TAMIS_CPU_ISA && TAMIS_TEST_BRIEF=1 emulate "$bits" "$folder/test_dense" test_dense) || result=1
+    (unset TAMIS_CPU_ISA && TAMIS_TEST_BRIEF=1 emulate "$bits" "$folder/rows" dense) || result=1
 done
 # no SVE kernels exist for this register length: the NEON kernels must run
 unset TAMIS_CPU_ISA

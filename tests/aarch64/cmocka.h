@@ -10,6 +10,12 @@
 #include <string.h>
 
 #define fail_msg(...)                   (printf(__VA_ARGS__), printf(" (%s:%d)\n", __FILE__, __LINE__), exit(1))
+#define print_message                   printf
+#define assert_true(holds)              ((holds) ? (void)0 : fail_msg("not so: %s", #holds))
+#define assert_int_equal(a, b)          assert_true((a) == (b))
+#define assert_null(a)                  assert_true(!(a))
+#define assert_non_null(a)              assert_true(a)
+#define assert_string_equal(a, b)       assert_true(strcmp(a, b) == 0)
 #define assert_memory_equal(a, b, size) (memcmp(a, b, size) ? fail_msg("%s and %s differ", #a, #b) : (void)0)
 
 typedef int (*CMFixtureFunction)(void **state);

@@ -24,12 +24,6 @@
 /* Seconds: the program has one, and the machine may be busy. */
 static const double SOON = 200, LONG = 600;
 
-static double now(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    return (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
-}
-
 static void rest(void) { nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL); }
 
 /* A command in a folder of its own, so that many can run side by side. */
@@ -87,9 +81,9 @@ static bool has_ended(pid_t child, int *status) { return waitpid(child, status, 
 /* How it ends; one that does not is killed, and the test fails. */
 static int wait_for(pid_t child, double seconds) {
     int status = 0;
-    const double until = now() + seconds;
+    const double until = test_seconds() + seconds;
     while (!has_ended(child, &status)) {
-        if (now() > until) {
+        if (test_seconds() > until) {
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
             fail_msg("it has not ended after %g seconds", seconds);
@@ -142,7 +136,7 @@ static void open_end(one_run *run, const char *fifo, int flags) {
     char path[64];
     int status = 0;
     snprintf(path, sizeof path, "%s/%s", run->folder, fifo);
-    for (const double until = now() + LONG; run->end < 0 && now() < until; rest()) {
+    for (const double until = test_seconds() + LONG; run->end < 0 && test_seconds() < until; rest()) {
         run->end = open(path, flags | O_NONBLOCK | O_CLOEXEC);
         if (run->end < 0 && has_ended(run->process, &status)) {
             show_output(run);
@@ -154,7 +148,7 @@ static void open_end(one_run *run, const char *fifo, int flags) {
 
 static void await_bytes(const one_run *run, int least, int most) {
     int waiting = -1;
-    for (const double until = now() + LONG; now() < until; rest()) {
+    for (const double until = test_seconds() + LONG; test_seconds() < until; rest()) {
         if (ioctl(run->end, FIONREAD, &waiting) == 0 && waiting >= least && waiting <= most) return;
     }
     fail_msg("'%s': %d bytes are in the pipe", run->command, waiting);
@@ -197,7 +191,7 @@ static void await_sleep(const one_run *run) {
     char path[64], state = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)run->process);
     int asleep = 0;
-    for (const double until = now() + LONG; asleep < 10 && now() < until; rest()) {
+    for (const double until = test_seconds() + LONG; asleep < 10 && test_seconds() < until; rest()) {
         FILE *file = fopen(path, "r");
         if (!file) break;
         if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 0;
@@ -272,7 +266,7 @@ TEST(a_computation_ends) {
     one_run runs[AT_ONCE];
     for (int first = test_rounds(0, AT_ONCE); first < COMPUTATIONS; first += AT_ONCE) {
         for (int i = 0; i < AT_ONCE; i++) runs[i] = start(computations[first + i], NULL, 0);
-        for (const double until = now() + 0.6; now() < until;) rest();
+        for (const double until = test_seconds() + 0.6; test_seconds() < until;) rest();
         for (int i = 0; i < AT_ONCE; i++) send(&runs[i], numbers[i % 2]);
         for (int i = 0; i < AT_ONCE; i++) check_end(&runs[i]);
     }
@@ -288,7 +282,7 @@ TEST(an_ignored_signal_stays_ignored) {
         open_end(&runs[i], "in.fifo", O_WRONLY);
         send(&runs[i], ignored[i]);
     }
-    for (const double until = now() + 1; now() < until;) rest();
+    for (const double until = test_seconds() + 1; test_seconds() < until;) rest();
     for (int i = 0; i < 2; i++) {
         write_end(&runs[i], old_text);
         close(runs[i].end);
@@ -343,7 +337,7 @@ TEST(a_second_signal_ends_at_once) {
     one_run run = start("info in.fifo", "in.fifo", 0);
     open_end(&run, "in.fifo", O_WRONLY);
     send(&run, SIGINT);
-    for (const double until = now() + 0.4; now() < until;) rest();
+    for (const double until = test_seconds() + 0.4; test_seconds() < until;) rest();
     send(&run, SIGTERM);
     const int status = wait_for(run.process, SOON);
     close(run.end);

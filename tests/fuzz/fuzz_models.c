@@ -102,6 +102,18 @@ static void write_seeds(const char *folder) {
     }
 }
 
+/* In a block of exactly its size. */
+static void use(const uint8_t *file, size_t size) {
+    const fuzz_target *const target = fuzz_target_named("model");
+    uint8_t *const exact = malloc(size > 0 ? size : 1);
+    fuzz_demand(exact != NULL, "no memory");
+    memcpy(exact, file, size);
+    alarm(TOO_LONG); /* what does not end is a finding too */
+    target->run(target, exact, size);
+    alarm(0);
+    free(exact);
+}
+
 TEST_RUN() {
     static uint8_t spoilt[MOST];
     tamis_device *device;
@@ -124,15 +136,12 @@ TEST_RUN() {
             FILE *const file = fopen(log, "wb");
             if (file) fwrite(spoilt, 1, size, file), fclose(file);
         }
-        uint8_t *const exact = malloc(size > 0 ? size : 1);
-        fuzz_demand(exact != NULL, "no memory");
-        memcpy(exact, spoilt, size);
-        alarm(TOO_LONG); /* what does not end is a finding too */
-        fuzz_target_named("model")->run(fuzz_target_named("model"), exact, size);
-        alarm(0);
-        free(exact);
+        use(spoilt, size);
     }
-    for (int i = 0; i < base_count; i++) free(bases[i].file);
+    for (int i = 0; i < base_count; i++) {
+        use(bases[i].file, bases[i].size);
+        free(bases[i].file);
+    }
     printf("1 passed, 0 failed\n");
     return 0;
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# run.sh FUZZER SEEDS FOUND SECONDS TARGET...: fuzzes each target for some seconds, from the committed seeds and from what
-# earlier runs found (kept in FOUND). A crash, a leak or a hang leaves its input in FOUND and ends in failure. A signal ends
+# run.sh FUZZER MODELS SEEDS FOUND SECONDS TARGET...: fuzzes each target for some seconds, from the committed seeds, from what
+# earlier runs found (kept in FOUND), and from what the command MODELS writes into a folder. A crash, a leak or a hang leaves its input in FOUND and ends in failure. A signal ends
 # it, since libFuzzer itself ends a second late; one that comes before the first input, on a busy machine, lets the seeds
 # be read alone.
 set -u
-fuzzer=$1 seeds=$2 found=$3 seconds=$4
-shift 4
+fuzzer=$1 models=$2 seeds=$3 found=$4 seconds=$5
+shift 5
 passed=0 failed=0
 fuzz() { # COMMAND...: of this target
     TAMIS_FUZZ_TARGET=$target "$@" -max_len=4000 -timeout=10 -rss_limit_mb=2500 -malloc_limit_mb=2000 \
@@ -14,6 +14,7 @@ fuzz() { # COMMAND...: of this target
 }
 for target in "$@"; do
     mkdir -p "$found/$target"
+    [ "$target" != model ] || "$models" fuzz_models --seeds "$found/model" || exit 1
     fuzz timeout --preserve-status -s INT "$seconds" "$fuzzer"
     result=$?
     [ $result -ne 130 ] || { fuzz "$fuzzer" -runs=1; result=$?; }

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/random.h"
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/nvrtc.h"
+#include "support/test.h"
 
 void job_add(job_list *list, int architecture, const char *name, const char *definitions) {
     if (list->count == list->room) {
@@ -57,16 +57,10 @@ void job_read_log(const char *log, job_result *result) {
     }
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void compile(const job *j, job_result *result) {
     char *source = NULL, *log = NULL;
     tamis_gpu_binary binary = {NULL, 0};
-    const double start = now();
+    const double start = test_seconds();
     result->state = JOB_STARTED;
     if (tamis_gpu_source_text(j->name, &source) == TAMIS_OK &&
         tamis_nvrtc_compile(j->architecture, j->name, source, j->definitions, &binary, &log) == TAMIS_OK) {
@@ -77,7 +71,7 @@ static void compile(const job *j, job_result *result) {
         snprintf(result->message, sizeof result->message, "%s", tamis_last_error());
         result->state = JOB_REFUSED;
     }
-    result->seconds = now() - start;
+    result->seconds = test_seconds() - start;
     tamis_release(source);
     tamis_release(log);
     tamis_release(binary.memory);
@@ -115,7 +109,7 @@ static int64_t put_in_order(job_list *list, uint64_t seed, bool any_chip) {
 static void work(const job_list *list, board *shared, int64_t firsts, double end) {
     for (;;) {
         const long long i = atomic_fetch_add(&shared->next, 1);
-        if (i >= list->count || (i >= firsts && now() > end)) return;
+        if (i >= list->count || (i >= firsts && test_seconds() > end)) return;
         compile(&list->jobs[i], &shared->results[i]);
     }
 }
@@ -124,7 +118,7 @@ static void work(const job_list *list, board *shared, int64_t firsts, double end
 void jobs_run(job_list *list, uint64_t seed, int seconds, bool any_chip) {
     const size_t bytes = sizeof(board) + (size_t)list->count * sizeof(job_result);
     const int64_t firsts = put_in_order(list, seed, any_chip);
-    const double end = now() + seconds;
+    const double end = test_seconds() + seconds;
     long workers = sysconf(_SC_NPROCESSORS_ONLN);
     board *const shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) abort();
@@ -132,7 +126,7 @@ void jobs_run(job_list *list, uint64_t seed, int seconds, bool any_chip) {
     for (long running = 0;;) {
         /* one more for one that has died, while there is work */
         while (running < workers && atomic_load(&shared->next) < list->count &&
-               (now() < end || atomic_load(&shared->next) < firsts)) {
+               (test_seconds() < end || atomic_load(&shared->next) < firsts)) {
             const pid_t child = fork();
             if (child < 0) abort();
             if (child == 0) {

@@ -24,6 +24,12 @@ void process_check(bool holds, const char *text, const char *file, int line);
 /* tamis_last_error() contains `part`. */
 bool error_has(const char *part);
 
+/* The library at `path` becomes CUDA's driver and compiler, nothing is kept on disk, and it tells what it was asked:
+   see fake_cuda.c. */
+void use_fake(const char *path);
+extern long (*calls)(const char *function), (*note)(const char *what);
+extern void (*manage)(void *memory);
+
 /* A fresh folder under TMPDIR; and its end with all that is in it. */
 void folder_make(char *path, int bytes);
 void folder_remove(const char *path);

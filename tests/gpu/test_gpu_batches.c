@@ -6,17 +6,16 @@
  */
 #include "support/test.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "processes.h"
 #include "support/call.h"
 
 enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };
 enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ };
 
-static long (*calls)(const char *function);
 static tamis_device *device;
 static void *zeros, *output, *pattern; /* offsets, then columns */
 static int failures;
@@ -144,14 +143,7 @@ TEST_RUN() {
     static const char *const spmm[] = {"gpu-nonzeros", "gpu-rows", "gpu-tensor", PAPERS NULL};
     static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", PAPERS NULL};
     if (argc < 2) return 2;
-    setenv("TAMIS_CUDA_DRIVER", argv[1], 1);
-    setenv("TAMIS_NVRTC", argv[1], 1);
-    setenv("XDG_CACHE_HOME", "", 1); /* nothing of this is to be kept on disk */
-    unsetenv("HOME");
-    void *const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-    void *const function = library ? dlsym(library, "fake_calls") : NULL;
-    if (!function) abort();
-    memcpy(&calls, &function, sizeof calls);
+    use_fake(argv[1]);
     must(tamis_device_open("cuda:0", &device));
     must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
     must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));

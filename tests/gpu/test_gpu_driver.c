@@ -23,24 +23,6 @@
 #include "support/mirror.h"
 
 static const char *fake;
-static long (*calls)(const char *function), (*note)(const char *what);
-static void (*manage)(void *memory);
-
-static void use_fake(void) {
-    setenv("TAMIS_CUDA_DRIVER", fake, 1);
-    setenv("TAMIS_NVRTC", fake, 1);
-    setenv("XDG_CACHE_HOME", "", 1);
-    unsetenv("HOME");
-    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
-    void *const functions[] = {library ? dlsym(library, "fake_calls") : NULL,
-                               library ? dlsym(library, "fake_note") : NULL,
-                               library ? dlsym(library, "fake_manage") : NULL};
-    if (!functions[0] || !functions[1] || !functions[2]) abort();
-    memcpy(&calls, &functions[0], sizeof calls);
-    memcpy(&note, &functions[1], sizeof note);
-    memcpy(&manage, &functions[2], sizeof manage);
-}
-
 /* ------------------------------------------------------------------------------------------ a problem on the device */
 
 typedef struct setting {
@@ -69,7 +51,7 @@ static void setting_fill(setting *s, const char *name, tamis_format format, tami
 }
 
 static void setting_open(setting *s, const char *name) {
-    use_fake();
+    use_fake(fake);
     setting_fill(s, name, TAMIS_CSR, TAMIS_F32, 30, 200);
 }
 
@@ -81,6 +63,7 @@ static void setting_close_of(setting *s, int threads) {
     tamis_device_close(s->device);
     CHECK(note("wrong") == 0);
     CHECK(note("live") <= threads);
+    CHECK(tamis_memory_live() == 0);
 }
 
 static void setting_close(setting *s) { setting_close_of(s, 1); }
@@ -118,7 +101,6 @@ static void refused_memory(const void *pools) {
     tamis_device_free(s.device, more);
     tamis_plan_destroy(plan);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ captures */
@@ -149,7 +131,6 @@ static void captures(const void *unused) {
     CHECK(make_plan(&s, &during) == TAMIS_OK);
     tamis_plan_destroy(during);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Nor does what waits to be destroyed, or to be taken back by the driver. */
@@ -182,7 +163,6 @@ static void captures_beside_what_waits(const void *unused) {
     CHECK(tamis_device_allocate(s.device, 100, &more) == TAMIS_OK); /* the next opportunity */
     tamis_device_free(s.device, more);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static tamis_status sample(const setting *s, const void *a, void *p) {
@@ -226,7 +206,6 @@ static void two_objects(const void *unused) {
     CHECK(make_plan(&s, &plan) == TAMIS_OK);
     tamis_plan_destroy(plan);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Where the device records no event, the plan is destroyed after the work of the stream. */
@@ -245,7 +224,6 @@ static void no_event(const void *function) {
     CHECK(note("gone") - gone == (strcmp(function, "cuEventRecord") == 0)); /* the event that was made */
     CHECK(!*tamis_last_error());
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static long looks_and_waits(void) {
@@ -292,7 +270,6 @@ static void in_a_child(const void *unused) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
     for (int i = 1; i < 3; i++) tamis_plan_destroy(plans[i]);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ places */
@@ -341,7 +318,6 @@ static void places(const void *pageable) {
     tamis_device_free(other, there);
     tamis_device_close(other);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ code */
@@ -385,7 +361,6 @@ static void modules(const void *unused) {
     }
     CHECK(sample(&s, s.m.A.data, s.memory) == TAMIS_OK);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Attention to a cache with room for so many positions. */
@@ -432,7 +407,6 @@ static void kernels_without_plan(const void *unused) {
     }
     CHECK(calls("cuModuleUnload") > PLANS && note("invalidated") == 0);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* Without memory pools a graph has no memory of its own: a captured call that needs some is refused. */
@@ -450,7 +424,6 @@ static void captured_without_pools(const void *unused) {
     setenv("FAKE_CUDA_CAPTURE", "", 1);
     CHECK(launched > 1 && calls("cuLaunchKernel") == launched && note("live") == live && note("invalidated") == 0);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 typedef struct planner {
@@ -493,7 +466,6 @@ static void compiling_side_by_side(const void *unused) {
         CHECK(calls("nvrtcCompileProgram") - before == EACH * (same ? 1 : THREADS));
     }
     setting_close_of(&s, THREADS);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* The n-th compilation of a plan fails, for each n: others of the plan are under way by then, and what they make goes
@@ -540,7 +512,6 @@ static void failing_compilations(const void *unused) {
     }
     CHECK(plans > count / test_rounds(1, 3) && softmax > count / test_rounds(2, 6));
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 /* ------------------------------------------------------------------------------------------ one call */
@@ -576,7 +547,7 @@ static long waits(void) {
 static void second_call(const void *context) {
     const way *const w = context;
     setting s;
-    use_fake();
+    use_fake(fake);
     setting_fill(&s, "cuda:0", w->format, w->type, w->rows, w->nnz);
     const tamis_status status = call_once(&s, w);
     CHECK(status == TAMIS_OK);
@@ -588,7 +559,6 @@ static void second_call(const void *context) {
     CHECK(more <= most);
     CHECK(calls("cuModuleLoadData") == loaded);
     setting_close(&s);
-    CHECK(tamis_memory_live() == 0);
 }
 
 static int second_calls(void) {
@@ -641,7 +611,7 @@ static void keep_code(const void *context) {
     const keeping *const k = context;
     setting s;
     tamis_plan *plan = NULL;
-    use_fake();
+    use_fake(fake);
     setenv("XDG_CACHE_HOME", k->folder, 1);
     setenv("TAMIS_NVRTC", k->compiler, 1);
     void *const library = dlopen(k->compiler, RTLD_NOW | RTLD_LOCAL);

@@ -6,7 +6,6 @@
  */
 #include "support/test.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 #include <string.h>
 #include <tamis/group.h>
 #include <tamis/stream.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "group/threads.h"
@@ -24,20 +22,9 @@
 enum { RANKS = 2, ROWS = 40, WIDTH = 8, EACH = ROWS / RANKS, RUNS = 3 };
 
 static const char *fake, *fake_nccl;
-static long (*calls)(const char *function), (*note)(const char *what);
-
-static void use_fake(void) {
-    setenv("TAMIS_CUDA_DRIVER", fake, 1);
-    setenv("TAMIS_NVRTC", fake, 1);
+static void use_two(void) {
+    use_fake(fake);
     setenv("FAKE_CUDA_DEVICES", "2", 1);
-    setenv("XDG_CACHE_HOME", "", 1);
-    unsetenv("HOME");
-    void *const library = dlopen(fake, RTLD_NOW | RTLD_LOCAL);
-    void *const functions[] = {library ? dlsym(library, "fake_calls") : NULL,
-                               library ? dlsym(library, "fake_note") : NULL};
-    if (!functions[0] || !functions[1]) abort();
-    memcpy(&calls, &functions[0], sizeof calls);
-    memcpy(&note, &functions[1], sizeof note);
 }
 
 /* A rank of a ring: each row has its own column and the one opposite, which the other rank owns. */
@@ -148,7 +135,7 @@ static void close_groups(member *members) {
 /* One copy a rank in each exchange, none while the rows are the same, and nothing through the host. */
 static void copies_between_devices(const void *overlap) {
     member members[RANKS];
-    use_fake();
+    use_two();
     members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
     open_local(members, 30);
     const long out = calls("cuMemcpyDtoHAsync_v2");
@@ -197,7 +184,7 @@ static void copies_through_the_host(const void *overlap) {
     member members[RANKS];
     tamis_transport transports[RANKS];
     const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    use_fake();
+    use_two();
     members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
     CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     for (int r = 0; r < RANKS; r++) transports[r].size = offsetof(tamis_transport, device_begin);
@@ -218,7 +205,7 @@ static void copies_through_the_host(const void *overlap) {
 static void sums_between_devices(const void *nothing) {
     member members[RANKS];
     (void)nothing;
-    use_fake();
+    use_two();
     members_open(members, TAMIS_OVERLAP_AUTO);
     for (int r = 0; r < RANKS; r++) members[r].transpose = true;
     open_local(members, 30);
@@ -251,7 +238,7 @@ static void closing_early(const void *nothing) {
     tamis_transport transports[RANKS];
     const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
     (void)nothing;
-    use_fake();
+    use_two();
     members_open(members, TAMIS_OVERLAP_AUTO);
     CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     setenv("FAKE_CUDA_SLOW", "200", 1);
@@ -265,7 +252,7 @@ static void closing_early(const void *nothing) {
 /* Messages instead of copies. */
 static void messages_by_nccl(const void *overlap) {
     member members[RANKS];
-    use_fake();
+    use_two();
     setenv("TAMIS_NCCL", fake_nccl, 1);
     members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
     open_linked(members, 30, TAMIS_LINK_NCCL);
@@ -284,7 +271,7 @@ static void nccl_is_missing(const void *file) {
     member members[RANKS];
     tamis_group *groups[RANKS];
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    use_fake();
+    use_two();
     setenv("TAMIS_NCCL", strcmp(file, "cuda") == 0 ? fake : (const char *)file, 1);
     members_open(members, TAMIS_OVERLAP_AUTO);
     tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
@@ -308,7 +295,7 @@ static void nccl_is_missing(const void *file) {
 /* One call of NCCL fails on one rank: both learn it, soon. */
 static void nccl_fails(const void *fault) {
     member members[RANKS];
-    use_fake();
+    use_two();
     setenv("TAMIS_NCCL", fake_nccl, 1);
     setenv("FAKE_NCCL_FAULT", fault, 1);
     members_open(members, TAMIS_OVERLAP_ALWAYS);
@@ -325,12 +312,6 @@ static void nccl_fails(const void *fault) {
 }
 
 /* ------------------------------------------------------------------------------------------ faults */
-
-static double seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static bool all_well(const member *members) { return members[0].failed > RUNS && members[1].failed > RUNS; }
 
@@ -349,7 +330,7 @@ static void expect_failure(const member *members) {
 static void each_call_fails_of(const void *function, bool transpose) {
     member members[RANKS];
     int well = 0, failed = 0;
-    use_fake();
+    use_two();
     members_open(members, TAMIS_OVERLAP_ALWAYS);
     for (int r = 0; r < RANKS; r++) members[r].transpose = transpose;
     open_local(members, 30);
@@ -362,10 +343,10 @@ static void each_call_fails_of(const void *function, bool transpose) {
         open_local(members, 30);
         snprintf(fault, sizeof fault, "%s=719@%d", (const char *)function, n);
         setenv("FAKE_CUDA_FAULT", fault, 1);
-        const double start = seconds();
+        const double start = test_seconds();
         members_run(members);
         setenv("FAKE_CUDA_FAULT", "", 1);
-        if (seconds() - start > 10) CHECK(!"it took longer than ten seconds");
+        if (test_seconds() - start > 10) CHECK(!"it took longer than ten seconds");
         well = all_well(members) ? well + 1 : 0;
         failed += well == 0;
         if (well == 0) expect_failure(members);

@@ -84,11 +84,18 @@ static const missing cases[] = {
 
 /* ------------------------------------------------------------------------------------------ executions */
 
-static void use_fake(void) {
-    setenv("TAMIS_CUDA_DRIVER", fake, 1);
-    setenv("TAMIS_NVRTC", fake, 1);
-    setenv("XDG_CACHE_HOME", "", 1);
-    unsetenv("HOME");
+static tamis_device *open_fake(void) {
+    tamis_device *device = NULL;
+    use_fake(fake);
+    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
+    return device;
+}
+
+static problem problem_of_30(void) {
+    tamis_random random = tamis_random_start(5, 0);
+    const problem_options o = {
+        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
+    return problem_make(&o, &random);
 }
 
 static char said[1024]; /* the message: cleaning up after a failure clears it */
@@ -129,14 +136,9 @@ typedef struct fault {
 /* The call fails, the n-th time for each n, until there is no n-th time. */
 static void fail_in_turn(const void *context) {
     const fault *const f = context;
-    tamis_device *device = NULL;
-    tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {
-        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
-    use_fake();
     if (f->pools) setenv("FAKE_CUDA_POOLS", f->pools, 1);
-    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
-    problem p = problem_make(&o, &random);
+    tamis_device *const device = open_fake();
+    problem p = problem_of_30();
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     int failures = 0;
     for (int n = 1; n < 1000; n++) {
@@ -209,14 +211,9 @@ static const fault faults[] = {
 
 /* Whether inputs are rounded to TF32 is for the options to allow, and for the plan to say. */
 static void rounds_when_allowed(const void *context) {
-    tamis_device *device = NULL;
-    tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {
-        .rows = 30, .cols = 30, .nnz = 200, .inner = 16, .width = 16, .batch = 1, .sorted = true};
     (void)context;
-    use_fake();
-    CHECK(tamis_device_open("cuda:0", &device) == TAMIS_OK);
-    problem p = problem_make(&o, &random);
+    tamis_device *const device = open_fake();
+    problem p = problem_of_30();
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     for (int i = 0; i < 4; i++) {
         static const char *const algorithms[] = {"gpu-tensor", "gpu-nonzeros"};
@@ -247,7 +244,7 @@ static void rounds_when_allowed(const void *context) {
 static void numbers(const void *context) {
     tamis_device *first = NULL, *second = NULL;
     (void)context;
-    use_fake();
+    use_fake(fake);
     CHECK(tamis_device_open("cuda:1", &first) == TAMIS_ERROR_DEVICE && error_has("cuda"));
     CHECK(tamis_device_open("cuda:0", &first) == TAMIS_OK);
     CHECK(tamis_device_open(NULL, &second) == TAMIS_OK); /* the best one is a GPU */

@@ -7,6 +7,7 @@ static void draw(operation_case *c) {
     product *const x = c->own;
     product_draw(c, PRODUCT_EDGE);
     x->same = operation_once_in(c, 3);
+    c->of[SAMPLES].under = true;
     if (x->same) c->of[OUT].old = c->unspoilt = true;
     if (x->same) operation_says(c, ", in place");
 }
@@ -36,7 +37,6 @@ static const operation_row row = {.name = "edge",
                                   .any_values = true,
                                   .any_layout = true,
                                   .planned = true,
-                                  .in_place = true,
                                   .by_threads = true,
                                   .draw = draw,
                                   .fill = fill,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/edges.h"
+#include "base/status.h"
 #include "sparse/element.h"
 #include "unit/softmax_kept.h"
 
@@ -94,6 +95,18 @@ static void add_factors(operation_case *c, product *x, int64_t rows, int64_t col
     }
 }
 
+/* A D of its own where D is B, and B where it is not. */
+static void draw_aside(operation_case *c, product *x) {
+    const tamis_dense *const b = &c->of[B].m.here, *const d = &c->of[D].m.here;
+    const bool alike = x->same || (b->cols == d->cols && b->layout == d->layout);
+    x->alternates = x->operation == TAMIS_OP_FUSED && x->kind == PRODUCT_ALONE && alike && !x->promised &&
+                    x->call.execution.beta == 0;
+    if (x->alternates && !x->same) c->unspoilt = true; /* one of two calls does not see what is wrong with D */
+    if (!x->alternates || !x->same) return;
+    x->aside = matrix_like(&c->of[B].m);
+    matrix_draw(&x->aside, -1, 1, &c->random);
+}
+
 /* Statistics of softmax's rows. */
 static void add_pairs(operation_case *c, const product *x, int64_t rows) {
     c->place = (matrix_place){.front = operation_below(c, 4), .behind = 8};
@@ -120,7 +133,7 @@ void product_draw(operation_case *c, product_kind kind) {
     x->same = !gradients && x->operation == TAMIS_OP_FUSED && operation_once_in(c, 3);
     x->promised = x->same && operation_once_in(c, 2);
     x->unnamed = x->promised && operation_once_in(c, 2);
-    if (x->same) o->width = o->inner;
+    if (x->same || operation_once_in(c, 4)) o->width = o->inner;
     o->rows = c->S.rows, o->cols = c->S.cols, o->nnz = c->S.nnz, o->type = c->type, o->transpose = c->transpose;
     o->batch = operation_once_in(c, 2) ? 1 : 1 + operation_below(c, 3);
     const bool narrow = tamis_type_size(c->type) == 2, within = operation_once_in(c, 2);
@@ -136,6 +149,7 @@ void product_draw(operation_case *c, product_kind kind) {
                   o->wide_output ? TAMIS_F32 : c->type)
         ->old = x->call.execution.beta != 0;
     draw_values(c, x, shares && operation_once_in(c, 2));
+    draw_aside(c, x);
     x->cuts = operation_once_in(c, 2);
     x->call.options.keep_softmax = x->call.options.edge == TAMIS_EDGE_SOFTMAX && !spmm && kind != PRODUCT_EDGE &&
                                    !c->small && operation_once_in(c, 2);
@@ -186,6 +200,7 @@ void product_forget(operation_case *c) {
     product *const x = c->own;
     twin_free(&x->values);
     twin_free(&x->others);
+    if (x->aside.twin.host) matrix_free(&x->aside);
 }
 
 /* ------------------------------------------------------------------------------------------ calls */
@@ -194,6 +209,7 @@ void product_prepare(operation_case *c, const char *algorithm) {
     product *const x = c->own;
     twin_send(&x->values, c->device);
     twin_send(&x->others, c->device);
+    if (x->aside.twin.host) matrix_send(c->device, &x->aside);
     x->execution = x->call.execution;
     x->execution.stream = c->stream;
     x->execution.softmax_rows = operand_array(c, PAIRS);
@@ -225,6 +241,8 @@ tamis_status product_pass(operation_case *c) {
                              *const out = operand_there(c, OUT);
     const bool takes_b = x->operation == TAMIS_OP_SPMM || x->same;
     const tamis_dense *const d = x->unnamed && x->plan ? NULL : operand_there(c, takes_b ? B : D);
+    if (x->plan && x->alternates && a && b && d && out)
+        TRY(call_plan(x->plan, x->operation, a, b, x->same ? &x->aside.there : b, out, &x->execution));
     if (x->plan) return call_plan(x->plan, x->operation, a, b, d, out, &x->execution);
     return call_at_once(c->device, x->operation, &c->there, a, b, d, out, &x->options, &x->execution);
 }

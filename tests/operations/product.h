@@ -18,6 +18,8 @@ typedef struct product {
     twin values, others;          /* of S, and what is not to be read */
     bool has_values, later;       /* values come with the execution */
     bool same, promised, unnamed; /* D is B, and the plan is told so; it is NULL then */
+    bool alternates;              /* the plan is executed with the other kind of D before */
+    matrix aside;                 /* which lies as B */
     bool cuts;                    /* parameters that cut even small problems */
     tamis_options options;        /* of the open plan */
     tamis_execution execution;

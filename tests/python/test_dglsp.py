@@ -141,6 +141,8 @@ def test_softmax(batch):
     for dim in (0, 1):
         want = torch.softmax(dense(A).masked_fill(~there, -float("inf")), dim).nan_to_num(0.0)
         compared(A.softmax(dim), want, A.val)
+        offsets, columns, order = A.csr()
+        compared(dglsp.softmax(dglsp.from_csr(offsets.int(), columns.int(), A.val[order], A.shape), dim=dim), want, A.val)
 
 
 @BATCHES
@@ -150,6 +152,7 @@ def test_products(batch):
         X = torch.randn(COLS, 4, BATCH, dtype=torch.float64, requires_grad=True)
         compared(A @ X, torch.einsum("mnb,nlb->mlb", dense(A), X), A.val, X)
         Y = torch.randn(ROWS, 4, BATCH, dtype=torch.float64, requires_grad=True)
+        compared(dglsp.bspmm(A.T, Y), torch.einsum("mnb,mlb->nlb", dense(A), Y), A.val, Y)
         compared(dglsp.matmul(A.T, Y), torch.einsum("mnb,mlb->nlb", dense(A), Y), A.val, Y)
         P, Q = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((ROWS, 4, BATCH), (4, COLS, BATCH)))
         compared(dglsp.bsddmm(A, P, Q), dense(A) * torch.einsum("mkb,knb->mnb", P, Q), A.val, P, Q)
@@ -159,6 +162,8 @@ def test_products(batch):
         compared(dglsp.matmul(X.T, X), X.T @ X, X)
         P, Q = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((ROWS, 4), (4, COLS)))
         compared(dglsp.sddmm(A, P, Q), dense(A) * (P @ Q), A.val, P, Q)
+        compared(dglsp.sddmm(A, P[:, 0], Q[0]), dense(A) * torch.outer(P[:, 0], Q[0]), A.val, P, Q)
+        compared(dglsp.spmm(A, X[:, 0].contiguous()), dense(A) @ X[:, 0], A.val, X)
 
 
 @BATCHES
@@ -209,7 +214,8 @@ def test_without_entries():
     (lambda A: A / matrix(seed=2), "expected the same places"), (lambda A: A * matrix(duplicates=True), r"B has several entries .* B.coalesce\(\)"),
     (lambda A: A.reduce(2), "dim = 2"), (lambda A: A.reduce(0, "mean"), "rtype = 'mean'"), (lambda A: dglsp.diag(torch.ones(3), (2, 2)), "expected 2 values"),
     (lambda A: dglsp.sp_mul_v(A, torch.ones(2)), "v has shape"), (lambda A: dglsp.add(A, 1), "B is a int: expected a SparseMatrix"),
-    (lambda A: A**A, "expected a number")])
+    (lambda A: A**A, "expected a number"), (lambda A: A.softmax(2), "dim = 2"), (lambda A: dglsp.val_like(A, A.val[:2]), "val has shape"),
+    (lambda A: dglsp.spmm(matrix((BATCH,)), torch.ones(COLS, 2)), "bspmm")])
 def test_refused(call, words):
     with pytest.raises((tamis.Error, TypeError, ValueError, NotImplementedError), match=words):
         call(matrix())

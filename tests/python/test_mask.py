@@ -1,8 +1,6 @@
 """Pattern.mask of both kinds of pattern, against the definition read on dense arrays; on CUDA where it is."""
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -118,39 +116,3 @@ def test_blocks_as_a_pattern(place):
 def test_refused(place, parts, message):
     with pytest.raises(ValueError, match=message):
         made(place, 6, **parts)
-
-
-@pytest.mark.skipif(torch is None, reason="there is no PyTorch")
-@pytest.mark.parametrize("place", PLACES[1:])
-def test_attention_over_padded_sequences(place):
-    """One pattern and one call for sequences of several lengths, heads inside of positions; against each of them alone, gradients too."""
-    torch.manual_seed(5)
-    members, positions, heads, width, lengths = 3, 7, 2, 4, [5, 0, 7]
-    q, k, v = (torch.randn(members, positions, heads, width, dtype=torch.float64).to(place).requires_grad_() for _ in range(3))
-    pattern = tt.Pattern.causal(positions, lengths=lengths, row_lengths=lengths, device=place)
-    out = tt.attention(*(x.flatten(0, 1).transpose(0, 1) for x in (q, k, v)), pattern)  # heads first
-    got = out.transpose(0, 1).reshape(members, positions, heads, width)
-    want = torch.zeros_like(got)
-    for b, n in itertools.compress(enumerate(lengths), lengths):
-        alone = [x[b, :n].transpose(0, 1) for x in (q, k, v)]
-        want[b, :n] = torch.nn.functional.scaled_dot_product_attention(*alone, is_causal=True).transpose(0, 1)
-    torch.testing.assert_close(got, want)
-    weights = torch.randn_like(want)
-    torch.testing.assert_close(torch.autograd.grad((got * weights).sum(), (q, k, v)), torch.autograd.grad((want * weights).sum(), (q, k, v)))
-
-
-@pytest.mark.skipif(torch is None, reason="there is no PyTorch")
-@pytest.mark.parametrize("place", PLACES[1:])
-def test_decoding(place):
-    """One query at the end of each sequence, over caches of keys that are filled to several lengths."""
-    torch.manual_seed(6)
-    members, capacity, heads, width = 3, 9, 2, 4
-    lengths = torch.tensor([4, 9, 1], device=place)
-    q = torch.randn(members, heads, width, dtype=torch.float64).to(place)
-    k, v = (torch.randn(members, capacity, heads, width, dtype=torch.float64).to(place) for _ in range(2))
-    pattern = tt.Pattern.window(1, 5, 0, capacity, lengths=lengths, from_end=True, device=place)
-    got = tt.attention(q.transpose(0, 1), *(x.flatten(0, 1).transpose(0, 1) for x in (k, v)), pattern).transpose(0, 1)
-    for b, n in enumerate(lengths.tolist()):
-        keys, values = (x[b, max(n - 6, 0):n].transpose(0, 1) for x in (k, v))
-        want = torch.nn.functional.scaled_dot_product_attention(q[b, :, None], keys, values)[:, 0]
-        torch.testing.assert_close(got[b], want)

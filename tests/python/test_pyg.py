@@ -464,15 +464,9 @@ def test_what_else_pytorch_geometric_has():
     assert net(x, ends).shape == (NODES, OUT)
 
 
-def test_no_edges_and_half(device):
+def test_no_edges():
     for name in ATTENTION + ["SAGEConv", "GCNConv"]:
         compared(pair(name, IN, OUT), operand(NODES, IN), torch.empty(2, 0, dtype=torch.int64))
-    for name in ("GATConv", "SAGEConv"):
-        ours, theirs = pair(name, IN, OUT, dtype=torch.float32)
-        x = torch.randn(NODES, IN)
-        with torch.autocast(device, torch.bfloat16):
-            out = ours(x, graph())
-        torch.testing.assert_close(out.float(), theirs(x, graph()), atol=0.05, rtol=0.05)
 
 
 def test_compile():

@@ -80,15 +80,6 @@ def test_compiled_and_transformed_as_called():
     near(torch.func.vmap(lambda q: tt.attention(q, q, q, pattern, return_lse=True)[1])(k), tt.attention(k, k, k, pattern, return_lse=True)[1])
 
 
-def test_two_halves_merge_by_their_sums():
-    """What ring attention does: the parts of the keys apart, then one."""
-    mask = torch.ones(4, 8, dtype=torch.bool)
-    q, k, v = torch.randn(2, 4, 8), torch.randn(2, 8, 8), torch.randn(2, 8, 3)
-    parts = [tt.attention(q, k[:, half], v[:, half], Pattern.from_torch(mask[:, half]), return_lse=True) for half in (slice(0, 4), slice(4, 8))]
-    weights = torch.softmax(torch.stack([sums for _, sums in parts]), 0).unsqueeze(-1)
-    near((weights * torch.stack([out for out, _ in parts])).sum(0), dense(q, k, v, mask)[0])
-
-
 def test_dropout_leaves_out_weights_and_scales_the_rest():
     pattern = Pattern.from_torch(torch.ones(64, 64, dtype=torch.bool))
     q, v = torch.zeros(64, 4), torch.eye(64)

@@ -100,16 +100,6 @@ if "cuda" in DEVICES:
             lengths.add_(11)
 
 
-def test_parts_of_a_context_merge():
-    q, k, v = make(torch.float64)
-    lengths = torch.full((SEQUENCES,), CAPACITY)
-    first, one = tt.cached_attention(q, k[:, :, :20], v[:, :, :20], lengths - 28, return_lse=True)
-    second, two = tt.cached_attention(q, k[:, :, 20:], v[:, :, 20:], lengths - 20, return_lse=True)
-    both = torch.logaddexp(one, two)
-    merged = first * (one - both).exp().unsqueeze(-1) + second * (two - both).exp().unsqueeze(-1)
-    near(merged, dense(q, k, v, lengths)[0], torch.float64)
-
-
 def test_strides_and_empty_caches():
     q, k, v = make()
     lengths = torch.tensor([0, 17, 0, 9, 0, CAPACITY])

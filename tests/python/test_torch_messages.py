@@ -1,4 +1,4 @@
-"""Message passing and attention on graphs beside what test_operators_torch has: ties, hubs, errors, streams, third derivatives, layers, and how many calls a map makes."""
+"""Message passing and attention on graphs beside what test_operators_torch has: ties, errors, streams, third derivatives, layers, and how many calls a map makes."""
 from __future__ import annotations
 
 import pytest
@@ -150,19 +150,6 @@ class TestStreams:
         x.copy_(torch.randn_like(x))
         captured.replay()
         torch.testing.assert_close(out, dense(rows, columns).message("mul", x, e, "sum"))
-
-
-def test_hubs():
-    """Rows and columns that are cut."""
-    generator = torch.Generator().manual_seed(1)
-    rows, columns = torch.randint(0, 3, (4000,), generator=generator), torch.randint(0, 3, (4000,), generator=generator)
-    pattern = tt.Pattern.from_coo(rows.to(DEVICE), columns.to(DEVICE), (ROWS, COLS))
-    for reduce in table.REDUCES:
-        x, e = operand(COLS, 6), operand(4000, 6)
-        got, want = tt.message(pattern, "mul", x, e, reduce), dense(rows, columns).message("mul", x, e, reduce)
-        torch.testing.assert_close(got, want)
-        weights = torch.randn_like(want)
-        torch.testing.assert_close(torch.autograd.grad(got, (x, e), weights), torch.autograd.grad(want, (x, e), weights))
 
 
 def test_third_derivatives():

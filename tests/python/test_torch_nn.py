@@ -1,4 +1,4 @@
-"""The layers beside what test_operators_torch has, dgl.sparse's names, and training on Cora."""
+"""The layers beside what test_operators_torch has, and training on Cora."""
 from __future__ import annotations
 
 import importlib.util
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import dglsp, nn  # noqa: E402
+from tamis.torch import nn  # noqa: E402
 
 NODES, FEATURES = 9, 6
 
@@ -73,40 +73,6 @@ def test_layers_are_saved():
     other.load_state_dict(one.state_dict())
     x = torch.randn(NODES, FEATURES)
     torch.testing.assert_close(one(pattern, x), other(pattern, x))
-
-
-def test_names_of_dgl():
-    rows, cols = torch.tensor([0, 1, 1, 2]), torch.tensor([1, 0, 2, 1])
-    val = torch.tensor([1.0, 2, 3, 4])
-    A = dglsp.spmatrix(torch.stack([rows, cols]), val, (3, 3))
-    dense = torch.zeros(3, 3)
-    dense[rows, cols] = val
-    assert A.nnz == 4 and A.shape == (3, 3) and torch.equal(A.to_dense(), dense)
-    X1, X2, X = torch.randn(3, 5), torch.randn(5, 3), torch.randn(3, 2)
-    torch.testing.assert_close(dglsp.sddmm(A, X1, X2).to_dense(), dense * (X1 @ X2))
-    torch.testing.assert_close(dglsp.sddmm(A, X1[:, 0], X2[0]).to_dense(), dense * torch.outer(X1[:, 0], X2[0]))
-    torch.testing.assert_close(A @ X, dense @ X)
-    torch.testing.assert_close(dglsp.spmm(A, X[:, 0].contiguous()), dense @ X[:, 0])
-    Y1, Y2, Y = torch.randn(3, 5, 4), torch.randn(5, 3, 4), torch.randn(3, 2, 4)
-    B = dglsp.bsddmm(A, Y1, Y2)
-    torch.testing.assert_close(B.to_dense(), dense[..., None] * torch.einsum("mkb,knb->mnb", Y1, Y2))
-    torch.testing.assert_close(dglsp.bspmm(B, Y), torch.einsum("mnb,nlb->mlb", B.to_dense(), Y))
-    for matrix in (A, B):
-        soft = matrix.softmax()
-        want = torch.softmax(matrix.to_dense().masked_fill((dense == 0).reshape(3, 3, *(1,) * (matrix.val.dim() - 1)), float("-inf")), 1)
-        torch.testing.assert_close(soft.to_dense(), want)
-        want = torch.softmax(matrix.to_dense().masked_fill((dense == 0).reshape(3, 3, *(1,) * (matrix.val.dim() - 1)), float("-inf")), 0)
-        for soft in (matrix.softmax(0), dglsp.softmax(dglsp.from_csr(torch.tensor([0, 1, 3, 4], dtype=torch.int32), cols.int(), matrix.val), dim=0)
-                     if matrix.val.dim() == 1 else matrix.softmax(dim=0)):
-            torch.testing.assert_close(soft.to_dense(), want)
-    with pytest.raises(ValueError, match="dim = 2"):
-        A.softmax(2)
-    C = dglsp.from_csr(torch.tensor([0, 1, 3, 4]), cols, val)
-    assert torch.equal(C.to_dense(), dense) and torch.equal(C.row, rows)
-    with pytest.raises(ValueError, match="val has shape"):
-        dglsp.val_like(A, val[:2])
-    with pytest.raises(ValueError, match="bspmm"):
-        dglsp.spmm(B, X)
 
 
 # ------------------------------------------------------------------------------ the program of the manual, on a graph like Planetoid's

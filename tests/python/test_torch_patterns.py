@@ -81,27 +81,13 @@ def test_a_mask_of_numbers_is_a_bias():
 # ------------------------------------------------------------------------------ rows that a bias masks
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_row_without_finite_scores_is_zeros(device, dtype):
-    """As scaled_dot_product_attention has it: the result and the gradients are those of a pattern without what is masked. NaN stays NaN."""
-    torch.manual_seed(2)
+def test_a_bias_that_is_nan_shows(device):
+    """Rows that -inf masks are zeros: test_operators_torch. NaN stays NaN."""
     pattern = tt.Pattern.window(700, 2, 1, device=device)
-    rows = torch.repeat_interleave(torch.arange(700, device=device), pattern.index.diff().long())
-    bias = torch.randn(pattern.nnz, device=device, dtype=dtype)
-    bias[(rows % 3 == 1) | (torch.arange(pattern.nnz, device=device) % 5 == 0)] = float("-inf")
-    there = bias.isfinite()
-    kept = tt.Pattern.from_coo(rows[there], pattern.columns[there].long(), pattern.shape)
-    q, k, v = (torch.randn(700, 4, device=device, dtype=dtype, requires_grad=True) for _ in range(3))
-    leaf = bias.clone().requires_grad_()
-    out, want = tt.attention(q, k, v, pattern, bias=leaf), tt.attention(q.double(), k.double(), v.double(), kept, bias=bias[there].double())
-    found = torch.autograd.grad(out.square().sum(), (q, k, v, leaf))
-    tolerance = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 6e-2}[dtype]
-    torch.testing.assert_close(out.double(), want, atol=tolerance, rtol=tolerance)
-    for g, w in zip(found, torch.autograd.grad(want.square().sum(), (q, k, v))):
-        torch.testing.assert_close(g.double(), w.double(), atol=4 * tolerance, rtol=4 * tolerance)
-    assert (out[1::3] == 0).all() and (found[3][~there] == 0).all() and found[3].isfinite().all()
-    bias[rows == 4] = float("nan")
-    assert tt.attention(q, k, v, pattern, bias=bias)[4].isnan().all() and tt.softmax(pattern, bias)[rows == 4].isnan().all()
+    bias = torch.zeros(pattern.nnz, device=device)
+    of_row = slice(int(pattern.index[4]), int(pattern.index[5]))
+    bias[of_row] = float("nan")
+    assert tt.attention(*torch.randn(3, 700, 4, device=device), pattern, bias=bias)[4].isnan().all() and tt.softmax(pattern, bias)[of_row].isnan().all()
 
 
 # ------------------------------------------------------------------------------ torch.compile, torch.export, torch.func

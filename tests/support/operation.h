@@ -44,6 +44,7 @@ typedef struct operand {
     bool optional, absent; /* it may be left out; it is, now */
     bool kept;             /* the forward call may leave it out, the backward call may not */
     bool old;              /* what was in it counts */
+    bool under;            /* results may be where it is */
     void *before;          /* the block before a call */
     double *want, *bound;  /* of a result: packed, a member after another */
 } operand;
@@ -118,13 +119,13 @@ typedef struct operation_row {
     bool may_write;     /* a call that ran out of memory may have written */
     bool back_reads;    /* the backward call reads all inputs */
     bool back_trusts;   /* the backward call does not look whether its outputs overlap anything */
-    bool in_place;      /* results may be where an input is */
     bool planned;       /* by a plan: layouts and members are fixed */
     bool allocates;     /* calls of an open plan or graph do */
     bool no_views;      /* its calls take no tamis_dense: the row spoils what they take instead */
     bool waits;         /* calls wait for the device: none can be captured into a graph */
     bool no_memory;     /* it allocates nothing */
     bool by_threads;    /* another number of threads may give other bits */
+    int spoilt;         /* cases that are spoilt; 0: 12 */
     void (*draw)(operation_case *c);
     void (*fill)(operation_case *c); /* values other than those of the harness; NULL: none */
     const char *(*unsupported)(

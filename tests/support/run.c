@@ -100,7 +100,7 @@ static uint64_t draw_seed, draw_count, draw_most; /* 0: until the time is over *
 
 static bool draws(const test_row *row) { return row->draw && (!file || compare_names(row->path, file) == 0); }
 
-static double seconds(void) {
+double test_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -117,16 +117,16 @@ static void draw_cases(void **state) {
         while (!draws(row) || at-- > 0) row = row->next;
         row->draw(draw_seed);
         draw_count++;
-        if (draw_most > 0 ? draw_count == draw_most : seconds() >= draw_until) return;
+        if (draw_most > 0 ? draw_count == draw_most : test_seconds() >= draw_until) return;
     }
 }
 
 static int run_draws(const char *most, bool times) {
     const struct CMUnitTest test = {.name = "draws", .test_func = draw_cases};
     const char *const given = getenv("TAMIS_TEST_SEED");
-    draw_seed = given ? strtoull(given, NULL, 10) : (uint64_t)(seconds() * 1000);
+    draw_seed = given ? strtoull(given, NULL, 10) : (uint64_t)(test_seconds() * 1000);
     draw_most = times ? strtoull(most, NULL, 10) : 0;
-    draw_until = seconds() + atof(most);
+    draw_until = test_seconds() + atof(most);
     printf("drawn from seed %llu on\n", (unsigned long long)draw_seed);
     const int failures = _cmocka_run_group_tests("draws", &test, 1, NULL, NULL);
     printf("%llu cases\n", (unsigned long long)draw_count);

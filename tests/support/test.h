@@ -37,6 +37,9 @@ void test_register(test_row *row);
  */
 int test_run(const char *name, const char *tag, CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
+/* Since some moment. */
+double test_seconds(void);
+
 #ifndef TEST_PATH /* a file whose tests belong to another file's group defines the other's name */
 #define TEST_PATH __FILE__
 #endif

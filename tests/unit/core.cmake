@@ -22,8 +22,6 @@ endforeach()
 tamis_add_test(NAME test_corrections SOURCES test_corrections.c TIMEOUT 60)
 tamis_add_test(NAME test_predictions SOURCES test_predictions.c TIMEOUT 60)
 tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
-tamis_add_test(NAME test_dense SOURCES test_dense.c dense_elements.c dense_sums.c 
- TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
 # Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
@@ -33,7 +31,7 @@ tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradie
 tamis_add_test(NAME test_gradient_whole SOURCES test_gradient_whole.c softmax_kept.c gradient_case.c gradient_bounds.c FOR_DEVICES)
 add_test(NAME gradient_whole_cpu COMMAND tamis_test_core test_gradient_whole cpu 2)
 set_tests_properties(gradient_whole_cpu PROPERTIES LABELS quick TIMEOUT ${TAMIS_TIMEOUT})
-tamis_add_test(NAME test_cells SOURCES test_cells.c TIMEOUT 60)
+tamis_add_test(NAME test_cells SOURCES test_cells.c softmax_kept.c gradient_case.c gradient_bounds.c TIMEOUT 60)
 tamis_add_test(NAME test_softmax_rows SOURCES test_softmax_rows.c softmax_kept.c gradient_case.c
     gradient_bounds.c TIMEOUT ${TAMIS_TIMEOUT})
 # Memory of the caller's and what becomes of it; plans that threads share.

@@ -39,6 +39,36 @@ static inline void group_run(int ranks, tamis_group **groups, void (*body)(group
                 fail_msg("%d ranks, rank %d: %s", ranks, r, all[r].failed);
 }
 
+/* The ends of a group whose ranks take turns with the devices; time_limit 0: the usual one. */
+static inline void groups_open(tamis_device *const *devices, int count, int ranks, double time_limit,
+                               tamis_group **groups) {
+    tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
+    tamis_device *all[GROUP_RANKS] = {NULL};
+    if (time_limit > 0) options.time_limit = time_limit;
+    for (int r = 0; r < ranks; r++) all[r] = devices[r % count];
+    assert_int_equal(tamis_group_open_local(all, ranks, &options, groups), TAMIS_OK);
+}
+
+static inline void groups_close(tamis_group **groups, int ranks) {
+    for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+}
+
+/* One body on a group of its own, all ranks of which are on this device. */
+static inline void group_run_on(tamis_device *on, int ranks, double time_limit, void (*body)(group_rank *self),
+                                void *context) {
+    tamis_group *groups[GROUP_RANKS];
+    groups_open(&on, 1, ranks, time_limit, groups);
+    group_run(ranks, groups, body, context);
+    groups_close(groups, ranks);
+}
+
 #define group_says(self, ...) snprintf((self)->failed, sizeof(self)->failed, __VA_ARGS__)
+
+static inline bool group_expects(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
+    if (status == expected && strstr(tamis_last_error(), text)) return true;
+    group_says(self, "%s (%.100s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
+               tamis_status_name(expected), text);
+    return false;
+}
 
 #endif

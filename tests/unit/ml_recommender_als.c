@@ -57,7 +57,7 @@ TEST(als_is_exact) {
         options.weighted = (variant & 4) != 0;
         options.regularization = options.weighted ? 0.05 : 0.5;
         options.cg_steps = 12;
-        tamis_model *const model = fitted(&options, &t);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
         check_columns(model, &t, &options);
         tamis_model_free(model);
         table_free(&t);
@@ -73,7 +73,7 @@ TEST(als_finds_known_factors) {
     options.regularization = 1e-6;
     options.biases = false;
     options.cg_steps = 8;
-    tamis_model *const model = fitted(&options, &t);
+    tamis_model *const model = model_fitted(device, &options, &t.S);
     /* the regularised optimum is no worse than the known factors: errors 0, lambda times their squares; each |x|^2 of a
        rank-3 factorisation that is balanced is under 4 in units of the ratings, and a rating counts for its row and its
        column, which count 40 more */
@@ -92,7 +92,7 @@ TEST(als_loss_is_the_sum) {
         options.regularization = 0.75; /* most of the loss */
         options.weighted = weighted;
         options.biases = false;
-        tamis_model *const model = fitted(&options, &t);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
         double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL), expected = 0;
         for (int64_t i = 0; i < t.rows * t.cols; i++) {
             const double error =
@@ -105,7 +105,7 @@ TEST(als_loss_is_the_sum) {
                 const double weight = weighted ? (double)count_of(&t, side, i) + ML_PRIOR_RATINGS : 1;
                 expected += options.regularization * weight * dot(x, x, 3);
             }
-        close_to("loss", &model->loss, &expected, 1, 1e-9 * expected);
+        model_expect_near("loss", &model->loss, &expected, 1, 1e-9 * expected);
         free(X), free(Y);
         tamis_model_free(model);
     }
@@ -117,14 +117,14 @@ TEST(former_fingerprints_are_known) {
     table t = table_of_rank(30, 20, 3, 0.3, 5);
     tamis_model_options options = options_of(TAMIS_ALS, TAMIS_F32, 5, 1);
     for (int n = 0; n < 2; n++) {
-        tamis_model *const model = fitted(&options, &t);
-        tamis_owned_sparse *data;
+        tamis_model *const model = model_fitted(device, &options, &t.S);
+        tamis_owned_sparse *canonical;
         const uint64_t now = model->data_sum;
-        works(ml_canonical(model, &t.S, "S", &data));
-        model->data_sum = ml_former_sum(tamis_owned_sparse_view(data));
+        works(ml_canonical(model, &t.S, "S", &canonical));
+        model->data_sum = ml_former_sum(tamis_owned_sparse_view(canonical));
         assert_true(model->data_sum != now);
         assert_true(model->data_sum == 0x0f343f46d625c23d); /* as version 0.1 had it */
-        tamis_owned_sparse_free(data);
+        tamis_owned_sparse_free(canonical);
         model->data_sum += (uint64_t)n;
         model->options.iterations = 3;
         assert_int_equal(tamis_model_fit(model, &t.S, NULL), n ? TAMIS_ERROR_ARGUMENT : TAMIS_OK);

@@ -96,7 +96,7 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     reference r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
     r.scale = table_scale(t, r.mean);
     options.iterations = 0;
-    tamis_model *model = fitted(&options, t);
+    tamis_model *model = model_fitted(device, &options, &t->S);
     r.X = factors_of(model, false, &r.k);
     r.Y = factors_of(model, true, NULL);
     tamis_model_free(model);
@@ -109,21 +109,20 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     r.R = calloc((size_t)(t->rows * t->cols), sizeof *r.R);
     for (int64_t i = 0; i < t->rows * t->cols; i++) r.R[i] = isnan(t->at[i]) ? 0 : target(&r, i / t->cols, i % t->cols);
     for (int i = 0; i < wanted->iterations; i++) iterate(&r, i == 0);
-    model = fitted(wanted, t);
+    model = model_fitted(device, wanted, &t->S);
     double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     const bool exact = wanted->type == TAMIS_F64;
     if (biases) {
         double *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns = split_last(Y, t->cols, r.k + 1);
-        close_to("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
-        close_to("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
+        model_expect_near("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
+        model_expect_near("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
         free(of_rows), free(of_columns);
     }
-    close_to("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
-    close_to("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
+    model_expect_near("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
+    model_expect_near("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
     const double expected = objective(&r);
-    close_to("loss", &description.loss, &expected, 1, (exact ? 1e-10 : 1e-4) * expected);
+    const double loss = model_loss(model);
+    model_expect_near("loss", &loss, &expected, 1, (exact ? 1e-10 : 1e-4) * expected);
     for (int64_t i = 0; i < t->rows; i++)
         for (int64_t f = 0; f < r.k; f++)
             if (table_empty_row(t, i)) assert_true(X[i * r.k + f] == 0);
@@ -166,10 +165,9 @@ TEST(test_ccd_rank) {
         truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK)) / truth.scale;
     for (int64_t i = 0; i < t.cols * RANK; i++) truth.Y[i] = table_factor(seed, true, i / RANK, (int)(i % RANK));
     const double F = objective(&truth);
-    tamis_model *const model = fitted(&options, &t);
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
-    if (!(description.loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", description.loss, F);
+    tamis_model *const model = model_fitted(device, &options, &t.S);
+    const double loss = model_loss(model);
+    if (!(loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", loss, F);
     double *const found = malloc((size_t)all.nnz * sizeof *found);
     works(tamis_model_predict(model, NULL, &all.S, found));
     double given = 0, unknown = 0;
@@ -197,8 +195,8 @@ TEST(test_ccd_fold_in) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);
         options.nonnegative = (n & 2) != 0;
         const int64_t width = options.nonnegative ? 5 : 6;
-        tamis_model *const model = fitted(&options, &t);
-        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, width, options.type);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
+        double *const Y = factors_of(model, true, NULL), *const W = model_transformed(model, &others.S);
         reference r = {.t = &others, .options = &options, .mean = options.nonnegative ? 0 : mean_of(&t)};
         r.scale = table_scale(&t, r.mean);
         if (!options.nonnegative) { /* a new row's bias is that of its ratings, given the columns' */
@@ -212,7 +210,7 @@ TEST(test_ccd_fold_in) {
                     count++;
                 }
                 sum /= count;
-                close_to("a new row's bias", &r.of_rows[i], &sum, 1, n & 1 ? 1e-12 : 1e-6);
+                model_expect_near("a new row's bias", &r.of_rows[i], &sum, 1, n & 1 ? 1e-12 : 1e-6);
             }
         }
         for (int64_t i = 0; i < others.rows; i++) {
@@ -229,7 +227,7 @@ TEST(test_ccd_fold_in) {
             const double *const w = W + i * 5;
             if (!options.nonnegative) {
                 eliminate(5, a, b);
-                close_to("a new row", w, b, 5, n & 1 ? 1e-7 : 1e-3);
+                model_expect_near("a new row", w, b, 5, n & 1 ? 1e-7 : 1e-3);
                 continue;
             }
             for (int f = 0; f < 5; f++) { /* each number is the best, given the others */
@@ -237,7 +235,7 @@ TEST(test_ccd_fold_in) {
                 for (int g = 0; g < 5; g++)
                     if (g != f) rest -= a[f * 5 + g] * w[g];
                 const double best = fmax(0, rest / a[f * 5 + f]);
-                close_to("a new non-negative row", &w[f], &best, 1, n & 1 ? 1e-7 : 1e-3);
+                model_expect_near("a new non-negative row", &w[f], &best, 1, n & 1 ? 1e-7 : 1e-3);
             }
         }
         free(Y), free(W), free(r.of_rows), free(r.of_columns);

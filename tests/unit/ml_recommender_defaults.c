@@ -58,18 +58,18 @@ TEST(test_defaults) {
         table fit, held;
         draw(240, 100, shares[s], 1, 91, &fit, &held);
         double *const predictions = malloc((size_t)held.nnz * sizeof *predictions);
-        const double plain = baseline(&fit, &held);
+        const double biased = baseline(&fit, &held);
         for (int n = 0; n < METHODS; n++) {
             tamis_model_options options;
             works(tamis_model_options_init(&options, methods[n]));
             options.factors = 8; /* sooner done */
             options.threads = 1;
-            tamis_model *const model = fitted(&options, &fit);
+            tamis_model *const model = model_fitted(device, &options, &fit.S);
             const double error = error_of(model, &fit, &held, predictions);
             /* what finds nothing is the baseline, in fp32 */
-            if (!(error <= plain * (1 + 1e-5)))
+            if (!(error <= biased * (1 + 1e-5)))
                 fail_msg("%s with its defaults, %g of the places: %g, means and biases %g",
-                         tamis_method_name(methods[n]), shares[s], error, plain);
+                         tamis_method_name(methods[n]), shares[s], error, biased);
             tamis_model_free(model);
         }
         free(predictions);
@@ -88,7 +88,7 @@ TEST(test_scales) {
             draw(60, 50, 0.4, i ? 0x1p-14 : 1, 92, &fit, &held);
             tamis_model_options options = options_of(methods[n / 2], n % 2 ? TAMIS_F64 : TAMIS_F32, 6, 8);
             options.threads = 1;
-            tamis_model *const model = fitted(&options, &fit);
+            tamis_model *const model = model_fitted(device, &options, &fit.S);
             count = held.nnz;
             found[i] = malloc((size_t)count * sizeof *found[i]);
             (void)error_of(model, &fit, &held, found[i]);

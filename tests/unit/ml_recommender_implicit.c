@@ -63,17 +63,17 @@ TEST(test_implicit_half) {
         options.confidence = 1.5;
         options.cg_steps = 30;
         int64_t k;
-        tamis_model *model = fitted(&options, &t); /* no iteration: the factors that it begins with */
+        tamis_model *model = model_fitted(device, &options, &t.S); /* no iteration: the factors that it begins with */
         double *const first = factors_of(model, true, &k);
         assert_int_equal(k, 7);
         tamis_model_free(model);
         options.iterations = 1;
-        model = fitted(&options, &t);
+        model = model_fitted(device, &options, &t.S);
         double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
         double *const rows = exact_half(&t, false, first, k, &options);
         double *const columns = exact_half(&t, true, X, k, &options);
-        close_to("users", X, rows, t.rows * k, 1e-3);
-        close_to("items", Y, columns, t.cols * k, 1e-3);
+        model_expect_near("users", X, rows, t.rows * k, 1e-3);
+        model_expect_near("items", Y, columns, t.cols * k, 1e-3);
         for (int64_t i = 0; i < t.rows; i++)
             for (int64_t f = 0; f < k; f++)
                 if (table_empty_row(&t, i)) assert_true(X[i * k + f] == 0);
@@ -92,12 +92,11 @@ TEST(test_implicit_loss) {
         table t = uses(50, 30, 6);
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 5, 3);
         options.confidence = 2;
-        tamis_model *const model = fitted(&options, &t);
-        tamis_model_description description;
-        works(tamis_model_describe(model, &description));
+        tamis_model *const model = model_fitted(device, &options, &t.S);
+        const double loss = model_loss(model);
         double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
         const double expected = exact_loss(&t, X, Y, 5, &options);
-        close_to("loss", &description.loss, &expected, 1, (n ? 1e-11 : 1e-4) * expected);
+        model_expect_near("loss", &loss, &expected, 1, (n ? 1e-11 : 1e-4) * expected);
         free(X), free(Y);
         tamis_model_free(model);
         table_free(&t);
@@ -124,10 +123,9 @@ TEST(test_implicit_blocks) {
         }
     truth += options.regularization * (double)(t.rows + t.cols);
     table_arrange(&t);
-    tamis_model *const model = fitted(&options, &t);
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
-    if (!(description.loss <= truth)) fail_msg("the loss is %g, the truth's %g", description.loss, truth);
+    tamis_model *const model = model_fitted(device, &options, &t.S);
+    const double loss = model_loss(model);
+    if (!(loss <= truth)) fail_msg("the loss is %g, the truth's %g", loss, truth);
     double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     double within = INFINITY, outside = -INFINITY;
     for (int64_t i = 0; i < t.rows; i++)
@@ -150,10 +148,10 @@ TEST(test_implicit_fold_in) {
         table t = uses(61, 40, 5), others = uses(23, 40, 12);
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, types[n], 7, 2);
         options.regularization = 2;
-        tamis_model *const model = fitted(&options, &t);
-        double *const Y = factors_of(model, true, NULL), *const W = folded(model, &others, 7, types[n]);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
+        double *const Y = factors_of(model, true, NULL), *const W = model_transformed(model, &others.S);
         double *const exact = exact_half(&others, false, Y, 7, &options);
-        close_to("new users", W, exact, others.rows * 7, 1e-3);
+        model_expect_near("new users", W, exact, others.rows * 7, 1e-3);
         free(Y), free(W), free(exact);
         tamis_model_free(model);
         table_free(&t);
@@ -172,10 +170,8 @@ TEST(test_implicit_start) {
     for (int n = 0; n < 2; n++) {
         tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F32, 64, n ? 60 : 15);
         options.threads = 1;
-        tamis_model_description description;
-        tamis_model *const model = fitted(&options, &t);
-        works(tamis_model_describe(model, &description));
-        losses[n] = description.loss;
+        tamis_model *const model = model_fitted(device, &options, &t.S);
+        losses[n] = model_loss(model);
         tamis_model_free(model);
     }
     table_free(&t);

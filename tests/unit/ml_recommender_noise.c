@@ -71,7 +71,7 @@ TEST(test_noise) {
         options.regularization = 0;
         options.weighted = cases[n].weighted;
         options.biases = cases[n].biases;
-        tamis_model *const model = fitted(&options, &t);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
         /* the first: all of the ratings is noise, and their deviation is 1 */
         const double first = SHARE * norm_of(&t, options.weighted);
         assert_true(fabs(model->lambda - first) <= 1e-14 * first);
@@ -96,7 +96,7 @@ TEST(test_noise_of_uses) {
     options.confidence = 3;
     for (int64_t n = 0; n < t.nnz; n++)
         if (t.values[n] > 0) sum += log(1 + 3 * t.values[n]), count++;
-    tamis_model *const model = fitted(&options, &t);
+    tamis_model *const model = model_fitted(device, &options, &t.S);
     const double expected = SHARE * exp(sum / count) * norm_of(&t, false);
     assert_true(fabs(model->lambda - expected) <= 1e-12 * expected);
     tamis_model_free(model);
@@ -111,7 +111,7 @@ static double error_of(tamis_method method, double lambda, const table *fit, con
     options.factors = 8; /* sooner done */
     options.threads = 1;
     options.regularization = lambda;
-    tamis_model *const model = fitted(&options, fit);
+    tamis_model *const model = model_fitted(device, &options, &fit->S);
     const tamis_held_out out = {.entries = &held->S};
     tamis_score score;
     works(tamis_model_score(model, &out, false, 10, &score));
@@ -141,14 +141,14 @@ TEST(test_noise_gain) {
             if (!isnan(fit.at[i]))
                 fit.at[i] = uniform(93, 31, i / fit.cols) + uniform(93, 32, i % fit.cols) + 2 * uniform(93, 33, i);
         part(&fit, &held);
-        double plain;
-        works(tamis_baseline(TAMIS_ALS, &fit.S, &held.S, &plain));
+        double biased;
+        works(tamis_baseline(TAMIS_ALS, &fit.S, &held.S, &biased));
         for (int n = 0; n < 2; n++) {
             const double error = error_of(methods[n], 0, &fit, &held), fixed = error_of(methods[n], 0.1, &fit, &held);
-            const bool good = kind == 0 ? error <= 1.002 * plain && error < fixed : error <= 0.5 * fixed;
+            const bool good = kind == 0 ? error <= 1.002 * biased && error < fixed : error <= 0.5 * fixed;
             if (!good)
                 fail_msg("%s, kind %d: %g, with 0.1 %g, means and biases %g", tamis_method_name(methods[n]), kind,
-                         error, fixed, plain);
+                         error, fixed, biased);
         }
         table_free(&fit);
         table_free(&held);

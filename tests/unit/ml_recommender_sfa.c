@@ -160,7 +160,7 @@ static double *items_of(tamis_model *model, const reference *r) {
     double *const M = factors_of(model, true, &width);
     if (width == r->k) return M;
     double *const biases = split_last(M, r->cols, width);
-    close_to("biases of items", biases, r->biases, r->cols, 1e-6);
+    model_expect_near("biases of items", biases, r->biases, r->cols, 1e-6);
     free(biases);
     return M;
 }
@@ -168,7 +168,7 @@ static double *items_of(tamis_model *model, const reference *r) {
 static double *first_items(const tamis_model_options *wanted, const table *t) {
     tamis_model_options options = *wanted;
     options.iterations = 0;
-    tamis_model *const model = fitted(&options, t);
+    tamis_model *const model = model_fitted(device, &options, &t->S);
     int64_t width;
     double *const M = factors_of(model, true, &width);
     if (width > options.factors) free(split_last(M, t->cols, width));
@@ -194,13 +194,11 @@ TEST(test_sfa_literally) {
         learn_biases(&r, &t);
         double loss = 0;
         for (int i = 0; i < options.iterations; i++) loss = step(&r, &t);
-        tamis_model *const model = fitted(&options, &t);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
         double *const M = items_of(model, &r);
-        tamis_model_description description;
-        works(tamis_model_describe(model, &description));
-        close_to("items", M, r.M, t.cols * 7, n ? 1e-5 : 1e-3);
-        close_to("loss", &description.loss, &loss, 1, (n ? 1e-5 : 1e-3) * loss);
-        assert_int_equal(description.rows, 0);
+        const double found = model_loss(model);
+        model_expect_near("items", M, r.M, t.cols * 7, n ? 1e-5 : 1e-3);
+        model_expect_near("loss", &found, &loss, 1, (n ? 1e-5 : 1e-3) * loss);
         free(M);
         tamis_model_free(model);
         reference_free(&r);
@@ -223,10 +221,9 @@ TEST(test_sfa_stream) {
         const double loss = step(&r, &batches[i]);
         works(tamis_model_partial_fit(model, &batches[i].S));
         double *const M = items_of(model, &r);
-        tamis_model_description description;
-        works(tamis_model_describe(model, &description));
-        close_to("items", M, r.M, r.cols * 7, 1e-5);
-        close_to("loss", &description.loss, &loss, 1, 1e-5 * loss);
+        const double found = model_loss(model);
+        model_expect_near("items", M, r.M, r.cols * 7, 1e-5);
+        model_expect_near("loss", &found, &loss, 1, 1e-5 * loss);
         free(M);
     }
     tamis_model_free(model);
@@ -261,11 +258,9 @@ TEST(test_sfa_rank) {
         *(column ? &items : &users) += x * x / r.scale;
     }
     F += 2 * sqrt(options.regularization * options.column_regularization * (double)t.rows * users * items);
-    tamis_model *const model = fitted(&options, &t);
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
-    if (!(description.loss <= 1.25 * F / (double)t.nnz))
-        fail_msg("the loss is %g, the truth's %g", description.loss, F / (double)t.nnz);
+    tamis_model *const model = model_fitted(device, &options, &t.S);
+    const double loss = model_loss(model);
+    if (!(loss <= 1.25 * F / (double)t.nnz)) fail_msg("the loss is %g, the truth's %g", loss, F / (double)t.nnz);
     tamis_owned_dense *W;
     works(tamis_owned_dense_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
     works(tamis_model_transform(model, &t.S, tamis_owned_dense_view(W)));
@@ -298,20 +293,20 @@ TEST(test_sfa_fold_in) {
         const int n = variant & 1;
         tamis_model_options options = options_of(TAMIS_SFA, types[n], 5, 4);
         options.biases = variant > 1;
-        tamis_model *const model = fitted(&options, &t);
+        tamis_model *const model = model_fitted(device, &options, &t.S);
         reference r = reference_of(&options, &t);
         learn_biases(&r, &t);
         r.M = items_of(model, &r);
-        double *const W = folded(model, &others, options.biases ? 6 : 5, types[n]);
+        double *const W = model_transformed(model, &others.S);
         double *const biases = options.biases ? split_last(W, others.rows, 6) : NULL;
         for (int64_t i = 0; i < others.rows; i++) {
             double A[25], b[5];
             equations(&r, &others, i, A, b);
             for (int f = 0; f < 5; f++) A[f * 5 + f] += user_lambda(&r, &others, i);
             const double bias = user_bias(&r, &others, i);
-            if (biases) close_to("a new user's bias", &biases[i], &bias, 1, 1e-6);
+            if (biases) model_expect_near("a new user's bias", &biases[i], &bias, 1, 1e-6);
             eliminate(5, A, b);
-            close_to("a new user", W + i * 5, b, 5, 1e-3);
+            model_expect_near("a new user", W + i * 5, b, 5, 1e-3);
         }
         double found;
         const tamis_sparse one = {

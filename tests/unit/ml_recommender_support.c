@@ -79,49 +79,15 @@ tamis_model_options options_of(tamis_method method, tamis_type type, int64_t fac
     return options;
 }
 
-tamis_model *fitted(const tamis_model_options *options, const table *t) {
-    tamis_model *model;
-    works(tamis_model_create(device, options, &model));
-    works(tamis_model_fit(model, &t->S, NULL));
-    return model;
-}
-
-static double *doubles_of(const tamis_dense *X) {
-    const int64_t count = X->rows * X->cols;
-    double *const numbers = malloc((size_t)count * sizeof *numbers + 1);
-    for (int64_t i = 0; i < count; i++)
-        numbers[i] = X->type == TAMIS_F64 ? ((const double *)X->data)[i] : (double)((const float *)X->data)[i];
-    return numbers;
-}
-
 double *factors_of(tamis_model *model, bool columns, int64_t *width) {
-    tamis_owned_dense *array;
-    works(columns ? tamis_model_column_factors(model, &array) : tamis_model_row_factors(model, &array));
-    double *const numbers = doubles_of(tamis_owned_dense_view(array));
-    if (width) *width = tamis_owned_dense_view(array)->cols;
-    tamis_owned_dense_free(array);
-    return numbers;
-}
-
-double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type) {
-    tamis_owned_dense *array;
-    works(tamis_owned_dense_create(t->rows, width, type, TAMIS_ROW_MAJOR, &array));
-    works(tamis_model_transform(model, &t->S, tamis_owned_dense_view(array)));
-    double *const numbers = doubles_of(tamis_owned_dense_view(array));
-    tamis_owned_dense_free(array);
-    return numbers;
+    if (width) *width = model->width;
+    return model_factors(model, !columns, NULL);
 }
 
 double dot(const double *x, const double *y, int64_t n) {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
     return sum;
-}
-
-void close_to(const char *what, const double *x, const double *y, int64_t count, double bound) {
-    for (int64_t i = 0; i < count; i++)
-        if (!(fabs(x[i] - y[i]) <= bound))
-            fail_msg("%s: number %lld is %.12g, expected %.12g within %.3g", what, (long long)i, x[i], y[i], bound);
 }
 
 double table_scale(const table *t, double centre) {

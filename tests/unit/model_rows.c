@@ -136,16 +136,46 @@ tamis_model *model_fitted(tamis_device *on, const tamis_model_options *options, 
     return model;
 }
 
-double *model_factors(tamis_model *model, bool rows, int64_t *count) {
-    tamis_owned_dense *owned;
-    works(rows ? tamis_model_row_factors(model, &owned) : tamis_model_column_factors(model, &owned));
-    const tamis_dense *const X = tamis_owned_dense_view(owned);
+double *model_numbers(tamis_owned_dense *array) {
+    const tamis_dense *const X = tamis_owned_dense_view(array);
     double *const numbers = calloc((size_t)(X->rows * X->cols) + 1, sizeof *numbers);
     assert_non_null(numbers);
     for (int64_t i = 0; i < X->rows * X->cols; i++) numbers[i] = number(X, i / X->cols, i % X->cols);
-    if (count) *count = X->rows;
-    tamis_owned_dense_free(owned);
+    tamis_owned_dense_free(array);
     return numbers;
+}
+
+double *model_factors(tamis_model *model, bool rows, int64_t *count) {
+    tamis_owned_dense *owned;
+    works(rows ? tamis_model_row_factors(model, &owned) : tamis_model_column_factors(model, &owned));
+    if (count) *count = tamis_owned_dense_view(owned)->rows;
+    return model_numbers(owned);
+}
+
+double *model_transformed(tamis_model *model, const tamis_sparse *S) {
+    tamis_owned_dense *W;
+    works(tamis_owned_dense_create(S->rows, model->width, model->options.type, TAMIS_ROW_MAJOR, &W));
+    works(tamis_model_transform(model, S, tamis_owned_dense_view(W)));
+    return model_numbers(W);
+}
+
+double model_loss(const tamis_model *model) {
+    tamis_model_description description;
+    works(tamis_model_describe(model, &description));
+    return description.loss;
+}
+
+void model_expect_near(const char *what, const double *found, const double *expected, int64_t count, double bound) {
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(found[i] - expected[i]) <= bound))
+            fail_msg("%s: number %lld is %.17g, expected %.17g within %.3g", what, (long long)i, found[i], expected[i],
+                     bound);
+}
+
+void model_expect_close(const char *what, const double *found, const double *expected, int64_t count, double share) {
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(expected[i]));
+    model_expect_near(what, found, expected, count, share * largest);
 }
 
 /* ------------------------------------------------------------------------------------------ the same model */

@@ -39,8 +39,17 @@ data model_data(const tamis_method_description *about, int64_t rows, int64_t col
 tamis_model *model_made(tamis_device *on, const tamis_model_options *options);
 tamis_model *model_fitted(tamis_device *on, const tamis_model_options *options, const tamis_sparse *S);
 
-/* The row factors of a model, or the columns', as doubles; the caller frees them. *count: the rows of them. */
+/* An array's numbers as packed doubles, which the caller frees; the array goes. */
+double *model_numbers(tamis_owned_dense *array);
+/* The row factors of a model, or the columns', as such. *count: the rows of them. */
 double *model_factors(tamis_model *model, bool rows, int64_t *count);
+/* What it makes of rows, as such. */
+double *model_transformed(tamis_model *model, const tamis_sparse *S);
+double model_loss(const tamis_model *model);
+/* |found - expected| <= bound, for all. */
+void model_expect_near(const char *what, const double *found, const double *expected, int64_t count, double bound);
+/* By the largest of the numbers that are expected. */
+void model_expect_close(const char *what, const double *found, const double *expected, int64_t count, double share);
 
 /* How two models are unlike to the bit, in options that files keep, in numbers, factors, states or names; NULL: they
    are the same. */

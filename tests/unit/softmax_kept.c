@@ -8,7 +8,6 @@
  *                 part in n sums, is scaled down at most n times, by exponentials of differences that add up to R, and
  *                 is one itself: 8 u for each, whose argument is off by u R as well
  *                 |l' - l| <= l (expm1(2 dy) + (8 n + 20 + 4 R) u) + n (smallest normal number)
- *   an output     p' = exp(y' - m') / l' likewise, sums of p' d as gradient_bounds.c has them
  */
 #include "softmax_kept.h"
 
@@ -56,10 +55,8 @@ static facts expect(const gradient_case *c, int64_t member) {
 
 /* ------------------------------------------------------------------------------------------ memory */
 
-enum { GUARD = 32 }; /* numbers behind the last that nobody may touch */
-
 kept kept_make(const gradient_case *c) {
-    const int64_t count = 2 * c->rows * c->shape.batch + GUARD;
+    const int64_t count = 2 * c->rows * c->shape.batch;
     kept k = {.pairs = twin_make((size_t)count * tamis_type_size(real_of(c->type)), 0),
               .out = matrix_like(c->operation == TAMIS_OP_SDDMM ? &c->out[OUT_S] : &c->in[IN_OUT])};
     kept_poison(c, &k);
@@ -105,49 +102,6 @@ void kept_expect(const gradient_case *c, double *want, double *bound) {
     }
 }
 
-static void check_pairs(const gradient_case *c, const kept *k, const char *what) {
-    const int64_t count = 2 * c->rows * c->shape.batch;
-    double *const want = test_doubles(count), *const bound = test_doubles(count);
-    kept_expect(c, want, bound);
-    for (int64_t i = 0; i < count; i++) {
-        const double found = test_load(k->pairs.host, real_of(c->type), i);
-        if (!expect_fits(real_of(c->type), found, want[i], bound[i]))
-            fail_msg("%s, %s: number %lld of the statistics is %.9g, expected %.9g within %.3g", what,
-                     tamis_type_name(c->type), (long long)i, found, want[i], bound[i]);
-    }
-    free(want);
-    free(bound);
-}
-
-/* A row whose scores are all -infinity is masked: its weights are zeros. */
-static double weight_of(const gradient_case *c, const facts *f, int64_t t) {
-    const softmax_row *const row = &f->rows[c->row_of[t]];
-    return row->most == -INFINITY ? 0 : exp(f->scores[t].is - row->most) / row->sum;
-}
-
-static void check_output(const gradient_case *c, int64_t member, const facts *f, const kept *k, const char *what) {
-    const units e = units_of(c->type);
-    const bool sddmm = c->operation == TAMIS_OP_SDDMM;
-    const int64_t width = k->out.here.cols, all = k->out.here.rows * width;
-    double *const want = test_doubles(all), *const bound = test_doubles(all);
-    double *const D = test_values(&c->in[IN_D].here, member);
-    for (int64_t t = 0; t < c->shape.nnz; t++) {
-        const double p = c->here.alpha * weight_of(c, f, t);
-        const int64_t to = sddmm ? t : c->row_of[t] * width;
-        for (int64_t l = 0; l < width; l++) {
-            const double term = sddmm ? p : p * D[c->column_of[t] * width + l];
-            want[to + l] += term;
-            bound[to + l] += fabs(term) * (2 * f->relative[c->row_of[t]] + (c->rounds_factors && !sddmm ? e.v : 0));
-        }
-    }
-    for (int64_t i = 0; i < all; i++) bound[i] += 3 * e.v * (1 - e.v) * (fabs(want[i]) + bound[i]) + e.m;
-    const char *const wrong = expect_wrong(&k->out.here, member, want, bound);
-    if (wrong) fail_msg("%s, %s: an output: %s", what, tamis_type_name(c->type), wrong);
-    free(want);
-    free(bound);
-    free(D);
-}
-
 tamis_status kept_forward(const gradient_case *c, const tamis_plan *plan, const kept *k,
                           const tamis_execution *execution) {
     const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
@@ -159,17 +113,4 @@ tamis_execution kept_asking(const gradient_case *c, const kept *k) {
     execution.beta = 0;
     execution.softmax_rows = twin_there(&k->pairs);
     return execution;
-}
-
-void kept_check(const gradient_case *c, const kept *k, const char *what) {
-    const size_t used = (size_t)(2 * c->rows * c->shape.batch) * tamis_type_size(real_of(c->type));
-    for (int64_t member = 0; member < c->shape.batch; member++) {
-        const facts f = expect(c, member);
-        check_output(c, member, &f, k, what);
-        facts_free(&f);
-    }
-    check_pairs(c, k, what);
-    for (size_t at = used; at < k->pairs.bytes; at++)
-        if ((unsigned char)k->pairs.host[at] != 0xff) fail_msg("%s: byte %zu behind the end", what, at - used);
-    if (matrix_touched(&k->out) >= 0) fail_msg("%s: a gap of the output was written to", what);
 }

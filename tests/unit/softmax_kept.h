@@ -27,7 +27,4 @@ tamis_execution kept_asking(const gradient_case *c, const kept *k);
 /* Largest score and sum of exponentials of each row of each member, and how far they may be off. */
 void kept_expect(const gradient_case *c, double *want, double *bound);
 
-/* Ends the test where the statistics or the output are not right, or something was written behind the statistics. */
-void kept_check(const gradient_case *c, const kept *k, const char *what);
-
 #endif

@@ -7,10 +7,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
-#include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/reference.h>
 #include <tamis/structure.h>
@@ -219,33 +217,12 @@ TEST(test_devices_and_names) {
     tamis_owned_dense_free(NULL);
 }
 
-TEST(test_structure) {
-    int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
-    tamis_profile profile;
+TEST(test_files) {
     tamis_owned_sparse *matrix = NULL;
-    tamis_owned_dense *array = NULL;
-    REFUSED(ARGUMENT, "S = NULL", tamis_validate(NULL));
-    REFUSED(ARGUMENT, "S = NULL", tamis_row_profile(NULL, &profile));
-    REFUSED(ARGUMENT, "profile = NULL", tamis_row_profile(&s.S, NULL));
-    REFUSED(ARGUMENT, "S = NULL", tamis_csr_to_coo(NULL, columns));
-    REFUSED(ARGUMENT, "S.format...coo", tamis_csr_to_coo(&s.coo, columns));
-    REFUSED(ARGUMENT, "row_indices = NULL", tamis_csr_to_coo(&s.S, NULL));
-    REFUSED(ARGUMENT, "S.format...csr", tamis_coo_to_csr(&s.S, offsets, columns, NULL, NULL));
-    REFUSED(ARGUMENT, "offsets = NULL", tamis_coo_to_csr(&s.coo, NULL, columns, NULL, NULL));
-    REFUSED(ARGUMENT, "columns = NULL", tamis_coo_to_csr(&s.coo, offsets, NULL, NULL, NULL));
-    REFUSED(ARGUMENT, "offsets = NULL", tamis_transpose(&s.S, NULL, columns, NULL, NULL));
-    REFUSED(ARGUMENT, "columns = NULL", tamis_transpose(&s.S, offsets, NULL, NULL, NULL));
-    REFUSED(ARGUMENT, "columns = NULL", tamis_sort(&s.S, NULL, NULL, NULL));
-    REFUSED(ARGUMENT, "rows = -1", tamis_owned_dense_create(-1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
-    REFUSED(ARGUMENT, "array = NULL", tamis_owned_dense_create(1, 2, TAMIS_F32, TAMIS_ROW_MAJOR, NULL));
-    REFUSED(ARGUMENT, "S = NULL", tamis_convert(NULL, NULL, &matrix));
-    REFUSED(ARGUMENT, "matrix = NULL", tamis_convert(&s.S, NULL, NULL));
-    REFUSED(ARGUMENT, "options = NULL", tamis_generate(NULL, &matrix));
     REFUSED(FILE, "/nowhere/at all.mtx...No such", tamis_read_sparse("/nowhere/at all.mtx", NULL, &matrix));
     REFUSED(ARGUMENT, "path = NULL", tamis_read_sparse(NULL, NULL, &matrix));
     REFUSED(FILE, "/nowhere/out.mtx...No such", tamis_write_sparse("/nowhere/out.mtx", &s.S));
     assert_null(matrix);
-    assert_null(array);
     assert_int_equal(tamis_validate(&s.S), TAMIS_OK);
     assert_string_equal(tamis_last_error(), "");
 }

@@ -84,17 +84,8 @@ static void run_cases(group_rank *self) {
 
 TEST(all_cases) {
     int step = test_whole() ? 2 : test_rounds(5, 17); /* test_group has covers of every third, too */
-    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    o.time_limit = 600;
     group_case_exchange = TAMIS_EXCHANGE_COVER;
-    for (int ranks = 1; ranks <= 8; ranks++) {
-        tamis_group *groups[GROUP_RANKS];
-        tamis_device *devices[GROUP_RANKS];
-        for (int r = 0; r < ranks; r++) devices[r] = device;
-        assert_int_equal(tamis_group_open_local(devices, ranks, &o, groups), TAMIS_OK);
-        group_run(ranks, groups, run_cases, &step);
-        for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
-    }
+    for (int ranks = 1; ranks <= 8; ranks++) group_run_on(device, ranks, 600, run_cases, &step);
 }
 
 /* ------------------------------------------------------------------------------------------ what moves */
@@ -128,14 +119,9 @@ static void plan_spmm(group_rank *self) {
 static int64_t moved(const tamis_sparse *S, tamis_exchange exchange) {
     enum { RANKS = 8 };
     int64_t first[RANKS + 1];
-    tamis_device *devices[RANKS];
-    tamis_group *groups[RANKS];
     moving x = {.S = *S, .first = first, .exchange = exchange};
-    for (int r = 0; r < RANKS; r++) devices[r] = device;
     assert_int_equal(tamis_partition(S, RANKS, first), TAMIS_OK);
-    assert_int_equal(tamis_group_open_local(devices, RANKS, NULL, groups), TAMIS_OK);
-    group_run(RANKS, groups, plan_spmm, &x);
-    for (int r = 0; r < RANKS; r++) tamis_group_close(groups[r]);
+    group_run_on(device, RANKS, 0, plan_spmm, &x);
     return x.report.ghosts;
 }
 
@@ -191,7 +177,6 @@ static void make_and_run(group_rank *self) {
 static void memory_is_short_for(bool hubs) {
     int32_t offsets[SHORT_ROWS + 1], columns[SHORT_ROWS * SHORT_ROWS], count = 0;
     float values[SHORT_ROWS * SHORT_ROWS] = {1};
-    tamis_device *const devices[] = {device, device, device};
     tamis_group *groups[SHORT_RANKS];
     for (int32_t i = 0; i < SHORT_ROWS; i++) {
         offsets[i] = count;
@@ -206,12 +191,12 @@ static void memory_is_short_for(bool hubs) {
                      .columns = columns,
                      .values = values},
                .exchange = hubs ? TAMIS_EXCHANGE_COVER : TAMIS_EXCHANGE_FETCH};
-    assert_int_equal(tamis_group_open_local(devices, SHORT_RANKS, NULL, groups), TAMIS_OK);
+    groups_open(&device, 1, SHORT_RANKS, 0, groups);
     EACH_FAULT_OF(w, .least = (int64_t)SHORT_RANKS * (hubs ? 40 : 20), .elsewhere = true) {
         FAULTY(w, group_run(SHORT_RANKS, groups, make_and_run, &x), x.status[0]);
         assert_true(x.status[1] == x.status[0] && x.status[2] == x.status[0]);
     }
-    for (int r = 0; r < SHORT_RANKS; r++) tamis_group_close(groups[r]);
+    groups_close(groups, SHORT_RANKS);
 }
 
 TEST(memory_is_short) {

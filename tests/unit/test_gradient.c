@@ -1,8 +1,7 @@
-/* What becomes of a gradient: threads that share it, workspaces of the caller's, and what is refused; the
- * rows of tests/operations compare its results. test_gradient [DEVICE [0]]; 0: a few small cases. */
+/* What becomes of a gradient: workspaces of the caller's, and what is refused; the rows of tests/operations compare its
+ * results, test_shared_plan has threads that share it. test_gradient [DEVICE [0]]; 0: a few small cases. */
 #include "support/test.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "device_fixture.h"
@@ -18,8 +17,6 @@ static tamis_gradient *gradient_of(const gradient_case *c) {
     return gradient;
 }
 
-/* ------------------------------------------------------------------------------------------ executions */
-
 static gradient_case *attention(void) {
     const gradient_shape s = {.rows = 50,
                               .cols = 60,
@@ -32,55 +29,6 @@ static gradient_case *attention(void) {
                               .with_values = true};
     return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
 }
-
-enum { THREADS = 4 };
-
-typedef struct worker {
-    gradient_case *c;
-    const tamis_gradient *gradient;
-    void *workspace;
-    tamis_status status;
-} worker;
-
-static void *work(void *context) {
-    worker *const w = context;
-    w->c->there.workspace = w->workspace;
-    for (int round = 0; round < 5 && w->status == TAMIS_OK; round++)
-        w->status = gradient_case_run(w->c, w->gradient, gradient_case_outputs(w->c));
-    return NULL;
-}
-
-/* One gradient for several threads: on a GPU each brings a workspace, on the CPU those that find it busy get one. */
-TEST(test_threads) {
-    pthread_t threads[THREADS];
-    worker workers[THREADS];
-    gradient_case *shared = NULL;
-    size_t bytes;
-    const tamis_random start = dice;
-    tamis_gradient *gradient = NULL;
-    for (int i = 0; i < THREADS; i++) { /* the same numbers, in arrays of their own */
-        dice = start;
-        gradient_case *const c = attention();
-        if (i == 0) shared = c, gradient = gradient_of(c);
-        works(tamis_gradient_workspace_size(gradient, &bytes));
-        gradient_case_expect(c);
-        gradient_case_poison(c);
-        workers[i] = (worker){.c = c, .gradient = gradient};
-        c->there.workspace_bytes = bytes;
-        if (c->copies || i % 2) works(tamis_device_allocate(device, bytes, &workers[i].workspace));
-    }
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++) {
-        if (workers[i].status != TAMIS_OK) fail_msg("thread %d: %s", i, tamis_status_name(workers[i].status));
-        gradient_case_check(workers[i].c, gradient_case_outputs(shared), "in a thread");
-        tamis_device_free(device, workers[i].workspace);
-    }
-    tamis_gradient_destroy(gradient);
-    for (int i = 0; i < THREADS; i++) gradient_case_free(workers[i].c);
-}
-
-/* ------------------------------------------------------------------------------------------ arguments */
 
 TEST(test_operands_refused) {
     gradient_case *const c = attention();

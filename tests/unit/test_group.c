@@ -18,16 +18,8 @@ static void run_cases(group_rank *self) {
 TEST_TAG(all_cases, "tests") {
     static const int ranks[] = {1, 2, 3, 5, 7, 8};
     int step = test_rounds(3, 23);
-    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    o.time_limit = 600; /* a rank that finds something wrong leaves the others waiting */
-    for (int i = 0; i < 6; i++) {
-        tamis_group *groups[GROUP_RANKS];
-        tamis_device *devices[GROUP_RANKS];
-        for (int r = 0; r < ranks[i]; r++) devices[r] = device;
-        assert_int_equal(tamis_group_open_local(devices, ranks[i], &o, groups), TAMIS_OK);
-        group_run(ranks[i], groups, run_cases, &step);
-        for (int r = 0; r < ranks[i]; r++) tamis_group_close(groups[r]);
-    }
+    /* a rank that finds something wrong leaves the others waiting */
+    for (int i = 0; i < 6; i++) group_run_on(device, ranks[i], 600, run_cases, &step);
 }
 
 /* One row a rank, whose only nonzero is the other rank's row of B. */
@@ -71,13 +63,9 @@ static void keep_rows(group_rank *self) {
 
 TEST_TAG(rows_are_kept, "tests") {
     static const tamis_overlap overlaps[] = {TAMIS_OVERLAP_AUTO, TAMIS_OVERLAP_NEVER, TAMIS_OVERLAP_ALWAYS};
-    tamis_device *const devices[] = {device, device};
     for (int i = 0; i < 3; i++) {
-        tamis_group *groups[2];
         tamis_overlap overlap = overlaps[i];
-        assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
-        group_run(2, groups, keep_rows, &overlap);
-        for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+        group_run_on(device, 2, 0, keep_rows, &overlap);
     }
 }
 
@@ -107,14 +95,10 @@ TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static float values[ROWS * EACH];
     tamis_sparse S = {.rows = ROWS, .cols = 2 * ROWS, .nnz = ROWS * EACH, .offsets = offsets, .columns = columns};
-    tamis_device *const devices[] = {device, device};
-    tamis_group *groups[2];
     S.values = values;
     for (int i = 0; i <= ROWS; i++) offsets[i] = EACH * i;
     for (int t = 0; t < ROWS * EACH; t++) columns[t] = t / EACH % STEP + t % EACH * STEP;
-    assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
-    group_run(2, groups, predict_pieces, &S);
-    for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+    group_run_on(device, 2, 0, predict_pieces, &S);
 }
 
 /* Softmax of S^T, of which each rank has a part of each row: a part whose scores are all -infinity adds nothing, be it
@@ -150,13 +134,7 @@ static void mask_parts(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-TEST_TAG(masked_parts_add_nothing, "tests") {
-    tamis_device *const devices[] = {device, device};
-    tamis_group *groups[2];
-    assert_int_equal(tamis_group_open_local(devices, 2, NULL, groups), TAMIS_OK);
-    group_run(2, groups, mask_parts, NULL);
-    for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
-}
+TEST_TAG(masked_parts_add_nothing, "tests") { group_run_on(device, 2, 0, mask_parts, NULL); }
 
 /* Three CUDA devices that compute in the host's memory (tests/gpu/emulated): test_group STEP, for every STEP-th case.
  */
@@ -165,17 +143,13 @@ static int step_of_devices;
 TEST_TAG(cases_on_devices, "on_devices") {
     static const char *const names[] = {"cuda:0", "cuda:1", "cuda:2"};
     tamis_device *all[3];
-    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    o.time_limit = 300; /* kernels are compiled meanwhile */
     group_case_location = TAMIS_DEVICE;
     for (int d = 0; d < 3; d++) assert_int_equal(tamis_device_open(names[d], &all[d]), TAMIS_OK);
     for (int ranks = 2; ranks <= 5; ranks += 3) {
         tamis_group *groups[GROUP_RANKS];
-        tamis_device *devices[GROUP_RANKS];
-        for (int r = 0; r < ranks; r++) devices[r] = all[r % 3];
-        assert_int_equal(tamis_group_open_local(devices, ranks, &o, groups), TAMIS_OK);
+        groups_open(all, 3, ranks, 300, groups); /* kernels are compiled meanwhile */
         group_run(ranks, groups, run_cases, &step_of_devices);
-        for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+        groups_close(groups, ranks);
     }
     for (int d = 0; d < 3; d++) tamis_device_close(all[d]);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/structure.h>
-#include <time.h>
 
 #include "cpu_device.h"
 #include "group_threads.h"
@@ -106,32 +105,7 @@ static const fault faults[] = {
 
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-static void open_groups(tamis_group **groups, double time_limit) {
-    tamis_device *const devices[RANKS] = {device, device, device};
-    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    o.time_limit = time_limit;
-    assert_int_equal(tamis_group_open_local(devices, RANKS, &o, groups), TAMIS_OK);
-}
-
-static void close_groups(tamis_group **groups) {
-    for (int r = 0; r < RANKS; r++) tamis_group_close(groups[r]);
-}
-
-static void on_groups(double time_limit, void (*body)(group_rank *self)) {
-    tamis_group *groups[RANKS];
-    open_groups(groups, time_limit);
-    group_run(RANKS, groups, body, NULL);
-    close_groups(groups);
-}
-
-static bool expected_error(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
-    if (status == expected && strstr(tamis_last_error(), text)) return true;
-    group_says(self, "%s (%.100s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
-               tamis_status_name(expected), text);
-    return false;
-}
-
-static bool works(group_rank *self, tamis_status status) { return expected_error(self, status, TAMIS_OK, ""); }
+static bool works(group_rank *self, tamis_status status) { return group_expects(self, status, TAMIS_OK, ""); }
 
 /* E of a rank, by hand. */
 static bool right_result(const share *s, int rank) {
@@ -157,14 +131,14 @@ static void one_fault(group_rank *self, const fault *f) {
     if (self->rank == 1 && f->in_plan) memcpy((char *)&s + f->at, f->value, f->bytes);
     const tamis_status made = tamis_group_plan_create(self->group, &s.S, s.own_rows, &s.options, &plan);
     if (f->in_plan) {
-        if (!expected_error(self, made, f->status, f->message)) return;
+        if (!group_expects(self, made, f->status, f->message)) return;
         if (plan) group_says(self, "%s: the plan is not NULL", f->message);
         if (!works(self, tamis_group_plan_create(self->group, &good.S, 2, &good.options, &plan))) return;
     } else {
         if (!works(self, made)) return;
         if (self->rank == 1) memcpy((char *)&s + f->at, f->value, f->bytes);
         const tamis_status run = tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, &s.execution);
-        expected_error(self, run, f->status, f->message);
+        group_expects(self, run, f->status, f->message);
     }
     if (works(self, tamis_group_plan_fused(plan, &good.A, &good.B, &good.D, &good.E, NULL)) &&
         !right_result(&good, self->rank))
@@ -176,7 +150,7 @@ static void each_fault(group_rank *self) {
     for (int i = 0; i < FAULTS && !self->failed[0]; i++) one_fault(self, &faults[i]);
 }
 
-TEST(one_rank_is_wrong) { on_groups(300, each_fault); }
+TEST(one_rank_is_wrong) { group_run_on(device, RANKS, 300, each_fault, NULL); }
 
 /* ------------------------------------------------------------------------------------------ operations, arguments */
 
@@ -190,20 +164,20 @@ static void wrong_calls(group_rank *self) {
                                           "1d-fetch     used: this rank receives 10 words in 2 messages;",
                                           "1d-fetch     used: this rank receives 10 words in 1 message;"};
     point(&s);
-    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: plan = NULL");
-    expected_error(self, tamis_group_plan_create(self->group, NULL, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: S = NULL");
-    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, NULL, &plan), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: options = NULL");
-    expected_error(self, tamis_group_plan_create(NULL, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                   "group = NULL");
+    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: plan = NULL");
+    group_expects(self, tamis_group_plan_create(self->group, NULL, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: S = NULL");
+    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, NULL, &plan), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: options = NULL");
+    group_expects(self, tamis_group_plan_create(NULL, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                  "group = NULL");
     if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
-    expected_error(self, tamis_group_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: plan was made for fused: it cannot execute sddmm");
-    expected_error(self, tamis_group_plan_fused(plan, &s.A, NULL, &s.D, &s.E, NULL), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: B = NULL");
-    expected_error(self, tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan = NULL");
+    group_expects(self, tamis_group_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: plan was made for fused: it cannot execute sddmm");
+    group_expects(self, tamis_group_plan_fused(plan, &s.A, NULL, &s.D, &s.E, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: B = NULL");
+    group_expects(self, tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan = NULL");
     works(self, tamis_group_plan_describe(plan, &report));
     if (!(report.exchange_seconds > 0) || !(report.replicated_seconds > report.exchange_seconds) ||
         !(report.together_seconds > report.exchange_seconds) || !(report.alone_seconds > 0))
@@ -259,11 +233,11 @@ static void wrong_calls(group_rank *self) {
     s.options.transpose = false;
     tamis_group_plan_destroy(NULL);
     s.options.exchange = (tamis_exchange)4;
-    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                   "rank 0: options.exchange = 4");
+    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: options.exchange = 4");
 }
 
-TEST(all_ranks_are_wrong) { on_groups(300, wrong_calls); }
+TEST(all_ranks_are_wrong) { group_run_on(device, RANKS, 300, wrong_calls, NULL); }
 
 TEST(refuses_groups) {
     tamis_device *const devices[2] = {device, NULL};
@@ -303,7 +277,7 @@ static void transposed_prices(group_rank *self) {
     tamis_group_plan_destroy(plan);
 }
 
-TEST(explains_sums) { on_groups(300, transposed_prices); }
+TEST(explains_sums) { group_run_on(device, RANKS, 300, transposed_prices, NULL); }
 
 /* ------------------------------------------------------------------------------------------ memory */
 
@@ -337,13 +311,13 @@ static void memory_is_short_for(bool transpose) {
     tamis_group *groups[RANKS];
     tamis_status status[RANKS];
     transposes = transpose;
-    open_groups(groups, 300);
+    groups_open(&device, 1, RANKS, 300, groups);
     /* the plan, its lists, its shard, its local plan, its buffers */
     EACH_FAULT_OF(w, .least = (int64_t)RANKS * 15, .elsewhere = true) {
         FAULTY(w, group_run(RANKS, groups, make_and_run, status), status[0]);
         assert_true(status[1] == status[0] && status[2] == status[0]);
     }
-    close_groups(groups);
+    groups_close(groups, RANKS);
 }
 
 TEST(memory_is_short) {
@@ -357,17 +331,11 @@ TEST(opening_without_memory) {
     EACH_FAULT(w) {
         const tamis_status status = FAULTY(w, tamis_group_open_local(devices, RANKS, NULL, groups));
         for (int r = 0; r < RANKS && status != TAMIS_OK; r++) assert_null(groups[r]);
-        close_groups(groups);
+        groups_close(groups, RANKS);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ ranks that are missing */
-
-static double seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 /* Rank 1 does not make its plan. */
 static void rank_is_late(group_rank *self) {
@@ -375,15 +343,15 @@ static void rank_is_late(group_rank *self) {
     tamis_group_plan *plan;
     point(&s);
     if (self->rank == 1) return;
-    const double start = seconds();
-    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                   "transport threads: after 2 seconds these ranks had not come: 1");
-    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
-    expected_error(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                   "the group has failed: transport threads: after 2 seconds");
+    const double start = test_seconds();
+    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
+                  "transport threads: after 2 seconds these ranks had not come: 1");
+    if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
+    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
+                  "the group has failed: transport threads: after 2 seconds");
 }
 
-TEST(waits_for_a_limited_time) { on_groups(2, rank_is_late); }
+TEST(waits_for_a_limited_time) { group_run_on(device, RANKS, 2, rank_is_late, NULL); }
 
 /* Rank 1 closes its end after the plan is made; the others wait for it in an execution. */
 static void rank_leaves(group_rank *self) {
@@ -397,18 +365,18 @@ static void rank_leaves(group_rank *self) {
         tamis_group_close(self->group);
         return;
     }
-    const double start = seconds();
-    expected_error(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
-                   "rank 1 has closed its group");
-    if (seconds() - start > 200) group_says(self, "it took %g seconds", seconds() - start);
+    const double start = test_seconds();
+    group_expects(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
+                  "rank 1 has closed its group");
+    if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
     tamis_group_plan_destroy(plan);
 }
 
 TEST(notices_who_leaves) {
     tamis_group *groups[RANKS];
-    open_groups(groups, 600);
+    groups_open(&device, 1, RANKS, 600, groups);
     group_run(RANKS, groups, rank_leaves, groups);
-    close_groups(groups);
+    groups_close(groups, RANKS);
 }
 
 /* ------------------------------------------------------------------------------------------ ranks as threads */

@@ -177,20 +177,6 @@ static gradient_shape draw_shape(tamis_operation operation, int number) {
     return s;
 }
 
-static tamis_group **open_groups(tamis_device *const *devices, int count, int ranks, double time_limit) {
-    static tamis_group *groups[GROUP_RANKS];
-    tamis_device *all[GROUP_RANKS];
-    tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    o.time_limit = time_limit;
-    for (int r = 0; r < ranks; r++) all[r] = devices[r % count];
-    works(tamis_group_open_local(all, ranks, &o, groups));
-    return groups;
-}
-
-static void close_groups(tamis_group **groups, int ranks) {
-    for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
-}
-
 /* Every step-th of the cases on one group. */
 static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devices, int step) {
     static const double betas[] = {0, 1, -0.5};
@@ -223,9 +209,10 @@ static void run_cases(tamis_group **groups, int ranks, tamis_device *const *devi
 TEST_TAG(all_cases, "tests") {
     static const int ranks[] = {1, 2, 3, 5, 8};
     for (int i = 0; i < 5; i++) {
-        tamis_group **const groups = open_groups(&device, 1, ranks[i], 600);
+        tamis_group *groups[GROUP_RANKS];
+        groups_open(&device, 1, ranks[i], 600, groups);
         run_cases(groups, ranks[i], NULL, test_rounds(4, 19));
-        close_groups(groups, ranks[i]);
+        groups_close(groups, ranks[i]);
     }
 }
 
@@ -240,7 +227,8 @@ static void round_all(const matrix *x) {
 /* Sums without rounding: the same bits as one device, whoever added. */
 TEST_TAG(integers, "tests") {
     static const tamis_edge edges[] = {TAMIS_EDGE_SCALE, TAMIS_EDGE_MASK, TAMIS_EDGE_RESIDUAL};
-    tamis_group **const groups = open_groups(&device, 1, 5, 600);
+    tamis_group *groups[5];
+    groups_open(&device, 1, 5, 600, groups);
     for (int number = 0; number < 36; number++) {
         const tamis_operation operation = (tamis_operation)(number % 3);
         gradient_shape shape = draw_shape(operation, number);
@@ -261,9 +249,7 @@ TEST_TAG(integers, "tests") {
         works(tamis_gradient_create(device, &x.c->S_there, &x.c->options, &gradient));
         works(gradient_case_run(x.c, gradient, x.wanted));
         tamis_gradient_destroy(gradient);
-        for (int k = 0; k < OUTS; k++) {
-            alone[k] = matrix_copy(&x.c->out[k]);
-        }
+        for (int k = 0; k < OUTS; k++) alone[k] = matrix_copy(&x.c->out[k]);
         gradient_case_poison(x.c);
         group_run(5, groups, run_rank, &x);
         for (int k = 0; k < OUTS; k++) {
@@ -280,7 +266,7 @@ TEST_TAG(integers, "tests") {
         }
         gradient_case_free(x.c);
     }
-    close_groups(groups, 5);
+    groups_close(groups, 5);
 }
 
 /* ------------------------------------------------------------------------------------------ generations */
@@ -319,20 +305,9 @@ static void keep_rows(group_rank *self) {
     tamis_group_gradient_destroy(gradient);
 }
 
-TEST_TAG(rows_are_kept, "tests") {
-    tamis_group **const groups = open_groups(&device, 1, 2, 300);
-    group_run(2, groups, keep_rows, NULL);
-    close_groups(groups, 2);
-}
+TEST_TAG(rows_are_kept, "tests") { group_run_on(device, 2, 300, keep_rows, NULL); }
 
 /* ------------------------------------------------------------------------------------------ errors */
-
-static bool says(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
-    if (status == expected && strstr(tamis_last_error(), text)) return true;
-    group_says(self, "%s (%.120s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
-               tamis_status_name(expected), text);
-    return false;
-}
 
 static void wrong_calls(group_rank *self) {
     const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
@@ -351,41 +326,38 @@ static void wrong_calls(group_rank *self) {
     o.edge = TAMIS_EDGE_SOFTMAX;
     o.inner = 2;
     o.transpose = true;
-    says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_UNSUPPORTED,
-         "rank 0: options.transpose = true: groups have no gradient of softmax with it");
+    group_expects(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_UNSUPPORTED,
+                  "rank 0: options.transpose = true: groups have no gradient of softmax with it");
     o.transpose = self->rank == 1;
     o.edge = TAMIS_EDGE_SCALE;
-    says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT,
-         "rank 1: options.transpose = 1, but 0 on rank 0");
+    group_expects(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT,
+                  "rank 1: options.transpose = 1, but 0 on rank 0");
     o.transpose = false;
-    says(self,
-         self->rank == 1 ? tamis_group_gradient_create(group, &S, 1, &o, &g)
-                         : tamis_group_plan_create(group, &S, 1, &o, &plan),
-         TAMIS_ERROR_ARGUMENT, "rank 1: a gradient instead of a plan = 1, but 0 on rank 0");
-    says(self, tamis_group_gradient_create(group, &S, 1, &o, NULL), TAMIS_ERROR_ARGUMENT, "rank 0: gradient = NULL");
-    says(self, tamis_group_gradient_create(NULL, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT, "group = NULL");
-    if (!says(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_OK, "")) return;
-    says(self, tamis_group_spmm_backward(g, &X, &X, &dX, NULL, NULL), TAMIS_ERROR_ARGUMENT,
-         "rank 0: gradient was made for fused: it cannot differentiate spmm");
-    says(self, tamis_group_fused_backward(g, &X, &X, B, &X, NULL, &dX, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
-         "rank 1: B.cols = 3: expected 2");
-    says(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, dB, &dY, NULL, NULL), TAMIS_ERROR_ARGUMENT,
-         "rank 1: asks for other gradients of distributed matrices than rank 0");
-    says(self, tamis_group_fused_backward(NULL, &X, &X, &X, &X, NULL, &dX, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
-         "gradient = NULL");
-    says(self, tamis_group_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
-    says(self, tamis_group_gradient_workspace_size(g, &bytes), TAMIS_OK, "");
+    group_expects(self,
+                  self->rank == 1 ? tamis_group_gradient_create(group, &S, 1, &o, &g)
+                                  : tamis_group_plan_create(group, &S, 1, &o, &plan),
+                  TAMIS_ERROR_ARGUMENT, "rank 1: a gradient instead of a plan = 1, but 0 on rank 0");
+    group_expects(self, tamis_group_gradient_create(group, &S, 1, &o, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: gradient = NULL");
+    group_expects(self, tamis_group_gradient_create(NULL, &S, 1, &o, &g), TAMIS_ERROR_ARGUMENT, "group = NULL");
+    if (!group_expects(self, tamis_group_gradient_create(group, &S, 1, &o, &g), TAMIS_OK, "")) return;
+    group_expects(self, tamis_group_spmm_backward(g, &X, &X, &dX, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 0: gradient was made for fused: it cannot differentiate spmm");
+    group_expects(self, tamis_group_fused_backward(g, &X, &X, B, &X, NULL, &dX, NULL, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 1: B.cols = 3: expected 2");
+    group_expects(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, dB, &dY, NULL, NULL), TAMIS_ERROR_ARGUMENT,
+                  "rank 1: asks for other gradients of distributed matrices than rank 0");
+    group_expects(self, tamis_group_fused_backward(NULL, &X, &X, &X, &X, NULL, &dX, NULL, NULL, NULL),
+                  TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    group_expects(self, tamis_group_gradient_workspace_size(NULL, &bytes), TAMIS_ERROR_ARGUMENT, "gradient = NULL");
+    group_expects(self, tamis_group_gradient_workspace_size(g, &bytes), TAMIS_OK, "");
     if (bytes == 0) group_says(self, "the workspace has no bytes");
-    says(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, &dX, &dY, NULL, NULL), TAMIS_OK, "");
+    group_expects(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, &dX, &dY, NULL, NULL), TAMIS_OK, "");
     tamis_group_gradient_destroy(g);
     tamis_group_gradient_destroy(NULL);
 }
 
-TEST_TAG(ranks_are_wrong, "tests") {
-    tamis_group **const groups = open_groups(&device, 1, 2, 300);
-    group_run(2, groups, wrong_calls, NULL);
-    close_groups(groups, 2);
-}
+TEST_TAG(ranks_are_wrong, "tests") { group_run_on(device, 2, 300, wrong_calls, NULL); }
 
 /* The n-th allocation of all ranks together fails, and all after it: all get an error, and nothing is leaked. */
 static void short_of_memory(group_rank *self) {
@@ -407,15 +379,16 @@ TEST_TAG(memory_is_short, "tests") {
     shape.layouts = 0;
     call x = {.c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_EXP, TAMIS_F32, &shape, 0, &dice)};
     x.wanted = gradient_case_outputs(x.c);
-    tamis_group **const groups = open_groups(&device, 1, 2, 300);
+    tamis_group *groups[2];
     tamis_status statuses[2];
+    groups_open(&device, 1, 2, 300, groups);
     x.statuses = statuses;
     /* the shard, the gradient's patterns and plans, the lists and buffers of sums */
     EACH_FAULT_OF(w, .least = 2 * 25, .elsewhere = true) {
         FAULTY(w, group_run(2, groups, short_of_memory, &x), statuses[0]);
         assert_int_equal(statuses[0], statuses[1]);
     }
-    close_groups(groups, 2);
+    groups_close(groups, 2);
     gradient_case_free(x.c);
 }
 
@@ -427,9 +400,10 @@ TEST_TAG(cases_on_devices, "on_devices") {
     tamis_device *two[2];
     for (int d = 0; d < 2; d++) works(tamis_device_open(names[2 + d], &two[d]));
     for (int ranks = 2; ranks <= 3; ranks++) {
-        tamis_group **const groups = open_groups(two, 2, ranks, 300); /* kernels are compiled meanwhile */
+        tamis_group *groups[GROUP_RANKS];
+        groups_open(two, 2, ranks, 300, groups); /* kernels are compiled meanwhile */
         run_cases(groups, ranks, two, atoi(names[1]));
-        close_groups(groups, ranks);
+        groups_close(groups, ranks);
     }
     for (int d = 0; d < 2; d++) tamis_device_close(two[d]);
 }

@@ -9,16 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "ml/fit/place.h"
 #include "ml/methods/dirichlet.h"
 #include "ml/model.h"
-#include "named_device.h"
 #include "support/works.h"
 #include "topics_reference.h"
 
-static const char *device_name = "cpu";
-static tamis_device *device;
+#include "device_fixture.h" /* after the headers whose arguments have its names */
 
 static double *doubles(int64_t count) {
     double *const numbers = calloc((size_t)count + 1, sizeof *numbers);
@@ -245,18 +242,7 @@ TEST(documents_of_others) {
     corpus_free(&twice);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }

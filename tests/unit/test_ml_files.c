@@ -4,15 +4,14 @@
  */
 #include "support/test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "io_folder.h"
 #include "ml/files/model_file.h"
 #include "ml/fit/place.h"
 #include "ml/methods/method.h"
@@ -23,27 +22,8 @@
 #include "support/refusals.h"
 
 static tamis_device *device;
-static char folder[512];
 
 /* ------------------------------------------------------------------------------------------ files */
-
-static const char *in_folder(const char *name) {
-    static char paths[4][1024];
-    static int next;
-    char *const path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
-static int files_in_folder(void) {
-    int count = 0;
-    DIR *const entries = opendir(folder);
-    assert_non_null(entries);
-    for (const struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
-        count += entry->d_name[0] != '.';
-    closedir(entries);
-    return count;
-}
 
 static void write_bytes(const char *path, const void *content, size_t size) {
     FILE *const file = fopen(path, "wb");
@@ -442,25 +422,17 @@ TEST(reads_version_1) {
     refuse_bytes(early.data, early.size, "an unknown or misplaced line: 'row_factors=");
     const bytes zero = changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n");
     refuse_bytes(zero.data, zero.size, "scale = 0, expected a positive number");
-    const bytes second = changed(&good, strstr(begin, "rate_offset="), ""); /* version 2 ends before it */
-    write_bytes(in_folder("old"), second.data, second.size);
-    tamis_model *of_second;
-    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
-    tamis_model_free(of_second);
-    free(second.data);
-    good.data[8] = 3;
-    const bytes third = changed(&good, strstr(begin, "lambda="), ""); /* and version 3 before this */
-    write_bytes(in_folder("old"), third.data, third.size);
-    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
-    tamis_model_free(of_second);
-    free(third.data);
-    good.data[8] = 4; /* and 4 before this */
-    const bytes fourth = changed(&good, strstr(begin, "weights="), "");
-    write_bytes(in_folder("old"), fourth.data, fourth.size);
-    EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_second));
-    assert_int_equal(of_second->options.weights, TAMIS_WEIGHTS_LINEAR);
-    tamis_model_free(of_second);
-    free(fourth.data);
+    static const char *const ends[] = {"rate_offset=", "lambda=", "weights="}; /* of versions 2, 3 and 4 */
+    for (int version = 2; version <= 4; version++) {
+        good.data[8] = (unsigned char)version;
+        const bytes b = changed(&good, strstr(begin, ends[version - 2]), "");
+        tamis_model *of_version;
+        write_bytes(in_folder("old"), b.data, b.size);
+        EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_version));
+        assert_int_equal(of_version->options.weights, TAMIS_WEIGHTS_LINEAR);
+        tamis_model_free(of_version);
+        free(b.data);
+    }
     good.data[8] = 2;
     write_bytes(in_folder("old"), old.data, old.size);
     tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
@@ -593,17 +565,13 @@ TEST(sums_streams) {
 }
 
 static int set_up(void **state) {
-    (void)state;
-    const char *const temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/tamis-models-XXXXXX", temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder)) return 1;
+    if (make_folder(state) != 0) return 1;
     return tamis_device_open("cpu", &device) != TAMIS_OK;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
-    return rmdir(folder) != 0 || tamis_memory_live() != 0;
+    return remove_folder(state) != 0 || tamis_memory_live() != 0;
 }
 
 TEST_FIXTURE(set_up, tear_down)

@@ -98,18 +98,12 @@ static void fit_rank(group_rank *self) {
     j->models[self->rank] = model;
 }
 
-static void open_groups(int ranks, double limit, tamis_group **groups) {
-    tamis_transport_options options = TAMIS_TRANSPORT_OPTIONS_INIT;
-    options.time_limit = limit;
-    works(tamis_group_open_local(devices, ranks, &options, groups));
-}
-
 static void fit_on(int ranks, cut how, job *j) {
     tamis_group *groups[GROUP_RANKS];
-    open_groups(ranks, 600, groups);
+    groups_open(devices, GROUP_RANKS, ranks, 600, groups);
     cut_rows(how, j->t->rows, ranks, j->starts);
     group_run(ranks, groups, fit_rank, j);
-    for (int r = 0; r < ranks; r++) tamis_group_close(groups[r]);
+    groups_close(groups, ranks);
 }
 
 static void free_models(job *j) {
@@ -516,10 +510,10 @@ TEST(disagreements) {
         tamis_group *groups[GROUP_RANKS];
         dispute d = {.j = job_of(&variants[0], &t, TAMIS_F32), .what = &quarrels[n]};
         d.j.options.iterations = 1;
-        open_groups(3, 600, groups);
+        groups_open(devices, GROUP_RANKS, 3, 600, groups);
         cut_rows(CUT_EVEN, t.rows, 3, d.j.starts);
         group_run(3, groups, disagree, &d);
-        for (int r = 0; r < 3; r++) tamis_group_close(groups[r]);
+        groups_close(groups, 3);
     }
     table_free(&t);
 }
@@ -543,12 +537,6 @@ TEST(other_data) {
     table_free(&other);
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
 TEST(short_memory) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
@@ -560,21 +548,21 @@ TEST(short_memory) {
             job j = job_of(&variants[n], &t, TAMIS_F32);
             j.options.iterations = 1;
             j.options.threads = 1;
-            open_groups(2, 100, groups);
+            groups_open(devices, GROUP_RANKS, 2, 100, groups);
             cut_rows(CUT_EVEN, t.rows, 2, j.starts);
             const int64_t before = tamis_memory_live();
-            const double start = seconds();
+            const double start = test_seconds();
             tamis_memory_fail_at(fail);
             group_run(2, groups, fit_rank, &j);
             tamis_memory_fail_at(0);
-            assert_true(seconds() - start < 90); /* nobody has waited for the time limit */
+            assert_true(test_seconds() - start < 90); /* nobody has waited for the time limit */
             all_well = j.statuses[0] == TAMIS_OK && j.statuses[1] == TAMIS_OK;
             if (!all_well && (j.statuses[0] == TAMIS_OK || j.statuses[1] == TAMIS_OK))
                 fail_msg("allocation %d: one rank has succeeded, the other says: %s%s", (int)fail, j.messages[0],
                          j.messages[1]);
             free_models(&j);
             assert_int_equal(tamis_memory_live(), before);
-            for (int r = 0; r < 2; r++) tamis_group_close(groups[r]);
+            groups_close(groups, 2);
             assert_true(fail < 3000);
         }
     }
@@ -630,12 +618,12 @@ TEST(absent) {
         tamis_group *groups[GROUP_RANKS];
         job j = job_of(&variants[0], &t, TAMIS_F32);
         given_up = 0;
-        open_groups(3, 2, groups);
+        groups_open(devices, GROUP_RANKS, 3, 2, groups);
         cut_rows(CUT_EVEN, t.rows, 3, j.starts);
         group_run(3, groups, bodies[n], &j);
         expect_all(&j, 3, TAMIS_ERROR_DEVICE);
         for (int r = 0; r < 3; r += 2) assert_non_null(strstr(j.messages[r], "these ranks had not come: 1"));
-        for (int r = 0; r < 3; r++) tamis_group_close(groups[r]);
+        groups_close(groups, 3);
         free_models(&j);
     }
     table_free(&t);

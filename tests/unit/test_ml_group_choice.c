@@ -31,14 +31,9 @@ static void fit_rank(group_rank *self) {
 }
 
 static void chooses_as(const tamis_model_description *one, int ranks, job *j) {
-    tamis_group *groups[GROUP_RANKS];
-    tamis_device *devices[GROUP_RANKS];
-    for (int r = 0; r < ranks; r++) devices[r] = device;
-    works(tamis_group_open_local(devices, ranks, NULL, groups));
-    group_run(ranks, groups, fit_rank, j);
+    group_run_on(device, ranks, 0, fit_rank, j);
     for (int r = 0; r < ranks; r++) {
         const tamis_model_options *const own = &j->chosen[r].options, *const expected = &one->options;
-        tamis_group_close(groups[r]);
         assert_int_equal(own->factors, expected->factors);
         assert_int_equal(own->weights, expected->weights);
         assert_true(own->regularization == expected->regularization);
@@ -54,7 +49,7 @@ static void chooses_as(const tamis_model_description *one, int ranks, job *j) {
 static void on_groups(const table *t, const tamis_model_options *options, int rounds) {
     job j = {.t = t, .options = *options};
     tamis_model_description one;
-    tamis_model *const model = fitted(options, t);
+    tamis_model *const model = model_fitted(device, options, &t->S);
     works(tamis_model_describe(model, &one));
     tamis_model_free(model);
     const int64_t n = t->rows,

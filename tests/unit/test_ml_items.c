@@ -21,35 +21,14 @@ static tamis_model_options options_of(tamis_method method, tamis_type type) {
 }
 
 static double *scores_of(tamis_model *model, const tamis_sparse *S) {
-    tamis_model_description d;
-    EXPECT_OK(tamis_model_describe(model, &d));
-    assert_int_equal(d.width, COLS);
-    assert_int_equal(d.rows, 0);
-    const size_t count = (size_t)(S->rows * COLS);
-    float *const narrow = malloc(count * sizeof *narrow);
-    double *const scores = malloc(count * sizeof *scores);
-    const bool wide = d.options.type == TAMIS_F64;
-    const tamis_dense W = {
-        .rows = S->rows, .cols = COLS, .type = d.options.type, .data = wide ? (void *)scores : narrow};
-    EXPECT_OK(tamis_model_transform(model, S, &W));
-    for (size_t i = 0; !wide && i < count; i++) scores[i] = (double)narrow[i];
-    free(narrow);
-    return scores;
+    assert_int_equal(model->width, COLS);
+    return model_transformed(model, S);
 }
 
 static void dense_of(const data *d, double *X) {
     memset(X, 0, ROWS * COLS * sizeof *X);
     for (int64_t i = 0; i < ROWS; i++)
         for (int64_t t = d->offsets[i]; t < d->offsets[i + 1]; t++) X[i * COLS + d->columns[t]] = d->values[t];
-}
-
-static void close_to(const char *what, const double *found, const double *expected, double tolerance) {
-    double largest = 0;
-    for (int64_t i = 0; i < ROWS * COLS; i++) largest = fmax(largest, fabs(expected[i]));
-    for (int64_t i = 0; i < ROWS * COLS; i++)
-        if (!(fabs(found[i] - expected[i]) <= tolerance * largest))
-            fail_msg("%s: row %d, column %d: %g, expected %g", what, (int)(i / COLS), (int)(i % COLS), found[i],
-                     expected[i]);
 }
 
 /* Scores by the n largest cosines of each column (of equal ones, those with the lower number). */
@@ -88,7 +67,7 @@ TEST(item_knn_is_right) {
         double *const found = scores_of(model, &d.view);
         dense_of(&d, X);
         neighbours(X, n & 2 ? 5 : COLS, expected);
-        close_to("item-knn", found, expected, n & 1 ? 1e-12 : 1e-5);
+        model_expect_close("item-knn", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
         free(found);
         tamis_model_free(model);
     }
@@ -137,9 +116,9 @@ TEST(ease_is_right) {
         const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
         tamis_model_description description;
         EXPECT_OK(tamis_model_describe(model, &description));
-        assert_true(fabs(description.regularization - lambda) <= 1e-9 * lambda);
+        assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);
-        close_to("ease", found, expected, n & 1 ? 1e-12 : 1e-5);
+        model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
         free(found);
         tamis_model_free(model);
     }
@@ -228,9 +207,6 @@ TEST(scores_are_used) {
                   : "^W and seen are NULL, but the model (item-knn) keeps no rows: give their uses as seen$",
                 tamis_model_recommend(model, NULL, NULL, 1, NULL, 3, columns, best));
         similar_is_right(model);
-        REFUSED(UNSUPPORTED, m ? "^ease stores no row factors$" : "^item-knn stores no row factors$",
-                tamis_model_similar(model, true, NULL, 1, 3, columns, best));
-        assert_int_equal(tamis_model_topics(model, 3, columns, best), TAMIS_ERROR_UNSUPPORTED);
         free(before), free(scores), free(predictions);
         tamis_model_free(fitted);
         tamis_model_free(model);
@@ -246,13 +222,11 @@ TEST(scores_are_used) {
 static void recommend_both(tamis_model *model, double tolerance, const tamis_sparse *uses, const tamis_sparse *seen,
                            const int64_t *rows, int64_t count, const bool *candidates, int n) {
     const int64_t size = count * n;
-    tamis_model_description d;
-    EXPECT_OK(tamis_model_describe(model, &d));
     int64_t *const expected = malloc((size_t)size * sizeof *expected), *const found =
                                                                            malloc((size_t)size * sizeof *found);
     double *const scores = malloc((size_t)size * sizeof *scores), *const best = malloc((size_t)size * sizeof *best);
-    void *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(d.options.type));
-    const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = d.options.type, .data = all};
+    void *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
+    const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = model->options.type, .data = all};
     EXPECT_OK(tamis_model_transform(model, uses, &W));
     EXPECT_OK(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
     EXPECT_OK(tamis_model_recommend_among(model, NULL, rows, count, uses, candidates, n, found, best));
@@ -264,7 +238,7 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
             continue;
         }
         const int64_t at = (rows ? rows[i / n] : i / n) * COLS + found[i];
-        const double own = d.options.type == TAMIS_F64 ? ((double *)all)[at] : (double)((float *)all)[at];
+        const double own = model->options.type == TAMIS_F64 ? ((double *)all)[at] : (double)((float *)all)[at];
         assert_true(fabs(best[i] - scores[i]) <= tolerance && fabs(best[i] - own) <= tolerance);
         for (int64_t other = i - i % n; other < i; other++) assert_true(found[other] != found[i]);
     }

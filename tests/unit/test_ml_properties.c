@@ -45,15 +45,11 @@ static void repeats(tamis_method method) {
 static double *numbers_of(tamis_model *model, const data *d, int64_t *count) {
     const int64_t of_rows = d->view.rows * model->width, of_cols = model->method->about.pairs ? 0 : d->view.cols;
     double *const numbers = malloc((size_t)(of_rows + of_cols * model->width + 1) * sizeof *numbers);
-    double *const Y = model_factors(model, false, NULL);
-    tamis_owned_dense *W;
-    works(tamis_owned_dense_create(d->view.rows, model->width, model->options.type, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_transform(model, &d->view, tamis_owned_dense_view(W)));
-    for (int64_t i = 0; i < of_rows; i++)
-        numbers[i] = number(tamis_owned_dense_view(W), i / model->width, i % model->width);
+    double *const Y = model_factors(model, false, NULL), *const W = model_transformed(model, &d->view);
+    memcpy(numbers, W, (size_t)of_rows * sizeof *W);
     memcpy(numbers + of_rows, Y, (size_t)(of_cols * model->width) * sizeof *Y);
     *count = of_rows + of_cols * model->width;
-    tamis_owned_dense_free(W);
+    free(W);
     free(Y);
     return numbers;
 }
@@ -318,13 +314,9 @@ static void loss_falls(tamis_method method) {
 /* ------------------------------------------------------------------------------------------ nothing in the data */
 
 static void expect_numbers(const model_case *c, tamis_model *model, const data *d) {
-    const size_t size = (size_t)(d->view.rows * model->width + 1) * sizeof(double);
-    double *const memory = malloc(size), *const Y = model_factors(model, false, NULL);
-    assert_non_null(memory);
-    const tamis_dense W = {.data = memory, .rows = d->view.rows, .cols = model->width, .type = c->options.type};
-    works(tamis_model_transform(model, &d->view, &W));
+    double *const W = model_transformed(model, &d->view), *const Y = model_factors(model, false, NULL);
     for (int64_t i = 0; i < d->view.rows * model->width; i++) {
-        const double w = number(&W, i / model->width, i % model->width);
+        const double w = W[i];
         const bool empty = d->offsets[i / model->width] == d->offsets[i / model->width + 1];
         if (!isfinite(w)) fail_msg("%s: a factor of a row is %g", c->name, w);
         if (empty && c->about.data != TAMIS_DATA_COUNTS && w != 0) fail_msg("%s: of nothing comes %g", c->name, w);
@@ -338,7 +330,7 @@ static void expect_numbers(const model_case *c, tamis_model *model, const data *
             fail_msg("%s: a factor is %g", c->name, Y[i]);
     }
     free(Y);
-    free(memory);
+    free(W);
 }
 
 /* No rows, nothing in any, one of each, fewer than factors: everything is a finite number, and the fit goes on. */

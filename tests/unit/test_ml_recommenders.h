@@ -5,16 +5,11 @@
 
 #include "support/test.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tamis/ml.h>
 
 #include "base/memory.h"
-#include "base/random.h"
 #include "eliminate.h"
-#include "support/works.h"
+#include "model_rows.h"
 
 extern tamis_device *device;
 extern bool on_cpu;
@@ -40,12 +35,8 @@ bool table_empty_column(const table *t, int64_t j);
 double table_factor(uint64_t seed, bool column, int64_t i, int f);
 
 tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations);
-/* Makes a model and fits it. */
-tamis_model *fitted(const tamis_model_options *options, const table *t);
 /* The factors in double, rows x width: malloc'ed. */
 double *factors_of(tamis_model *model, bool columns, int64_t *width);
-/* tamis_model_transform in double. */
-double *folded(tamis_model *model, const table *t, int64_t width, tamis_type type);
 
 /* What ratings are divided by about `centre`: the root of the mean of their squares. */
 double table_scale(const table *t, double centre);
@@ -56,7 +47,5 @@ double *split_last(double *factors, int64_t rows, int64_t width);
 
 /* Solves the k x k system in place by Gauss with pivots; the result is in b. */
 double dot(const double *x, const double *y, int64_t n);
-/* |x - y| <= bound, for all `count`. */
-void close_to(const char *what, const double *x, const double *y, int64_t count, double bound);
 
 #endif

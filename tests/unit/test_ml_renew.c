@@ -164,14 +164,6 @@ TEST(what_cannot_be_is_refused) {
     double prediction[1 << 12];
     EXPECT_OK(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
     tamis_model_free(model);
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
-    options.factors = 2;
-    model = model_fitted(device, &options, &d.view);
-    REFUSED(UNSUPPORTED, "^lda goes on with other data by mini-batches: tamis_model_partial_fit$",
-            tamis_model_renew(model));
-    REFUSED(UNSUPPORTED, "^lda stores no rows that others could be put beside$",
-            tamis_model_put_rows(model, &d.view, NULL));
-    tamis_model_free(model);
     EXPECT_OK(tamis_model_options_init(&options, TAMIS_EASE));
     model = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_renew(model)); /* it is fitted anew */

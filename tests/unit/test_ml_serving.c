@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "eliminate.h"
 #include "model_rows.h"
 #include "support/brief.h"
 
@@ -122,7 +123,8 @@ TEST(single_calls_agree_with_batches) {
 
 /* (G + sum of the row's (c - 1) y y^T) x = sum of c p y, by elimination. */
 static void solve_row(const tamis_model *model, const data *d, int64_t row, double *x) {
-    double G[FACTORS][FACTORS + 1] = {{0}};
+    double G[FACTORS * FACTORS] = {0};
+    memset(x, 0, FACTORS * sizeof *x);
     const tamis_dense *const Y = &model->column_factors;
     for (int64_t j = 0; j < COLS; j++) {
         double weight = 0, liked = 0;
@@ -132,17 +134,12 @@ static void solve_row(const tamis_model *model, const data *d, int64_t row, doub
                 liked = d->values[t] > 0 ? 1 + weight : 0;
             }
         for (int a = 0; a < FACTORS; a++) {
-            for (int b = 0; b < FACTORS; b++) G[a][b] += (1 + weight) * number(Y, j, a) * number(Y, j, b);
-            G[a][FACTORS] += liked * number(Y, j, a);
+            for (int b = 0; b < FACTORS; b++) G[a * FACTORS + b] += (1 + weight) * number(Y, j, a) * number(Y, j, b);
+            x[a] += liked * number(Y, j, a);
         }
     }
-    for (int a = 0; a < FACTORS; a++) G[a][a] += model->options.regularization;
-    for (int a = 0; a < FACTORS; a++)
-        for (int b = 0; b < FACTORS; b++) {
-            const double factor = G[b][a] / G[a][a];
-            for (int c = a; b != a && c <= FACTORS; c++) G[b][c] -= factor * G[a][c];
-        }
-    for (int a = 0; a < FACTORS; a++) x[a] = G[a][FACTORS] / G[a][a];
+    for (int a = 0; a < FACTORS; a++) G[a * (FACTORS + 1)] += model->options.regularization;
+    eliminate(FACTORS, G, x);
 }
 
 /* Dislikes too, and a row without entries. */

@@ -4,25 +4,15 @@
  */
 #include "support/test.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
-#include "base/random.h"
 #include "ml/data/canonical.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/minibatch.h"
-#include "ml/fit/place.h"
-#include "ml/methods/methods.h"
-#include "ml/serve/operands.h"
-#include "named_device.h"
-#include "support/works.h"
+#include "model_rows.h"
 #include "topics_reference.h"
 
-static const char *device_name = "cpu";
-static tamis_device *device;
+#include "device_fixture.h" /* after the headers whose arguments have its names */
 
 static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
     tamis_model_options options;
@@ -32,58 +22,11 @@ static tamis_model_options options_of(tamis_method method, int64_t topics, tamis
     return options;
 }
 
-static tamis_model *model_of(const tamis_model_options *options) {
-    tamis_model *model;
-    works(tamis_model_create(device, options, &model));
-    return model;
-}
-
-static tamis_model *fitted(const tamis_model_options *options, const tamis_sparse *S) {
-    tamis_model *const model = model_of(options);
-    works(tamis_model_fit(model, S, NULL));
-    return model;
-}
-
-/* Packed doubles of an array, which is freed. */
-static double *unpack(tamis_owned_dense *array) {
-    const tamis_dense *const view = tamis_owned_dense_view(array);
-    const int64_t count = view->rows * view->cols;
-    double *const numbers = calloc((size_t)count + 1, sizeof *numbers);
-    for (int64_t i = 0; i < count; i++)
-        numbers[i] = view->type == TAMIS_F64 ? ((const double *)view->data)[i] : (double)((const float *)view->data)[i];
-    tamis_owned_dense_free(array);
-    return numbers;
-}
-
-static double *columns_of(tamis_model *model) {
-    tamis_owned_dense *array;
-    works(tamis_model_column_factors(model, &array));
-    return unpack(array);
-}
-
-static double *rows_of(tamis_model *model) {
-    tamis_owned_dense *array;
-    works(tamis_model_row_factors(model, &array));
-    return unpack(array);
-}
-
-static double loss_of(const tamis_model *model) {
-    tamis_model_description d;
-    works(tamis_model_describe(model, &d));
-    return d.loss;
-}
-
 /* Every update divides by sums of up to 512 terms of one sign, whose errors are not all of one sign: tens of u; psi
    adds 1 + |psi| <= 12 of them, and up to 8 such updates follow one another. 2000 u allows for that; 40 u have been
    seen. */
 static void near(const char *what, const double *got, const double *want, int64_t count, tamis_type type) {
-    double size = 0;
-    const double bound = 2e3 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24);
-    for (int64_t i = 0; i < count; i++) size = fmax(size, fabs(want[i]));
-    for (int64_t i = 0; i < count; i++)
-        if (!(fabs(got[i] - want[i]) <= bound * size))
-            fail_msg("%s in %s: element %lld is %.17g, expected %.17g within %g", what, tamis_type_name(type),
-                     (long long)i, got[i], want[i], bound * size);
+    model_expect_close(what, got, want, count, 2e3 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24));
 }
 
 /* ------------------------------------------------------------------------------------------ LDA by plain loops */
@@ -99,19 +42,19 @@ static tamis_status meet(tamis_model *model, ml_batch *batch) {
 
 /* Passes over the model's mini-batches, in its order, by the reference. */
 static double *lda_by_hand(const tamis_model_options *options, const tamis_sparse *S, int passes, double *loss) {
-    tamis_model *const model = model_of(options);
-    tamis_owned_sparse *data;
-    works(ml_canonical(model, S, "S", &data));
+    tamis_model *const model = model_made(device, options);
+    tamis_owned_sparse *canonical;
+    works(ml_canonical(model, S, "S", &canonical));
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
     ml_batches batches;
-    works(ml_batches_make(model, tamis_owned_sparse_view(data), options->batch_rows, true, 1, NULL, 0, &batches));
+    works(ml_batches_make(model, tamis_owned_sparse_view(canonical), options->batch_rows, true, 1, NULL, 0, &batches));
     tamis_dense first;
     works(ml_dense_make(model, S->cols, topics, &first));
     works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
     tamis_owned_dense *fetched;
     works(ml_dense_fetch(model, &first, &fetched));
-    double *const L = unpack(fetched);
+    double *const L = model_numbers(fetched);
     ml_dense_free(model, &first);
     int64_t step = 0;
     for (int pass = 0; pass < passes; pass++) {
@@ -135,7 +78,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
         }
     }
     ml_batches_free(model, &batches);
-    tamis_owned_sparse_free(data);
+    tamis_owned_sparse_free(canonical);
     tamis_model_free(model);
     return L;
 }
@@ -152,10 +95,10 @@ TEST(lda_is_right) {
         options.inner_rounds = 1 + variant % 4;
         options.rate_offset = variant % 2 ? 1 : 9;
         options.iterations = 2;
-        tamis_model *const model = fitted(&options, &c.S);
+        tamis_model *const model = model_fitted(device, &options, &c.S);
         double loss;
-        double *const got = columns_of(model), *const want = lda_by_hand(&options, &c.S, 2, &loss);
-        const double given = loss_of(model);
+        double *const got = model_factors(model, false, NULL), *const want = lda_by_hand(&options, &c.S, 2, &loss);
+        const double given = model_loss(model);
         near("lda", got, want, c.S.cols * options.factors, options.type);
         near("lda's loss", &given, &loss, 1, options.type);
         free(got);
@@ -183,19 +126,20 @@ TEST(lda_new_documents) {
         tamis_model_options options = options_of(TAMIS_LDA, 5, variant & 1 ? TAMIS_F64 : TAMIS_F32);
         options.maximum_a_posteriori = variant & 2;
         options.iterations = 3;
-        tamis_model *const model = fitted(&options, &c.S);
+        tamis_model *const model = model_fitted(device, &options, &c.S);
         tamis_owned_dense *W;
         works(tamis_owned_dense_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
         works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
         ml_operands operands;
         works(ml_method_of(TAMIS_LDA)->operands(model, tamis_owned_dense_view(W), &operands));
-        double *const got = unpack(W), *const L = columns_of(model), *const want = calloc(80 * 5, sizeof *want);
+        double *const got = model_numbers(W), *const L = model_factors(model, false, NULL),
+                      *const want = calloc(80 * 5, sizeof *want);
         const reference_lda o = {
             .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};
         reference_lda_infer(&c.S, L, 5, &o, want);
         near("posteriors", got, want, 80 * 5, options.type);
         for (int k = 0; k < 5; k++) assert_true(fabs(got[3 * 5 + k] - options.row_prior) < 1e-7); /* an empty one */
-        double *const A = unpack(operands.A.own), *const B = unpack(operands.B.own);
+        double *const A = model_numbers(operands.A.own), *const B = model_numbers(operands.B.own);
         for (int64_t d = 0; d < 80; d++) {
             double sum = 0;
             for (int64_t w = 0; w < 60; w++)
@@ -215,7 +159,7 @@ TEST(lda_new_documents) {
 TEST(lda_streams) {
     corpus c = corpus_make(70, 50, 3, 40, true, 15);
     tamis_model_options options = options_of(TAMIS_LDA, 4, TAMIS_F64);
-    tamis_model *const model = model_of(&options);
+    tamis_model *const model = model_made(device, &options);
     int64_t offsets[31];
     double *L = NULL;
     for (int64_t i = 0; i < 3; i++) {
@@ -232,14 +176,14 @@ TEST(lda_streams) {
             works(tamis_owned_dense_create(50, 4, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
             works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0.5 * mean,
                                      1.5 * mean));
-            L = unpack(array);
+            L = model_numbers(array);
         }
         const double loss = reference_lda_learn(&part, L, 4, &o) / corpus_total(&part);
         works(tamis_model_partial_fit(model, &part));
-        const double given = loss_of(model);
+        const double given = model_loss(model);
         near("a mini-batch's loss", &given, &loss, 1, TAMIS_F64);
     }
-    double *const got = columns_of(model);
+    double *const got = model_factors(model, false, NULL);
     near("three mini-batches", got, L, 200, TAMIS_F64);
     free(got);
     free(L);
@@ -261,18 +205,18 @@ TEST(gap_is_right) {
         options.inner_rounds = 1 + variant % 2;
         options.iterations = 2;
         const double inverse = options.column_prior > 0 ? 1 / options.column_prior : 0;
-        tamis_model *const model = fitted(&options, &c.S);
+        tamis_model *const model = model_fitted(device, &options, &c.S);
         tamis_owned_dense *array;
         works(tamis_owned_dense_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
         works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0.9, 1.1));
-        double *const Y = unpack(array), *const X = calloc((size_t)(60 * k), sizeof *X);
+        double *const Y = model_numbers(array), *const X = calloc((size_t)(60 * k), sizeof *X);
         for (int64_t i = 0; i < 60 * k; i++) X[i] = 1;
         for (int i = 0; i < 2; i++) {
             reference_gap_rows(&c.S, X, Y, k, options.row_prior, inverse, options.inner_rounds);
             reference_gap_columns(&c.S, X, Y, k);
         }
-        const double loss = reference_gap_loss(&c.S, X, Y, k, options.row_prior, inverse), given = loss_of(model);
-        double *const rows = rows_of(model), *const columns = columns_of(model);
+        const double loss = reference_gap_loss(&c.S, X, Y, k, options.row_prior, inverse), given = model_loss(model);
+        double *const rows = model_factors(model, true, NULL), *const columns = model_factors(model, false, NULL);
         near("gap's rows", rows, X, 60 * k, options.type);
         near("gap's columns", columns, Y, 50 * k, options.type);
         near("gap's loss", &given, &loss, 1, options.type);
@@ -299,18 +243,18 @@ static bool remember(void *context, const tamis_iteration *iteration) {
 TEST(gap_streams) {
     corpus c = corpus_make(400, 63, 4, 80, true, 41);
     tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
-    tamis_model *const model = model_of(&options);
+    tamis_model *const model = model_made(device, &options);
     int64_t offsets[101];
     double first = 0, last = 0;
     for (int64_t i = 0; i < 60; i++) {
         const tamis_sparse part = part_of(&c, 100 * (i % 4), 100, offsets);
         works(tamis_model_partial_fit(model, &part));
-        last = loss_of(model);
+        last = model_loss(model);
         if (i == 0) first = last;
     }
     assert_true(last < first && last > 0);
     assert_int_equal(model->row_factors.rows, 0); /* of a stream none are kept */
-    double *const Y = columns_of(model);
+    double *const Y = model_factors(model, false, NULL);
     const double match = least_match(c.phi, Y, 63, 4);
     if (match < 0.97) fail_msg("a topic is matched with cosine %g alone", match);
     free(Y);
@@ -343,14 +287,14 @@ TEST(streams) {
         tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
         options.batch_rows = 30;
         options.iterations = 30;
-        tamis_model *const whole = fitted(&options, &c.S);
+        tamis_model *const whole = model_fitted(device, &options, &c.S);
         options.callback = remember;
         options.callback_context = &h;
-        tamis_model *const model = model_of(&options);
+        tamis_model *const model = model_made(device, &options);
         source from = {.c = &c};
         works(tamis_model_fit_stream(model, next_part, &from, c.S.cols, NULL));
         assert_int_equal(h.iterations, 30);
-        const double last = h.loss[29], other = loss_of(whole);
+        const double last = h.loss[29], other = model_loss(whole);
         if (!(last < h.loss[0] && fabs(last - other) < 0.1)) fail_msg("method %d: %g, in memory %g", m, last, other);
         tamis_model_free(model);
         tamis_model_free(whole);
@@ -371,8 +315,8 @@ TEST(topics_are_found) {
         options.batch_rows = variant == 2 ? 0 : 100;
         options.iterations = variant < 2 ? 40 : 300;
         options.seed = 3;
-        tamis_model *const model = fitted(&options, &c.S);
-        double *const factors = columns_of(model), least = 1;
+        tamis_model *const model = model_fitted(device, &options, &c.S);
+        double *const factors = model_factors(model, false, NULL), least = 1;
         for (int64_t k = 0; k < TOPICS; k++) {
             double square = 0;
             for (int64_t w = 0; w < WORDS; w++) square += c.phi[k * WORDS + w] * c.phi[k * WORDS + w];
@@ -397,15 +341,16 @@ TEST(plans_know_their_calls) {
     static const char *const expected[][2] = {{"for 7 calls", "for 1 call:"}, {"for 112 calls", "for 16 calls"}};
     corpus c = corpus_make(30, 20, 2, 20, true, 90);
     const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
-    tamis_model *const model = model_of(&options);
-    tamis_owned_sparse *data;
-    works(ml_canonical(model, &c.S, "S", &data));
+    tamis_model *const model = model_made(device, &options);
+    tamis_owned_sparse *canonical;
+    works(ml_canonical(model, &c.S, "S", &canonical));
     const ml_batch_plan plans[] = {
         {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = 3, .width = 3, .calls = 7},
         {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = 3}};
     for (int i = 0; i < 2; i++) {
         ml_batches batches;
-        works(ml_batches_make(model, tamis_owned_sparse_view(data), 30, false, i ? ML_PASSES : 1, plans, 2, &batches));
+        works(ml_batches_make(model, tamis_owned_sparse_view(canonical), 30, false, i ? ML_PASSES : 1, plans, 2,
+                              &batches));
         for (int p = 0; p < 2; p++) {
             tamis_plan_report d = {0};
             works(tamis_plan_describe(batches.batch[0].plans[p], &d));
@@ -413,23 +358,12 @@ TEST(plans_know_their_calls) {
         }
         ml_batches_free(model, &batches);
     }
-    tamis_owned_sparse_free(data);
+    tamis_owned_sparse_free(canonical);
     tamis_model_free(model);
     corpus_free(&c);
 }
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open(device_name, &device) != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    tamis_device_close(device);
-    return tamis_memory_live() != 0;
-}
-
 TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run(device_name, NULL, set_up, tear_down);
+    if (!device_is_named(argc, argv)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }

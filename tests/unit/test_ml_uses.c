@@ -35,11 +35,6 @@ static void weigh(tamis_use_weights how, const data *d, const data *of_fit, doub
     if (how == TAMIS_WEIGHTS_BM25) bm25(d, of_fit, weights);
 }
 
-static void close_to(const double *found, const double *expected, int64_t count, double tolerance) {
-    for (int64_t i = 0; i < count; i++)
-        if (!(fabs(found[i] - expected[i]) <= tolerance)) fail_msg("%g, expected %g", found[i], expected[i]);
-}
-
 /* A fit with weights is a plain one of the weighted numbers, to new rows too, also from a file. */
 TEST(weights_are_those_of_the_manual) {
     data fitted = data_make(70, 40, 6, 3), fresh = data_make(9, 40, 8, 4);
@@ -63,7 +58,7 @@ TEST(weights_are_those_of_the_manual) {
         options.weights = TAMIS_WEIGHTS_LINEAR;
         tamis_model *const expected = model_fitted(device, &options, &weighted);
         assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
-        close_to(model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
+        model_expect_near("columns", model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
         loaded = model_reloaded(device, model);
         assert_int_equal(loaded->options.weights, how);
         double found[9 * 5], wanted[9 * 5];
@@ -71,7 +66,7 @@ TEST(weights_are_those_of_the_manual) {
                           V = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = wanted};
         EXPECT_OK(tamis_model_transform(loaded, &fresh.view, &W));
         EXPECT_OK(tamis_model_transform(expected, &fresh_weighted, &V));
-        close_to(found, wanted, 9 * 5, 1e-9);
+        model_expect_near("new rows", found, wanted, 9 * 5, 1e-9);
         tamis_model_free(model);
         tamis_model_free(loaded);
         tamis_model_free(expected);

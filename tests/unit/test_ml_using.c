@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "eliminate.h"
 #include "ml/fit/place.h"
 #include "test_ml_models.h"
 
@@ -112,8 +113,7 @@ TEST(keeps_nan) {
 /* (sum y y^T + lambda (n + 40)) x = sum ((r - mean) / scale - b) y of a row, by elimination; with biases y ends in 1.
  */
 static void solve_row(const tamis_model *model, const plain *p, const data *d, int64_t row, double *x) {
-    enum { MOST = 8 };
-    double G[MOST][MOST + 1] = {{0}}, y[MOST];
+    double G[64] = {0}, y[8];
     const tamis_dense *const B = tamis_owned_dense_view(p->B);
     const int64_t width = B->cols;
     int64_t count = 0;
@@ -125,18 +125,12 @@ static void solve_row(const tamis_model *model, const plain *p, const data *d, i
             y[width - 1] = 1;
         }
         for (int64_t a = 0; a < width; a++) {
-            for (int64_t b = 0; b < width; b++) G[a][b] += y[a] * y[b];
-            G[a][width] += y[a] * target;
+            for (int64_t b = 0; b < width; b++) G[a * width + b] += y[a] * y[b];
+            x[a] += y[a] * target;
         }
     }
-    for (int64_t a = 0; a < width; a++) G[a][a] += model->options.regularization * ((double)count + 40);
-    for (int64_t a = 0; a < width; a++)
-        for (int64_t b = 0; b < width; b++) {
-            if (b == a) continue;
-            const double factor = G[b][a] / G[a][a];
-            for (int64_t c = a; c <= width; c++) G[b][c] -= factor * G[a][c];
-        }
-    for (int64_t a = 0; a < width; a++) x[a] = G[a][width] / G[a][a];
+    for (int64_t a = 0; a < width; a++) G[a * (width + 1)] += model->options.regularization * ((double)count + 40);
+    eliminate(width, G, x);
 }
 
 TEST(transforms) {

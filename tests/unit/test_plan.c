@@ -193,96 +193,13 @@ TEST(test_values) {
     tamis_plan_destroy(plan);
 }
 
-/* What an edge is told reaches the kernels of every algorithm, in a plan and in a single call. Powers of two: exact. */
-TEST(test_edge_numbers) {
-    const char *names[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms(TAMIS_OP_SDDMM, true, names);
+TEST(test_transpose_refused) {
     small s;
     small_make(&s);
-    for (int n = 0; n <= count; n++)
-        for (int slope = 0; slope < 2; slope++) {
-            tamis_options o = small_options(TAMIS_OP_SDDMM);
-            double want[SMALL_NNZ];
-            o.algorithm = names[n];
-            o.edge = slope ? TAMIS_EDGE_LEAKY_RELU : TAMIS_EDGE_QUOTIENT;
-            o.edge_scale = -0.5;
-            o.edge_slope = 0.25;
-            o.edge_epsilon = 1024; /* above all products: it is what values are divided by */
-            tamis_plan *const plan = make(&s.S, &o);
-            assert_int_equal(tamis_reference_sddmm(&s.S, &s.A, &s.B, &o, NULL, want), TAMIS_OK);
-            for (int t = 0; t < SMALL_NNZ && !slope; t++) assert_true(want[t] == (double)s.values[t] / 1024);
-            assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_OK);
-            for (int t = 0; t < SMALL_NNZ; t++) assert_true((double)s.p[t] == want[t]);
-            memset(s.p, 0, sizeof s.p);
-            assert_int_equal(tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, &o, NULL), TAMIS_OK);
-            for (int t = 0; t < SMALL_NNZ; t++) assert_true((double)s.p[t] == want[t]);
-            tamis_plan_destroy(plan);
-        }
-}
-
-/* S^T by a plan over S: the result is that of a plan over the transposed matrix, with S's values and with others. */
-TEST(test_transpose) {
-    small s;
-    small_make(&s);
-    int32_t offsets[SMALL_COLS + 1], columns[SMALL_NNZ];
-    float values[SMALL_NNZ], c[SMALL_COLS * SMALL_K], other[SMALL_NNZ] = {10, 20, 30, 40, 50};
-    const tamis_sparse *const views[] = {&s.S, &s.coo};
-    for (int v = 0; v < 2; v++)
-        for (int set = 0; set < 2; set++) {
-            tamis_sparse S = *views[v], T = s.S;
-            tamis_options o = small_options(TAMIS_OP_SPMM);
-            tamis_execution execution = TAMIS_EXECUTION_INIT;
-            double want[SMALL_COLS * SMALL_K];
-            o.width = SMALL_K;
-            o.transpose = true;
-            if (set) execution.values = other;
-            S.values = set ? other : s.values;
-            S.offset_type = TAMIS_I32;
-            assert_int_equal(tamis_transpose(&S, offsets, columns, values, NULL), TAMIS_OK);
-            T.rows = SMALL_COLS;
-            T.cols = SMALL_ROWS;
-            T.offsets = offsets;
-            T.columns = columns;
-            T.values = values;
-            assert_int_equal(tamis_reference_spmm(&T, &s.A, NULL, NULL, want), TAMIS_OK);
-            const tamis_dense C = {.data = c, .rows = SMALL_COLS, .cols = SMALL_K};
-            tamis_plan *const plan = make(views[v], &o);
-            assert_int_equal(tamis_plan_spmm(plan, &s.A, &C, &execution), TAMIS_OK);
-            for (int i = 0; i < SMALL_COLS * SMALL_K; i++) assert_true((double)c[i] == want[i]); /* small integers */
-            assert_int_equal(tamis_reference_spmm(views[v], &s.A, &o, &execution, want), TAMIS_OK);
-            for (int i = 0; i < SMALL_COLS * SMALL_K; i++) assert_true((double)c[i] == want[i]);
-            tamis_plan_destroy(plan);
-        }
     tamis_options o = small_options(TAMIS_OP_SDDMM);
     tamis_plan *plan = NULL;
     o.transpose = true;
     REFUSED(UNSUPPORTED, "options.transpose", tamis_plan_create(device, &s.S, &o, &plan));
-}
-
-/* Rows 1 and 2 of a matrix as a view of its arrays, whatever lies before them. */
-TEST(test_slice) {
-    small s;
-    small_make(&s);
-    tamis_sparse part;
-    assert_int_equal(tamis_slice(&s.S, 1, 2, 0, 0, &part), TAMIS_OK);
-    assert_true(part.offset_base == 2 && part.nnz == 3 && part.rows == 2);
-    assert_int_equal(tamis_validate(&part), TAMIS_OK);
-    const tamis_dense A = {.data = s.a + SMALL_K, .rows = 2, .cols = SMALL_K};
-    const tamis_dense E = {.data = s.out, .rows = 2, .cols = SMALL_L}, P = samples_of(&part, s.p, TAMIS_F32);
-    double whole[SMALL_NNZ], want[2 * SMALL_L], rows[SMALL_ROWS * SMALL_L];
-    assert_int_equal(tamis_sddmm(device, &part, &A, &s.B, &P, NULL, NULL), TAMIS_OK);
-    assert_int_equal(tamis_reference_sddmm(&s.S, &s.A, &s.B, NULL, NULL, whole), TAMIS_OK);
-    for (int i = 0; i < 3; i++) assert_true((double)s.p[i] == whole[2 + i]);
-    assert_true(s.p[3] == 77);
-    assert_int_equal(tamis_fused(device, &part, &A, &s.B, &s.D, &E, NULL, NULL), TAMIS_OK);
-    assert_int_equal(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL, rows), TAMIS_OK);
-    assert_int_equal(tamis_reference_fused(&part, &A, &s.B, &s.D, NULL, NULL, want), TAMIS_OK);
-    for (int i = 0; i < 2 * SMALL_L; i++) assert_true((double)s.out[i] == want[i] && want[i] == rows[SMALL_L + i]);
-    int64_t first[3];
-    assert_int_equal(tamis_partition(&s.S, 2, first), TAMIS_OK);
-    assert_true(first[0] == 0 && first[1] == 1 && first[2] == 3); /* 2 and 3 of 5 nonzeros */
-    part.offset_base = 1;
-    REFUSED(PATTERN, "offset_base = 1", tamis_validate(&part));
 }
 
 /* math = tf32 allows rounding, it does not ask for it: no algorithm of the CPU rounds. */

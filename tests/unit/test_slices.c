@@ -1,6 +1,7 @@
 /*
  * Slices of rows everywhere: what a function makes of a slice, whose offsets begin anywhere, is what it makes of a
- * packed copy of these rows. Each row of the table is one function that takes a matrix.
+ * packed copy of these rows. Each row of the table is one function that takes a matrix; of operations, the rows of
+ * tests/operations do.
  */
 #include "support/test.h"
 
@@ -129,16 +130,6 @@ static void split(const tamis_sparse *S, int which, answer *a) {
     say_matrix(a, held);
 }
 
-static void computed(const tamis_sparse *S, int which, answer *a) {
-    float out[MOST] = {0};
-    const tamis_dense A = view_of(dense[0], S->rows, INNER), B = view_of(dense[1], S->cols, INNER);
-    const tamis_dense P = view_of(out, S->nnz, 1), C = view_of(out, S->rows, INNER);
-    if (which == 0) works(tamis_sddmm(device, S, &A, &B, &P, NULL, NULL));
-    if (which == 1) works(tamis_spmm(device, S, &B, &C, NULL, NULL));
-    if (which == 2) works(tamis_fused(device, S, &A, &B, &B, &C, NULL, NULL));
-    say(a, out, sizeof out);
-}
-
 static void in_slabs(const tamis_sparse *S, int which, answer *a) {
     float out[MOST] = {0};
     tamis_options options = TAMIS_OPTIONS_INIT;
@@ -241,7 +232,6 @@ static const struct {
                  {"tamis_convert", converted, 0, 1},
                  {"tamis_write_sparse", written, 0, 2},
                  {"tamis_split", split, 0, 3},
-                 {"operations", computed, 0, 2},
                  {"slabs", in_slabs, 0, 2},
                  {"tamis_shard_create", sharded, 0, 1},
                  {"tamis_oracle_create", referenced, 0, 0},

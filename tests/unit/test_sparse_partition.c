@@ -1,6 +1,8 @@
 /* Equal shares of nonzeros: every nonzero and every empty row belongs to exactly one part. */
 #include "test_sparse_support.h"
 
+#include <tamis/structure.h>
+
 #include "sparse/structure.h"
 
 TEST(splits_totals) {
@@ -39,10 +41,11 @@ static void expect_partition(const sample *s, int parts) {
             tamis_index_load(S->offsets, S->offset_type, row) == tamis_index_load(S->offsets, S->offset_type, row + 1);
         assert_int_equal(empties[row], empty ? 1 : 0);
     }
-    int64_t before = 0;
+    int64_t before = 0, first[41];
+    expect_ok(tamis_partition(S, parts, first));
     for (int part = 0; part <= parts; part++) {
         const int64_t row = tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, parts, part);
-        assert_true(row >= before && row <= s->rows);
+        assert_true(row >= before && row <= s->rows && row == first[part]);
         before = row;
     }
     assert_int_equal(before, s->rows);

@@ -110,6 +110,8 @@ TEST(says_it_as_documented) {
     columns[17] = 79;
     expect_ok(tamis_validate(&S));
     assert_string_equal(tamis_last_error(), "");
+    S.offset_base = 1;
+    expect_bad(&S, "offsets[0] = 0 is not offset_base = 1");
     S.location = TAMIS_DEVICE;
     REFUSED(ARGUMENT, "S.location", tamis_validate(&S));
     REFUSED(ARGUMENT, "S = NULL", tamis_validate(NULL));

@@ -182,13 +182,7 @@ static void abort_of_a_group(group_rank *self) {
             group_says(self, "%s", tamis_last_error());
 }
 
-TEST(group_is_told) {
-    tamis_device *const devices[] = {device, device, device};
-    tamis_group *groups[3];
-    assert_int_equal(tamis_group_open_local(devices, 3, NULL, groups), TAMIS_OK);
-    group_run(3, groups, abort_of_a_group, NULL);
-    for (int r = 0; r < 3; r++) tamis_group_close(groups[r]);
-}
+TEST(group_is_told) { group_run_on(device, 3, 0, abort_of_a_group, NULL); }
 
 /* ------------------------------------------------------------------------------------------ tables of programs */
 
