@@ -66,9 +66,8 @@ static void warn_once(const char *matrix, const char *message) {
     static int next = 0;
     char text[sizeof kept[0]];
     snprintf(text, sizeof text, "%s: %s", matrix, message);
-    for (int i = 0; i < KEPT; i++) {
+    for (int i = 0; i < KEPT; i++)
         if (strcmp(text, kept[i]) == 0) return;
-    }
     memcpy(kept[next], text, sizeof text);
     next = (next + 1) % KEPT;
     tool_warning("%s", text);

@@ -119,9 +119,8 @@ static int check_together(const tool_bench_settings *settings) {
                   {"--cold", settings->cold},
                   {"--gather", settings->gather}};
     if (settings->group.devices.count == 0) return 0;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i].given) return tool_usage_error("%s does not go with --devices", others[i].name);
-    }
     if (settings->algorithms.count == 1 && settings->algorithms.at[0] != 1) return 0;
     return tool_usage_error("--algorithm: with --devices it is one name, or auto");
 }

@@ -38,9 +38,8 @@ const char *tool_peer_refusal_of_form(const tool_problem *problem) {
     if (problem->beta != 0) return "it does not support beta";
     if (problem->alpha != 1) return "it does not support alpha";
     if (S->format != TAMIS_CSR) return "it supports only CSR";
-    for (int i = 0; i < MATRICES; i++) {
+    for (int i = 0; i < MATRICES; i++)
         if (dense[i]->data && dense[i]->layout != TAMIS_ROW_MAJOR) return "it supports only row-major matrices";
-    }
     const bool empty = S->rows == 0 || S->cols == 0 || S->nnz == 0 || problem->inner == 0;
     return empty || (problem->operation == TAMIS_OP_FUSED && problem->width == 0) ? "an empty product" : NULL;
 }
@@ -120,9 +119,8 @@ size_t tool_peer_free_host_memory(void) {
     long long kibibytes = 0;
     char line[128];
     FILE *file = fopen("/proc/meminfo", "r");
-    while (file && kibibytes == 0 && fgets(line, sizeof line, file)) {
+    while (file && kibibytes == 0 && fgets(line, sizeof line, file))
         if (strncmp(line, "MemAvailable:", 13) == 0) kibibytes = strtoll(line + 13, NULL, 10);
-    }
     if (file) fclose(file);
     if (kibibytes > 0) return (size_t)kibibytes * 1024;
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

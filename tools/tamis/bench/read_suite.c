@@ -119,9 +119,8 @@ static int add_matrices(const reader *r, char **words, bool stand_in) {
             if (here < 0) return refuse(r, "too long when expanded", words[w]);
             used += here;
         }
-        for (int i = 0; i < r->suite->matrices.count; i++) {
+        for (int i = 0; i < r->suite->matrices.count; i++)
             if (strcmp(r->suite->matrices.at[i].name, out[0]) == 0) return refuse(r, "defined twice", out[0]);
-        }
         tool_inputs_add(&r->suite->matrices, out[2], out[0], strcmp(out[1], "-") == 0 ? NULL : out[1], stand_in);
         int b = braces - 1; /* the last brace runs fastest */
         for (; b >= 0; b--) {

@@ -166,9 +166,8 @@ void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_d
     if (code == 0) {
         matrix->group = input->group;
         if (!run->observe) tool_bench_report_matrix(&run->report, matrix, settings->group.devices.count > 0);
-        for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++) {
+        for (int d = 0; d < settings->devices.count && !tool_interrupted(); d++)
             if (tool_bench_is_place(&devices[d], run->place)) bench_source(run, matrix, &devices[d]);
-        }
     }
     if (!tool_interrupted()) run->done = before + tool_bench_cases(settings);
 }

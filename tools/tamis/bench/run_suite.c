@@ -33,9 +33,8 @@ static int read_settings(const tool_suite *suite, const tool_option *options, su
 
 static bool applies(const tool_bench_run *run, const tool_suite_case *one, const tool_device *devices) {
     if (one->full != run->full) return false;
-    for (int d = 0; d < run->settings->devices.count; d++) {
+    for (int d = 0; d < run->settings->devices.count; d++)
         if (tool_bench_is_place(&devices[d], one->place)) return true;
-    }
     return false;
 }
 

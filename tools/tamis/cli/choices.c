@@ -44,9 +44,8 @@ static const char *file_format_at(int i) {
 /* Returns true if an earlier algorithm has the same name: families of devices may share names. */
 static bool named_before(int number, const char *name) {
     tamis_algorithm_description description;
-    for (int i = 0; i < number; i++) {
+    for (int i = 0; i < number; i++)
         if (tamis_algorithm_at(i, &description) == TAMIS_OK && strcmp(description.name, name) == 0) return true;
-    }
     return false;
 }
 

@@ -46,9 +46,8 @@ static void write_text(const char *text) {
 }
 
 static void end_by(int number) {
-    for (int i = 0; i < GROUPS; i++) {
+    for (int i = 0; i < GROUPS; i++)
         if (groups[i] > 0 && getpid() == process) kill(-groups[i], SIGKILL);
-    }
     sigset_t set;
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
@@ -121,9 +120,8 @@ void tool_interrupt_wait(int seconds) {
 }
 
 void tool_interrupt_release(void) {
-    for (int i = 0; i < SIGNALS; i++) {
+    for (int i = 0; i < SIGNALS; i++)
         if (caught[i]) signal(signals[i], SIG_DFL);
-    }
     if (interrupted) end_by(interrupted);
 }
 

@@ -14,9 +14,8 @@
 static void *field(const tool_option *option, void *settings) { return (char *)settings + option->offset; }
 
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length) {
-    for (; options->name; options++) {
+    for (; options->name; options++)
         if (strlen(options->name) == length && memcmp(options->name, name, length) == 0) return options;
-    }
     return NULL;
 }
 
@@ -182,9 +181,8 @@ bool tool_option_is_path(const tool_option *option) {
 }
 
 void tool_options_preset(const tool_option *options, void *settings) {
-    for (; options->name; options++) {
+    for (; options->name; options++)
         if (options->preset) tool_option_set(options, settings, options->preset, options->name);
-    }
 }
 
 static int unknown_option(const tool_option *options, const char *name) {

@@ -46,9 +46,8 @@ static bool is_file_operand(const tool_command *command, int number) {
         number--;
         word += strcspn(word, " ");
     }
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strncmp(last, others[i], strlen(others[i])) == 0) return false;
-    }
     return true;
 }
 
@@ -165,10 +164,9 @@ int tool_outputs_check(const tool_command *command, const tool_option *options, 
 }
 
 void tool_outputs_replaced(void) {
-    for (const named_file *file = files; file < files + file_count; file++) {
+    for (const named_file *file = files; file < files + file_count; file++)
         if (file->written && !file->kept && !file->standard && S_ISREG(file->now.st_mode))
             tool_note("replaced %s", file->path);
-    }
     free(files);
     files = NULL;
     file_count = 0;

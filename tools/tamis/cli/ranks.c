@@ -92,9 +92,8 @@ double tool_ranks_most(double value) {
     if (!here.on) return value;
     double *all = tool_allocate((size_t)tool_rank_count(), sizeof *all);
     if (here.transport.gather(here.transport.context, &value, sizeof value, all) == TAMIS_OK) {
-        for (int r = 0; r < tool_rank_count(); r++) {
+        for (int r = 0; r < tool_rank_count(); r++)
             if (all[r] > value) value = all[r];
-        }
     }
     free(all);
     return value;

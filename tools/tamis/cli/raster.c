@@ -31,9 +31,8 @@ void tool_raster_make(const tamis_sparse *S, int most, tool_raster *raster) {
             counts[col < raster->cols ? col : raster->cols - 1]++;
         }
     }
-    for (int64_t c = 0; c < (int64_t)raster->rows * raster->cols; c++) {
+    for (int64_t c = 0; c < (int64_t)raster->rows * raster->cols; c++)
         if (raster->count[c] > raster->fullest) raster->fullest = raster->count[c];
-    }
 }
 
 void tool_raster_free(tool_raster *raster) {

@@ -9,9 +9,8 @@ tool_timer tool_timer_create(const tool_device *device) {
 }
 
 void tool_timer_free(tool_timer *timer) {
-    for (int i = 0; i < TOOL_TIMER_POINTS && timer->device; i++) {
+    for (int i = 0; i < TOOL_TIMER_POINTS && timer->device; i++)
         if (timer->event[i]) tamis_event_destroy(timer->device, timer->event[i]);
-    }
     *timer = (tool_timer){0};
 }
 

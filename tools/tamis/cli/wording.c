@@ -79,9 +79,8 @@ static size_t longest_name(const char *text, const char *name) {
    a quotation mark. */
 static size_t quotation(const char *text, char before) {
     if ((*text != '\'' && *text != '"') || isalnum((unsigned char)before)) return 0;
-    for (const char *end = strchr(text + 1, *text); end; end = strchr(end + 1, *text)) {
+    for (const char *end = strchr(text + 1, *text); end; end = strchr(end + 1, *text))
         if (!isalnum((unsigned char)end[1])) return (size_t)(end + 1 - text);
-    }
     return 0;
 }
 

@@ -68,9 +68,8 @@ static void print_json(tool_json *json, const tamis_algorithm_description *algor
     tool_json_object(json, NULL);
     tool_json_put(json, TOOL_OF(*algorithm, name), TOOL_OF(*algorithm, device));
     tool_json_array(json, "operations");
-    for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
+    for (int i = 0; i <= TAMIS_OP_FUSED; i++)
         if (algorithm->operations & (1u << i)) tool_json_text(json, NULL, tamis_operation_name((tamis_operation)i));
-    }
     tool_json_end_array(json);
     tool_json_put(json, TOOL_OF(*algorithm, source), TOOL_OF(*algorithm, needs), TOOL_OF(*algorithm, when),
                   TOOL_OF(*algorithm, parameters), TOOL_OF(*algorithm, baseline), TOOL_OF(*algorithm, any_order));

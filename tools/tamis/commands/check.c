@@ -145,16 +145,14 @@ static bool padding_intact(const tool_dense *output) {
     const tamis_dense *view = &output->view;
     const size_t size = tamis_type_size(view->type);
     const unsigned char *memory = output->memory, *start = view->data;
-    for (const unsigned char *at = memory; at < start; at++) {
+    for (const unsigned char *at = memory; at < start; at++)
         if (*at != FILLER) return false;
-    }
     const bool by_rows = view->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = by_rows ? view->rows : view->cols, used = by_rows ? view->cols : view->rows;
     for (int64_t i = 0; i < lines; i++) {
         const unsigned char *line = start + (size_t)(i * view->stride) * size;
-        for (size_t at = (size_t)used * size; at < (size_t)view->stride * size; at++) {
+        for (size_t at = (size_t)used * size; at < (size_t)view->stride * size; at++)
             if (line[at] != FILLER) return false;
-        }
     }
     return true;
 }

@@ -46,9 +46,8 @@ static int64_t count_not_finite(const tamis_sparse *S) {
 
 static void print_histogram(const tamis_structure *structure) {
     int64_t most = 1;
-    for (int bin = 0; bin < structure->histogram_bins; bin++) {
+    for (int bin = 0; bin < structure->histogram_bins; bin++)
         if (structure->histogram[bin] > most) most = structure->histogram[bin];
-    }
     puts("\n  nonzeros a row        rows");
     int first = 0;
     while (first + 1 < structure->histogram_bins && structure->histogram[first] == 0) first++;

@@ -178,10 +178,9 @@ static int make_operands(work *job) {
     if (job->given[GIVEN_B]) problem->B = *given_view(job, GIVEN_B);
     if (job->given[GIVEN_D]) problem->D = *given_view(job, GIVEN_D);
     tamis_dense *const views[] = {&problem->A, &problem->B, &problem->D};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (views[i]->stride == 0)
             views[i]->stride = views[i]->layout == TAMIS_ROW_MAJOR ? views[i]->cols : views[i]->rows;
-    }
     if (problem->beta == 0) return 0;
     const tamis_dense *output = &problem->output, *initial = given_view(job, GIVEN_INITIAL);
     job->old = tool_dense_create(output->rows, output->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0);

@@ -7,9 +7,8 @@
 #include "cli/embedded.h"
 
 const char *tool_shell_text(const char *name) {
-    for (int i = 0; i < tool_shell_text_count; i++) {
+    for (int i = 0; i < tool_shell_text_count; i++)
         if (strcmp(tool_shell_texts[i].name, name) == 0) return (const char *)tool_shell_texts[i].text;
-    }
     return NULL;
 }
 

@@ -316,9 +316,8 @@ static tamis_status sample(tool_group *group, int count, int burst, bool copies,
     tamis_status status = run_all(group, execute_all);
     for (int i = 0; i < count; i++) {
         seconds[i] = 0;
-        for (int r = 0; r < group->here; r++) {
+        for (int r = 0; r < group->here; r++)
             if (group->at[r].seconds[i] > seconds[i]) seconds[i] = group->at[r].seconds[i];
-        }
         if (processes && status == TAMIS_OK) seconds[i] = tool_ranks_most(seconds[i]);
     }
     free(all);

@@ -19,9 +19,8 @@ typedef struct same_text {
    hosts. */
 static bool may_differ(const tool_option *option) {
     static const char *const names[] = {"device", "devices", "threads", "quiet", "verbose", "no-clobber"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(option->name, names[i]) == 0) return true;
-    }
     return tool_option_is_path(option);
 }
 
@@ -57,9 +56,8 @@ static tamis_status find_other(const same_text *mine, same_text *first, same_tex
     same_text *all = tool_allocate((size_t)ranks, sizeof *all);
     const tamis_status status = transport->gather(transport->context, mine, sizeof *mine, all);
     *rank = 0;
-    for (int r = 1; r < ranks && status == TAMIS_OK && *rank == 0; r++) {
+    for (int r = 1; r < ranks && status == TAMIS_OK && *rank == 0; r++)
         if (strcmp(all[r].text, all[0].text) != 0) *rank = r;
-    }
     *first = all[0];
     *other = all[*rank];
     free(all);
