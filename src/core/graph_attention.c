@@ -7,9 +7,8 @@
 static tamis_status check_device(const tamis_graph *g, bool segments) {
     const tamis_attention_functions *const functions = g->device->backend->attention;
     if (functions && (!segments || functions->segment)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                      "device = %s: %s on the CPU so far; open \"cpu\" and copy the graph there",
-                      g->device->description.name, segments ? "segments run" : "graph attention runs");
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: it has no %s; open \"cpu\" and copy the graph there",
+                      g->device->description.name, segments ? "segments" : "graph attention");
 }
 
 static tamis_type type_of_sums(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }

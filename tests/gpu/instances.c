@@ -300,17 +300,20 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
     return TAMIS_OK;
 }
 
-/* Each pass of attention on graphs: of each type, at widths that fill a team, that do not, and that take slices. */
+/* Each pass of attention on graphs, with a row that is cut: of each type, at widths that fill a team, that do not, and
+   that take slices. */
 static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
     static const int64_t widths[] = {64, 16, 37, 1024, 128, 2};
-    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0}, none = {NULL, 0};
+    const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0}, none = {NULL, 0},
+                      uneven = {(void *)(uintptr_t)instance_zeros(), 2};
+    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
     for (int i = 0; i < 4; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
         const tamis_index_type index = i == 2 ? TAMIS_I64 : TAMIS_I32, offset = i == 3 ? TAMIS_I64 : TAMIS_I32;
         const tamis_message_operand operand = {zeros, 4 * width}, edges = {i % 2 ? zeros : none, 4 * width};
         tamis_attention_job job = {.device = d,
                                    .type = type,
-                                   .order = order_of(offset, index, i % 3 ? zeros.base : NULL, NULL),
+                                   .order = order_of(offset, index, i % 3 ? zeros.base : NULL, &plan),
                                    .heads = 4,
                                    .width = width,
                                    .scale = 1,
@@ -322,7 +325,7 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
                                    .out = operand,
                                    .log_sums = operand,
                                    .d_out = operand,
-                                   .dq = operand,
+                                   .dq = i == 1 ? (tamis_message_operand){uneven, 4 * width} : operand,
                                    .dk = operand,
                                    .dv = operand,
                                    .de = edges,

@@ -1,6 +1,8 @@
 /*
  * Shared by the kernels of attention on graphs. A team computes one head of a row, and its lanes take units of the head
- * in turn. Consecutive teams compute the heads of one row, so their reads of its entries' vectors are adjacent.
+ * in turn. Consecutive teams compute the heads of one row, so their reads of its entries' vectors are adjacent. Long
+ * rows are cut into pieces of `limit` entries, which are the first tasks (lane_kernels.h). Their results go to
+ * `partials`, which attention_merge.simt joins in order: no atomics, so the result is deterministic.
  *
  * Constants in addition to message_kernels.h:
  *   WHOLE      1: one slice has all of a head, and what a score reads is what is summed
@@ -9,14 +11,15 @@
 #include "message_kernels.h"
 
 #define HEAD_PARAMETERS                                                                                                \
-    int64 rows, int32 heads, int32 width, int32 slice, real scale, IN(offset, offsets), IN(index, columns),            \
-        IN(int64, entries), int32 permuted
+    int64 rows, int64 pieces, int64 limit, IN(int64, cuts), IN(int64, piece_cut), int32 heads, int32 width,            \
+        int32 slice, real scale, IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 permuted,          \
+        OUT(real, partials)
 
 #define FOR_EACH_HEAD(task)                                                                                            \
-    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < rows * heads;                                 \
+    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (pieces + rows) * heads;                      \
          task += GROUPS_X * (GROUP / TEAM))
 
-FUNCTION int64 row_of_task(int64 task, int32 heads) {
+FUNCTION int64 without_head(int64 task, int32 heads) {
     return task <= 0x7fffffff ? (int64)((uint32)task / (uint32)heads) : task / heads;
 }
 

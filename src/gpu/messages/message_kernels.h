@@ -6,6 +6,7 @@
  *   FULL       1: all lanes have all UNITS, so the row's end is not tested
  *   LOADS      entries whose rows are loaded at once
  *   NEAR       1: row strides are less than 2^31 bytes
+ *   STORES     (optional) 1: rows of results are not aligned to units
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
  * TERM, NUMBERS, TAKEN, PERMUTED, WEIGHTED and MEAN come from the job, or are kernel arguments where compilation is
@@ -62,6 +63,10 @@ FUNCTION void load_unit_once(real *to, GLOBAL const element *from) {
 #endif
 }
 
+#ifndef STORES
+#define STORES UNIT
+#endif
+
 FUNCTION void load_slice(real *to, GLOBAL const element *row, int lane, int32 left) {
     UNROLL
     for (int u = 0; u < UNITS; u++) load_unit(to + u * UNIT, row + unit_in(lane, u, left), 1);
@@ -70,7 +75,25 @@ FUNCTION void load_slice(real *to, GLOBAL const element *row, int lane, int32 le
 FUNCTION void store_slice(GLOBAL element *row, const real *from, int lane, int32 left) {
     UNROLL
     for (int u = 0; u < UNITS; u++)
-        if (has_unit(lane, u, left)) store_unit(row + unit_in(lane, u, left), from + u * UNIT);
+        if (has_unit(lane, u, left)) {
+            GLOBAL element *const to = row + unit_in(lane, u, left);
+#if STORES == 1
+            UNROLL
+            for (int i = 0; i < UNIT; i++) to[i] = element_of(from[u * UNIT + i]);
+#else
+            store_unit(to, from + u * UNIT);
+#endif
+        }
+}
+
+/* Stores a lane's part of the sums of a piece; `to`: where those of the slice begin. */
+FUNCTION void store_part(GLOBAL real *to, const real *sum, int lane, int32 left) {
+    UNROLL
+    for (int u = 0; u < UNITS; u++)
+        if (has_unit(lane, u, left)) {
+            UNROLL
+            for (int i = 0; i < UNIT; i++) to[unit_in(lane, u, left) + i] = sum[u * UNIT + i];
+        }
 }
 
 /* Arguments are aligned to four of them, or to a unit if that is less. */

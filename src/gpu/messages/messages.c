@@ -44,11 +44,6 @@ failed:
     return status;
 }
 
-static const tamis_gpu_cuts *cuts_of(const tamis_message_order *order) {
-    const tamis_gpu_message_plan *const plan = order->plan;
-    return plan ? &plan->cuts : NULL;
-}
-
 /* ------------------------------------------------------------------------------------------ choosing */
 
 /* A job, how its kernel divides rows, and its cut rows. */
@@ -181,7 +176,7 @@ static tamis_gpu_named array(const pass *p, const char *name, const void *memory
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
 static int add_job(const pass *p, tamis_gpu_named *to) {
     const tamis_message_job *const job = p->job;
-    const tamis_gpu_cuts *const cuts = p->pieces ? cuts_of(&job->order) : NULL;
+    const tamis_gpu_cuts *const cuts = p->pieces ? tamis_gpu_message_cuts(&job->order) : NULL;
     int n = 0;
     to[n++] = tamis_gpu_integer("rows", job->order.rows);
     to[n++] = tamis_gpu_integer("pieces", p->pieces);
@@ -278,16 +273,16 @@ static tamis_status merge(const pass *p) {
     TRY(check_slices(p, groups[1]));
     return tamis_gpu_message_launch(
         p->device, job->stream, &variant, groups,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cut_count", p->cut_count), tamis_gpu_integer("pieces", p->pieces),
-                            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", cuts_of(&job->order)->rows),
-                            tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
-                            tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
-                            tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
-                            tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
-                            tamis_gpu_integer("mean", job->mean), tamis_gpu_place("out", job->out.at),
-                            tamis_gpu_integer("out_stride", job->out.stride),
-                            tamis_gpu_place("argument", or_any(p, job->argument)),
-                            tamis_gpu_integer("has_argument", largest && job->argument.base)));
+        TAMIS_GPU_ARGUMENTS(
+            tamis_gpu_integer("cut_count", p->cut_count), tamis_gpu_integer("pieces", p->pieces),
+            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", tamis_gpu_message_cuts(&job->order)->rows),
+            tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
+            tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
+            tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
+            tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
+            tamis_gpu_integer("mean", job->mean), tamis_gpu_place("out", job->out.at),
+            tamis_gpu_integer("out_stride", job->out.stride), tamis_gpu_place("argument", or_any(p, job->argument)),
+            tamis_gpu_integer("has_argument", largest && job->argument.base)));
 }
 
 /* Cut rows store their parts in memory allocated for this call. */
@@ -313,7 +308,7 @@ static tamis_status run(const tamis_message_job *job) {
     if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
                           p.device->limits.name);
-    const tamis_gpu_cuts *const cuts = cuts_of(&job->order);
+    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(&job->order);
     if (cuts) {
         p.pieces = cuts->pieces;
         p.cut_count = cuts->count;

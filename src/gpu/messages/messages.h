@@ -11,6 +11,12 @@ typedef struct tamis_gpu_message_plan {
     tamis_gpu_cuts cuts;
 } tamis_gpu_message_plan;
 
+/* The cut rows of an order, or NULL: no row is long. */
+static inline const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_message_order *order) {
+    const tamis_gpu_message_plan *const plan = order->plan;
+    return plan ? &plan->cuts : NULL;
+}
+
 extern const tamis_message_functions tamis_gpu_message_functions;
 
 #endif

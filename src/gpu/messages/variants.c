@@ -17,6 +17,7 @@ static const struct {
              [TAMIS_ATTENTION_KERNEL] = {"attention.simt", "graph_attention"},
              [TAMIS_ATTENTION_ROWS_KERNEL] = {"attention_rows.simt", "graph_attention_rows"},
              [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
+             [TAMIS_ATTENTION_MERGE] = {"attention_merge.simt", "graph_attention_merge"},
              [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"}};
 
 /* All int32, without padding, so memcmp compares keys. */
@@ -42,6 +43,10 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "OFFSET", v->offset);
     tamis_gpu_define(&d, "ARGUMENT", v->argument);
     if (v->kernel == TAMIS_MESSAGE_MERGE) return d;
+    if (v->kernel == TAMIS_ATTENTION_MERGE) {
+        tamis_gpu_define(&d, "SOFTMAX", v->softmax);
+        return d;
+    }
     if (v->kernel == TAMIS_SEGMENTS_KERNEL) {
         tamis_gpu_define(&d, "OP", v->op);
         tamis_gpu_define(&d, "BACK", v->back);
@@ -60,6 +65,7 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     if (v->kernel >= TAMIS_ATTENTION_KERNEL) {
         choice(&d, "HAS_E", v->has_e, "has_e");
         tamis_gpu_define(&d, "WHOLE", v->whole);
+        if (v->stores) tamis_gpu_define(&d, "STORES", v->stores);
         return d;
     }
     choice(&d, "WEIGHTED", v->weighted, "weighted");

@@ -13,6 +13,7 @@ typedef enum tamis_gpu_message_kernel {
     TAMIS_ATTENTION_KERNEL, /* gpu/attention */
     TAMIS_ATTENTION_ROWS_KERNEL,
     TAMIS_ATTENTION_COLUMNS_KERNEL,
+    TAMIS_ATTENTION_MERGE,
     TAMIS_SEGMENTS_KERNEL
 } tamis_gpu_message_kernel;
 
@@ -22,8 +23,9 @@ typedef struct tamis_gpu_message_variant {
     int32_t element, index, offset, other, argument;
     int32_t group, team, unit, units, full, loads, near;
     int32_t term, numbers, taken, permuted, weighted, mean;
-    int32_t has_e, whole; /* attention_kernels.h */
-    int32_t op, back;     /* segments.simt */
+    int32_t has_e, whole, stores; /* attention_kernels.h */
+    int32_t softmax;              /* attention_merge.simt */
+    int32_t op, back;             /* segments.simt */
 } tamis_gpu_message_variant;
 
 /* Launches the variant; the list of arguments ends with one without a name. */

@@ -56,6 +56,7 @@ FUNCTION part join_teams(part p, LOCAL real *parts) {
     return p;
 }
 
+#if defined(KEEP_FORMALS) /* after edges.h */
 FUNCTION void write_merged(GLOBAL output *out, int64 row, int64 out_stride, int64 column, int64 width, part p,
                            real alpha, real beta KEEP_FORMALS) {
     const real factor = SOFTMAX ? alpha / DIVISOR(p.total) : alpha;
@@ -63,3 +64,4 @@ FUNCTION void write_merged(GLOBAL output *out, int64 row, int64 out_stride, int6
     KEEP_ROW(column == 0, row, p.most, p.total);
     if (column < width) out[at] = output_of(beta == 0 ? factor * p.x : factor * p.x + beta * real_of_output(out[at]));
 }
+#endif
