@@ -377,9 +377,10 @@ static tamis_status caches(tamis_gpu_device *d, tamis_type type) {
     return TAMIS_OK;
 }
 
-/* Each operation on segments, both ways. */
+/* Each operation on segments, both ways, with a row that is cut. */
 static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
+    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
     for (int i = 0; i < 10; i++) {
         const tamis_index_type offset = i % 3 == 2 ? TAMIS_I64 : TAMIS_I32;
         const int64_t heads = (i + (int)type) % 2 ? 1 : 16;
@@ -394,7 +395,8 @@ static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
                                                  .offset_type = offset,
                                                  .offsets = offsets_of(offset),
                                                  .columns = instance_zeros(),
-                                                 .entries = i % 2 ? zeros.base : NULL},
+                                                 .entries = i % 2 ? zeros.base : NULL,
+                                                 .plan = &plan},
                                        .heads = heads,
                                        .x = operand,
                                        .out = operand,

@@ -18,7 +18,9 @@ static const struct {
              [TAMIS_ATTENTION_ROWS_KERNEL] = {"attention_rows.simt", "graph_attention_rows"},
              [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
              [TAMIS_ATTENTION_MERGE] = {"attention_merge.simt", "graph_attention_merge"},
-             [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"}};
+             [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"},
+             [TAMIS_SEGMENTS_MERGE] = {"segments.simt", "segments_merge"},
+             [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"}};
 
 /* All int32, without padding, so memcmp compares keys. */
 static bool same(const void *key, const void *other) {
@@ -47,7 +49,7 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
         tamis_gpu_define(&d, "SOFTMAX", v->softmax);
         return d;
     }
-    if (v->kernel == TAMIS_SEGMENTS_KERNEL) {
+    if (v->kernel >= TAMIS_SEGMENTS_KERNEL) {
         tamis_gpu_define(&d, "OP", v->op);
         tamis_gpu_define(&d, "BACK", v->back);
         return d;

@@ -14,7 +14,9 @@ typedef enum tamis_gpu_message_kernel {
     TAMIS_ATTENTION_ROWS_KERNEL,
     TAMIS_ATTENTION_COLUMNS_KERNEL,
     TAMIS_ATTENTION_MERGE,
-    TAMIS_SEGMENTS_KERNEL
+    TAMIS_SEGMENTS_KERNEL,
+    TAMIS_SEGMENTS_MERGE,
+    TAMIS_SEGMENTS_FINISH
 } tamis_gpu_message_kernel;
 
 /* The constants of a kernel (simt.h, message_kernels.h). -1: the kernel's argument decides. */

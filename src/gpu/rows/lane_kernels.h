@@ -3,6 +3,7 @@
  * columns and take the units of a row in turn, and the tasks of rows that may be cut. The kernels define LANES, and
  * UNITS, the units of a lane's sums.
  */
+#include "task_kernels.h"
 
 /* Index type of nonzeros: 32 bits if a kernel says that they suffice. */
 #if PLACES == 32
@@ -70,32 +71,4 @@ FUNCTION void write_lane(GLOBAL output *row, const real *sum, int lane, int32 le
                 if (at + i < left) row[at + i] = output_of(y[i]);
         }
     }
-}
-
-/* A row, or a piece of a cut row, of at most `limit` nonzeros. `passed`: a cut row among the whole ones; its team
-   continues without work, since all must reach the collectives. */
-typedef struct row_task {
-    int64 row, begin, end;
-    int passed;
-} row_task;
-
-/* Finds a task: first the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece;
-   piece_cut: the cut of each piece. */
-FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *cuts,
-                            GLOBAL const int64 *piece_cut, int ordered, GLOBAL const int64 *order,
-                            GLOBAL const offset *offsets) {
-    row_task r;
-    if (task < pieces) {
-        const int64 cut = piece_cut[task];
-        r.row = cuts[2 * cut];
-        r.begin = (int64)offsets[r.row] + (task - cuts[2 * cut + 1]) * limit;
-        r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
-    } else {
-        r.row = ordered ? order[ordered ? task - pieces : 0] : task - pieces;
-        r.begin = offsets[r.row];
-        r.end = offsets[r.row + 1];
-    }
-    r.passed = r.end - r.begin > limit;
-    if (r.passed) r.end = r.begin;
-    return r;
 }

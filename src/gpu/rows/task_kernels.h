@@ -1,0 +1,29 @@
+/* Tasks of kernels whose rows are cut (cuts.h). */
+
+/* A row, or a piece of a cut row, of at most `limit` nonzeros. `passed`: a cut row among the whole ones; its team
+   continues without work, since all must reach the collectives. */
+typedef struct row_task {
+    int64 row, begin, end;
+    int passed;
+} row_task;
+
+/* Finds a task: first the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece;
+   piece_cut: the cut of each piece. */
+FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *cuts,
+                            GLOBAL const int64 *piece_cut, int ordered, GLOBAL const int64 *order,
+                            GLOBAL const offset *offsets) {
+    row_task r;
+    if (task < pieces) {
+        const int64 cut = piece_cut[task];
+        r.row = cuts[2 * cut];
+        r.begin = (int64)offsets[r.row] + (task - cuts[2 * cut + 1]) * limit;
+        r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
+    } else {
+        r.row = ordered ? order[ordered ? task - pieces : 0] : task - pieces;
+        r.begin = offsets[r.row];
+        r.end = offsets[r.row + 1];
+    }
+    r.passed = r.end - r.begin > limit;
+    if (r.passed) r.end = r.begin;
+    return r;
+}
