@@ -34,7 +34,7 @@ typedef struct pass {
     tamis_place cuts, piece_cut, partials, positions;
 } pass;
 
-/* Launches `kernel` for the heads of `tasks` rows and pieces, each of which a team takes. */
+/* Launches `kernel`: a team for each head of `tasks` rows and pieces. */
 static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int group, int team, int64_t tasks) {
     enum { MOST = 32 };
     const tamis_segment_job *const job = p->job;

@@ -86,7 +86,7 @@ FUNCTION void store_slice(GLOBAL element *row, const real *from, int lane, int32
         }
 }
 
-/* Stores a lane's part of the sums of a piece; `to`: where those of the slice begin. */
+/* Stores a lane's part of the sums of a piece; `to`: the first number of the slice. */
 FUNCTION void store_part(GLOBAL real *to, const real *sum, int lane, int32 left) {
     UNROLL
     for (int u = 0; u < UNITS; u++)
