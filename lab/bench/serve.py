@@ -89,12 +89,6 @@ def calls_of(kind, model, peer, X, users, rows):
     return found
 
 
-def timed(call, round):
-    start = time.perf_counter()
-    call(round)
-    return 1e3 * (time.perf_counter() - start)
-
-
 def main():
     X = generated()
     users = numpy.flatnonzero(numpy.diff(X.indptr))[:4000]
@@ -113,7 +107,7 @@ def main():
             for name, pair in found.items():
                 for side in ((0, 1) if round % 2 else (1, 0)):
                     if pair[side] is not None:
-                        took = timed(pair[side], round + 1)
+                        took = 1e3 * turns.clocked(pair[side], round + 1)
                         if round >= 0:
                             times[name][side].append(took)
         for name, (own, other) in times.items():
