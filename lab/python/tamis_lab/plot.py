@@ -105,6 +105,14 @@ def _logarithmic(axis: Any, low: float, high: float, most: int, name: Any) -> No
     axis.set_ticklabels([name(tick) for tick in ticks])
 
 
+def _named(ax: Any, x: str, y: str, **more: Any) -> None:
+    """Names the axes at their ends."""
+    ax.set_xlabel(x, color=COLOURS["soft"], loc="right")
+    ax.set_ylabel(y, color=COLOURS["soft"], rotation="horizontal", loc="top", **more)
+    ax.yaxis.set_label_coords(0.0, 1.02)
+    ax.yaxis.label.set_horizontalalignment("left")
+
+
 def _plain(ax: Any) -> None:
     for side in ax.spines.values():
         side.set_visible(False)
@@ -231,10 +239,7 @@ def _roof(ax: Any, run: Optional[Run], points: Sequence[Measurement], drawn: dic
         of = [one for one in points if one.algorithm == algorithm]
         if of:
             ax.plot([one.intensity for one in of], [one.gflops for one in of], label=algorithm, **style.marks())
-    ax.set_xlabel("flop a byte", color=COLOURS["soft"], loc="right")
-    ax.set_ylabel("GFLOP/s", color=COLOURS["soft"], rotation="horizontal", loc="top", labelpad=-20)
-    ax.yaxis.set_label_coords(0.0, 1.02)
-    ax.yaxis.label.set_horizontalalignment("left")
+    _named(ax, "flop a byte", "GFLOP/s", labelpad=-20)
     return ax
 
 
@@ -333,10 +338,7 @@ def _calls(ax: Any, case: Case, drawn: dict[str, Style]) -> list[Measurement]:
         ax.plot(calls, [_figures.cost(one, n) for n in calls], color=COLOURS[style.colour], linewidth=2.8 if one.auto else 1.4,
                 linestyle="--" if style.family == "peer" else ":" if style.family == "baseline" else "-")
         ax.plot(calls[::4], [_figures.cost(one, n) for n in calls[::4]], **style.marks())
-    ax.set_xlabel("calls", color=COLOURS["soft"], loc="right")
-    ax.set_ylabel("time a call", color=COLOURS["soft"], rotation="horizontal", loc="top")
-    ax.yaxis.set_label_coords(0.0, 1.02)
-    ax.yaxis.label.set_horizontalalignment("left")
+    _named(ax, "calls", "time a call")
     return contestants
 
 
