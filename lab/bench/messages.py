@@ -219,7 +219,7 @@ class Case:
             self.repeats[name] = 1 if device == "cpu" else max(1, min(50, int(1e-3 / seconds(run, device, 3))))
 
     def results(self, name: str) -> list:
-        """What a library computes, and the gradients."""
+        """The result of a library, and the gradients."""
         out = self.calls[name]()
         if out is None:
             raise NotImplementedError

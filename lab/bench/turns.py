@@ -47,7 +47,7 @@ def use_threads(count: int) -> None:
 
 
 def in_turn(calls: dict[str, Callable[..., Any]], rounds: int, measure: Callable[[str], Any], shuffled: bool = False) -> dict[str, list[Any]]:
-    """What `measure` returns for the name of each call, in rounds of all of them; shuffled: in another order each round."""
+    """Call `measure` with each name in turn, in rounds of all of them, and return what it gave; shuffled: in another order each round."""
     found: dict[str, list[Any]] = {name: [] for name in calls}
     for turn in range(rounds):
         for name in random.Random(turn).sample(list(calls), len(calls)) if shuffled else calls:

@@ -13,7 +13,7 @@ from typing import Any, Iterable, Optional, Sequence
 
 from . import _cases, _figures
 from . import _words as words
-from ._cases import Case, Machine, Setting
+from ._cases import Case, Machine
 from .results import Matrix, Measurement, Results, ResultsError, Run
 
 # Colours of Okabe and Ito, which the colour-blind tell apart; the shape of a mark repeats what its colour says.

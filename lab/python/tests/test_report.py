@@ -1,7 +1,6 @@
 """The page of the report, the roofline, and the pictures of tamis_lab.plot."""
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
-from test_results import FILES, SOURCE, command, line, load  # noqa: E402, F401
+from test_results import FILES, SOURCE, command, line  # noqa: E402
 
 from tamis_lab import _cases, plot, report, results  # noqa: E402
 from tamis._command import can_write, write  # noqa: E402

@@ -27,16 +27,6 @@ def line(matrix, inner, algorithm, median, **more):
                        "type": "fp32", "device": "cpu", "threads": 2, "algorithm": algorithm, "median_ms": median, **more})
 
 
-@pytest.fixture
-def load(tmp_path):
-    def write(*files):
-        paths = [tmp_path / f"{number}.jsonl" for number in range(len(files))]
-        for path, lines in zip(paths, files):
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return results.load(paths)
-    return write
-
-
 def command(module, *arguments, **options):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run([sys.executable, "-m", f"tamis_lab.{module}", *map(str, arguments)], capture_output=True, text=True, check=False,
