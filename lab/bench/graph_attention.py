@@ -17,7 +17,7 @@ import math
 import time
 
 import torch
-from turns import LATER, bandwidth, in_turn, medians, options, step, use_threads
+from turns import LATER, bandwidth, in_turn, medians, options, results, step, use_threads
 
 import tamis.torch as tt
 
@@ -104,11 +104,9 @@ class Mesh:
         call, leaves = self.calls[which]
         torch.cuda.reset_peak_memory_stats() if self.device == "cuda" else None
         before = torch.cuda.memory_allocated() if self.device == "cuda" else 0
-        out = call()
-        found = [out.detach().reshape(-1), *(x.reshape(-1) for x in torch.autograd.grad(out, leaves, self.weights.view_as(out)))]
+        found = [x.reshape(-1) for x in results(call, leaves, self.weights)]
         memory = (torch.cuda.max_memory_allocated() - before) / 1e6 if self.device == "cuda" else 0
-        del out
-        torch.autograd.grad((o := call()), leaves, self.weights.view_as(o))
+        step(call, leaves, self.weights)
         return found, memory
 
     def compare(self) -> dict[str, float]:

@@ -30,7 +30,7 @@ import time
 
 import torch
 import torch._functorch.config
-from turns import LATER, apart, bandwidth, give_memory_back, in_turn, medians, needed, options, seconds, step, use_threads
+from turns import LATER, apart, bandwidth, give_memory_back, in_turn, medians, needed, options, results, seconds, step, use_threads
 
 import tamis
 import tamis.torch as tt
@@ -207,10 +207,10 @@ class Case:
         for name, other in {**others, "sparse": by_sparse(graph.matrix)}.items():
             self.calls[name] = lambda other=other: other(graph.columns, graph.rows, graph.nodes, op, x, e, reduce)
         self.weights = torch.randn_like(self.calls["ours"]())
-        self.repeats, self.apart, own = {}, 0.0, self.results("ours")
+        self.repeats, self.apart, own = {}, 0.0, results(self.calls["ours"], self.leaves, self.weights)
         for name, run in list(self.calls.items()):
             try:
-                self.apart = max(self.apart, *map(apart, own, self.results(name)))
+                self.apart = max(self.apart, *map(apart, own, results(run, self.leaves, self.weights)))
             except Exception as error:  # unsupported by the library, or out of memory
                 if not isinstance(error, NotImplementedError) and "NotImplementedError" not in str(error):
                     print(f"{name}: {self.name}: {type(error).__name__} {str(error)[:80]}")
@@ -218,18 +218,11 @@ class Case:
                 continue
             self.repeats[name] = 1 if device == "cpu" else max(1, min(50, int(1e-3 / seconds(run, device, 3))))
 
-    def results(self, name: str) -> list:
-        """The result of a library, and the gradients."""
-        out = self.calls[name]()
-        if out is None:
-            raise NotImplementedError
-        return [out.detach(), *torch.autograd.grad(out, self.leaves, self.weights)]
-
     def memory(self) -> dict:
         size = self.weights.element_size()
-        results = sum(part.numel() for part in (self.weights, *self.leaves)) * size
+        whole = sum(part.numel() for part in (self.weights, *self.leaves)) * size
         return {"mib": {name: round(needed(lambda run=run: torch.autograd.grad(run(), self.leaves, self.weights), self.device), 1) for name, run in self.calls.items()},
-                "results_mib": round(results / 2**20, 1)}
+                "results_mib": round(whole / 2**20, 1)}
 
     def time(self, rounds: int, speed: float) -> dict:
         """Measure the medians of the rounds, and the floors."""

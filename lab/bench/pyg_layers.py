@@ -14,7 +14,7 @@ import sys
 
 import torch
 from torch_geometric import nn as geometric
-from turns import apart, give_memory_back, in_turn, medians, needed, options, step, use_threads
+from turns import apart, give_memory_back, in_turn, medians, needed, options, results, step, use_threads, why
 
 from tamis.torch import pyg
 
@@ -60,17 +60,14 @@ def calls_of(name: str, given, x: torch.Tensor, *rest: torch.Tensor) -> tuple[di
         try:
             calls["compiled"]()
         except Exception as error:  # what PyTorch cannot compile is part of the result
-            print(f"{name:22} compiled: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "), flush=True)
+            print(f"{name:22} compiled: {why(error)}", flush=True)
             del calls["compiled"]
     return calls, wanted
 
 
 def measure(name: str, given, weights: torch.Tensor, calls: dict, wanted: dict) -> None:
-    def results(library: str) -> list[torch.Tensor]:
-        out = calls[library]()
-        return [out.detach().double(), torch.autograd.grad(out, wanted[library], weights, allow_unused=True)[0].double()]
-
-    differ = [apart(ours, theirs) for ours, theirs in zip(results("tamis"), results("pyg"))]
+    ours, theirs = ([one.double() for one in results(calls[library], wanted[library], weights)[:2]] for library in ("tamis", "pyg"))
+    differ = [*map(apart, ours, theirs)]  # of the results, and of the gradients of x
 
     def timed(library: str) -> tuple[float, float]:
         return step(calls[library], wanted[library], weights, given.device)

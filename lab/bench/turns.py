@@ -119,6 +119,15 @@ def bandwidth(device: str) -> float:
 # ------------------------------------------------------------------------------ results
 
 
+def results(call: Callable[[], Any], leaves: list[Any], weights: Any) -> list[Any]:
+    """The result of a call and its gradients; a library that has no such call gives None."""
+    import torch
+    out = call()
+    if out is None:
+        raise NotImplementedError
+    return [out.detach(), *torch.autograd.grad(out, leaves, weights.view_as(out), allow_unused=True)]
+
+
 def apart(ours: Any, theirs: Any) -> float:
     """The largest difference, relative to the largest number."""
     return float((ours - theirs).abs().max() / theirs.abs().max())
