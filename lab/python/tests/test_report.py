@@ -273,7 +273,7 @@ def test_the_program_lists_the_same_options():
     text = (SOURCE / "tools" / "tamis" / "commands" / "python.c").read_text(encoding="utf-8")
     for name in ("report", "compare", "roofline"):
         rows = re.search(rf"{name}_options\[\] = \{{(.*?)\n\}};", text, re.S)[1].replace("TOOL_NO_CLOBBER(", '{"no-clobber", ')
-        listed = set(re.findall(r'\{"([a-z-]+)", ', rows))
+        listed = set(re.findall(r'(?:\{|TOOL_[A-Z_]+\()"([a-z-]+)", ', rows))
         module = importlib.import_module(f"tamis_lab.{name}" + (".__main__" if name == "report" else ""))
         known = {option[2:] for action in module.arguments()._actions for option in action.option_strings if option.startswith("--")}
         assert listed == known - {"help"}
