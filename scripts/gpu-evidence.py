@@ -160,11 +160,9 @@ def write(folder, device_name, sources, out, only=""):
     measured = os.path.join(folder, "bench.jsonl")
     figures = figures_of(lines_of(measured)) if not only or "bench" in only.split(",") else []
     steps = os.path.join(folder, "steps")
-    means = {}
-    for operation in ("sddmm", "spmm", "fused"):
-        ratios = [f["ratio"] for f in figures if f["operation"] == operation and "ratio" in f]
-        if ratios:
-            means[operation] = geometric_mean(ratios)
+    compared = [figure for figure in figures if "ratio" in figure]
+    means = {operation: geometric_mean([f["ratio"] for f in compared if f["operation"] == operation])
+             for operation in ("sddmm", "spmm", "fused") if any(f["operation"] == operation for f in compared)}
     order = sorted(os.listdir(steps), key=lambda name: os.path.getmtime(os.path.join(steps, name)))
     evidence = {
         "chip": device["model"],
@@ -176,8 +174,7 @@ def write(folder, device_name, sources, out, only=""):
         "commit": commit(),
         "sources_sha256": sources,
         "steps": {name: step_of(os.path.join(steps, name)) for name in order},
-        "geometric_mean_of_ratios": {
-            "all": geometric_mean([f["ratio"] for f in figures if "ratio" in f]), **means},
+        "geometric_mean_of_ratios": {"all": geometric_mean([f["ratio"] for f in compared]), **means},
         "figures": figures,
     }
     name = re.sub(r"[^a-z0-9]+", "-", device["model"].lower()).strip("-")

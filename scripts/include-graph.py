@@ -6,7 +6,7 @@ is a build folder, on the files that define the functions and tables it uses. Th
 - no arrow up: a file depends on no layer above its own and on no other backend; programs depend on public headers and on SHARED;
 - a header declares what its own source file defines; a header without one may declare what its folder's files share;
 - no two types in headers have the same name.
-CIRCLES, DECLARATIONS and TYPES list the known faults; remove an entry once it is fixed."""
+TYPES lists the known faults of the last rule; remove an entry once it is fixed."""
 import collections
 import glob
 import os
@@ -46,10 +46,6 @@ SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/
 # the tables of the laboratory's methods, which the backends' own tables continue with
 SHARED |= {("gpu", "lab/gpu/algorithms")}
 SHARED |= {("cpu", os.path.relpath(path, ROOT)[:-2]) for path in glob.glob(os.path.join(ROOT, "lab/cpu/*/*.c"))}
-# (file, file it should not depend on), within a cycle
-CIRCLES = set()
-# (header, file that defines what it declares)
-DECLARATIONS = set()
 TYPES = {"tamis_prepared", "tamis_prepared_backward"}  # each backend's own
 
 
@@ -169,23 +165,18 @@ def points_up(a, b, what):
 def main():
     files = dict(sources())
     needs = {pair: "includes" for pair in includes(files)}
-    found = {"CIRCLES": set(), "TYPES": set(types(files))}
-    faults = [f"{name} is a type of " + " and ".join(paths) for name, paths in sorted(types(files).items()) if name not in TYPES]
+    several = types(files)
+    faults = [f"{name} is a type of " + " and ".join(paths) for name, paths in sorted(several.items()) if name not in TYPES]
+    faults += [f"{name} is mended: take it from TYPES" for name in sorted(TYPES - several.keys())]
     if len(sys.argv) > 1:
         defined, used = symbols(sys.argv[1], files)
         for a, names in used.items():
             for name in names & defined.keys():
                 needs.setdefault((a, defined[name]), "calls")
-        found["DECLARATIONS"] = set(declarations(files, defined))
-        faults += [f"{a} declares what {b} defines" for a, b in sorted(found["DECLARATIONS"] - DECLARATIONS)]
+        faults += [f"{a} declares what {b} defines" for a, b in sorted(set(declarations(files, defined)))]
     needs = {(a, b): what for (a, b), what in needs.items() if a != b}
     faults += [f"{a} {what} {b}, which is not below it" for (a, b), what in sorted(needs.items()) if points_up(a, b, what)]
-    for inner in circles(needs):
-        found["CIRCLES"].update(inner)
-    for inner in circles(needs.keys() - CIRCLES):
-        faults.append("a circle: " + ", ".join(f"{a} {needs[a, b]} {b}" for a, b in inner))
-    for name, known in (("CIRCLES", CIRCLES), ("DECLARATIONS", DECLARATIONS), ("TYPES", TYPES)):
-        faults += [f"{one} is mended: take it from {name}" for one in sorted(known - found.get(name, known), key=str)]
+    faults += ["a circle: " + ", ".join(f"{a} {needs[a, b]} {b}" for a, b in inner) for inner in circles(needs)]
     for fault in faults:
         print(fault)
     print(f"{len({node(path) for path in files})} files, {len(needs)} arrows, {len(faults)} faults")

@@ -43,24 +43,13 @@ class Headers:
         if len(words) != 1:
             sys.exit(f"python-declarations.py: type '{text}' is not understood")
         word = words[0]
-        if word == "void" and stars:
-            base, stars = "c_void_p", stars - 1
-        elif word == "char" and stars:
-            base, stars = "c_char_p", stars - 1
-        elif word in self.opaque and stars:
-            base, stars = "c_void_p", stars - 1
-        elif word == "char":
-            base = "c_char"
-        elif word == "void":
+        if word == "void" and not stars:
             return "None"
-        elif word in SCALARS:
-            base = SCALARS[word]
-        elif word in self.enumerations:
-            base = "c_int"
-        elif word in self.known:
-            base = word
-        else:
+        pointer = {"void": "c_void_p", "char": "c_char_p", **dict.fromkeys(self.opaque, "c_void_p")}.get(word) if stars else None
+        base = pointer or {"char": "c_char", **SCALARS, **dict.fromkeys(self.enumerations, "c_int")}.get(word, word if word in self.known else None)
+        if not base:
             sys.exit(f"python-declarations.py: type '{text}' is not known")
+        stars -= pointer is not None
         for _ in range(stars):
             base = f"POINTER({base})"
         return f"{base} * {array}" if array else base

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import math
+import statistics
 import subprocess
 import sys
 import time
@@ -24,6 +26,7 @@ from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
+from turns import LATER, clocked, options, why
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 HEADS = 16
@@ -117,7 +120,7 @@ def compile_part(given: argparse.Namespace) -> None:
             return
         mask, features, gradients, variant = job
         positions, mod, _ = known[mask]
-        why = ""
+        problem = ""
         try:
             torch._dynamo.reset()
             precision(variant)
@@ -125,8 +128,8 @@ def compile_part(given: argparse.Namespace) -> None:
             if given.device == "cuda":
                 torch.cuda.synchronize()
         except Exception as error:  # what PyTorch cannot compile is part of the result
-            why = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
-        noted(given.folder, given.type, job).write_text(json.dumps(why), encoding="utf-8")
+            problem = why(error)
+        noted(given.folder, given.type, job).write_text(json.dumps(problem), encoding="utf-8")
 
 
 def compile_all(given: argparse.Namespace) -> None:
@@ -137,30 +140,29 @@ def compile_all(given: argparse.Namespace) -> None:
         one.wait()
 
 
+def by_device(call: Callable[[], Any], count: int = 10) -> list[float]:
+    """Milliseconds of calls that queue behind a kernel that waits."""
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(count + 1)]
+    torch.cuda._sleep(20_000_000)
+    marks[0].record()
+    for mark in marks[1:]:
+        call()
+        mark.record()
+    torch.cuda.synchronize()
+    return [before.elapsed_time(after) for before, after in zip(marks, marks[1:])]
+
+
 def timed(calls: dict[str, Callable[[], Any]], given: argparse.Namespace) -> dict[str, float]:
     """Medians in milliseconds."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     names = list(calls)
-    for turn in range(3):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            if time.time() > given.until:
-                break
-            precision(name)
-            calls[name]()
-            if given.device != "cuda":
-                began = time.perf_counter()
-                calls[name]()
-                times[name].append(1e3 * (time.perf_counter() - began))
-                continue
-            marks = [torch.cuda.Event(enable_timing=True) for _ in range(11)]
-            torch.cuda._sleep(20_000_000)
-            marks[0].record()
-            for mark in marks[1:]:
-                calls[name]()
-                mark.record()
-            torch.cuda.synchronize()
-            times[name] += [before.elapsed_time(after) for before, after in zip(marks, marks[1:])]
-    return {name: sorted(found)[len(found) // 2] for name, found in times.items() if found}
+    for name in [name for turn in range(3) for name in names[turn % len(names):] + names[:turn % len(names)]]:
+        if time.time() > given.until:
+            break
+        precision(name)
+        calls[name]()
+        times[name] += by_device(calls[name]) if given.device == "cuda" else [1e3 * clocked(calls[name])]
+    return {name: statistics.median_high(found) for name, found in times.items() if found}
 
 
 def exact(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, positions: int, mod: Mod) -> torch.Tensor:
@@ -177,11 +179,11 @@ def contestants(mask: str, features: int, gradients: bool, pattern: Any, known: 
 
     positions, mod, _ = known[mask]
     found: dict[str, Any] = {"tamis": lambda q, k, v: tamis.torch.attention(q, k, v, pattern)}
-    why: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for variant in variants(mask, given.type):
         note = noted(given.folder, given.type, (mask, features, gradients, variant))
-        why[f"flex-{variant}"] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else "not compiled in the time"
-        if not why[f"flex-{variant}"]:
+        notes[f"flex-{variant}"] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else "not compiled in the time"
+        if not notes[f"flex-{variant}"]:
             precision(variant)
             found[f"flex-{variant}"] = by_flex(positions, mod, variant, given.device)
     if positions <= 4096:
@@ -189,59 +191,62 @@ def contestants(mask: str, features: int, gradients: bool, pattern: Any, known: 
         dense = mod(None, None, i[:, None], i[None, :])
         for name in ("sdpa_mask", *(["sdpa_mask-tf32"] if given.type == "fp32" else [])):
             found[name] = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=dense)
-    return found, why
+    return found, notes
+
+
+def tried(name: str, attend: Callable[..., torch.Tensor], operands: list[torch.Tensor], gradients: bool, reference: torch.Tensor) -> str:
+    """Call a contestant once and return its error, or raise what it raises."""
+    precision(name)
+    rows = called(attend, operands, False)[0, :2, :reference.shape[1]].double()
+    error = float((rows - reference).norm() / reference.norm())
+    called(attend, operands, gradients)
+    return f"{error:.0e}" if error < WORST else f"WRONG {error:.1e}"
+
+
+def measure_one(mask: str, features: int, gradients: bool, pattern: Any, known: Any, given: argparse.Namespace) -> None:
+    """Time all contestants on a mask, and write their lines."""
+    torch._dynamo.reset()
+    positions, mod, _ = known[mask]
+    reference = exact(*inputs(positions, features, given.type, False, given)[:3], positions, mod)
+    operands = inputs(positions, features, given.type, gradients, given)
+    found, notes = contestants(mask, features, gradients, pattern, known, given)
+    calls = {}
+    for name, attend in found.items():
+        try:
+            notes[name] = tried(name, attend, operands, gradients, reference)
+            calls[name] = lambda attend=attend: called(attend, operands, gradients)
+        except Exception as error:  # out of memory, or a configuration that fails
+            notes[name] = why(error)
+    times = timed(calls, given)
+    csv.writer(sys.stdout).writerows(
+        [mask, pattern.nnz, positions, given.heads, features, given.type, "both" if gradients else "fwd", name, f"{times[name]:.5g}" if name in times else "", note]
+        for name, note in notes.items())
+    sys.stdout.flush()
+    print(mask, features, gradients, {name: round(ms, 4) for name, ms in times.items()}, file=sys.stderr, flush=True)
 
 
 def measure(given: argparse.Namespace) -> None:
     import tamis.torch
 
     known = masks(given.device, given.heads)
-    out = csv.writer(sys.stdout)
     for mask, (positions, mod, widths) in known.items():
         pattern = tamis.torch.Pattern.from_mask_mod(mod, positions, device=given.device)
-        for features in widths:
-            reference = exact(*inputs(positions, features, given.type, False, given)[:3], positions, mod)
-            for gradients in (False, True):
-                if time.time() > given.until:
-                    return
-                torch._dynamo.reset()
-                operands = inputs(positions, features, given.type, gradients, given)
-                found, why = contestants(mask, features, gradients, pattern, known, given)
-                calls = {}
-                for name, attend in found.items():
-                    try:
-                        precision(name)
-                        rows = called(attend, operands, False)[0, :2, :reference.shape[1]].double()
-                        error = float((rows - reference).norm() / reference.norm())
-                        why[name] = f"{error:.0e}" if error < WORST else f"WRONG {error:.1e}"
-                        called(attend, operands, gradients)
-                        calls[name] = lambda attend=attend, operands=operands, gradients=gradients: called(attend, operands, gradients)
-                    except Exception as error:  # out of memory, or a configuration that fails
-                        why[name] = f"{type(error).__name__}: {error}".replace("\n", " ")[:160]
-                times = timed(calls, given)
-                for name, note in why.items():
-                    out.writerow([mask, pattern.nnz, positions, given.heads, features, given.type, "both" if gradients else "fwd", name,
-                                  f"{times[name]:.5g}" if name in times else "", note])
-                sys.stdout.flush()
-                print(mask, features, gradients, {name: round(ms, 4) for name, ms in times.items()}, file=sys.stderr, flush=True)
+        for features, gradients in itertools.product(widths, (False, True)):
+            if time.time() > given.until:
+                return
+            measure_one(mask, features, gradients, pattern, known, given)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    hidden = dict.fromkeys(("part", "until"), argparse.SUPPRESS)
+    parser = options(__doc__, {"heads": "fewer make all small, for a trial", "seconds": LATER, **hidden}, {"type": list(TYPES), "device": ["cpu", "cuda"]},
+                     type="bf16", device="cuda", heads=HEADS, seconds=200.0, processes=16, part=int, until=float)
     parser.add_argument("mode", choices=["compile", "measure"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--type", default="bf16", choices=list(TYPES))
-    parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
-    parser.add_argument("--heads", type=int, default=HEADS, help="fewer make all small, for a trial")
-    parser.add_argument("--seconds", type=float, default=200, help="begin nothing later")
-    parser.add_argument("--processes", type=int, default=16)
-    parser.add_argument("--part", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.until = given.until or time.time() + given.seconds
     given.folder.mkdir(parents=True, exist_ok=True)
-    for limit in ("recompile_limit", "accumulated_recompile_limit"):
-        setattr(torch._dynamo.config, limit, 1000)
+    torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1000
     if given.mode == "measure":
         measure(given)
     elif given.part is None:

@@ -4,7 +4,6 @@
 MATRIX is a file or generate:KIND:... ; --name is what results call it, and marks a generated one as a stand-in. All tile counts
 are measured in one run of `tamis bench`: the first execution of each contestant is the one that is counted, from empty caches.
 Lines of record "traffic" are appended to OUT.jsonl, as `tamis report` takes them."""
-import argparse
 import csv
 import io
 import json
@@ -15,19 +14,16 @@ import subprocess
 import sys
 import tempfile
 
+from turns import options
+
 METRICS = {"dram__bytes_read.sum": "dram_read_bytes", "dram__bytes_write.sum": "dram_write_bytes"}
 SCALES = {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12}
 
 
 def arguments():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("matrix")
-    parser.add_argument("out")
-    parser.add_argument("--name")
-    parser.add_argument("--inner", type=int, default=1024)
-    parser.add_argument("--tiles", default="1,2,3,4,5,6,7,11,21")
-    parser.add_argument("--device", default="cuda:0")
+    parser = options(__doc__, name=str, inner=1024, tiles="1,2,3,4,5,6,7,11,21", device="cuda:0")
+    for operand in ("program", "matrix", "out"):
+        parser.add_argument(operand)
     return parser.parse_args()
 
 

@@ -12,16 +12,13 @@ rounds that alternate. The floor of the forward call: q, k, v, e and the result 
 """
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import math
-import statistics
 import time
 
 import torch
-from messages import bandwidth
+from turns import LATER, bandwidth, in_turn, medians, options, results, step, use_threads
 
-import tamis
 import tamis.torch as tt
 
 
@@ -58,99 +55,106 @@ def by_anemoi(rows, columns):
     return lambda q, k, v, e: graph_transformer_attention_conv(q, k, v, e, targets, sources)
 
 
-def both(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
-    """Return the seconds of a call and of its gradients."""
+def step_on(call, leaves, weights, device: str, repeats: int = 5) -> tuple[float, ...]:
+    """Return the seconds of a call and of its gradients; on a GPU the device's, in the mean of several."""
+    if device == "cpu":
+        return step(call, leaves, weights)
     sums = [0.0, 0.0]
-    marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)] if device == "cuda" else []
+    marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
     for _ in range(repeats):
-        now = [mark.record() for mark in marks[:1]] or [time.perf_counter()]
+        marks[0].record()
         out = call()
-        now += [mark.record() for mark in marks[1:2]] or [time.perf_counter()]
+        marks[1].record()
         torch.autograd.grad(out, leaves, weights.view_as(out))
-        now += [mark.record() for mark in marks[2:]] or [time.perf_counter()]
-        if marks:
-            marks[2].synchronize()
-            sums[0] += marks[0].elapsed_time(marks[1]) / 1e3
-            sums[1] += marks[1].elapsed_time(marks[2]) / 1e3
-        else:
-            sums[0] += now[1] - now[0]
-            sums[1] += now[2] - now[1]
+        marks[2].record()
+        marks[2].synchronize()
+        for part in (0, 1):
+            sums[part] += marks[part].elapsed_time(marks[part + 1]) / 1e3
     return sums[0] / repeats, sums[1] / repeats
 
 
+class Mesh:
+    """Operands on a mesh, and the calls of each library with what they have gradients of."""
+
+    def __init__(self, nodes: int, degree: int, name: str, given):
+        torch.manual_seed(1)
+        self.device, dtype, heads, width = given.device, getattr(torch, name), given.heads, given.width
+        self.name = f"{nodes} {degree} {name}"
+        rows, columns = mesh(nodes, degree, self.device)
+        self.count, self.edges = int(rows[-1]) + 1, rows.numel()
+        pattern = tt.Pattern.from_coo(rows.int(), columns.int(), (self.count, self.count))
+        q, k, v, e = ((torch.randn(n, heads, width, device=self.device) / 2).to(dtype).requires_grad_() for n in (*[self.count] * 3, self.edges))
+        self.weights = torch.randn(self.count, heads, width, device=self.device).to(dtype)
+        self.calls = {"ours": (lambda: tt.graph_attention(pattern, q, k, v, e), (q, k, v, e))}
+        if given.ours:
+            return
+        flat = e.detach().flatten(1).requires_grad_()
+        plain = by_pyg(rows, columns, heads, width)
+        self.calls["pyg"] = lambda: plain(q, k, v, flat), (q, k, v, flat)
+        if given.compile:
+            torch._dynamo.reset()
+            compiled = torch.compile(plain)
+            self.calls["compiled"] = lambda: compiled(q, k, v, flat), (q, k, v, flat)
+        if self.device == "cuda" and importlib.util.find_spec("anemoi") and importlib.util.find_spec("anemoi.models"):
+            triton = by_anemoi(rows, columns)
+            self.calls["anemoi"] = lambda: triton(q, k, v, e), (q, k, v, e)
+
+    def results(self, which: str) -> tuple[list, float]:
+        """Return the result and the gradients of a call, and the MB that it took on a GPU; called twice, since the first call may prepare something."""
+        call, leaves = self.calls[which]
+        torch.cuda.reset_peak_memory_stats() if self.device == "cuda" else None
+        before = torch.cuda.memory_allocated() if self.device == "cuda" else 0
+        found = [x.reshape(-1) for x in results(call, leaves, self.weights)]
+        memory = (torch.cuda.max_memory_allocated() - before) / 1e6 if self.device == "cuda" else 0
+        step(call, leaves, self.weights)
+        return found, memory
+
+    def compare(self) -> dict[str, float]:
+        """Print how far the results are apart, and forget the calls that have no memory. Return the MB of the others."""
+        memory = {}
+        for which in list(self.calls):
+            try:
+                found, memory[which] = self.results(which)
+            except Exception as error:  # no memory
+                print(f"{which}: {self.name}: {type(error).__name__} {str(error)[:200]}")
+                del self.calls[which]
+                continue
+            if which == "ours":
+                ours = found
+                continue
+            apart = [((a.float() - b.float()).norm() / b.float().norm().clamp_min(1e-20)).item() for a, b in zip(ours, found)]
+            print(f"{which} and ours, relative differences of out, dq, dk, dv, de: {' '.join(f'{x:.1e}' for x in apart)}")
+        return memory
+
+    def floors(self, speed: float) -> tuple[float, float]:
+        """Return the milliseconds in which memory moves what the call, and its gradients, need."""
+        row = 1e3 * self.weights.element_size() * self.weights[0].numel() / speed
+        return (4 * self.count + self.edges) * row, (8 * self.count + 2 * self.edges) * row
+
+
+def measure(nodes: int, degree: int, name: str, given, speed: float) -> None:
+    made = Mesh(nodes, degree, name, given)
+    memory = made.compare()
+    times = in_turn(made.calls, given.rounds, lambda which: step_on(*made.calls[which], made.weights, given.device))
+    forward, backward = medians(times.pop("ours"))
+    line = f"{made.count:7} x {degree:2} {given.heads:2} x {given.width:3} {name:8}  {forward * 1e3:8.3f} {backward * 1e3:8.3f} ms  floors {{:7.3f}} {{:7.3f}} ms".format(
+        *made.floors(speed))
+    for which, steps in times.items():
+        one, two = medians(steps)
+        line += f"  {which} {one / forward:.2f} {two / backward:.2f} both {(one + two) / (forward + backward):.2f}"
+    print(line + "  MB " + " ".join(f"{which} {m:.0f}" for which, m in memory.items() if m), flush=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--nodes", type=int, nargs="+", default=[40_000])
-    parser.add_argument("--degrees", type=int, nargs="+", default=[6, 12])
-    parser.add_argument("--heads", type=int, default=16)
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--types", nargs="+", default=["float16", "bfloat16"])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--ours", action="store_true", help="ours alone")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no other call after so many")
-    given = parser.parse_args()
-    device, began, heads, width = given.device, time.perf_counter(), given.heads, given.width
-    torch.set_num_threads(given.threads)
-    tamis.set_threads(given.threads)
-    speed = bandwidth(device)
-    print(f"copy: {speed / 1e9:.1f} GB/s", flush=True)
+    given = options(__doc__, {"ours": "ours alone", "seconds": LATER}, {"device": ["cpu", "cuda"]}, device="cpu", nodes=[40_000], degrees=[6, 12], heads=16,
+                    width=64, types=["float16", "bfloat16"], rounds=5, threads=2, compile=False, ours=False, seconds=math.inf).parse_args()
+    began = time.perf_counter()
+    use_threads(given.threads)
+    speed = bandwidth(given.device)
     for nodes, degree, name in ((n, d, t) for n in given.nodes for d in given.degrees for t in given.types):
         if time.perf_counter() - began > given.seconds:
             break
-        torch.manual_seed(1)
-        dtype = getattr(torch, name)
-        rows, columns = mesh(nodes, degree, device)
-        count, edges = int(rows[-1]) + 1, rows.numel()
-        pattern = tt.Pattern.from_coo(rows.int(), columns.int(), (count, count))
-        q, k, v, e = ((torch.randn(n, heads, width, device=device) / 2).to(dtype).requires_grad_() for n in (count, count, count, edges))
-        weights = torch.randn(count, heads, width, device=device).to(dtype)
-        flat = e.detach().flatten(1).requires_grad_()
-        plain = by_pyg(rows, columns, heads, width)
-        calls = {"ours": (lambda: tt.graph_attention(pattern, q, k, v, e), (q, k, v, e)), "pyg": (lambda: plain(q, k, v, flat), (q, k, v, flat))}
-        if given.ours:
-            del calls["pyg"]
-        elif given.compile:
-            torch._dynamo.reset()
-            compiled = torch.compile(plain)
-            calls["compiled"] = (lambda: compiled(q, k, v, flat), (q, k, v, flat))
-        if device == "cuda" and not given.ours and importlib.util.find_spec("anemoi") and importlib.util.find_spec("anemoi.models"):
-            triton = by_anemoi(rows, columns)
-            calls["anemoi"] = (lambda: triton(q, k, v, e), (q, k, v, e))
-        times, values, memory = {}, {}, {}
-        for which, (call, leaves) in list(calls.items()):
-            try:
-                torch.cuda.reset_peak_memory_stats() if device == "cuda" else None
-                before = torch.cuda.memory_allocated() if device == "cuda" else 0
-                out = call()
-                values[which] = [out.detach().reshape(-1), *(x.reshape(-1) for x in torch.autograd.grad(out, leaves, weights.view_as(out)))]
-                memory[which] = (torch.cuda.max_memory_allocated() - before) / 1e6 if device == "cuda" else 0
-                del out
-                torch.autograd.grad((o := call()), leaves, weights.view_as(o))
-                times[which] = ([], [])
-            except Exception as error:  # no memory
-                print(f"{which}: {nodes} {degree} {name}: {type(error).__name__} {str(error)[:200]}")
-                del calls[which]
-                continue
-            if which != "ours":
-                apart = [((a.float() - b.float()).norm() / b.float().norm().clamp_min(1e-20)).item() for a, b in zip(values["ours"], values.pop(which))]
-                print(f"{which} and ours, relative differences of out, dq, dk, dv, de: {' '.join(f'{x:.1e}' for x in apart)}")
-        values.clear()
-        for _ in range(given.rounds):
-            for which, (call, leaves) in calls.items():
-                for part, took in zip(times[which], both(call, leaves, weights, device, 1 if device == "cpu" else 5)):
-                    part.append(took)
-        forward, backward = (statistics.median(part) for part in times["ours"])
-        size = q.element_size() * heads * width / speed
-        floors = (4 * count + edges) * size, (5 * count + edges + 3 * count + edges) * size
-        line = f"{count:7} x {degree:2} {heads:2} x {width:3} {name:8}  {forward * 1e3:8.3f} {backward * 1e3:8.3f} ms  floors {floors[0] * 1e3:7.3f} {floors[1] * 1e3:7.3f} ms"
-        for which in (name for name in times if name != "ours"):
-            one, two = (statistics.median(part) for part in times[which])
-            line += f"  {which} {one / forward:.2f} {two / backward:.2f} both {(one + two) / (forward + backward):.2f}"
-        print(line + "  MB " + " ".join(f"{which} {m:.0f}" for which, m in memory.items() if m), flush=True)
-        del q, k, v, e, flat, weights, calls
+        measure(nodes, degree, name, given, speed)
 
 
 if __name__ == "__main__":

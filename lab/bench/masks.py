@@ -15,6 +15,7 @@ import time
 from typing import Any, Callable
 
 import numpy as np
+from turns import options
 
 import tamis
 
@@ -81,13 +82,7 @@ def timed(name: str, make: Callable[[], tuple[Any, Any]], given: argparse.Namesp
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--positions", type=int, default=65536)
-    parser.add_argument("--reach", type=int, default=511)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
+    given = options(__doc__, positions=65536, reach=511, device="cpu", threads=1, rounds=5).parse_args()
     tamis.set_threads(given.threads)
     n, reach = given.positions, given.reach
     window = {"causal": True, "window": (reach, 0)}

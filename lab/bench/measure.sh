@@ -144,16 +144,11 @@ check() {
     OUT=$out TOTAL=$(rest) ONLY=$1 scripts/gpu-check.sh && mkdir -p "$evidence" && cp "$out"/*.json "$evidence"
 }
 
-# bench_each OUT FILE... -- OPTION...: runs `tamis bench` once for each matrix, so that measured ones are skipped; OUT is written when
+# bench_each OUT FILES OPTION...: runs `tamis bench` once for each matrix, so that measured ones are skipped; OUT is written when
 # all are measured
 bench_each() {
-    out=$1 files=''
-    shift
-    while [ "$1" != -- ]; do
-        files="$files $1"
-        shift
-    done
-    shift
+    out=$1 files=$2
+    shift 2
     for file in $files; do
         one=$folder/$(basename "$file" .npz).$out
         [ ! -e "$one" ] || continue
@@ -161,7 +156,6 @@ bench_each() {
         within "$tamis" bench "$file" --json="$one.part" "$@" || return
         mv "$one.part" "$one"
     done
-    # shellcheck disable=SC2086
     for file in $files; do cat "$folder/$(basename "$file" .npz).$out"; done >"$folder/$out.jsonl"
 }
 
@@ -169,33 +163,25 @@ matrices() { within "$python" lab/bench/kit.py matrices "$kit" "$work/matrices" 
 
 beside_cusparse() {
     files=$(matrices "$2") || return
-    # shellcheck disable=SC2086
-    bench_each "$1" $files -- --device cuda:0 --op sddmm,spmm,fused --edge mask --inner "$3" --algorithm auto --peers cusparse \
+    bench_each "$1" "$files" --device cuda:0 --op sddmm,spmm,fused --edge mask --inner "$3" --algorithm auto --peers cusparse \
         --baseline cusparse --repeat 20 --seconds 0.3 || return
     [ "$2" != real ] || return 0
     # fused, as the recorded libraries compute it
-    # shellcheck disable=SC2086
-    bench_each "$1-scale" $files -- --device cuda:0 --op fused --edge scale --inner "$3" --algorithm auto --repeat 20 --seconds 0.2
+    bench_each "$1-scale" "$files" --device cuda:0 --op fused --edge scale --inner "$3" --algorithm auto --repeat 20 --seconds 0.2
 }
 
-# methods OUT FILE... -- OPTION...: measures each of our applicable methods in the same way, with few repetitions. First all processors
+# methods OUT FILES OPTION...: measures each of our applicable methods in the same way, with few repetitions. First all processors
 # compile the kernels and compare the results, except for files that are already measured.
 methods() {
     ours=$("$tamis" algorithms --device cuda:0 --json | "$python" -c 'import json, sys
 print("auto", *(one["name"] for one in json.load(sys.stdin) if one["source"].startswith("ours")), sep=",")') || return
-    out=$1 files='' new=''
-    shift
-    while [ "$1" != -- ]; do
-        files="$files $1"
-        [ -e "$folder/$(basename "$1" .npz).$out" ] || new="$new $1"
-        shift
-    done
-    shift
+    out=$1 files=$2 new=''
+    shift 2
+    for file in $files; do [ -e "$folder/$(basename "$file" .npz).$out" ] || new="$new $file"; done
     within "$tamis" devices >/dev/null || return # measures the ceilings, by which plans choose, while the device is idle
     # shellcheck disable=SC2086
     [ -z "$new" ] || printf '%s\n' $new | within xargs -n 1 -P "$(nproc)" "$tamis" bench --device cuda:0 --algorithm "$ours" --repeat 1 --seconds 0 "$@" || return
-    # shellcheck disable=SC2086
-    bench_each "$out" $files -- --device cuda:0 --algorithm "$ours" --repeat 3 --seconds 0.02 --no-check "$@"
+    bench_each "$out" "$files" --device cuda:0 --algorithm "$ours" --repeat 3 --seconds 0.02 --no-check "$@"
 }
 
 # the kit's matrices, except those with millions of rows: generating their operands takes longer than the methods
@@ -204,7 +190,7 @@ methods_matrices() {
 }
 
 transposes() {
-    for file in "$@"; do
+    for file in $1; do
         of=${file%.npz}.transposed.npz
         [ -e "$of" ] || within "$tamis" convert "$file" "$of" --transpose -q || return
         echo "$of"
@@ -264,29 +250,25 @@ measure() {
         speed-newest)
             [ -n "${TAMIS_CUSPARSE:-}" ] || { echo 'measure: TAMIS_CUSPARSE must name the file of another libcusparse.so' >&2; return 1; }
             files=$(matrices real) || return
-            # shellcheck disable=SC2086
-            bench_each speed-newest $files -- --device cuda:0 --op sddmm,spmm --edge mask --inner 32,128 --algorithm auto --peers cusparse \
+            bench_each speed-newest "$files" --device cuda:0 --op sddmm,spmm --edge mask --inner 32,128 --algorithm auto --peers cusparse \
                 --baseline cusparse --repeat 20 --seconds 0.1
             ;;
         methods-kit)
             files=$(methods_matrices) || return
-            # shellcheck disable=SC2086
-            methods methods-kit $files -- --op sddmm,spmm,fused --type fp32,bf16 --inner 32,128
+            methods methods-kit "$files" --op sddmm,spmm,fused --type fp32,bf16 --inner 32,128
             ;;
         methods-more)
             files=$(methods_matrices) || return
-            # shellcheck disable=SC2086
-            methods methods-tf32 $files -- --op sddmm,spmm,fused --math tf32 --inner 32,128 &&
-                methods methods-d-is-b $files -- --op fused --edge scale,softmax --share --type fp32,bf16 --inner 32,128 &&
-                files=$(transposes $files) && methods methods-transposed $files -- --op spmm --type fp32,bf16 --inner 32,128
+            methods methods-tf32 "$files" --op sddmm,spmm,fused --math tf32 --inner 32,128 &&
+                methods methods-d-is-b "$files" --op fused --edge scale,softmax --share --type fp32,bf16 --inner 32,128 &&
+                files=$(transposes "$files") && methods methods-transposed "$files" --op spmm --type fp32,bf16 --inner 32,128
             ;;
         methods-attention)
-            # shellcheck disable=SC2046
-            set -- $(masks)
-            methods methods-attention "$@" -- --op fused --edge softmax --type fp32,bf16 --inner 64,128 &&
-                methods methods-attention-tf32 "$@" -- --op fused --edge softmax --math tf32 --inner 64,128 &&
-                methods methods-attention-heads "$@" -- --op fused --edge softmax --type fp32,bf16 --inner 64 --batch 16 &&
-                methods methods-attention-parts "$@" -- --op sddmm,spmm --edge softmax --type fp32,bf16 --inner 64 --values random
+            files=$(masks)
+            methods methods-attention "$files" --op fused --edge softmax --type fp32,bf16 --inner 64,128 &&
+                methods methods-attention-tf32 "$files" --op fused --edge softmax --math tf32 --inner 64,128 &&
+                methods methods-attention-heads "$files" --op fused --edge softmax --type fp32,bf16 --inner 64 --batch 16 &&
+                methods methods-attention-parts "$files" --op sddmm,spmm --edge softmax --type fp32,bf16 --inner 64 --values random
             ;;
         suite-*) suite "${1#suite-}" cuda:0 ;;
         training-attention) attention bf16 6 9 ;;
@@ -313,13 +295,11 @@ measure() {
             ;;
         cpu-speed)
             files=$(cpu_matrices) || return
-            # shellcheck disable=SC2086
-            bench_each speed $files -- --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
+            bench_each speed "$files" --device cpu --inner 128 --algorithm auto --baseline naive --threads 1,2 --repeat 9 --seconds 2
             ;;
         cpu-libraries)
             files=$(cpu_matrices) || return
-            # shellcheck disable=SC2086
-            bench_each libraries $files -- --device cpu --op sddmm,spmm --inner 32,128 --algorithm auto --peers graphblas,mkl --threads 1,2 --repeat 7 --seconds 0.4
+            bench_each libraries "$files" --device cpu --op sddmm,spmm --inner 32,128 --algorithm auto --peers graphblas,mkl --threads 1,2 --repeat 7 --seconds 0.4
             ;;
         cpu-messages)
             for part in '' '--memory --widths 64'; do

@@ -18,14 +18,11 @@ commit are left out, so that a run that was cut off goes on.
 """
 from __future__ import annotations
 
-import argparse
 import collections
-import gc
 import json
 import math
 import os
 import pathlib
-import random
 import statistics
 import subprocess
 import sys
@@ -33,6 +30,7 @@ import time
 
 import torch
 import torch._functorch.config
+from turns import LATER, apart, bandwidth, give_memory_back, in_turn, medians, needed, options, results, seconds, step, use_threads
 
 import tamis
 import tamis.torch as tt
@@ -46,74 +44,13 @@ def named(op: str, kind: int, reduce: str) -> str:
     return "-".join(part for part in (op, KINDS[kind], reduce) if part)
 
 
-def bandwidth(device: str) -> float:
-    """Return the bandwidth of a copy, in bytes read and written a second."""
-    x = torch.ones((32 if device == "cpu" else 256) << 20, device=device)
-    y = torch.empty_like(x)
-    return 2 * x.numel() * 4 / min(seconds(lambda: y.copy_(x), device, 1) for _ in range(5))
-
-
-def seconds(call, device: str, repeats: int) -> float:
+def step_on(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
+    """Seconds of a call and of its gradients; on a GPU of each alone, repeated."""
     if device == "cpu":
-        began = time.perf_counter()
-        for _ in range(repeats):
-            call()
-        return (time.perf_counter() - began) / repeats
-    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(repeats):
-        call()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end) / 1e3 / repeats
-
-
-def step(call, leaves, weights, device: str, repeats: int) -> tuple[float, float]:
-    """Seconds of a call and of its gradients."""
-    if device != "cpu":
-        forward = seconds(call, device, repeats)
-        out = call()
-        return forward, seconds(lambda: torch.autograd.grad(out, leaves, weights, retain_graph=True), device, repeats)
-    began = time.perf_counter()
+        return step(call, leaves, weights)
+    forward = seconds(call, device, repeats)
     out = call()
-    middle = time.perf_counter()
-    found = torch.autograd.grad(out, leaves, weights)
-    ended = time.perf_counter()
-    del out, found
-    return middle - began, ended - middle
-
-
-# ------------------------------------------------------------------------------ memory
-
-
-def resident(peak: bool) -> int:
-    word = "VmHWM:" if peak else "VmRSS:"
-    with open("/proc/self/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith(word)) << 10
-
-
-def needed(call, device: str) -> float:
-    """Return the peak memory of a call in MiB, beside its operands and what it keeps."""
-    call()
-    gc.collect()
-    if device == "cuda":
-        torch.cuda.synchronize()
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        call()
-        torch.cuda.synchronize()
-        return (torch.cuda.max_memory_allocated() - before) / 2**20
-    before = resident(False)
-    with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-        file.write("5")
-    call()
-    return (resident(True) - before) / 2**20
-
-
-def give_memory_back() -> None:
-    """Restart this process with an allocator that returns freed memory to the system."""
-    if "MALLOC_MMAP_THRESHOLD_" not in os.environ:
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "MALLOC_MMAP_THRESHOLD_": "262144"})
+    return forward, seconds(lambda: torch.autograd.grad(out, leaves, weights, retain_graph=True), device, repeats)
 
 
 # ------------------------------------------------------------------------------ what is compared
@@ -204,10 +141,12 @@ def commit() -> str:
 
 
 def run_record(given, copy: float) -> dict:
-    record = {"record": "run", "run": f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}", "commit": commit(), "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "suite": "messages", "device": given.device,
-              "threads": given.threads, "torch": torch.__version__, "copy_gbs": round(copy / 1e9, 2)}
+    now = time.gmtime()
     described = next(device for device in tamis.devices() if device.name.startswith(given.device))
-    return {**record, "model": described.model, "instruction_set": described.instruction_set, "driver": described.driver}
+    return {"record": "run", "run": f"{time.strftime('%Y%m%dT%H%M%SZ', now)}-{os.getpid()}", "commit": commit(),
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", now), "suite": "messages", "device": given.device, "threads": given.threads,
+            "torch": torch.__version__, "copy_gbs": round(copy / 1e9, 2), "model": described.model,
+            "instruction_set": described.instruction_set, "driver": described.driver}
 
 
 class Records:
@@ -267,66 +206,43 @@ class Case:
         self.calls = {"ours": lambda: by_tamis(graph.pattern, op, x, e, reduce)}
         for name, other in {**others, "sparse": by_sparse(graph.matrix)}.items():
             self.calls[name] = lambda other=other: other(graph.columns, graph.rows, graph.nodes, op, x, e, reduce)
-        out = self.calls["ours"]()
-        self.weights = torch.randn_like(out)
-        own = [part.detach() for part in (out, *torch.autograd.grad(out, self.leaves, self.weights))]
-        self.times, self.repeats, self.apart = {}, {}, 0.0
-        del out
+        self.weights = torch.randn_like(self.calls["ours"]())
+        self.repeats, self.apart, own = {}, 0.0, results(self.calls["ours"], self.leaves, self.weights)
         for name, run in list(self.calls.items()):
             try:
-                out = run()
-                if out is None:
-                    raise NotImplementedError
-                found = (out.detach(), *torch.autograd.grad(out, self.leaves, self.weights))
-                self.apart = max(self.apart, *(float((a - b).abs().max() / b.abs().max()) for a, b in zip(own, found)))
+                self.apart = max(self.apart, *map(apart, own, results(run, self.leaves, self.weights)))
             except Exception as error:  # unsupported by the library, or out of memory
                 if not isinstance(error, NotImplementedError) and "NotImplementedError" not in str(error):
                     print(f"{name}: {self.name}: {type(error).__name__} {str(error)[:80]}")
                 del self.calls[name]
                 continue
-            del out, found
-            self.times[name] = ([], [])
             self.repeats[name] = 1 if device == "cpu" else max(1, min(50, int(1e-3 / seconds(run, device, 3))))
 
     def memory(self) -> dict:
         size = self.weights.element_size()
-        results = sum(part.numel() for part in (self.weights, *self.leaves)) * size
+        whole = sum(part.numel() for part in (self.weights, *self.leaves)) * size
         return {"mib": {name: round(needed(lambda run=run: torch.autograd.grad(run(), self.leaves, self.weights), self.device), 1) for name, run in self.calls.items()},
-                "results_mib": round(results / 2**20, 1)}
+                "results_mib": round(whole / 2**20, 1)}
 
     def time(self, rounds: int, speed: float) -> dict:
         """Measure the medians of the rounds, and the floors."""
-        for turn in range(rounds):
-            for name, run in random.Random(turn).sample(list(self.calls.items()), len(self.calls)):  # a new order each round
-                for part, took in zip(self.times[name], step(run, self.leaves, self.weights, self.device, self.repeats[name])):
-                    part.append(took)
+        times = in_turn(self.calls, rounds, lambda name: step_on(self.calls[name], self.leaves, self.weights, self.device, self.repeats[name]), shuffled=True)
         size = self.weights.element_size()
-        return {"ms": {name: [round(statistics.median(part) * 1e3, 4) for part in parts] for name, parts in self.times.items()},
+        return {"ms": {name: [round(part * 1e3, 4) for part in medians(steps)] for name, steps in times.items()},
                 "floor_ms": [round((elements * size + self.pattern_bytes) / speed * 1e3, 4) for elements in self.floors], "rounds": rounds, "apart": self.apart}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--edges", type=int, nargs="+", default=[100_000, 2_000_000])
-    parser.add_argument("--widths", type=int, nargs="+", default=[16, 64, 256], help="of a row, over all heads")
-    parser.add_argument("--heads", type=int, nargs="+", default=[8], help="of the calls that have several")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--type", default="float32")
-    parser.add_argument("--compile", action="store_true", help="torch.compile of PyTorch's and PyTorch Geometric's, which takes its time")
-    parser.add_argument("--memory", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=[named(*call) for call in CALLS])
-    parser.add_argument("--most", type=int, default=3 << 29, help="bytes of the largest array; larger calls are left out")
-    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no other call after so many")
-    parser.add_argument("--wait", action="store_true", help="make all calls first, and measure when a line comes from the standard input")
-    parser.add_argument("--json")
-    given = parser.parse_args()
-    if given.memory and given.device == "cpu":
-        give_memory_back()
-    device, dtype = given.device, getattr(torch, given.type)
-    torch.set_num_threads(given.threads)
-    tamis.set_threads(given.threads)
+def parsed():
+    choices = {"device": ["cpu", "cuda"], "only": [named(*call) for call in CALLS]}
+    helps = {"heads": "of the calls that have several", "widths": "of a row, over all heads", "seconds": LATER, "most": "bytes of the largest array; larger calls are left out",
+             "compile": "torch.compile of PyTorch's and PyTorch Geometric's, which takes its time",
+             "wait": "make all calls first, and measure when a line comes from the standard input"}
+    return options(__doc__, helps, choices, device="cpu", edges=[100_000, 2_000_000], widths=[16, 64, 256], heads=[8], threads=2, rounds=5, type="float32",
+                   compile=False, memory=False, only=[], most=3 << 29, seconds=math.inf, wait=False, json=str).parse_args()
+
+
+def others_of(given) -> dict:
+    """The other libraries that are here, with --compile also as torch.compile makes them."""
     others = {"torch": by_torch}
     try:
         import torch_geometric  # noqa: F401
@@ -336,46 +252,59 @@ def main() -> None:
     if given.compile:
         others.update({f"{name}, compiled": compiled(other) for name, other in others.items()})
         torch._dynamo.config.recompile_limit = 1000
-        torch._functorch.config.donated_buffer = device == "cpu"  # repeated backward calls on a GPU retain the graph
+        torch._functorch.config.donated_buffer = given.device == "cpu"  # repeated backward calls on a GPU retain the graph
+    return others
+
+
+def cases(given, others: dict, records: Records):
+    """Each record, as far as it is known before, and its case; large ones, and those that were measured, are left out."""
+    dtype = getattr(torch, given.type)
+    for edges in given.edges:
+        graph = Graph(edges, given.device, dtype)
+        for width, call, heads in ((w, call, h) for w in given.widths for call in CALLS for h in (given.heads if call[1] == 3 else [1])):
+            record = {"record": "memory" if given.memory else "message", "call": named(*call), "edges": edges, "nodes": graph.nodes, "width": width,
+                      "heads": heads, "type": given.type}
+            if (edges * width * dtype.itemsize <= given.most and not records.has(record) and width % heads == 0
+                    and (not given.only or record["call"] in given.only) and (call[0] != "softmax" or width == given.widths[0])):
+                yield record, Case(graph, call, width, heads, given.device, dtype, others)
+
+
+def line_of(record: dict, summary: dict) -> str:
+    """A case's times in words; the best ratios go into the summary."""
+    forward, backward = record["ms"]["ours"]
+    ratios = {name: (one / forward, two / backward) for name, (one, two) in record["ms"].items() if name != "ours"}
+    for part in (0, 1):
+        summary[record["edges"], part].append(min(pair[part] for pair in ratios.values()))
+    return "  {:8.3f} {:8.3f} ms  floors {:7.3f} {:7.3f} ms".format(forward, backward, *record["floor_ms"]) + "".join(
+        f"  {name} x {one:5.2f} {two:5.2f}" for name, (one, two) in ratios.items())
+
+
+def main() -> None:
+    given = parsed()
+    if given.memory and given.device == "cpu":
+        give_memory_back()
+    use_threads(given.threads)
     records, summary = Records(given.json), collections.defaultdict(list)
-
-    def cases():
-        for edges in given.edges:
-            graph = Graph(edges, device, dtype)
-            for width, call, heads in ((w, call, h) for w in given.widths for call in CALLS for h in (given.heads if call[1] == 3 else [1])):
-                record = {"record": "memory" if given.memory else "message", "call": named(*call), "edges": edges, "nodes": graph.nodes, "width": width,
-                          "heads": heads, "type": given.type}
-                if (edges * width * torch.finfo(dtype).bits // 8 <= given.most and not records.has(record) and width % heads == 0
-                        and (not given.only or record["call"] in given.only) and (call[0] != "softmax" or width == given.widths[0])):
-                    yield record, Case(graph, call, width, heads, device, dtype, others)
-
-    made = cases()
+    made = cases(given, others_of(given), records)
     if given.wait:
         made = list(made)
         print("made", flush=True)
         sys.stdin.readline()
-    began, speed = time.perf_counter(), bandwidth(device)
-    print(f"copy: {speed / 1e9:.1f} GB/s", flush=True)
+    began, speed = time.perf_counter(), bandwidth(given.device)
     if given.json and (given.rounds or given.memory):
         records.add(run_record(given, speed))
     for record, case in made:
+        line = ""
         if given.memory:
-            record.update(case.memory(), vectors_mib=round(record["edges"] * record["width"] * torch.finfo(dtype).bits / 2**23, 1))
-            print(f"{case.name}  MiB {record['mib']}, results {record['results_mib']}, edges' vectors {record['vectors_mib']}  apart {case.apart:.1e}", flush=True)
+            record.update(case.memory(), vectors_mib=round(record["edges"] * record["width"] * case.weights.element_size() / 2**20, 1))
+            line = f"  MiB {record['mib']}, results {record['results_mib']}, edges' vectors {record['vectors_mib']}"
         elif given.rounds:
             record.update(case.time(given.rounds, speed))
-            forward, backward = record["ms"]["ours"]
-            line = "  floors {:7.3f} {:7.3f} ms".format(*record["floor_ms"])
-            ratios = {name: (one / forward, two / backward) for name, (one, two) in record["ms"].items() if name != "ours"}
-            line += "".join(f"  {name} x {one:5.2f} {two:5.2f}" for name, (one, two) in ratios.items())
-            for part in (0, 1):
-                summary[record["edges"], part].append(min(pair[part] for pair in ratios.values()))
-            print(f"{case.name}  {forward:8.3f} {backward:8.3f} ms{line}  apart {case.apart:.1e}", flush=True)
-        else:
-            print(f"{case.name}  apart {case.apart:.1e}", flush=True)
-            continue
-        records.add(record)
-        if time.perf_counter() - began > given.seconds:
+            line = line_of(record, summary)
+        print(f"{case.name}{line}  apart {case.apart:.1e}", flush=True)
+        if line:
+            records.add(record)
+        if line and time.perf_counter() - began > given.seconds:
             break
     for (edges, part), best in sorted(summary.items()):
         print(f"{edges:8} {('forward', 'backward')[part]:8} of the best of the others: {statistics.geometric_mean(best):.2f} in the geometric mean, "

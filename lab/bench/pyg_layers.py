@@ -10,19 +10,14 @@ besides its operands: on the CPU the largest resident memory, on a GPU the large
 """
 from __future__ import annotations
 
-import argparse
-import statistics
 import sys
-import time
 
 import torch
-from messages import give_memory_back, needed
 from torch_geometric import nn as geometric
+from turns import apart, give_memory_back, in_turn, medians, needed, options, results, step, use_threads, why
 
-import tamis
 from tamis.torch import pyg
 
-ATTENTION = {"heads", "edge_dim"}
 LAYERS = {  # name: class, and True if it takes edge features
     "GATConv": ("GATConv", {}, False), "GATConv-edges": ("GATConv", {}, True), "GATv2Conv": ("GATv2Conv", {}, False),
     "GATv2Conv-edges": ("GATv2Conv", {}, True), "TransformerConv": ("TransformerConv", {}, False), "TransformerConv-edges": ("TransformerConv", {}, True),
@@ -53,90 +48,67 @@ def made(library, name: str, given) -> torch.nn.Module:
     return layer.to(given.device, getattr(torch, given.dtype))
 
 
-def finish(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
+def calls_of(name: str, given, x: torch.Tensor, *rest: torch.Tensor) -> tuple[dict, dict]:
+    """The calls of a layer by each library, and what each has gradients of."""
+    layers = {"tamis": made(pyg, name, given), "pyg": made(geometric, name, given)}
+    layers["pyg"].load_state_dict(layers["tamis"].state_dict())
+    wanted = {library: [x, *rest[1:], *layer.parameters()] for library, layer in layers.items()}
+    if given.compiled:
+        layers["compiled"], wanted["compiled"] = torch.compile(layers["pyg"]), wanted["pyg"]
+    calls = {library: (lambda layer=layer: layer(x, *rest)) for library, layer in layers.items()}
+    if given.compiled:
+        try:
+            calls["compiled"]()
+        except Exception as error:  # what PyTorch cannot compile is part of the result
+            print(f"{name:22} compiled: {why(error)}", flush=True)
+            del calls["compiled"]
+    return calls, wanted
+
+
+def measure(name: str, given, weights: torch.Tensor, calls: dict, wanted: dict) -> None:
+    ours, theirs = ([one.double() for one in results(calls[library], wanted[library], weights)[:2]] for library in ("tamis", "pyg"))
+    differ = [*map(apart, ours, theirs)]  # of the results, and of the gradients of x
+
+    def timed(library: str) -> tuple[float, float]:
+        return step(calls[library], wanted[library], weights, given.device)
+
+    in_turn(calls, 2, timed)
+    times = in_turn(calls, given.rounds, timed)
+    forward, backward = medians(times.pop("tamis"))
+    line = f"{name:22} {forward * 1e3:8.2f} {backward * 1e3:8.2f} ms"
+    for library, steps in times.items():
+        one, two = medians(steps)
+        line += f"   {library} x {one / forward:5.2f} {two / backward:5.2f} both {(one + two) / (forward + backward):5.2f}"
+    print(f"{line}   apart {differ[0]:.1e} {differ[1]:.1e}", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graph", default="random", choices=["random", "mesh"])
-    parser.add_argument("--nodes", type=int, default=20000)
-    parser.add_argument("--degree", type=int, default=10)
-    parser.add_argument("--layers", nargs="+", default=list(LAYERS), choices=list(LAYERS))
-    parser.add_argument("--channels", type=int, default=64, help="of a node, over all heads")
-    parser.add_argument("--heads", type=int, default=4)
-    parser.add_argument("--features", type=int, default=8, help="of an edge")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--compiled", action="store_true")
-    parser.add_argument("--memory", action="store_true")
-    given = parser.parse_args()
+    given = options(__doc__, {"channels": "of a node, over all heads", "features": "of an edge"}, {"graph": ["random", "mesh"], "layers": list(LAYERS)},
+                    graph="random", nodes=20000, degree=10, layers=list(LAYERS), channels=64, heads=4, features=8, device="cpu", dtype="float32", threads=2,
+                    rounds=5, compiled=False, memory=False).parse_args()
     if given.memory and given.device == "cpu":
         give_memory_back()
     if given.device == "cpu":
-        torch.set_num_threads(given.threads)
-        tamis.set_threads(given.threads)
+        use_threads(given.threads)
     torch.manual_seed(1)
     edge_index = mesh(given.nodes, given.device) if given.graph == "mesh" else \
         torch.randint(given.nodes, (2, given.nodes * given.degree), device=given.device)
-    nodes, dtype = int(edge_index.max()) + 1 if given.graph == "mesh" else given.nodes, getattr(torch, given.dtype)
+    nodes = int(edge_index.max()) + 1 if given.graph == "mesh" else given.nodes
     edges = edge_index.shape[1]
     print(f"{given.graph}: {nodes} nodes, {edges} edges, {given.channels} channels, {given.heads} heads, {given.features} features an edge, {given.dtype}, "
           f"{torch.cuda.get_device_name() if given.device == 'cuda' else f'{given.threads} threads'}", flush=True)
-    x = torch.randn(nodes, given.channels, device=given.device, dtype=dtype, requires_grad=True)
-    edge_attr = torch.randn(edges, given.features, device=given.device, dtype=dtype, requires_grad=True)
-    weights = torch.randn(nodes, given.channels, device=given.device, dtype=dtype)
+    like = {"device": given.device, "dtype": getattr(torch, given.dtype)}
+    x = torch.randn(nodes, given.channels, requires_grad=True, **like)
+    edge_attr = torch.randn(edges, given.features, requires_grad=True, **like)
+    weights = torch.randn(nodes, given.channels, **like)
     for name in given.layers:
-        rest = (edge_attr,) if LAYERS[name][2] else ()
-        layers = {"tamis": made(pyg, name, given), "pyg": made(geometric, name, given)}
-        layers["pyg"].load_state_dict(layers["tamis"].state_dict())
-        calls = {library: (lambda layer=layer: layer(x, edge_index, *rest)) for library, layer in layers.items()}
-        if given.compiled:
-            compiled = torch.compile(layers["pyg"])
-            calls["compiled"] = lambda compiled=compiled: compiled(x, edge_index, *rest)
-            try:
-                calls["compiled"]()
-            except Exception as error:  # what PyTorch cannot compile is part of the result
-                print(f"{name:22} compiled: {type(error).__name__}: {str(error)[:150]}".replace("\n", " "), flush=True)
-                del calls["compiled"]
-        wanted = {library: [x, *rest, *layer.parameters()] for library, layer in layers.items()}
+        calls, wanted = calls_of(name, given, x, edge_index, *([edge_attr] if LAYERS[name][2] else []))
         if given.memory:
-            found = {}
-            for library, call in calls.items():
-                def step(library=library, call=call):
-                    torch.autograd.grad(call(), wanted.get(library, wanted["pyg"]), weights, allow_unused=True)
-                found[library] = needed(step, given.device)
+            found = {library: needed(lambda: torch.autograd.grad(call(), wanted[library], weights, allow_unused=True), given.device)
+                     for library, call in calls.items()}
             print(f"{name:22}" + "".join(f"  {library} {mib:8.1f} MiB" for library, mib in found.items()), flush=True)
-            continue
-        times = {library: ([], []) for library in calls}
-        outs = {}
-        for turn in range(given.rounds + 2):
-            for library, call in calls.items():
-                finish(given.device)
-                began = time.perf_counter()
-                out = call()
-                finish(given.device)
-                middle = time.perf_counter()
-                found = torch.autograd.grad(out, wanted.get(library, wanted["pyg"]), weights, allow_unused=True)
-                finish(given.device)
-                ended = time.perf_counter()
-                outs[library] = (out.detach(), found[0]) if turn == 0 else None
-                del out, found
-                if turn > 1:
-                    times[library][0].append(middle - began)
-                    times[library][1].append(ended - middle)
-            if turn == 0:
-                apart = [float((ours.double() - theirs.double()).abs().max() / theirs.double().abs().max())
-                         for ours, theirs in zip(outs["tamis"], outs["pyg"])]
-        forward, backward = (statistics.median(part) for part in times["tamis"])
-        line = f"{name:22} {forward * 1e3:8.2f} {backward * 1e3:8.2f} ms"
-        for library in [other for other in calls if other != "tamis"]:
-            one, two = (statistics.median(part) for part in times[library])
-            line += f"   {library} x {one / forward:5.2f} {two / backward:5.2f} both {(one + two) / (forward + backward):5.2f}"
-        print(f"{line}   apart {apart[0]:.1e} {apart[1]:.1e}", flush=True)
+        else:
+            measure(name, given, weights, calls, wanted)
 
 
 if __name__ == "__main__":

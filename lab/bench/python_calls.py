@@ -5,10 +5,10 @@ Prints the median of seven rounds of 2,000 calls each, in microseconds. One thre
 from __future__ import annotations
 
 import statistics
-import time
 from typing import Any, Callable
 
 import numpy as np
+from turns import repeated, seconds
 
 import tamis
 
@@ -16,15 +16,8 @@ ROWS, INNER, EACH = 16, 8, 4  # nonzeros of a row
 
 
 def median_us(call: Callable[[], Any], rounds: int = 7, calls: int = 2000) -> float:
-    for _ in range(calls // 4):
-        call()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        times.append((time.perf_counter() - start) / calls)
-    return 1e6 * statistics.median(times)
+    repeated(call, calls // 4)
+    return 1e6 * statistics.median(seconds(call, "cpu", calls) for _ in range(rounds))
 
 
 def show(name: str, call: Callable[[], Any]) -> None:

@@ -7,32 +7,18 @@ A line for each format and number of columns: medians in microseconds of calls i
 """
 from __future__ import annotations
 
-import argparse
 import statistics
-import time
 
 import numpy as np
 import scipy.sparse
+from turns import clocked, in_turn, options
 
 import tamis
 import tamis.scipy
 
 
-def median(call, rounds: int) -> float:
-    took = []
-    for _ in range(rounds):
-        began = time.perf_counter()
-        call()
-        took.append(time.perf_counter() - began)
-    return 1e6 * statistics.median(took)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--formats", nargs="+", default=["csr", "csc", "coo"])
-    given = parser.parse_args()
+    given = options(__doc__, threads=2, rounds=9, formats=["csr", "csc", "coo"]).parse_args()
     tamis.set_threads(given.threads)
     print(f"{given.threads} threads, SciPy {scipy.__version__}, float64; us of SciPy, of Tamis, and their ratio by nonzeros")
     random = np.random.default_rng(1)
@@ -49,7 +35,8 @@ def main() -> None:
                         return A @ B
 
                 assert np.allclose(ours(), A @ B)
-                theirs, own = (median(call, given.rounds) for call in (lambda A=A, B=B: A @ B, ours))
+                calls = {"theirs": lambda A=A, B=B: A @ B, "ours": ours}
+                theirs, own = (1e6 * statistics.median(times) for times in in_turn(calls, given.rounds, lambda name: clocked(calls[name])).values())
                 cells.append(f"{nonzeros:>9,}: {theirs:9.1f} {own:9.1f} {theirs / own:5.2f}")
             print(f"{form} {columns:4} columns  " + "  ".join(cells), flush=True)
 

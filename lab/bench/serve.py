@@ -3,18 +3,15 @@
 
 Uses are generated with a heavy tail. Models are fitted once; then all calls take turns, ours and implicit's, and each line has the medians of the rounds and
 their ratio. Both get what they take: one row of the uses, cut out before. TAMIS_NUM_THREADS and OPENBLAS_NUM_THREADS set the threads; implicit gets --threads."""
-import argparse
 import os
 import resource
 import statistics
 import sys
-import time
 
-parser = argparse.ArgumentParser(description=__doc__)
-for name, value in (("users", 20_000), ("items", 10_000), ("uses", 1_000_000), ("factors", 128), ("rounds", 15), ("calls", 20), ("threads", 1)):
-    parser.add_argument(f"--{name}", type=int, default=value)
-parser.add_argument("--kinds", default="implicit-als,bpr,item-knn,als,ccd,sfa,ease")
-options = parser.parse_args()
+import turns
+
+options = turns.options(__doc__, users=20_000, items=10_000, uses=1_000_000, factors=128, rounds=15, calls=20, threads=1,
+                        kinds="implicit-als,bpr,item-knn,als,ccd,sfa,ease").parse_args()
 os.environ.setdefault("OPENBLAS_NUM_THREADS", str(options.threads))
 
 import numpy  # noqa: E402  the variable comes first
@@ -92,12 +89,6 @@ def calls_of(kind, model, peer, X, users, rows):
     return found
 
 
-def timed(call, round):
-    start = time.perf_counter()
-    call(round)
-    return 1e3 * (time.perf_counter() - start)
-
-
 def main():
     X = generated()
     users = numpy.flatnonzero(numpy.diff(X.indptr))[:4000]
@@ -116,7 +107,7 @@ def main():
             for name, pair in found.items():
                 for side in ((0, 1) if round % 2 else (1, 0)):
                     if pair[side] is not None:
-                        took = timed(pair[side], round + 1)
+                        took = 1e3 * turns.clocked(pair[side], round + 1)
                         if round >= 0:
                             times[name][side].append(took)
         for name, (own, other) in times.items():

@@ -30,6 +30,15 @@ def spread_with_median(ratios):
     return spread(ratios).replace(" (", f", {number(statistics.median(ratios))} (") if ratios else ""
 
 
+def row(*cells):
+    """A line of a table of Markdown."""
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def head(*titles):
+    return [row(*titles).replace("|  |", "| |"), "|" + "---|" * len(titles)]
+
+
 def many(count):
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if count >= size:
@@ -51,18 +60,15 @@ class Results:
     def __init__(self, folder):
         self.folder, self.loaded = folder, {}
 
-    def files(self, name, piece):
-        found = sorted(self.folder.glob(f"*/{name}.jsonl.xz"))
+    def files(self, name, piece, ending=".jsonl.xz"):
+        found = sorted(self.folder.glob(f"*/{name}{ending}"))
         if not found:
-            raise Missing(f"{self.folder}/*/{name}.jsonl.xz is not there: make measure PIECE={piece}")
+            raise Missing(f"{self.folder}/*/{name}{ending} is not there: make measure PIECE={piece}")
         return found
 
     def texts(self, name, piece):
         """The files that programs have printed, each as its folder's name and its lines."""
-        found = sorted(self.folder.glob(f"*/{name}"))
-        if not found:
-            raise Missing(f"{self.folder}/*/{name} is not there: make measure PIECE={piece}")
-        for path in found:
+        for path in self.files(name, piece, ""):
             yield path.parent.name, path.read_text(encoding="utf-8").splitlines()
 
     def problems(self, path):
@@ -76,8 +82,7 @@ class Results:
         return f"{model}, {max(line['threads'] for of in self.problems(path) for line in of.values())} cores" if on_cpu(self.problems(path)) else model
 
     def peers(self, folder, kind="fp32"):
-        with open_text((folder / "speed-kit.jsonl.xz").as_posix()) as lines:
-            return [line for line in map(json.loads, lines) if line.get("record") == "peer" and line.get("type", "fp32") == kind]
+        return [line for line in records(folder / "speed-kit.jsonl.xz", "peer") if line.get("type", "fp32") == kind]
 
     def real(self, folder):
         """The names of the matrices that are real: the kit's, which are measured at other widths too."""
@@ -107,15 +112,16 @@ def counted(found):
     return len({of(line)[0] for cases in found.values() for _, line in cases})
 
 
-def runs_of(path):
+def records(path, *kinds):
+    """The records of these kinds in a file, or all."""
     with open_text(path.as_posix()) as lines:
-        return [line for line in map(json.loads, lines) if line.get("record") == "run"]
+        return [line for line in map(json.loads, lines) if not kinds or line.get("record") in kinds]
 
 
 def all_runs(results):
     """By folder and file; those without runs of the program, which are of other kinds, are left out."""
     found = collections.defaultdict(dict)
     for path in sorted(results.folder.glob("*/*.jsonl.xz")):
-        if runs := [run for run in runs_of(path) if "compiler" in run]:
+        if runs := [run for run in records(path, "run") if "compiler" in run]:
             found[path.parent][path] = runs
     return found

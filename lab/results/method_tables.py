@@ -5,7 +5,7 @@ import textwrap
 from pathlib import Path
 
 from claims import number
-from measured import OPERATIONS, TITLES, WIDTH, Missing, all_runs, mean, of, on_cpu
+from measured import OPERATIONS, TITLES, WIDTH, Missing, all_runs, head, mean, of, on_cpu, row
 
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 LEAST_MEAN, LEAST_ANYWHERE = 1.02, 1.10  # a method that gains less than both is condemned
@@ -54,7 +54,7 @@ def where(line):
     return ", ".join([matrix, TITLES[line["operation"]], f"K = {inner}", line["type"], *kinds])
 
 
-def row(title, name, cases):
+def earned_row(title, name, cases):
     """A row of the table: what the method does in these cases."""
     there = [one for one in cases if name in one[0]]
     chosen = sum(auto["algorithm"] == name for _, auto in there)
@@ -63,40 +63,36 @@ def row(title, name, cases):
     earned = mean([max(1, ratio) for ratio, _ in found])
     most, line = max(found, key=lambda one: one[0])
     condemned = earned < LEAST_MEAN and most <= LEAST_ANYWHERE
-    cells = [title, len(there), chosen, len(won), f"{100 * (earned - 1):.1f} %", f"{100 * (mean(won) - 1):.0f} %" if won else "",
-             sum(ratio > LEAST_ANYWHERE for ratio in won), f"{100 * (most - 1):.0f} %: {where(line)}" if won else "", "remove" if condemned else "keep"]
-    return "| " + " | ".join(map(str, cells)) + " |"
+    return row(title, len(there), chosen, len(won), f"{100 * (earned - 1):.1f} %", f"{100 * (mean(won) - 1):.0f} %" if won else "",
+               sum(ratio > LEAST_ANYWHERE for ratio in won), f"{100 * (most - 1):.0f} %: {where(line)}" if won else "", "remove" if condemned else "keep")
 
 
 def methods(results):
-    text = []
     for chip, cases in measured(results).items():
         names = sorted({name for ours, _ in cases for name in ours})
         lost = [auto["median_ms"] / min(line["median_ms"] for line in ours.values()) for ours, auto in cases]
-        text += [f"On the {chip}, {len(cases)} cases. What `auto` takes is {100 * (mean(lost) - 1):.1f} % slower than the fastest in the mean, and {number(max(lost))} times as "
-                 "slow at most.", "",
-                 "| method | cases | chosen | fastest | gain in all | where fastest | over 10 % | most | verdict |", "|---|---|---|---|---|---|---|---|---|"]
+        yield from [f"On the {chip}, {len(cases)} cases. What `auto` takes is {100 * (mean(lost) - 1):.1f} % slower than the fastest in the mean, and "
+                    f"{number(max(lost))} times as slow at most.", "",
+                    *head("method", "cases", "chosen", "fastest", "gain in all", "where fastest", "over 10 %", "most", "verdict")]
         for name in names:
-            text.append(row(f"**`{name}`**, {lines_of(name)} lines", name, cases))
+            yield earned_row(f"**`{name}`**, {lines_of(name)} lines", name, cases)
             operations = [operation for operation in OPERATIONS if any(name in ours and auto["operation"] == operation for ours, auto in cases)]
             if len(operations) > 1:
-                text += [row(TITLES[operation], name, [one for one in cases if one[1]["operation"] == operation]) for operation in operations]
-        text.append("")
-    return "\n".join(text[:-1])
+                yield from (earned_row(TITLES[operation], name, [one for one in cases if one[1]["operation"] == operation]) for operation in operations)
+        yield ""
 
 
 def chosen(results):
     """What `auto` takes for fused on GPUs, in a sentence."""
-    text = []
+    none = True
     for chip, cases in measured(results).items():
         count = collections.Counter(auto["algorithm"] for _, auto in cases if auto["operation"] == "fused")
         if not on_cpu([{"auto": cases[0][1]}]):
-            taken = [f"`{name}` in {times}" for name, times in count.most_common()]
-            text += textwrap.wrap(f"Of {count.total():,} fused products of [the methods' measurements](../../lab/results/methods.md) on the {chip}, `auto` takes "
-                        f"{', '.join(taken[:-1])}{' and ' if len(taken) > 1 else ''}{taken[-1]}.", WIDTH, break_on_hyphens=False)
-    if not text:
+            none, taken = False, [f"`{name}` in {times}" for name, times in count.most_common()]
+            yield from textwrap.wrap(f"Of {count.total():,} fused products of [the methods' measurements](../../lab/results/methods.md) on the {chip}, `auto` takes "
+                                     f"{', '.join(taken[:-1])}{' and ' if len(taken) > 1 else ''}{taken[-1]}.", WIDTH, break_on_hyphens=False)
+    if none:
         raise Missing("nothing was measured on a GPU: make measure PIECE=methods-kit")
-    return "\n".join(text)
 
 
 TABLES = {"methods": methods, "chosen": chosen}

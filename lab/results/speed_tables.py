@@ -4,7 +4,8 @@ import math
 import textwrap
 
 from claims import number
-from measured import LOST, LOST_SMALL, OPERATIONS, SMALL_MS, TITLES, WIDTH, Missing, counted, library, many, mean, of, on_cpu, ratios, spread, spread_with_median
+from measured import (LOST, LOST_SMALL, OPERATIONS, SMALL_MS, TITLES, WIDTH, Missing, counted, head, library, many, mean, of, on_cpu, ratios, row,
+                      spread_with_median)
 
 
 def on_gpus(results):
@@ -57,56 +58,72 @@ def sorts(results, folder):
     return (("real", lambda line: of(line)[0] in real), ("generated", lambda line: of(line)[0] not in real))
 
 
-def speed(results):
-    rows, notes = [], []
+def speed_row(title, where, cells):
+    """A row of the first table; of each case the first entry is the ratio."""
+    return row(title, where, *(spread_with_median([one[0] for one in cells.get(operation, [])]) for operation in OPERATIONS))
 
-    def row(title, where, cells):
-        rows.append(f"| {title} | {where} | " + " | ".join(spread_with_median(cells.get(operation, [])) for operation in OPERATIONS) + " |")
 
+def slower(what, cases, named):
+    """Sentences that name the cases which are lost, by K and operation."""
+    return "".join(f" Slower than {what} at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
+                   if (names := lost([named(*case) for case in cases[operation, inner]])))
+
+
+def of_gpus(results):
+    """The rows and notes of GPUs: beside cuSPARSE, and beside the recorded libraries."""
     for folder, chip, problems in on_gpus(results):
         beside = ratios(problems, "cusparse")
         recorded = beside_recorded(results, folder, problems)
-        for title, cases in (("cuSPARSE", beside), ("the best of the recorded libraries", recorded)):
-            for sort, belongs in sorts(results, folder):
-                for inner in (32, 128):
-                    row(f"{title}, {sort} matrices, K = {inner}", chip, {operation: [one[0] for one in cases[operation, inner] if belongs(one[-1])] for operation in OPERATIONS})
-        notes.append(f"- *cuSPARSE* on the {chip}: {counted(beside)} matrices, SDDMM preprocessed, SpMM by the fastest of its algorithms, fused as SDDMM followed by SpMM."
-                     + "".join(f" Slower than it at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
-                               if (names := lost([(ratio, "", line) for ratio, line in beside[operation, inner]]))))
+        rows = [speed_row(f"{title}, {sort} matrices, K = {inner}", chip,
+                          {operation: [one for one in cases[operation, inner] if belongs(one[-1])] for operation in OPERATIONS})
+                for title, cases in (("cuSPARSE", beside), ("the best of the recorded libraries", recorded))
+                for sort, belongs in sorts(results, folder) for inner in (32, 128)]
         best = collections.Counter(library(name) for cases in recorded.values() for _, name, _ in cases)
-        notes.append(f"- *The recorded libraries* were timed once; their times are multiplied by the ratio of cuSPARSE's times in both runs, for the {chip}. Of "
-                     f"{len({of(line)[0] for cases in recorded.values() for _, _, line in cases})} matrices the best was {', '.join(f'{name} in {count} cases' for name, count in best.most_common())}."
-                     + "".join(f" Slower than the best at K = {inner}, {TITLES[operation]}: {names}." for inner in (32, 128) for operation in OPERATIONS
-                               if (names := lost([(ratio, library(name), line) for ratio, name, line in recorded[operation, inner]]))))
+        yield rows, [
+            f"- *cuSPARSE* on the {chip}: {counted(beside)} matrices, SDDMM preprocessed, SpMM by the fastest of its algorithms, fused as SDDMM followed by SpMM."
+            + slower("it", beside, lambda ratio, line: (ratio, "", line)),
+            f"- *The recorded libraries* were timed once; their times are multiplied by the ratio of cuSPARSE's times in both runs, for the {chip}. Of "
+            f"{len({of(line)[0] for cases in recorded.values() for _, _, line in cases})} matrices the best was "
+            f"{', '.join(f'{name} in {count} cases' for name, count in best.most_common())}."
+            + slower("the best", recorded, lambda ratio, name, line: (ratio, library(name), line))]
     for path in results.files("speed-newest", "speed-newest"):
         found = ratios(results.problems(path), "cusparse")
         lines = [contestants["cusparse"] for contestants in results.problems(path) if "cusparse" in contestants]
         # records of before the peer said its version have none
         title = next((f"cuSPARSE {line['variant'].split(',')[0]}" for line in lines if (line.get("variant") or "")[:1].isdigit()), "a newer cuSPARSE")
-        notes += [f"- *{title}*: the results of that run were not compared."] if any(line.get("passed") is None for line in lines) else []
-        for inner in (32, 128):
-            row(f"{title}, real matrices, K = {inner}", results.machine(path), {operation: [one[0] for one in found[operation, inner]] for operation in OPERATIONS})
+        yield ([speed_row(f"{title}, real matrices, K = {inner}", results.machine(path), at_width(found, inner)) for inner in (32, 128)],
+               [f"- *{title}*: the results of that run were not compared."] * any(line.get("passed") is None for line in lines))
+
+
+def at_width(found, inner):
+    return {operation: found[operation, inner] for operation in OPERATIONS}
+
+
+def of_processors(results):
+    """The rows and notes of CPUs: beside other libraries, and beside the naive loop."""
     for title, peer, file in (("oneMKL", "mkl", "libraries"), ("SuiteSparse:GraphBLAS", "graphblas", "libraries"), ("SuiteSparse:GraphBLAS", "graphblas", "esimd"),
                               ("PyTorch", "torch", "gpu-dynamic")):
         for path in results.files(file, f"cpu-{file}"):
             found = ratios(results.problems(path), peer) if on_cpu(results.problems(path)) else {}
             if found:
-                row(f"{title}, K = {' and '.join(str(inner) for inner in sorted({key[1] for key in found}))}", results.machine(path),
-                    {operation: [one[0] for key, cases in found.items() if key[0] == operation for one in cases] for operation in OPERATIONS})
-                notes.append(f"- *{title}* on the {results.machine(path)}: `{file}` in lab/results, " + ", ".join(
-                    f"{sum(len(cases) for key, cases in found.items() if key[0] == operation)} cases of {TITLES[operation]}" for operation in OPERATIONS
-                    if any(key[0] == operation for key in found)) + ".")
+                cells = {operation: [one for key, cases in found.items() if key[0] == operation for one in cases] for operation in OPERATIONS}
+                widths = " and ".join(str(inner) for inner in sorted({key[1] for key in found}))
+                yield [speed_row(f"{title}, K = {widths}", results.machine(path), cells)], [
+                    f"- *{title}* on the {results.machine(path)}: `{file}` in lab/results, "
+                    + ", ".join(f"{len(cases)} cases of {TITLES[operation]}" for operation, cases in cells.items() if cases) + "."]
     for path in results.files("speed", "cpu-speed"):
         found = ratios(results.problems(path), "naive")
-        for inner in sorted({key[1] for key in found}):
-            row(f"the naive loop, K = {inner}", results.machine(path), {operation: [one[0] for one in found[operation, inner]] for operation in OPERATIONS})
-        notes.append(f"- *The naive loop* is row-parallel with `omp simd` and compiled for the same instruction set; "
-                     f"{counted(found)} stand-ins.")
-    return "\n".join(["| compared with | where | SDDMM | SpMM | fused |", "|---|---|---|---|---|", *rows, "",
-                      *textwrap.wrap("Each entry is the other library's time divided by Tamis's: the geometric mean over the matrices, the median, and the smallest and "
-                                     "the largest ratio. All are fp32, with the algorithm that the plan chose. Except for the recorded libraries, both sides took turns "
-                                     "in one run on the same operands. A case is named as slower below 0.95, and below 0.9 where a call takes less than 10 us.", WIDTH),
-                      "", *(line for note in notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False))])
+        yield ([speed_row(f"the naive loop, K = {inner}", results.machine(path), at_width(found, inner)) for inner in sorted({key[1] for key in found})],
+               [f"- *The naive loop* is row-parallel with `omp simd` and compiled for the same instruction set; {counted(found)} stand-ins."])
+
+
+def speed(results):
+    parts = [*of_gpus(results), *of_processors(results)]
+    yield from [*head("compared with", "where", *TITLES.values()), *(line for rows, _ in parts for line in rows), "",
+                *textwrap.wrap("Each entry is the other library's time divided by Tamis's: the geometric mean over the matrices, the median, and the smallest and "
+                               "the largest ratio. All are fp32, with the algorithm that the plan chose. Except for the recorded libraries, both sides took turns "
+                               "in one run on the same operands. A case is named as slower below 0.95, and below 0.9 where a call takes less than 10 us.", WIDTH),
+                "", *(line for _, notes in parts for note in notes for line in textwrap.wrap(note, WIDTH, subsequent_indent="  ", break_on_hyphens=False))]
 
 
 def first(results):
@@ -116,78 +133,77 @@ def first(results):
         _, belongs = sorts(results, folder)[0]
         for operation in OPERATIONS:
             cases = sorted((ratio, library(name), of(line)[0]) for ratio, name, line in beside_recorded(results, folder, problems)[operation, 128] if belongs(line))
-            worst, best = cases[0], cases[-1]
-            rows.append(f"| {TITLES[operation]} | {chip} | {spread_with_median([one[0] for one in cases]).split(' (')[0]} | {best[0]:.2f}: {best[2]} ({best[1]}) | {worst[0]:.2f}: {worst[2]} ({worst[1]}) |")
-    return "\n".join([f"| {len(cases)} real matrices, fp32, K = 128 | on | mean, median | best | worst |", "|---|---|---|---|---|", *rows])
+            rows.append(row(TITLES[operation], chip, spread_with_median([one[0] for one in cases]).split(" (")[0], extreme(cases[-1]), extreme(cases[0])))
+    yield from [*head(f"{len(cases)} real matrices, fp32, K = 128", "on", "mean, median", "best", "worst"), *rows]
+
+
+def extreme(case):
+    """A ratio, its matrix and its library in words."""
+    ratio, name, matrix = case
+    return f"{ratio:.2f}: {matrix} ({name})"
 
 
 # ---------------------------------------------------------------------------------------------------- tables of performance.md
 
+def cells_of(found, columns, matrix, text):
+    """A cell for each column of ratios: that of the matrix, written by `text`, or nothing."""
+    return [next((text(*case) for case in found[column] if of(case[-1])[0] == matrix), "") for column in columns]
+
+
+def means(found, columns, text):
+    return [text(mean([one[0] for one in found[column]])) if found[column] else "" for column in columns]
+
+
 def cusparse(results):
-    text = []
     for _, chip, problems in on_gpus(results):
         found = ratios(problems, "cusparse")
         columns = [(operation, inner) for operation in OPERATIONS for inner in (32, 128)]
         matrices = {of(line)[0]: line["nnz"] for cases in found.values() for _, line in cases}
-        text += [f"On the {chip}:", "", "| matrix | nonzeros | " + " | ".join(f"{TITLES[operation]}, K = {inner}" for operation, inner in columns) + " |",
-                 "|---|---|" + "---|" * len(columns)]
+        yield from [f"On the {chip}:", "", *head("matrix", "nonzeros", *(f"{TITLES[operation]}, K = {inner}" for operation, inner in columns))]
         for matrix, nnz in sorted(matrices.items(), key=lambda one: one[1]):
-            cells = [next((number(ratio) for ratio, line in found[column] if of(line)[0] == matrix), "") for column in columns]
-            text.append(f"| {matrix} | {many(nnz)} | " + " | ".join(cells) + " |")
-        text += [f"| **geometric mean of {len(matrices)}** | | " + " | ".join(number(mean([one[0] for one in found[column]])) for column in columns) + " |", ""]
-    return "\n".join(text[:-1])
+            yield row(matrix, many(nnz), *cells_of(found, columns, matrix, lambda ratio, _: number(ratio)))
+        yield from [row(f"**geometric mean of {len(matrices)}**", "", *means(found, columns, number)).replace("|  |", "| |", 1), ""]
 
 
 def widths(results):
-    text = []
     for path in results.files("speed-widths", "speed-widths"):
         found = ratios(results.problems(path), "cusparse")
         inner = sorted({key[1] for key in found})
-        text += [f"On the {results.machine(path)}, {counted(found)} real matrices:", "",
-                 "| K = | " + " | ".join(map(str, inner)) + " |", "|---|" + "---|" * len(inner)]
-        text += [f"| {TITLES[operation]} | " + " | ".join(f"{mean([one[0] for one in found[operation, k]]):.2f}" for k in inner) + " |"
-                 for operation in OPERATIONS if (operation, inner[0]) in found] + [""]
-    return "\n".join(text[:-1])
+        yield from [f"On the {results.machine(path)}, {counted(found)} real matrices:", "", *head("K =", *inner)]
+        yield from (row(TITLES[operation], *means(found, [(operation, k) for k in inner], "{:.2f}".format)) for operation in OPERATIONS if (operation, inner[0]) in found)
+        yield ""
 
 
 def small(results):
-    text, columns = [], [(inner, most) for most in (math.inf, 1_000_000) for inner in (32, 128)]
+    columns = [(inner, most) for most in (math.inf, 1_000_000) for inner in (32, 128)]
     for folder, chip, problems in on_gpus(results):
         recorded = beside_recorded(results, folder, problems)
-        counts = [max(sum(line["nnz"] < most for _, _, line in recorded[operation, inner]) for operation in OPERATIONS) for inner, most in columns]
-        text += [f"On the {chip}, {max(counts[:2])} matrices, {max(counts[2:])} of them below a million nonzeros:", "",
-                 "| | K = 32 | K = 128 | K = 32, below 1 M | K = 128, below 1 M |", "|---|---|---|---|---|"]
-        for operation in OPERATIONS:
-            cells = [[one[0] for one in recorded[operation, inner] if one[2]["nnz"] < most] for inner, most in columns]
-            text.append(f"| {TITLES[operation]} | " + " | ".join(f"{mean(values):.2f}" if values else "" for values in cells) + " |")
-        text.append("")
-    return "\n".join(text[:-1])
+        below = {(operation, *column): [one for one in recorded[operation, column[0]] if one[2]["nnz"] < column[1]] for operation in OPERATIONS for column in columns}
+        counts = [max(len(below[operation, *column]) for operation in OPERATIONS) for column in columns]
+        yield from [f"On the {chip}, {max(counts[:2])} matrices, {max(counts[2:])} of them below a million nonzeros:", "",
+                    *head("", "K = 32", "K = 128", "K = 32, below 1 M", "K = 128, below 1 M")]
+        yield from (row(TITLES[operation], *means(below, [(operation, *column) for column in columns], "{:.2f}".format)) for operation in OPERATIONS)
+        yield ""
 
 
 DENSE = {"dl8192x8192_s70": "30 % full", "dl8192x8192_s90": "10 % full", "HumanGene2-like": "8.8 % full", "ND12K-like": "a mesh", "dl4096x1024_s70": "small, 30 % full"}
 
 
 def dense(results):
-    text = []
     for folder, chip, problems in on_gpus(results):
         recorded = beside_recorded(results, folder, problems)
-        text += [f"On the {chip}:", "", "| matrix | SDDMM, K = 128 | best other | SpMM, 128 columns | best other |", "|---|---|---|---|---|"]
+        yield from [f"On the {chip}:", "", *head("matrix", "SDDMM, K = 128", "best other", "SpMM, 128 columns", "best other")]
         for matrix, what in DENSE.items():
-            cells = []
-            for operation in ("sddmm", "spmm"):
-                ratio, name, line = next(one for one in recorded[operation, 128] if of(one[2])[0] == matrix)
-                cells += [f"{line['median_ms']:.3g}", f"{ratio * line['median_ms']:.3g}, {library(name)}"]
-            text.append(f"| {matrix}, {what} | " + " | ".join(cells) + " |")
-        text.append("")
-    return "\n".join(text[:-1])
+            yield row(f"{matrix}, {what}", *cells_of(recorded, [("sddmm", 128), ("spmm", 128)], matrix, lambda ratio, name, line:
+                      f"{line['median_ms']:.3g} | {ratio * line['median_ms']:.3g}, {library(name)}"))
+        yield ""
 
 
 def types(results):
     """Beside the best that was recorded of the same type; what a library does in fp32 is in the other tables."""
-    text = []
     for folder, chip, problems in on_gpus(results):
         scale = slower_then(results, folder, problems)
-        rows = []
+        yield from [f"On the {chip}:", "", *head("type, operation", "matrices", "the best of the recorded libraries / Tamis", "worst", "which was the best")]
         for kind, title, name in (("tf32", "TF32", "methods-tf32"), ("bf16", "bf16", "methods-kit")):
             path = folder / f"{name}.jsonl.xz"
             if not path.exists():
@@ -200,27 +216,21 @@ def types(results):
                 if key in ours and key in scale:
                     found[key[1:]].append((peer["median_ms"] * scale[key] / ours[key]["median_ms"], library(peer["peer"]), key[0]))
             for (operation, inner), cases in sorted(found.items()):
-                worst, best = min(cases), collections.Counter(case[1] for case in cases)
-                rows.append(f"| {title}, {TITLES[operation]}, K = {inner} | {len(cases)} | {spread_with_median([case[0] for case in cases])} | {worst[0]:.2f}: {worst[2]} ({worst[1]}) | "
-                            + ", ".join(f"{one} {count}" for one, count in best.most_common()) + " |")
-        text += [f"On the {chip}:", "", "| type, operation | matrices | the best of the recorded libraries / Tamis | worst | which was the best |", "|---|---|---|---|---|", *rows, ""]
-    return "\n".join(text[:-1])
+                best = collections.Counter(case[1] for case in cases)
+                yield row(f"{title}, {TITLES[operation]}, K = {inner}", len(cases), spread_with_median([case[0] for case in cases]), extreme(min(cases)),
+                          ", ".join(f"{one} {count}" for one, count in best.most_common()))
+        yield ""
 
 
 def naive(results):
-    text = []
     for path in results.files("speed", "cpu-speed"):
         found = ratios(results.problems(path), "naive")
-        inner = sorted({key[1] for key in found})
-        for k in inner:
-            text += [f"K = {k}, {results.machine(path)}:", "", "| matrix | SDDMM | SpMM | fused |", "|---|---|---|---|"]
+        for k in sorted({key[1] for key in found}):
+            columns = [(operation, k) for operation in OPERATIONS]
+            yield from [f"K = {k}, {results.machine(path)}:", "", *head("matrix", *TITLES.values())]
             for matrix in dict.fromkeys(of(line)[0] for _, line in found["sddmm", k]):
-                cells = [next((f"{line['median_ms']:.3g} ({ratio:.2f}x; {line['floor_ratio']:.1f})" for ratio, line in found[operation, k]
-                               if of(line)[0] == matrix), "") for operation in OPERATIONS]
-                text.append(f"| {matrix} | " + " | ".join(cells) + " |")
-            text += ["| **geometric mean** | " + " | ".join(f"{mean([one[0] for one in found[operation, k]]):.2f}x" if found[operation, k] else ""
-                                                            for operation in OPERATIONS) + " |", ""]
-    return "\n".join(text[:-1])
+                yield row(matrix, *cells_of(found, columns, matrix, lambda ratio, line: f"{line['median_ms']:.3g} ({ratio:.2f}x; {line['floor_ratio']:.1f})"))
+            yield from [row("**geometric mean**", *means(found, columns, "{:.2f}x".format)), ""]
 
 
 TABLES = {"speed": speed, "first": first, "cusparse": cusparse, "widths": widths, "small": small, "dense": dense, "types": types, "naive": naive}

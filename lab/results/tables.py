@@ -24,6 +24,7 @@ What stands in a page between `<!-- NAME: made by lab/results/tables.py -->` and
   states    the commits and the days of all of them; what stands there is left while there are other sources among them
 A ratio is the other's time divided by ours. A table without its file is an error that names the piece of `make measure` which writes it."""
 import collections
+import itertools
 import json
 import re
 import statistics
@@ -33,35 +34,33 @@ from pathlib import Path
 import method_tables
 import speed_tables
 import training_tables
-from claims import open_text
 from commits import is_current, kind_of
-from measured import OPERATIONS, TITLES, Missing, Results, all_runs, many, spread
+from measured import OPERATIONS, TITLES, Missing, Results, all_runs, head, many, records, row, spread
+
+
+def evidence_of(results):
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted((results.folder.parents[1] / "docs/evidence").glob("*.json"))]
 
 
 def evidence(results):
-    rows = []
-    for path in sorted((results.folder.parents[1] / "docs/evidence").glob("*.json")):
-        made = json.loads(path.read_text(encoding="utf-8"))
+    yield from head("chip", "date", "matrices", *TITLES.values())
+    for made in evidence_of(results):
         means = made["geometric_mean_of_ratios"]
         matrices = {figure["matrix"] for figure in made["figures"] if "ratio" in figure and figure["operation"] == "spmm"}
-        rows.append(f"| {made['chip']} | {made['date']} | {len(matrices)} | " + " | ".join(f"{means[operation]:.2f}" if operation in means else "" for operation in OPERATIONS) + " |")
-    return "\n".join(["| chip | date | matrices | SDDMM | SpMM | fused |", "|---|---|---|---|---|---|", *rows])
+        yield row(made["chip"], made["date"], len(matrices), *(f"{means[operation]:.2f}" if operation in means else "" for operation in OPERATIONS))
 
 
 def calls(results):
     """Of the step of make gpu-check that times calls of the smallest matrix; its note has the numbers."""
-    text = []
-    for path in sorted((results.folder.parents[1] / "docs/evidence").glob("*.json")):
-        made = json.loads(path.read_text(encoding="utf-8"))
+    for made in evidence_of(results):
         note = made["steps"].get("calls", {}).get("note", "")
         one = r"(\w+): first plan ([\d.]+) ms, execution ([\d.]+) us, single call ([\d.]+) us, trusted ([\d.]+) us"
-        rows = [f"| {TITLES[operation]} | {execution} us | {trusted} us | {single} us | {first} ms |"
+        rows = [row(TITLES[operation], f"{execution} us", f"{trusted} us", f"{single} us", f"{first} ms")
                 for operation, first, execution, single, trusted in re.findall(one, note)]
         driver = re.search(r"the driver alone, an empty kernel: ([\d.]+) us", note)
         if rows and driver:
-            text += [f"On a host of the {made['chip']}, {made['date']}; the driver alone takes {driver[1]} us for an empty kernel:", "",
-                     "| | an execution of a plan | a single call that trusts S | a single call, S checked | the first plan |", "|---|---|---|---|---|", *rows, ""]
-    return "\n".join(text[:-1])
+            yield from [f"On a host of the {made['chip']}, {made['date']}; the driver alone takes {driver[1]} us for an empty kernel:", "",
+                        *head("", "an execution of a plan", "a single call that trusts S", "a single call, S checked", "the first plan"), *rows, ""]
 
 
 # ---------------------------------------------------------------------------------------------------- several devices
@@ -76,34 +75,26 @@ def median_iteration(lines):
 
 def devices_models(path):
     """An iteration on one and on all, of each model."""
-    with open_text(path.as_posix()) as opened:
-        lines = [json.loads(text) for text in opened]
-    text = ["| model | nonzeros | one, ms an iteration | two, ms | speed-up |", "|---|---|---|---|---|"]
+    lines = records(path)
+    yield from head("model", "nonzeros", "one, ms an iteration", "two, ms", "speed-up")
     for method in dict.fromkeys(line["method"] for line in lines):
         one, several = (median_iteration([line for line in lines if line["method"] == method and ("," in line["on"]) == many_of]) for many_of in (False, True))
         nnz = next(line["nnz"] for line in lines if line["record"] == "summary" and line["method"] == method)
-        text.append(f"| {method} | {many(nnz)} | {one:.1f} | {several:.1f} | {one / several:.2f} |")
-    return text
+        yield row(method, many(nnz), f"{one:.1f}", f"{several:.1f}", f"{one / several:.2f}")
 
 
 def devices(results):
-    text = []
     for path in results.files("two-devices", "two-devices"):
-        with open_text(path.as_posix()) as opened:
-            lines = [line for line in map(json.loads, opened) if line["record"] == "scaling"]
-        speedups = [line["speedup"] for line in lines]
+        lines = records(path, "scaling")
         widths = sorted({line["inner"] for line in lines})
-        text += [f"{lines[0]['ranks']} {lines[0]['model']}: {spread(speedups)} times as fast as one, {len(lines)} cases.", "",
-                 "| matrix | nonzeros | operation | " + " | ".join(f"K = {inner}" for inner in widths) + " |", "|---|---|---|" + "---|" * len(widths)]
-        for name, title in DEVICES_MATRICES.items():
-            for operation in OPERATIONS:
-                row = {line["inner"]: line for line in lines if (line["matrix"], line["operation"]) == (name, operation)}
-                if row:
-                    text.append(f"| {title} | {many(next(iter(row.values()))['nnz'])} | {TITLES[operation]} | " + " | ".join(
-                        f"{row[inner]['alone_ms']:.3g} to {row[inner]['median_ms']:.3g} ms, {row[inner]['speedup']:.2f}" if inner in row else ""
-                        for inner in widths) + " |")
-        text += ["", *devices_models(path.with_name("two-devices-models.jsonl.xz")), ""]
-    return "\n".join(text[:-1])
+        yield from [f"{lines[0]['ranks']} {lines[0]['model']}: {spread([line['speedup'] for line in lines])} times as fast as one, {len(lines)} cases.", "",
+                    *head("matrix", "nonzeros", "operation", *(f"K = {inner}" for inner in widths))]
+        for (name, title), operation in itertools.product(DEVICES_MATRICES.items(), OPERATIONS):
+            by_width = {line["inner"]: line for line in lines if (line["matrix"], line["operation"]) == (name, operation)}
+            if by_width:
+                yield row(title, many(next(iter(by_width.values()))["nnz"]), TITLES[operation],
+                          *(f"{line['alone_ms']:.3g} to {line['median_ms']:.3g} ms, {line['speedup']:.2f}" if line else "" for line in map(by_width.get, widths)))
+        yield from ["", *devices_models(path.with_name("two-devices-models.jsonl.xz")), ""]
 
 
 def models(results):
@@ -113,21 +104,20 @@ def models(results):
         for line in lines[2:]:
             model, inner, seconds, *_, ratio = (cell.strip() for cell in line.strip("|").split("|"))
             cells[model][machine, int(inner)] = f"{float(f'{1000 * float(seconds):.3g}'):g} ({ratio})"
-    columns = sorted({column for row in cells.values() for column in row})
-    return "\n".join(["| model | " + " | ".join(f"`{machine}`, K = {inner}" for machine, inner in columns) + " |", "|---|" + "---|" * len(columns),
-                      *(f"| {model} | " + " | ".join(row.get(column, "") for column in columns) + " |" for model, row in cells.items())])
+    columns = sorted({column for found in cells.values() for column in found})
+    yield from head("model", *(f"`{machine}`, K = {inner}" for machine, inner in columns))
+    yield from (row(model, *(found.get(column, "") for column in columns)) for model, found in cells.items())
 
 
 # ---------------------------------------------------------------------------------------------------- machines
 
 def machines(results):
-    rows = []
+    yield from head("folder", "machine", "results")
     for folder, files in all_runs(results).items():
         last = max((run for runs in files.values() for run in runs), key=lambda run: run["started"])
         about = [f"{last['processors']} cores, {last['instruction_set']}" if last["device"] == "cpu" else last["driver"], last["compiler"]]
         names = ", ".join(f"[{path.name.removesuffix('.jsonl.xz')}]({folder.name}/{path.name})" for path in files)
-        rows.append(f"| `{folder.name}` | {last['model']}, {', '.join(about)} | {names} |")
-    return "\n".join(["| folder | machine | results |", "|---|---|---|", *rows])
+        yield row(f"`{folder.name}`", f"{last['model']}, {', '.join(about)}", names)
 
 
 def states(results):
@@ -138,10 +128,11 @@ def states(results):
         raise Missing("there are results of other sources: make measure")
     named = " and ".join(f"`{commit}`" for commit in sorted(commits))
     several = len(commits) > 1
-    return (f"All benchmarks were measured of commit{'s' if several else ''} {named}{', whose sources are the same' if several else ''}, "
-            f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
+    yield (f"All benchmarks were measured of commit{'s' if several else ''} {named}{', whose sources are the same' if several else ''}, "
+           f"{' to '.join(dict.fromkeys((days[0], days[-1])))}.")
 
 
+# each makes the lines of a table of Results; empty lines at the end are dropped
 TABLES = {**method_tables.TABLES, **speed_tables.TABLES, **training_tables.TABLES, "evidence": evidence, "calls": calls, "devices": devices, "models": models, "machines": machines,
           "states": states}
 
@@ -151,17 +142,17 @@ def main():
         sys.exit(__doc__)
     results, missing = Results(Path(sys.argv[1])), []
     for page in map(Path, sys.argv[2:]):
-        text = page.read_text(encoding="utf-8")
 
         def written(found):
             begin, name, end = found.groups()
             try:
-                return f"{begin}\n{TABLES[name](results)}\n{end}"
+                text = "\n".join(TABLES[name](results)).rstrip("\n")
+                return f"{begin}\n{text}\n{end}"
             except Missing as why:
                 missing.append(f"{page}: the table {name} is left as it is: {why}")
                 return found.group()
 
-        page.write_text(re.sub(r"(<!-- (\w+): made by lab/results/tables\.py -->)\n.*?(<!-- end of \2 -->)", written, text, flags=re.DOTALL), encoding="utf-8")
+        page.write_text(re.sub(r"(<!-- (\w+): made by lab/results/tables\.py -->)\n.*?(<!-- end of \2 -->)", written, page.read_text(encoding="utf-8"), flags=re.DOTALL), encoding="utf-8")
     if missing:
         sys.exit("\n".join(missing))
 

@@ -25,13 +25,11 @@ static struct {
                    int c_stride, int compute, int algorithm);
 } api;
 
-static const char *load(void *library) {
-    const tool_peer_symbol symbols[] = {{"cublasCreate_v2", &api.create},
-                                        {"cublasDestroy_v2", &api.destroy},
-                                        {"cublasGetStatusString", &api.error},
-                                        {"cublasGemmEx", &api.product}};
-    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
-}
+static const tool_peer_symbol symbols[] = {{"cublasCreate_v2", &api.create},
+                                           {"cublasDestroy_v2", &api.destroy},
+                                           {"cublasGetStatusString", &api.error},
+                                           {"cublasGemmEx", &api.product},
+                                           {0}};
 
 typedef struct state {
     void *handle;
@@ -159,5 +157,5 @@ const tool_peer_kind tool_peer_cublas = {.library = "cublas",
                                          .places = TOOL_PEER_CUDA,
                                          .variable = "TAMIS_CUBLAS",
                                          .candidates = candidates,
-                                         .load = load,
+                                         .symbols = symbols,
                                          .make = make};

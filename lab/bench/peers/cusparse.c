@@ -42,23 +42,21 @@ static struct {
                 int type, int algorithm, void *buffer);
 } api;
 
-static const char *load(void *library) {
-    const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
-                                        {"cusparseDestroy", &api.destroy},
-                                        {"cusparseGetVersion", &api.version},
-                                        {"cusparseGetErrorString", &api.error},
-                                        {"cusparseCreateCsr", &api.create_csr},
-                                        {"cusparseDestroySpMat", &api.destroy_sparse},
-                                        {"cusparseCreateDnMat", &api.create_dense},
-                                        {"cusparseDestroyDnMat", &api.destroy_dense},
-                                        {"cusparseSDDMM_bufferSize", &api.sddmm_size},
-                                        {"cusparseSDDMM_preprocess", &api.sddmm_ready},
-                                        {"cusparseSDDMM", &api.sddmm},
-                                        {"cusparseSpMM_bufferSize", &api.spmm_size},
-                                        {"cusparseSpMM_preprocess", &api.spmm_ready},
-                                        {"cusparseSpMM", &api.spmm}};
-    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
-}
+static const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
+                                           {"cusparseDestroy", &api.destroy},
+                                           {"cusparseGetVersion", &api.version},
+                                           {"cusparseGetErrorString", &api.error},
+                                           {"cusparseCreateCsr", &api.create_csr},
+                                           {"cusparseDestroySpMat", &api.destroy_sparse},
+                                           {"cusparseCreateDnMat", &api.create_dense},
+                                           {"cusparseDestroyDnMat", &api.destroy_dense},
+                                           {"cusparseSDDMM_bufferSize", &api.sddmm_size},
+                                           {"cusparseSDDMM_preprocess", &api.sddmm_ready},
+                                           {"cusparseSDDMM", &api.sddmm},
+                                           {"cusparseSpMM_bufferSize", &api.spmm_size},
+                                           {"cusparseSpMM_preprocess", &api.spmm_ready},
+                                           {"cusparseSpMM", &api.spmm},
+                                           {0}};
 
 /* A scalar of the compute type: fp64 for fp64, else fp32. */
 typedef union scalar {
@@ -323,5 +321,5 @@ const tool_peer_kind tool_peer_cusparse = {.library = "cusparse",
                                            .places = TOOL_PEER_CUDA,
                                            .variable = "TAMIS_CUSPARSE",
                                            .candidates = candidates,
-                                           .load = load,
+                                           .symbols = symbols,
                                            .make = make};

@@ -46,26 +46,6 @@ def words_of(text):
     return dict(word.split("=", 1) for word in text.split())
 
 
-class Arrays:
-    """Copies of the arrays in the file; each is copied once, however often it is named."""
-
-    def __init__(self, words, load):
-        self.words = words
-        self.load = load
-        self.known = {}
-        self.memory = mmap.mmap(FILE, 0)
-
-    def get(self, name, rows=None):
-        if name not in self.words:
-            return None
-        word = self.words[name]
-        if word not in self.known:
-            kind, count, position = word.split(":")
-            self.known[word] = self.load(self.memory, kind, int(count), int(position))
-        array = self.known[word]
-        return array if rows is None else array.reshape(rows, -1)
-
-
 class Problem:
     """The base of all peers: a problem. A peer adds ways(): pairs of a name and a function that computes the result."""
 
@@ -80,6 +60,17 @@ class Problem:
         self.scale = float(words["scale"])
         self.result = None
         self.function = None
+
+    def take(self, words, load):
+        """Copy the arrays in the file; each is copied once, however often it is named. An array that is not named is None."""
+        memory, known = mmap.mmap(FILE, 0), {None: None}
+        for name in ("offsets", "columns", "values", "A", "B", "D"):
+            word = words.get(name)
+            if word not in known:
+                kind, count, position = word.split(":")
+                known[word] = load(memory, kind, int(count), int(position))
+            dense = word and len(name) == 1
+            setattr(self, name, known[word].reshape(self.rows if name == "A" else self.cols, -1) if dense else known[word])
 
     def fits(self, nnz, arrays, size):
         """Raise Declined if the gathered rows, one for each nonzero, exceed a quarter of the free memory."""
@@ -141,9 +132,8 @@ class Scipy(Problem):
         def load(memory, kind, count, position):
             return numpy.frombuffer(memory, types[kind], count, position).copy()
 
-        arrays = Arrays(words, load)
-        self.A, self.B, self.D = arrays.get("A", self.rows), arrays.get("B", self.cols), arrays.get("D", self.cols)
-        self.columns, offsets, values = arrays.get("columns"), arrays.get("offsets"), arrays.get("values")
+        self.take(words, load)
+        offsets, values = self.offsets, self.values
         start = time.perf_counter()
         if values is None or self.operation != "spmm":
             values = numpy.ones(len(self.columns), types[self.type])
@@ -210,9 +200,7 @@ class Torch(Problem):
         def load(memory, kind, count, position):
             return torch.frombuffer(memory, dtype=types[kind], count=count, offset=position).clone().to(self.device)
 
-        arrays = Arrays(words, load)
-        self.A, self.B, self.D = arrays.get("A", self.rows), arrays.get("B", self.cols), arrays.get("D", self.cols)
-        self.offsets, self.columns, self.values = (arrays.get(name) for name in ("offsets", "columns", "values"))
+        self.take(words, load)
         self.wait()
         start = time.perf_counter()
         self.bias = self.values
@@ -233,6 +221,10 @@ class Torch(Problem):
             self.P = self.S.clone()
         if self.operation != "sddmm":
             self.out = self.torch.empty(self.rows, self.width, dtype=self.element, device=self.device)
+
+    def rows_of(self, counts):
+        """The row of each nonzero."""
+        return self.torch.repeat_interleave(self.torch.arange(self.rows, device=self.device), counts)
 
     def wait(self):
         if self.cuda:
@@ -284,16 +276,9 @@ class Scatter(Torch):
         self.short = self.type in ("fp16", "bf16")
         self.sum = self.torch.float32 if self.short else self.element
         self.fits(len(self.columns), 3, 8 if self.type == "fp64" else 4)
-        counts = (self.offsets[1:] - self.offsets[:-1]).long()
-        self.row_of = self.torch.repeat_interleave(self.torch.arange(self.rows, device=self.device), counts)
+        self.row_of = self.rows_of(self.offsets.diff().long())
         self.columns = self.columns.long()
         self.values = self.values.to(self.sum)
-
-    def by_index(self, dense, rows):
-        return dense[rows]
-
-    def by_select(self, dense, rows):
-        return dense.index_select(0, rows)
 
     def sample(self, gather):
         first, second = gather(self.A, self.row_of), gather(self.B, self.columns)
@@ -311,8 +296,8 @@ class Scatter(Torch):
 
     def ways(self):
         added = "" if self.operation == "sddmm" else ", index_add_"
-        return [("dense[rows]" + added, lambda: self.compute(self.by_index)),
-                ("index_select" + added, lambda: self.compute(self.by_select))]
+        return [("dense[rows]" + added, lambda: self.compute(lambda dense, rows: dense[rows])),
+                ("index_select" + added, lambda: self.compute(lambda dense, rows: dense.index_select(0, rows)))]
 
 
 class Attention(Torch):
@@ -323,10 +308,10 @@ class Attention(Torch):
         wanted = self.rows * self.cols * (4 if self.bias is not None else 1)
         if wanted > self.memory / 4:
             raise Declined(f"its dense mask of {wanted / 2**30:.3g} GiB does not fit a quarter of the free memory")
-        counts = (self.offsets[1:] - self.offsets[:-1]).long()
+        counts = self.offsets.diff().long()
         if self.rows and int(counts.min()) == 0:
             raise Declined("a row that attends to nothing comes out as NaN")
-        row_of = torch.repeat_interleave(torch.arange(self.rows, device=self.device), counts)
+        row_of = self.rows_of(counts)
         if self.bias is not None:
             self.mask = torch.full((self.rows, self.cols), -torch.inf, dtype=self.element, device=self.device)
             self.mask[row_of, self.columns.long()] = self.bias
@@ -337,11 +322,8 @@ class Attention(Torch):
     def ways(self):
         product = self.torch.nn.functional.scaled_dot_product_attention
 
-        def heads(dense):
-            return dense[None, None]
-
         return [("scaled_dot_product_attention",
-                 lambda: product(heads(self.A), heads(self.B), heads(self.D), attn_mask=self.mask, scale=self.scale)[0, 0])]
+                 lambda: product(self.A[None, None], self.B[None, None], self.D[None, None], attn_mask=self.mask, scale=self.scale)[0, 0])]
 
 
 # ---------------------------------------------------------------------------------------- answering

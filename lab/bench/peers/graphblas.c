@@ -26,18 +26,12 @@ static struct {
     int (*multiply)(void *result, const void *mask, const void *add, const void *semiring, const void *first,
                     const void *second, const void *descriptor);
     int (*pack_full)(void *matrix, void **values, uint64_t bytes, bool same, const void *descriptor);
-    int (*import_single)(void **matrix, void *type, uint64_t rows, uint64_t cols, const uint64_t *offsets,
-                         const uint64_t *columns, const float *values, uint64_t offset_count, uint64_t column_count,
-                         uint64_t value_count, int format);
-    int (*import_full)(void **matrix, void *type, uint64_t rows, uint64_t cols, const uint64_t *offsets,
-                       const uint64_t *columns, const double *values, uint64_t offset_count, uint64_t column_count,
-                       uint64_t value_count, int format);
-    int (*export_single)(uint64_t *offsets, uint64_t *columns, float *values, uint64_t *offset_count,
-                         uint64_t *column_count, uint64_t *value_count, int format, void *matrix);
-    int (*export_full)(uint64_t *offsets, uint64_t *columns, double *values, uint64_t *offset_count,
-                       uint64_t *column_count, uint64_t *value_count, int format, void *matrix);
-    int (*get_single)(float *value, const void *matrix, uint64_t row, uint64_t col);
-    int (*get_full)(double *value, const void *matrix, uint64_t row, uint64_t col);
+    int (*import[2])(void **matrix, void *type, uint64_t rows, uint64_t cols, const uint64_t *offsets,
+                     const uint64_t *columns, const void *values, uint64_t offset_count, uint64_t column_count,
+                     uint64_t value_count, int format);
+    int (*export[2])(uint64_t *offsets, uint64_t *columns, void *values, uint64_t *offset_count, uint64_t *column_count,
+                     uint64_t *value_count, int format, void *matrix);
+    int (*get[2])(void *value, const void *matrix, uint64_t row, uint64_t col);
     int (*assign_single)(void *matrix, const void *mask, const void *add, float value, const uint64_t *rows,
                          uint64_t row_count, const uint64_t *cols, uint64_t col_count, const void *descriptor);
     int (*assign_full)(void *matrix, const void *mask, const void *add, double value, const uint64_t *rows,
@@ -47,35 +41,33 @@ static struct {
     const uint64_t **all;
 } api;
 
-static const char *load(void *library) {
-    const tool_peer_symbol symbols[] = {{"GrB_init", &api.init},
-                                        {"GxB_Global_Option_set_INT32", &api.option},
-                                        {"GrB_Matrix_new", &api.create},
-                                        {"GrB_Matrix_free", &api.destroy},
-                                        {"GrB_Matrix_wait", &api.wait},
-                                        {"GrB_Matrix_error", &api.error},
-                                        {"GrB_mxm", &api.multiply},
-                                        {"GxB_Matrix_pack_FullR", &api.pack_full},
-                                        {"GrB_Matrix_import_FP32", &api.import_single},
-                                        {"GrB_Matrix_import_FP64", &api.import_full},
-                                        {"GrB_Matrix_export_FP32", &api.export_single},
-                                        {"GrB_Matrix_export_FP64", &api.export_full},
-                                        {"GrB_Matrix_extractElement_FP32", &api.get_single},
-                                        {"GrB_Matrix_extractElement_FP64", &api.get_full},
-                                        {"GrB_Matrix_assign_FP32", &api.assign_single},
-                                        {"GrB_Matrix_assign_FP64", &api.assign_full},
-                                        {"GrB_FP32", &api.type[0]},
-                                        {"GrB_FP64", &api.type[1]},
-                                        {"GrB_PLUS_TIMES_SEMIRING_FP32", &api.semiring[0]},
-                                        {"GrB_PLUS_TIMES_SEMIRING_FP64", &api.semiring[1]},
-                                        {"GrB_PLUS_FP32", &api.plus[0]},
-                                        {"GrB_PLUS_FP64", &api.plus[1]},
-                                        {"GrB_DESC_RST1", &api.masked_transposed},
-                                        {"GrB_ALL", &api.all}};
-    const char *missing = tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
-    if (missing) return missing;
-    return api.init(NON_BLOCKING) == SUCCESS ? NULL : "a GrB_init that succeeds";
-}
+static const tool_peer_symbol symbols[] = {{"GrB_init", &api.init},
+                                           {"GxB_Global_Option_set_INT32", &api.option},
+                                           {"GrB_Matrix_new", &api.create},
+                                           {"GrB_Matrix_free", &api.destroy},
+                                           {"GrB_Matrix_wait", &api.wait},
+                                           {"GrB_Matrix_error", &api.error},
+                                           {"GrB_mxm", &api.multiply},
+                                           {"GxB_Matrix_pack_FullR", &api.pack_full},
+                                           {"GrB_Matrix_import_FP32", &api.import[0]},
+                                           {"GrB_Matrix_import_FP64", &api.import[1]},
+                                           {"GrB_Matrix_export_FP32", &api.export[0]},
+                                           {"GrB_Matrix_export_FP64", &api.export[1]},
+                                           {"GrB_Matrix_extractElement_FP32", &api.get[0]},
+                                           {"GrB_Matrix_extractElement_FP64", &api.get[1]},
+                                           {"GrB_Matrix_assign_FP32", &api.assign_single},
+                                           {"GrB_Matrix_assign_FP64", &api.assign_full},
+                                           {"GrB_FP32", &api.type[0]},
+                                           {"GrB_FP64", &api.type[1]},
+                                           {"GrB_PLUS_TIMES_SEMIRING_FP32", &api.semiring[0]},
+                                           {"GrB_PLUS_TIMES_SEMIRING_FP64", &api.semiring[1]},
+                                           {"GrB_PLUS_FP32", &api.plus[0]},
+                                           {"GrB_PLUS_FP64", &api.plus[1]},
+                                           {"GrB_DESC_RST1", &api.masked_transposed},
+                                           {"GrB_ALL", &api.all},
+                                           {0}};
+
+static const char *begin(void) { return api.init(NON_BLOCKING) == SUCCESS ? NULL : "a GrB_init that succeeds"; }
 
 typedef struct state {
     int type; /* index into the pairs above */
@@ -143,10 +135,8 @@ static int fetch_samples(const state *self, const tool_problem *host) {
     uint64_t counts[3] = {(uint64_t)host->S.rows + 1, (uint64_t)host->S.nnz, (uint64_t)host->S.nnz};
     uint64_t *offsets = tool_allocate(counts[0], sizeof *offsets);
     uint64_t *columns = tool_allocate(counts[1], sizeof *columns);
-    const int status = self->type == 1 ? api.export_full(offsets, columns, host->output.data, &counts[0], &counts[1],
-                                                         &counts[2], BY_ROWS, self->samples)
-                                       : api.export_single(offsets, columns, host->output.data, &counts[0], &counts[1],
-                                                           &counts[2], BY_ROWS, self->samples);
+    const int status = api.export[self->type](offsets, columns, host->output.data, &counts[0], &counts[1], &counts[2],
+                                              BY_ROWS, self->samples);
     free(offsets);
     free(columns);
     return status;
@@ -160,8 +150,8 @@ static int fetch_rows(const state *self, const tamis_dense *output, const tamis_
         for (int64_t j = 0; j < output->cols; j++) {
             float single = 0;
             double full = 0;
-            const int status = self->type == 1 ? api.get_full(&full, self->product, (uint64_t)i, (uint64_t)j)
-                                               : api.get_single(&single, self->product, (uint64_t)i, (uint64_t)j);
+            void *const to = self->type == 1 ? (void *)&full : &single;
+            const int status = api.get[self->type](to, self->product, (uint64_t)i, (uint64_t)j);
             if (status != SUCCESS && status != NO_VALUE) return status;
             const double value = status == NO_VALUE ? 0 : self->type == 1 ? full : (double)single;
             tool_element_set(output->data, output->type, i * output->stride + j, value);
@@ -211,10 +201,8 @@ static bool make_sparse(tool_peer *peer, void **matrix) {
         if (ones) tool_element_set(ones, problem->type, t, 1);
     }
     const void *values = S->values ? S->values : ones;
-    const int status = type == 1 ? api.import_full(matrix, *api.type[1], rows, cols, offsets, columns, values, rows + 1,
-                                                   nnz, nnz, BY_ROWS)
-                                 : api.import_single(matrix, *api.type[0], rows, cols, offsets, columns, values,
-                                                     rows + 1, nnz, nnz, BY_ROWS);
+    const int status =
+        api.import[type](matrix, *api.type[type], rows, cols, offsets, columns, values, rows + 1, nnz, nnz, BY_ROWS);
     free(offsets);
     free(columns);
     free(ones);
@@ -327,5 +315,6 @@ const tool_peer_kind tool_peer_graphblas = {.library = "graphblas",
                                             .places = TOOL_PEER_CPU,
                                             .variable = "TAMIS_GRAPHBLAS",
                                             .candidates = candidates,
-                                            .load = load,
+                                            .symbols = symbols,
+                                            .begin = begin,
                                             .make = make};

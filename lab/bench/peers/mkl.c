@@ -29,14 +29,12 @@ typedef struct description {
 
 static const description general = {GENERAL, FILL_LOWER, DIAGONAL_NOT_UNIT};
 
-/* The functions that this peer calls, with its 32-bit int; a matrix is a pointer, enumerations are ints. */
+/* The functions that this peer calls, with its 32-bit int; a matrix is a pointer, enumerations are ints. Of two: [0]
+   fp32, [1] fp64. */
 static struct {
     int (*threading)(int layer);
     void (*set_threads)(int threads);
-    int (*create_single)(void **matrix, int base, int rows, int cols, int *begins, int *ends, int *columns,
-                         float *values);
-    int (*create_full)(void **matrix, int base, int rows, int cols, int *begins, int *ends, int *columns,
-                       double *values);
+    int (*create[2])(void **matrix, int base, int rows, int cols, int *begins, int *ends, int *columns, void *values);
     int (*hint)(void *matrix, int op, description of, int layout, int width, int calls);
     int (*optimize)(void *matrix);
     int (*single)(int op, float alpha, void *matrix, description of, int layout, const float *b, int width,
@@ -46,18 +44,18 @@ static struct {
     int (*destroy)(void *matrix);
 } api;
 
-static const char *load(void *library) {
-    const tool_peer_symbol symbols[] = {{"MKL_Set_Threading_Layer", &api.threading},
-                                        {"MKL_Set_Num_Threads", &api.set_threads},
-                                        {"mkl_sparse_s_create_csr", &api.create_single},
-                                        {"mkl_sparse_d_create_csr", &api.create_full},
-                                        {"mkl_sparse_set_mm_hint", &api.hint},
-                                        {"mkl_sparse_optimize", &api.optimize},
-                                        {"mkl_sparse_s_mm", &api.single},
-                                        {"mkl_sparse_d_mm", &api.full},
-                                        {"mkl_sparse_destroy", &api.destroy}};
-    const char *missing = tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
-    if (missing) return missing;
+static const tool_peer_symbol symbols[] = {{"MKL_Set_Threading_Layer", &api.threading},
+                                           {"MKL_Set_Num_Threads", &api.set_threads},
+                                           {"mkl_sparse_s_create_csr", &api.create[0]},
+                                           {"mkl_sparse_d_create_csr", &api.create[1]},
+                                           {"mkl_sparse_set_mm_hint", &api.hint},
+                                           {"mkl_sparse_optimize", &api.optimize},
+                                           {"mkl_sparse_s_mm", &api.single},
+                                           {"mkl_sparse_d_mm", &api.full},
+                                           {"mkl_sparse_destroy", &api.destroy},
+                                           {0}};
+
+static const char *begin(void) {
     api.threading(GNU_THREADS); /* Intel's own run time is another package */
     return NULL;
 }
@@ -125,10 +123,8 @@ static bool make(tool_peer *peer) {
     const double start = tool_seconds();
     self->values = values_of(problem);
     api.set_threads(peer->threads);
-    const int status =
-        problem->type == TAMIS_F64
-            ? api.create_full(&self->matrix, FROM_0, rows, cols, offsets, offsets + 1, columns, self->values)
-            : api.create_single(&self->matrix, FROM_0, rows, cols, offsets, offsets + 1, columns, self->values);
+    const int status = api.create[problem->type == TAMIS_F64](&self->matrix, FROM_0, rows, cols, offsets, offsets + 1,
+                                                              columns, self->values);
     if (status != SUCCESS) return tool_peer_decline(peer, "error %d when the matrix is made", status);
     const int hinted = api.hint(self->matrix, NO_TRANSPOSE, general, ROW_MAJOR, (int)problem->B.cols, CALLS);
     if (hinted == SUCCESS) api.optimize(self->matrix);
@@ -144,5 +140,6 @@ const tool_peer_kind tool_peer_mkl = {.library = "mkl",
                                       .places = TOOL_PEER_CPU,
                                       .variable = "TAMIS_MKL",
                                       .candidates = candidates,
-                                      .load = load,
+                                      .symbols = symbols,
+                                      .begin = begin,
                                       .make = make};

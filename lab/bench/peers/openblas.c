@@ -26,11 +26,8 @@ static struct {
                  const double *b, int b_stride, double beta, double *c, int c_stride);
 } api;
 
-static const char *load(void *library) {
-    const tool_peer_symbol symbols[] = {
-        {"openblas_set_num_threads", &api.set_threads}, {"cblas_sgemm", &api.single}, {"cblas_dgemm", &api.full}};
-    return tool_peer_load(library, symbols, sizeof symbols / sizeof *symbols);
-}
+static const tool_peer_symbol symbols[] = {
+    {"openblas_set_num_threads", &api.set_threads}, {"cblas_sgemm", &api.single}, {"cblas_dgemm", &api.full}, {0}};
 
 typedef struct state {
     tamis_dense matrix; /* rows x cols: the product of A and B, or S */
@@ -190,5 +187,5 @@ const tool_peer_kind tool_peer_openblas = {.library = "openblas",
                                            .candidates = candidates,
                                            .setting = "OPENBLAS_THREAD_TIMEOUT",
                                            .value = "20",
-                                           .load = load,
+                                           .symbols = symbols,
                                            .make = make};

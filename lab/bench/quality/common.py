@@ -45,17 +45,53 @@ def docword(path):
     return scipy.sparse.csr_matrix((table[:, 2].astype(float), (table[:, 0] - 1, table[:, 1] - 1)), shape=(documents, words))
 
 
+def visits(path):
+    """Read UCI's format: a line C begins a user; each line V is a page visited."""
+    rows, columns, pages, users = [], [], {}, -1
+    with opened(path) as file:
+        for line in file:
+            if line[0] == "C":
+                users += 1
+            elif line[0] == "V":
+                rows.append(users)
+                columns.append(pages.setdefault(line.split(",")[1], len(pages)))
+    return uses_of(rows, columns, (users + 1, len(pages)))
+
+
+def read(path):
+    """Read a file by what its name says of its format; behind the name of one of lda-c stands a colon and the number of words."""
+    name, _, words = path.partition(":")
+    return lda_c(name, int(words)) if words else docword(path) if "docword" in path else visits(path) if ".data" in path else matrix_market(path)
+
+
+def uses_of(rows, columns, shape):
+    return scipy.sparse.csr_matrix((numpy.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+# ------------------------------------------------------------------------------------------ splits
+
+def hold_out(matrix, places):
+    """Hold out of each row the entries at places(their number). Return (observed, held out)."""
+    matrix = matrix.tocsr()
+    held = numpy.zeros(matrix.nnz, dtype=bool)
+    for begin, end in zip(matrix.indptr, matrix.indptr[1:]):
+        held[begin + numpy.asarray(places(end - begin), dtype=int)] = True
+    return part(matrix, ~held), part(matrix, held)
+
+
 def hold_out_entries(matrix, share, seed):
     """Hold out a share of each row's entries, rounded; at least one stays. Return (observed, held out)."""
     draw = numpy.random.default_rng(seed)
-    matrix = matrix.tocsr()
-    held = numpy.zeros(matrix.nnz, dtype=bool)
-    for i in range(matrix.shape[0]):
-        begin, end = matrix.indptr[i], matrix.indptr[i + 1]
-        count = min(int(round(share * (end - begin))), end - begin - 1)
-        if count > 0:
-            held[begin + draw.permutation(end - begin)[:count]] = True
-    return part(matrix, ~held), part(matrix, held)
+
+    def places(entries):
+        count = min(int(round(share * entries)), entries - 1)
+        return draw.permutation(entries)[:count] if count > 0 else []
+    return hold_out(matrix, places)
+
+
+def leave_one_out(matrix, seed):
+    draw = numpy.random.default_rng(seed)
+    return hold_out(matrix, lambda entries: draw.integers(entries) if entries >= 2 else [])
 
 
 def part(matrix, keep):
@@ -74,17 +110,6 @@ def hold_out_tokens(matrix, share, seed):
     observed.eliminate_zeros()
     held.eliminate_zeros()
     return observed, held
-
-
-def known_rank(rows, columns, rank, share, noise, seed):
-    """Generate ratings from known factors and noise. A model that recovers the factors has the noise as its RMSE."""
-    draw = numpy.random.default_rng(seed)
-    left, right = draw.normal(size=(rows, rank)), draw.normal(size=(columns, rank)) / math.sqrt(rank)
-    kept = scipy.sparse.random(rows, columns, density=share, random_state=numpy.random.RandomState(seed), format="csr")
-    kept.data = numpy.ones_like(kept.data)
-    coo = kept.tocoo()
-    values = 3 + (left[coo.row] * right[coo.col]).sum(axis=1) + noise * draw.normal(size=coo.nnz)
-    return scipy.sparse.csr_matrix((values, (coo.row, coo.col)), shape=(rows, columns))
 
 
 # ------------------------------------------------------------------------------------------ metrics
@@ -172,8 +197,18 @@ class Program:
     def json_lines(self, *words):
         return [json.loads(line) for line in self.run(*words, "--json")[0].splitlines() if line.strip()]
 
-    def json(self, *words):
-        return json.loads(self.run(*words, "--json")[0])
+    def train(self, method, matrix, seed, *fixed, **setting):
+        """Train a model. Return its file, that of the matrix, and the seconds it took."""
+        model, data = self.file("model"), self.write("train", matrix)
+        words = [word for name, value in setting.items() for word in (f"--{name}", value)]
+        _, seconds = self.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", self.device, *fixed, *words)
+        return model, data, seconds
+
+
+def seconds_of(function, *given, **options):
+    start = time.perf_counter()
+    function(*given, **options)
+    return time.perf_counter() - start
 
 
 def search(error, ladders, starts):
@@ -226,6 +261,10 @@ class Results:
             record(out, **line)
 
 
+def shape_of(matrix):
+    return {"rows": matrix.shape[0], "cols": matrix.shape[1], "nnz": int(matrix.nnz)}
+
+
 def compare(results, fields, contestants, seeds, trial, measure):
     """Measure each contestant with each seed, at the setting found by `search`. contestants: for each name, its fit function, the
     ladders of its options and the starts of the search. trial(fit, setting) returns the error that the search minimises;
@@ -242,6 +281,13 @@ def compare(results, fields, contestants, seeds, trial, measure):
             best, _, tried = search(lambda setting: trial(fit, setting), ladders, starts)
         for seed in left:
             results.add(**fields, seed=seed, contestant=contestant, setting=best, tried=tried, **measure(fit, best, seed))
+
+
+def begun(parser):
+    """Return the options, the program, the results so far, and each data set's name and file."""
+    given = parser.parse_args()
+    program = Program(given.program, given.device)
+    return given, program, Results(given.out, program), [data.split("=", 1) for data in given.data]
 
 
 def chosen(contestants, names):

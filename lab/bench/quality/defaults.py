@@ -5,28 +5,11 @@ each row's ratings, one of each row's uses held out.
 import argparse
 
 import numpy
-import scipy.sparse
 
-from common import Program, docword, hold_out_entries, known_rank, matrix_market, part, record
-from standins import RATINGS, USES
-from uses import clusters, communities, leave_one_out, visits
+from common import Program, hold_out_entries, leave_one_out, part, read, record
+from standins import RATINGS, USES, clusters, communities, known_rank, popular, stars
 
 CONSTANTS = {"als": 0.1, "ccd": 0.1, "sfa": 0.1, "implicit-als": 0.01}  # lambda's former, constant defaults
-
-
-def stars(rows, columns, ratings, rank, signal, biases, noise, seed, tail=0.0, spread=0.0, rounded=True):
-    """Ratings from 1 to 5: biases of users and items, a product of that rank, noise, of these deviations. `ratings` of a user in the
-    mean, with a log-normal spread; item i is rated with a chance of 1 / i^tail."""
-    draw = numpy.random.default_rng(seed)
-    left, right = draw.normal(size=(rows, rank)), draw.normal(size=(columns, rank))
-    of_rows, of_columns = draw.normal(size=rows), draw.normal(size=columns)
-    chance = -tail * numpy.log(numpy.arange(1, columns + 1))
-    counts = numpy.clip(numpy.round(ratings * numpy.exp(spread * draw.normal(size=rows) - spread ** 2 / 2)), 2, columns * 0.8).astype(int)
-    i = numpy.repeat(numpy.arange(rows), counts)
-    j = numpy.concatenate([numpy.argpartition(-chance - draw.gumbel(size=columns), count - 1)[:count] for count in counts])
-    values = 3.4 + biases * (of_rows[i] + of_columns[j]) / numpy.sqrt(2) + noise * draw.normal(size=len(i))
-    values += signal / numpy.sqrt(rank) * (left[i] * right[j]).sum(axis=1)
-    return scipy.sparse.csr_matrix((numpy.clip(numpy.round(values), 1, 5) if rounded else values, (i, j)), shape=(rows, columns))
 
 
 def share(matrix, kept, seed=3):
@@ -35,7 +18,7 @@ def share(matrix, kept, seed=3):
 
 def rating_sets(files):
     if "jester" in files:
-        jester = matrix_market(files["jester"])
+        jester = read(files["jester"])
         yield "jester", jester
         yield "jester, a fifth", share(jester, 0.2)
         yield "jester, a twentieth", share(jester, 0.05)
@@ -56,19 +39,10 @@ def rating_sets(files):
         yield name, make()
 
 
-def popular(rows, columns, uses, seed):
-    """Uses by popularity alone: there is nothing to be found."""
-    draw = numpy.random.default_rng(seed)
-    chance = 1 / numpy.arange(1, columns + 1)
-    i, j = numpy.repeat(numpy.arange(rows), uses), draw.choice(columns, rows * uses, p=chance / chance.sum())
-    return (scipy.sparse.csr_matrix((numpy.ones(len(i)), (i, j)), shape=(rows, columns)) > 0).astype(float)
-
-
 def use_sets(files):
-    if "msweb" in files:
-        yield "msweb", visits(files["msweb"])
-    if "kos" in files:
-        yield "kos", docword(files["kos"])
+    for name in ("msweb", "kos"):
+        if name in files:
+            yield name, read(files[name])
     yield "clusters", clusters(1500, 600, 8, 7)
     yield "communities", communities(3000, 3000, 100, 20, 5)
     yield "popularity alone", popular(4000, 300, 6, 5)

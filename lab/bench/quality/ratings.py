@@ -3,11 +3,10 @@
 on a tenth of the first seed's training entries, by steps along ladders of values (common.search), and their defaults.
   ratings.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--seeds 1,2,3] [--device cpu]
 Without --data a generated set of known rank alone."""
-import time
-
 import numpy
 
-from common import Program, Results, arguments, chosen, compare, errors, hold_out_entries, known_rank, matrix_market
+from common import arguments, begun, chosen, compare, errors, hold_out_entries, read, seconds_of, shape_of
+from standins import known_rank
 
 
 def measures(predicted, held, scale, seconds):
@@ -16,10 +15,7 @@ def measures(predicted, held, scale, seconds):
 
 def of_program(method, *fixed):
     def fit(program, train, held, scale, setting, seed):
-        model, data = program.file("model"), program.write("train", train)
-        words = [word for name, value in setting.items() for word in (f"--{name}", value)]
-        _, seconds = program.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", program.device,
-                                 *fixed, *words)
+        model, data, seconds = program.train(method, train, seed, *fixed, **setting)
         rows = ("--new", data) if method == "sfa" else ()  # it keeps none
         text, _ = program.run("predict", model, program.write("held", held), *rows)
         predicted = numpy.array([float(line.split("\t")[2]) for line in text.splitlines() if line and line[0].isdigit()])
@@ -32,14 +28,11 @@ def of_surprise(name, **fixed):
     def fit(program, train, held, scale, setting, seed):
         import surprise
         coo = train.tocoo()
-        reader = surprise.Reader(rating_scale=scale)
-        dataset = surprise.Dataset(reader)
+        dataset = surprise.Dataset(surprise.Reader(rating_scale=scale))
         data = dataset.construct_trainset(list(zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), [None] * coo.nnz)))
         numpy.random.seed(seed)
         algorithm = getattr(surprise, name)(**fixed, **setting, **({"random_state": seed} if name.startswith("SVD") else {}))
-        start = time.perf_counter()
-        algorithm.fit(data)
-        seconds = time.perf_counter() - start
+        seconds = seconds_of(algorithm.fit, data)
         test = held.tocoo()
         predicted = numpy.array([algorithm.predict(u, i, clip=False).est for u, i in zip(test.row.tolist(), test.col.tolist())])
         return measures(predicted, held, scale, seconds)
@@ -75,18 +68,15 @@ CONTESTANTS = {
 def ratings(program, results, name, matrix, seeds, only):
     scale = float(matrix.data.min()), float(matrix.data.max())
     inner = hold_out_entries(hold_out_entries(matrix, 0.2, seeds[0])[0], 0.1, seeds[0] + 1000)
-    compare(results, dict(record="ratings", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz)),
+    compare(results, dict(record="ratings", data=name, **shape_of(matrix)),
             chosen(CONTESTANTS, only), seeds, lambda fit, setting: fit(program, *inner, scale, setting, seeds[0])["rmse"],
             lambda fit, setting, seed: fit(program, *hold_out_entries(matrix, 0.2, seed), scale, setting, seed))
 
 
 def main():
-    given = arguments(__doc__).parse_args()
-    program = Program(given.program, given.device)
-    results = Results(given.out, program)
-    ratings(program, results, "known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7), given.seeds, given.only)
-    for name, path in (data.split("=", 1) for data in given.data):
-        ratings(program, results, name, matrix_market(path), given.seeds, given.only)
+    given, program, results, files = begun(arguments(__doc__))
+    for name, matrix in [("known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7)), *((name, read(path)) for name, path in files)]:
+        ratings(program, results, name, matrix, given.seeds, given.only)
 
 
 if __name__ == "__main__":

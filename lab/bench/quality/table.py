@@ -2,12 +2,13 @@
 """Writes the tables of the comparisons into a page, between the lines `<!-- ratings: made by table.py -->` and `<!-- end -->` and so for uses,
 topics, rounds, tune, and what defaults.py measured (defaults, defaults of uses, choices): table.py PAGE.md RESULTS.jsonl[.xz]...   Medians over the seeds, least and most in brackets; below each table the commits."""
 import collections
-import json
-import lzma
 import pathlib
 import re
 import statistics
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "results"))
+from measured import head, records, row  # noqa: E402
 
 TABLES = {
     "ratings": (("data",), [("rmse", "RMSE", 4), ("mae", "MAE", 4)]),
@@ -27,14 +28,6 @@ def setting(values):
                      for name, value in values.items()) or "none"
 
 
-def row(cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
-def head(titles):
-    return [row(titles), "|" + "---|" * len(titles)]
-
-
 def commits(lines, names):
     """Return a sentence that names the commit of most lines, and the other commits with their rows."""
     of = collections.defaultdict(list)
@@ -49,22 +42,22 @@ def commits(lines, names):
 def compared(kind, lines):
     keys, numbers = TABLES[kind]
     settings = ["setting"] if "setting" in lines[0] else []
-    text = head([*keys, "method", *settings, *(name for _, name, _ in numbers)])
+    text = head(*keys, "method", *settings, *(name for _, name, _ in numbers))
     cases = {}
     for line in lines:
         cases.setdefault(tuple(line[key] for key in keys), {}).setdefault(line["contestant"], []).append(line)
     for case, contestants in sorted(cases.items(), key=lambda one: [str(key) for key in one[0][1:]]) if len(keys) > 1 else cases.items():
         for contestant, found in contestants.items():
-            text.append(row([*case, contestant, *(setting(found[0][name]) for name in settings),
-                             *(shown([line[field] for line in found], digits) for field, _, digits in numbers)]))
+            text.append(row(*case, contestant, *(setting(found[0][name]) for name in settings),
+                            *(shown([line[field] for line in found], digits) for field, _, digits in numbers)))
     return text + ["", commits(lines, ("data", "contestant"))]
 
 
 def tuned(_, lines):
-    text = head(["data", "method", "tune: candidates", "choice", "error", "grid: candidates", "best", "error", "choice / best", "share of the cost"])
+    text = head("data", "method", "tune: candidates", "choice", "error", "grid: candidates", "best", "error", "choice / best", "share of the cost")
     for line in lines:
-        text.append(row([line["data"], line["method"], line["candidates"], setting(line["chosen"]), f"{line['chosen_error']:.4f}", line["grid"],
-                         setting(line["grid_best"]), f"{line['grid_error']:.4f}", f"{line['ratio']:.4f}", f"{line['cost']:.3f}"]))
+        text.append(row(line["data"], line["method"], line["candidates"], setting(line["chosen"]), f"{line['chosen_error']:.4f}", line["grid"],
+                        setting(line["grid_best"]), f"{line['grid_error']:.4f}", f"{line['ratio']:.4f}", f"{line['cost']:.3f}"))
     return text + ["", commits(lines, ("data", "method"))]
 
 
@@ -77,26 +70,26 @@ def by_data(lines):
 
 def of_ratings(_, lines):
     columns = [(method, setting) for method in ("als", "ccd", "sfa") for setting in ("default", "constant")]
-    text = head(["data", *(method if setting == "default" else f"{method}, 0.1" for method, setting in columns)])
+    text = head("data", *(method if setting == "default" else f"{method}, 0.1" for method, setting in columns))
     for data, found in by_data(line for line in lines if line["metric"] == "RMSE").items():
-        text.append(row([data, *(f"{found[one]['value'] / found[one]['baseline']:.4f}" for one in columns)]))
+        text.append(row(data, *(f"{found[one]['value'] / found[one]['baseline']:.4f}" for one in columns)))
     return text + ["", commits(lines, ("data", "method"))]
 
 
 def of_uses(_, lines):
-    text = head(["data", "implicit-als", "implicit-als, 0.01", "the most popular"])
+    text = head("data", "implicit-als", "implicit-als, 0.01", "the most popular")
     for data, found in by_data(line for line in lines if line["metric"] == "recall").items():
         default, constant = (found["implicit-als", setting] for setting in ("default", "constant"))
-        text.append(row([data, *(f"{number:.4f}" for number in (default["value"], constant["value"], default["baseline"]))]))
+        text.append(row(data, *(f"{number:.4f}" for number in (default["value"], constant["value"], default["baseline"]))))
     return text
 
 
 def choices(_, lines):
     methods = ("als", "ccd", "sfa", "implicit-als")
-    text = head(["data", *methods])
+    text = head("data", *methods)
     for data, found in by_data(line for line in lines if line["setting"] == "default").items():
-        text.append(row([data, *(f"{one['choice_seconds']:.2f} + {one['fit_seconds'] - one['choice_seconds']:.2f}" if one else ""
-                                 for one in (found.get((method, "default")) for method in methods))]))
+        text.append(row(data, *(f"{one['choice_seconds']:.2f} + {one['fit_seconds'] - one['choice_seconds']:.2f}" if one else ""
+                                 for one in (found.get((method, "default")) for method in methods))))
     return text
 
 
@@ -105,10 +98,7 @@ OTHERS = {"tune": ("tune", tuned), "defaults": ("defaults", of_ratings), "defaul
 
 def main():
     page = pathlib.Path(sys.argv[1])
-    lines = []
-    for path in sys.argv[2:]:
-        with (lzma.open if path.endswith(".xz") else open)(path, "rt") as file:
-            lines += [json.loads(line) for line in file]
+    lines = [line for path in sys.argv[2:] for line in records(pathlib.Path(path))]
     text = page.read_text()
     for kind in (*TABLES, *OTHERS):
         name, make = OTHERS.get(kind, (kind, compared))

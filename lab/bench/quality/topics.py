@@ -6,9 +6,8 @@ A tenth of the documents are tests; of their words half are observed.
 import time
 
 import numpy
-import scipy.sparse
 
-from common import Program, Results, arguments, chosen, coherence, docword, hold_out_tokens, lda_c, perplexity
+from common import arguments, begun, chosen, coherence, hold_out_tokens, perplexity, read, seconds_of, shape_of
 
 
 def split(matrix, seed):
@@ -23,9 +22,7 @@ def split(matrix, seed):
 
 def of_program(method, *fixed):
     def fit(program, train, observed, held, topics, passes, seed):
-        model = program.file("model")
-        _, seconds = program.run("train", method, program.write("train", train), "-o", model, "--topics", topics, "--iterations",
-                                 passes, "--seed", seed, "--quiet", "--no-loss", "--device", program.device, *fixed)
+        model, _, seconds = program.train(method, train, seed, "--no-loss", *fixed, topics=topics, iterations=passes)
         theta, phi = program.file("theta.npy"), program.file("phi.npy")
         program.run("transform", model, program.write("observed", observed), "-o", theta)
         program.run("export", model, "--columns", phi)
@@ -34,16 +31,17 @@ def of_program(method, *fixed):
     return fit
 
 
+def tops_of(phi):
+    return phi.argsort(axis=1)[:, ::-1][:, :10]
+
+
 def of_sklearn(method):
     def fit(program, train, observed, held, topics, passes, seed):
         from sklearn.decomposition import LatentDirichletAllocation
         model = LatentDirichletAllocation(n_components=topics, max_iter=passes, learning_method=method, random_state=seed,
                                           evaluate_every=0, n_jobs=1)
-        start = time.perf_counter()
-        model.fit(train)
-        seconds = time.perf_counter() - start
-        phi = model.components_
-        return perplexity(model.transform(observed), phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+        seconds = seconds_of(model.fit, train)
+        return perplexity(model.transform(observed), model.components_, held), tops_of(model.components_), seconds
     return fit
 
 
@@ -56,19 +54,17 @@ def of_gensim(program, train, observed, held, topics, passes, seed):
     seconds = time.perf_counter() - start
     theta = model.inference(list(Sparse2Corpus(observed, documents_columns=False)))[0]
     phi = model.get_topics()
-    return perplexity(theta, phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+    return perplexity(theta, phi, held), tops_of(phi), seconds
 
 
 def of_nmf(program, train, observed, held, topics, passes, seed):
     from sklearn.decomposition import NMF
     model = NMF(n_components=topics, beta_loss="kullback-leibler", solver="mu", init="random", max_iter=passes, tol=0,
                 random_state=seed)
-    start = time.perf_counter()
-    model.fit(train)
-    seconds = time.perf_counter() - start
+    seconds = seconds_of(model.fit, train)
     phi = model.components_
     theta = model.transform(observed) * phi.sum(axis=1)[None, :]
-    return perplexity(theta + 1e-12, phi, held), phi.argsort(axis=1)[:, ::-1][:, :10], seconds
+    return perplexity(theta + 1e-12, phi, held), tops_of(phi), seconds
 
 
 CONTESTANTS = {
@@ -89,11 +85,9 @@ def main():
     parser = arguments(__doc__)
     parser.add_argument("--topics", default="20,50", type=lambda text: [int(count) for count in text.split(",")])
     parser.add_argument("--passes", default=20, type=int)
-    given = parser.parse_args()
-    program = Program(given.program, given.device)
-    results = Results(given.out, program)
-    for name, path in (data.split("=", 1) for data in given.data):
-        matrix = docword(path) if "docword" in path else lda_c(path.rsplit(":", 1)[0], int(path.rsplit(":", 1)[1]))
+    given, program, results, files = begun(parser)
+    for name, path in files:
+        matrix = read(path)
 
         def measure(record, contestants, seed, topics):
             train, observed, held = split(matrix, seed)
@@ -102,8 +96,7 @@ def main():
                 if results.found(**key):
                     continue
                 found, tops, seconds = fit(program, train, observed, held, topics, given.passes, seed)
-                results.add(**key, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz), perplexity=found,
-                            coherence=coherence(tops, train), empty=topics - len(tops), seconds=seconds)
+                results.add(**key, **shape_of(matrix), perplexity=found, coherence=coherence(tops, train), empty=topics - len(tops), seconds=seconds)
 
         for seed in given.seeds:
             for topics in given.topics:

@@ -6,8 +6,7 @@ import numpy
 
 from tamis import tune
 
-from common import Program, Results, arguments, docword, matrix_market
-from uses import visits
+from common import arguments, begun, read
 
 
 def ladder(least, most, step):
@@ -25,15 +24,12 @@ GRIDS = {
               "ease": {"regularization": ladder(3, 3000, 1.25)}, "bpr": {"factors": [16, 32, 64], "regularization": ladder(0.003, 0.1, 1.5)}},
     "kos": {"implicit-als": {**WEIGHTS, "weights": ["log"]}, "item-knn": {"neighbours": [int(k) for k in ladder(5, 400, 1.25)], "weights": ["bm25", "ones", "log"]}},
 }
-READERS = {"jester": matrix_market, "msweb": visits, "kos": docword}
 
 
 def main():
-    given = arguments(__doc__).parse_args()
-    program = Program(given.program, given.device)
-    results = Results(given.out, program)
-    for name, path in (data.split("=", 1) for data in given.data):
-        X = READERS[name](path).astype(numpy.float32)
+    given, _, results, files = begun(arguments(__doc__))
+    for name, path in files:
+        X = read(path).astype(numpy.float32)
         for of, fine in GRIDS[name].items():
             key = dict(record="tune", data=name, method=of)
             if results.found(**key) or given.only and of not in given.only:

@@ -2,63 +2,15 @@
 """Models of uses beside those of the `implicit` package on the same split: one use of each row held out, recall and NDCG of the first ten
 recommendations, computed here for both; settings found as in ratings.py, with the same weights of entries.
   uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | kos=docword.kos.txt.gz | NAME=FILE.mtx] [--seeds 1,2,3]"""
-import time
-
 import numpy
-import scipy.sparse
 
-from common import Program, Results, arguments, chosen, compare, docword, matrix_market, opened, ranking
-
-
-def visits(path):
-    """Read UCI's format: a line C begins a user; each line V is a page visited."""
-    rows, columns, pages, users = [], [], {}, -1
-    with opened(path) as file:
-        for line in file:
-            if line[0] == "C":
-                users += 1
-            elif line[0] == "V":
-                rows.append(users)
-                columns.append(pages.setdefault(line.split(",")[1], len(pages)))
-    return scipy.sparse.csr_matrix((numpy.ones(len(rows)), (rows, columns)), shape=(users + 1, len(pages)))
-
-
-def clusters(rows, columns, groups, seed):
-    """Generate a stand-in: users use items of their own group four times as often as others."""
-    draw = numpy.random.default_rng(seed)
-    group, of = draw.integers(groups, size=rows), draw.integers(groups, size=columns)
-    chance = numpy.where(group[:, None] == of[None, :], 0.12, 0.03) * draw.beta(1, 3, size=columns)[None, :] * 4
-    return scipy.sparse.csr_matrix((draw.random((rows, columns)) < chance).astype(float))
-
-
-def communities(rows, columns, groups, uses, seed):
-    """Generate a stand-in of a sparse catalogue: three fifths of a row's uses fall into its own community, the others anywhere."""
-    draw = numpy.random.default_rng(seed)
-    group, of = draw.integers(groups, size=rows), draw.integers(groups, size=columns)
-    members = [numpy.flatnonzero(of == k) for k in range(groups)]
-    counts = numpy.maximum(2, draw.poisson(uses, size=rows))
-    i = numpy.repeat(numpy.arange(rows), counts)
-    j = numpy.array([draw.choice(members[group[user]]) if draw.random() < 0.6 else draw.integers(columns) for user in i])
-    return (scipy.sparse.csr_matrix((numpy.ones(len(i)), (i, j)), shape=(rows, columns)) > 0).astype(float)
-
-
-def leave_one_out(matrix, seed):
-    draw = numpy.random.default_rng(seed)
-    held = numpy.zeros(matrix.nnz, dtype=bool)
-    for i in range(matrix.shape[0]):
-        begin, end = matrix.indptr[i], matrix.indptr[i + 1]
-        if end - begin >= 2:
-            held[begin + draw.integers(end - begin)] = True
-    rows = numpy.repeat(numpy.arange(matrix.shape[0]), numpy.diff(matrix.indptr))
-    pick = lambda keep: scipy.sparse.csr_matrix((matrix.data[keep], (rows[keep], matrix.indices[keep])), shape=matrix.shape)
-    return pick(~held), pick(held)
+from common import arguments, begun, chosen, compare, leave_one_out, ranking, read, seconds_of, shape_of
+from standins import clusters, communities
 
 
 def of_program(method, *fixed, pairs=False):
     def fit(program, train, setting, seed):
-        model, data = program.file("model"), program.write("train", train)
-        words = [word for name, value in setting.items() for word in (f"--{name}", value)]
-        _, seconds = program.run("train", method, data, "-o", model, "--seed", seed, "--quiet", "--device", program.device, *fixed, *words)
+        model, data, seconds = program.train(method, train, seed, *fixed, **setting)
         text, _ = program.run("recommend", model, "--top", 10, "--new" if pairs else "--seen", data)  # models of pairs keep no rows
         recommended = numpy.full((train.shape[0], 10), -1)
         for line in text.splitlines():
@@ -74,17 +26,19 @@ def of_implicit(make, weigh=None):
     def fit(program, train, setting, seed):
         model = make(setting, seed)
         given = train.copy() if weigh is None else weigh(train.copy(), setting)
-        start = time.perf_counter()
-        model.fit(given.astype(numpy.float32), show_progress=False)
-        seconds = time.perf_counter() - start
+        seconds = seconds_of(model.fit, given.astype(numpy.float32), show_progress=False)
         return model.recommend(numpy.arange(train.shape[0]), train.tocsr().astype(numpy.float32), N=10, filter_already_liked_items=True)[0], seconds
     return fit
 
 
-def most_popular(program, train, setting, seed):
-    scores = numpy.broadcast_to(train.getnnz(axis=0).astype(float), train.shape).copy()
+def top_of(scores, train):
+    """The ten items of the highest scores that a row does not have."""
     scores[train.nonzero()] = -numpy.inf
-    return numpy.argsort(-scores, axis=1, kind="stable")[:, :10], 0.0
+    return numpy.argsort(-scores, axis=1, kind="stable")[:, :10]
+
+
+def most_popular(program, train, setting, seed):
+    return top_of(numpy.broadcast_to(train.getnnz(axis=0).astype(float), train.shape).copy(), train), 0.0
 
 
 def their_als(setting, seed):
@@ -110,13 +64,9 @@ def of_lightfm(loss):
         from lightfm import LightFM
         options = {name: value for name, value in setting.items() if name != "epochs"}
         model = LightFM(loss=loss, random_state=seed, **options)
-        start = time.perf_counter()
-        model.fit(train.tocoo().astype(numpy.float32), epochs=setting.get("epochs", 30), num_threads=1)
-        seconds = time.perf_counter() - start
+        seconds = seconds_of(model.fit, train.tocoo().astype(numpy.float32), epochs=setting.get("epochs", 30), num_threads=1)
         (_, users), (biases, items) = model.get_user_representations(), model.get_item_representations()
-        scores = users @ items.T + biases[None, :]
-        scores[train.nonzero()] = -numpy.inf
-        return numpy.argsort(-scores, axis=1, kind="stable")[:, :10], seconds
+        return top_of(users @ items.T + biases[None, :], train), seconds
     return fit
 
 
@@ -165,20 +115,16 @@ def uses(program, results, name, matrix, seeds, only):
         return dict(zip(("recall", "ndcg"), ranking(recommended, held)), seconds=seconds)
 
     inner = leave_one_out(leave_one_out(matrix, seeds[0])[0], seeds[0] + 1000)
-    compare(results, dict(record="uses", data=name, rows=matrix.shape[0], cols=matrix.shape[1], nnz=int(matrix.nnz)),
+    compare(results, dict(record="uses", data=name, **shape_of(matrix)),
             chosen(CONTESTANTS, only), seeds, lambda fit, setting: -measure(fit, *inner, setting, seeds[0])["ndcg"],
             lambda fit, setting, seed: measure(fit, *leave_one_out(matrix, seed), setting, seed))
 
 
 def main():
-    given = arguments(__doc__).parse_args()
-    program = Program(given.program, given.device)
-    results = Results(given.out, program)
-    uses(program, results, "clusters (a stand-in)", clusters(1500, 600, 8, 7), given.seeds, given.only)
-    uses(program, results, "communities (a stand-in)", communities(3000, 3000, 100, 20, 5), given.seeds, given.only)
-    for name, path in (data.split("=", 1) for data in given.data):
-        uses(program, results, name, visits(path) if ".data" in path else docword(path) if "docword" in path else matrix_market(path),
-             given.seeds, given.only)
+    given, program, results, files = begun(arguments(__doc__))
+    for name, matrix in [("clusters (a stand-in)", clusters(1500, 600, 8, 7)), ("communities (a stand-in)", communities(3000, 3000, 100, 20, 5)),
+                         *((name, read(path)) for name, path in files)]:
+        uses(program, results, name, matrix, given.seeds, given.only)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,19 @@ def _decimals(value: float) -> int:
     return 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
 
 
+def _scaled(value: float, units: tuple[str, ...], step: float, most: float) -> tuple[float, str]:
+    """The value in the first unit in which it is at most that large."""
+    for unit in units[:-1]:
+        if abs(value) < most:
+            return value, unit
+        value /= step
+    return value, units[-1]
+
+
 def seconds(value: float) -> str:
     """Writes a time as the program does: "12.3 us"."""
-    value *= 1e9
-    for unit in ("ns", "us", "ms", "s"):
-        if abs(value) < 999.5 or unit == "s":
-            return f"{value:.{_decimals(value)}f} {unit}"
-        value /= 1000
-    raise AssertionError
+    value, unit = _scaled(value * 1e9, ("ns", "us", "ms", "s"), 1000, 999.5)
+    return f"{value:.{_decimals(value)}f} {unit}"
 
 
 def time(milliseconds: float) -> str:
@@ -39,21 +44,14 @@ def percent(value: float) -> str:
 
 def short(value: float) -> str:
     """Such as "1.2 M"."""
-    for unit in ("", " k", " M", " G", " T"):
-        if abs(value) < 999.5 or unit == " T":
-            whole = not unit and value == math.floor(value)
-            return f"{value:.{0 if whole else _decimals(value)}f}{unit}"
-        value /= 1000
-    raise AssertionError
+    value, unit = _scaled(value, ("", " k", " M", " G", " T"), 1000, 999.5)
+    return f"{value:.{0 if not unit and value == math.floor(value) else _decimals(value)}f}{unit}"
 
 
 def size(value: float) -> str:
     """Bytes: "1.5 MiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1023.95 or unit == "TiB":
-            return f"{value:.{1 if unit != 'B' and value != math.floor(value) else 0}f} {unit}"
-        value /= 1024
-    raise AssertionError
+    value, unit = _scaled(value, ("B", "KiB", "MiB", "GiB", "TiB"), 1024, 1023.95)
+    return f"{value:.{1 if unit != 'B' and value != math.floor(value) else 0}f} {unit}"
 
 
 def number(value: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Iterable, Optional, Sequence
 
 from . import _cases, _figures
 from . import _words as words
-from ._cases import Case, Machine, Setting
+from ._cases import Case, Machine
 from .results import Matrix, Measurement, Results, ResultsError, Run
 
 # Colours of Okabe and Ito, which the colour-blind tell apart; the shape of a mark repeats what its colour says.
@@ -103,6 +103,14 @@ def _logarithmic(axis: Any, low: float, high: float, most: int, name: Any) -> No
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_ticklabels([name(tick) for tick in ticks])
+
+
+def _named(ax: Any, x: str, y: str, **more: Any) -> None:
+    """Names the axes at their ends."""
+    ax.set_xlabel(x, color=COLOURS["soft"], loc="right")
+    ax.set_ylabel(y, color=COLOURS["soft"], rotation="horizontal", loc="top", **more)
+    ax.yaxis.set_label_coords(0.0, 1.02)
+    ax.yaxis.label.set_horizontalalignment("left")
 
 
 def _plain(ax: Any) -> None:
@@ -231,10 +239,7 @@ def _roof(ax: Any, run: Optional[Run], points: Sequence[Measurement], drawn: dic
         of = [one for one in points if one.algorithm == algorithm]
         if of:
             ax.plot([one.intensity for one in of], [one.gflops for one in of], label=algorithm, **style.marks())
-    ax.set_xlabel("flop a byte", color=COLOURS["soft"], loc="right")
-    ax.set_ylabel("GFLOP/s", color=COLOURS["soft"], rotation="horizontal", loc="top", labelpad=-20)
-    ax.yaxis.set_label_coords(0.0, 1.02)
-    ax.yaxis.label.set_horizontalalignment("left")
+    _named(ax, "flop a byte", "GFLOP/s", labelpad=-20)
     return ax
 
 
@@ -333,10 +338,7 @@ def _calls(ax: Any, case: Case, drawn: dict[str, Style]) -> list[Measurement]:
         ax.plot(calls, [_figures.cost(one, n) for n in calls], color=COLOURS[style.colour], linewidth=2.8 if one.auto else 1.4,
                 linestyle="--" if style.family == "peer" else ":" if style.family == "baseline" else "-")
         ax.plot(calls[::4], [_figures.cost(one, n) for n in calls[::4]], **style.marks())
-    ax.set_xlabel("calls", color=COLOURS["soft"], loc="right")
-    ax.set_ylabel("time a call", color=COLOURS["soft"], rotation="horizontal", loc="top")
-    ax.yaxis.set_label_coords(0.0, 1.02)
-    ax.yaxis.label.set_horizontalalignment("left")
+    _named(ax, "calls", "time a call")
     return contestants
 
 

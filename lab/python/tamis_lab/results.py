@@ -17,7 +17,7 @@ import sys
 import zlib
 from typing import IO, Any, Iterable, Iterator, Optional
 
-from tamis._command import ResultsError
+from tamis._command import ResultsError, warning
 
 LONGEST_LINE = 1 << 28
 NAN = math.nan
@@ -264,4 +264,14 @@ def load(paths: Iterable[str]) -> Results:
                     _add_file(results, path, file)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise ResultsError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return results
+
+
+def load_measurements(paths: list[str]) -> Results:
+    """Reads files for a command: says its warnings, and refuses files without measurements."""
+    results = load(paths)
+    for line in results.warnings:
+        warning(line)
+    if not results.measurements:
+        raise ResultsError(f"{paths[0]}: no measurements")
     return results

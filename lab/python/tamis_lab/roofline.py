@@ -11,7 +11,7 @@ import sys
 from . import _words as words
 from tamis._command import OK, add_output, can_write, parser, run, warning, write
 from .plot import Roof, _axes, roof_of
-from .results import ResultsError, load
+from .results import ResultsError, load_measurements
 
 
 def _svg(roof: Roof) -> str:
@@ -35,11 +35,7 @@ def _picture(roof: Roof, ending: str) -> bytes:
 
 def main(given: argparse.Namespace) -> int:
     can_write(given.output, given.RESULTS, given.no_clobber)
-    results = load(given.RESULTS) if given.RESULTS else None
-    for line in results.warnings if results else ():
-        warning(line)
-    if results and not results.measurements:
-        raise ResultsError(f"{given.RESULTS[0]}: no measurements")
+    results = load_measurements(given.RESULTS) if given.RESULTS else None
     device = None if given.device == "best" else given.device
     devices = list(dict.fromkeys(one.device for one in results.measurements)) if results else []
     if device is None and len(devices) > 1:

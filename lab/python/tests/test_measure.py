@@ -128,15 +128,21 @@ def pair(matrix: str, operation: str, ours: float, other: float, name: str, **mo
     return [{**problem, "algorithm": "ours", "median_ms": ours}, {**problem, "algorithm": name, "median_ms": other}]
 
 
+def tables(results: pathlib.Path, *names: str) -> tuple[str, str]:
+    """A page of these tables, which were not made before, and what is said of those that cannot be made."""
+    page = results / "page.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names), encoding="utf-8")
+    done = run(sys.executable, SOURCE / "lab/results/tables.py", results, page)
+    assert (done.returncode != 0) == bool(done.stderr)
+    return page.read_text(encoding="utf-8"), done.stderr
+
+
 def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
-    results, page = tmp_path / "results", tmp_path / "page.md"
-    names = ("speed", "cusparse", "widths", "small", "naive", "machines", "states")
-    empty = "".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names)
+    results = tmp_path / "results"
 
     def made() -> tuple[str, str]:
-        page.write_text(empty, encoding="utf-8")
-        done = run(sys.executable, SOURCE / "lab/results/tables.py", results, page)
-        return page.read_text(encoding="utf-8"), done.stderr
+        return tables(results, "speed", "cusparse", "widths", "small", "naive", "machines", "states")
 
     gpu, cpu = results / "gpu", results / "cpu"
     write_results(cpu / "esimd.jsonl.xz", "cpu", pair("m", "spmm", 1, 3, "graphblas"))
@@ -179,18 +185,14 @@ def test_tables_are_made_of_results(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_each_method_earns(tmp_path: pathlib.Path) -> None:
-    page, results = tmp_path / "page.md", tmp_path / "results"
-    page.write_text("".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in ("methods", "chosen")), encoding="utf-8")
+    results = tmp_path / "results"
 
     def case(matrix: str, operation: str, auto: str, times: dict[str, float], noise: float = 0.001, **more: object) -> list[dict[str, object]]:
         return [{"matrix": matrix, "operation": operation, "algorithm": name, "auto": name == auto, "median_ms": ms, "median_low_ms": ms * (1 - noise),
                  "median_high_ms": ms * (1 + noise), **more} for name, ms in times.items()]
 
-    def made() -> str:
-        done = run(sys.executable, SOURCE / "lab/results/tables.py", results, page)
-        return page.read_text(encoding="utf-8") + done.stderr
-
-    assert "make measure PIECE=methods-kit" in made() and "as it was" in page.read_text(encoding="utf-8")
+    text, error = tables(results, "methods", "chosen")
+    assert "make measure PIECE=methods-kit" in error and "as it was" in text
     write_results(results / "gpu/methods-kit.jsonl.xz", "cuda:0", [
         *case("a.npz", "fused", "gpu-teams", {"gpu-teams": 2, "gpu-two-steps": 3, "gpu-rows": 9, "study-fused": 1}),
         *case("b", "fused", "gpu-teams", {"gpu-teams": 2, "gpu-two-steps": 1, "gpu-rows": 9}, math="tf32"),
@@ -199,7 +201,8 @@ def test_what_each_method_earns(tmp_path: pathlib.Path) -> None:
     ])
     write_results(results / "cpu/study.jsonl.xz", "cpu", case("d", "spmm", "cpu-tiled", {"cpu-tiled": 2, "cpu-panels": 3, "cpu-removed": 1}, noise=0.3)
                   + case("other number of threads", "spmm", "cpu-panels", {"cpu-panels": 1}, threads=1) + case("other number of threads", "spmm", "cpu-tiled", {"cpu-tiled": 1}))
-    text, counted = re.subn(r"`\*\*, \d+ lines", "`**, n lines", made())
+    text, error = tables(results, "methods", "chosen")
+    text, counted = re.subn(r"`\*\*, \d+ lines", "`**, n lines", text + error)
     assert counted == 5
     for line in (
         "On the GPU, 3 cases. What `auto` takes is 26.4 % slower than the fastest in the mean, and 2.00 times as slow at most.",
@@ -258,16 +261,14 @@ PRINTED = {
 
 def test_tables_of_what_programs_print(tmp_path: pathlib.Path) -> None:
     names = ("flex", "steps", "messages_gpu", "graph_attention", "layers", "models")
-    page, gpu = tmp_path / "page.md", tmp_path / "lab/results/gpu"
-    page.write_text("".join(f"<!-- {name}: made by lab/results/tables.py -->\nas it was\n<!-- end of {name} -->\n" for name in names), encoding="utf-8")
-    gpu.mkdir(parents=True)
-    done = run(sys.executable, SOURCE / "lab/results/tables.py", gpu.parent, page)
-    assert done.returncode != 0 and page.read_text(encoding="utf-8").count("as it was") == len(names) and "make measure PIECE=training-graphs" in done.stderr
+    gpu = tmp_path / "lab/results/gpu"
+    text, error = tables(gpu.parent, *names)
+    assert text.count("as it was") == len(names) and "make measure PIECE=training-graphs" in error
+    gpu.mkdir()
     for name, text in PRINTED.items():
         (gpu / name).write_text(text, encoding="utf-8")
-    done = run(sys.executable, SOURCE / "lab/results/tables.py", gpu.parent, page)
-    text = page.read_text(encoding="utf-8")
-    assert done.returncode == 0 and "as it was" not in text
+    text, error = tables(gpu.parent, *names)
+    assert not error and "as it was" not in text
     for line in (
         "| window256, 4,096, 6.18 %, 64, bf16 | 0.5 | 0.75, 1.50x (64, a table of pairs) |  |  |  |  |\n",
         "| window256, 4,096, 6.18 %, 64, fp32 |  |  |  | 2 | 8, 4.00x (128) | 6, 3.00x |\n",

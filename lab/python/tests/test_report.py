@@ -1,7 +1,6 @@
 """The page of the report, the roofline, and the pictures of tamis_lab.plot."""
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -47,10 +46,8 @@ def page():
 
 
 @pytest.fixture
-def hostile(tmp_path):
-    path = tmp_path / "hostile.jsonl"
-    path.write_text("\n".join(HOSTILE), encoding="utf-8")
-    return results.load([path])
+def hostile(load):
+    return load(HOSTILE)
 
 
 def test_the_page_is_whole(page, tmp_path):
@@ -61,7 +58,7 @@ def test_the_page_is_whole(page, tmp_path):
     checked(page, tmp_path)
 
 
-def test_older_files_and_several(tmp_path):
+def test_older_files_and_several(load, tmp_path):
     both = report.render(results.load(FILES), "Both & <all>")
     assert "<h1>Both &amp; &lt;all&gt;</h1>" in both
     assert re.search(r"\d+ measurements are left out because a later run", both)
@@ -69,19 +66,16 @@ def test_older_files_and_several(tmp_path):
     fields = "record|run|suite|class|group|model|driver|stand_in|parameters|q1_ms|q3_ms|compiler|started|clock_mhz"
     old = [re.sub(rf'"({fields})": [^,}}]*, ', "", text) for text in FILES[0].read_text(encoding="utf-8").splitlines()
            if '"record": "measurement"' in text and "esimd-row-simd" not in text]
-    (tmp_path / "old.jsonl").write_text("\n".join(old), encoding="utf-8")
-    page = report.render(results.load([tmp_path / "old.jsonl"]))
+    page = report.render(load(old))
     assert "The files do not describe the machine" in page
     checked(page, tmp_path)
 
 
-def test_what_the_data_cannot_support_stands_at_the_top(tmp_path):
+def test_what_the_data_cannot_support_stands_at_the_top(load, tmp_path):
     """One method, without peers, on a busy machine: no table of the fastest, and sentences that say why."""
-    path = tmp_path / "thin.jsonl"
-    path.write_text("\n".join([
+    page = report.render(load([
         '{"record": "run", "device": "cpu", "model": "chip", "measured": true, "doubtful": true, "fp32_gflops": [1, 2], "memory_gbs": [1, 4]}',
-        line("a", 32, "cpu-nonzeros", 2.0, gflops=20, type="fp32", disturbed=True, passed=None)]), encoding="utf-8")
-    page = report.render(results.load([path]))
+        line("a", 32, "cpu-nonzeros", 2.0, gflops=20, type="fp32", disturbed=True, passed=None)]))
     top = page[:page.index("<section")]
     assert "Which method for which matrix" not in page
     for words in ("are doubtful", "faster than the ceiling", "other processes used the machine", "not compared with the oracle", "there are no speed-ups",
@@ -90,10 +84,9 @@ def test_what_the_data_cannot_support_stands_at_the_top(tmp_path):
     checked(page, tmp_path)
 
 
-def test_what_was_compared_of_a_result_is_said(page, tmp_path):
-    path = tmp_path / "part.jsonl"
-    path.write_text(line("a", 32, "x", 1, passed=True, relative_error=1e-9, compared_share=0.1234), encoding="utf-8")
-    assert "of 12 %</small>" in report.render(results.load([path])) and "of 12 %</small>" not in page
+def test_what_was_compared_of_a_result_is_said(page, load):
+    part = load([line("a", 32, "x", 1, passed=True, relative_error=1e-9, compared_share=0.1234)])
+    assert "of 12 %</small>" in report.render(part) and "of 12 %</small>" not in page
 
 
 def test_hostile_names_and_numbers(hostile, tmp_path):
@@ -102,10 +95,8 @@ def test_hostile_names_and_numbers(hostile, tmp_path):
     assert "a<&" not in page and "{{ 7 * 7 }}" in page and "49" not in re.findall("<b>([^<]*)</b>", page)
 
 
-def test_results_that_are_wrong_stand_out(tmp_path):
-    path = tmp_path / "wrong.jsonl"
-    path.write_text(line("a", 32, "x", 1, passed=False, relative_error=0.5), encoding="utf-8")
-    page = report.render(results.load([path]))
+def test_results_that_are_wrong_stand_out(load):
+    page = report.render(load([line("a", 32, "x", 1, passed=False, relative_error=0.5)]))
     assert "1 result is outside the tolerance" in page and "5.0e-01 outside" in page and 'class="ours wrong"' in page
 
 
@@ -282,7 +273,7 @@ def test_the_program_lists_the_same_options():
     text = (SOURCE / "tools" / "tamis" / "commands" / "python.c").read_text(encoding="utf-8")
     for name in ("report", "compare", "roofline"):
         rows = re.search(rf"{name}_options\[\] = \{{(.*?)\n\}};", text, re.S)[1].replace("TOOL_NO_CLOBBER(", '{"no-clobber", ')
-        listed = set(re.findall(r'\{"([a-z-]+)", ', rows))
+        listed = set(re.findall(r'(?:\{|TOOL_[A-Z_]+\()"([a-z-]+)", ', rows))
         module = importlib.import_module(f"tamis_lab.{name}" + (".__main__" if name == "report" else ""))
         known = {option[2:] for action in module.arguments()._actions for option in action.option_strings if option.startswith("--")}
         assert listed == known - {"help"}

@@ -10,28 +10,21 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
+import trial
 
 from tamis_lab import _cases, _figures, _words, compare, results
 
 SOURCE = pathlib.Path(os.environ.get("TAMIS_SOURCE", pathlib.Path(__file__).resolve().parents[3]))
-FILES = [SOURCE / "lab" / "python" / "tests" / f"results-{letter}.jsonl" for letter in "ab"]
+FOLDER = tempfile.TemporaryDirectory()
+FILES = trial.written(FOLDER.name)
 
 
 def line(matrix, inner, algorithm, median, **more):
     return json.dumps({"operation": "sddmm", "edge": "mask", "matrix": matrix, "rows": 9, "cols": 9, "nnz": 20, "inner": inner, "width": 0,
                        "type": "fp32", "device": "cpu", "threads": 2, "algorithm": algorithm, "median_ms": median, **more})
-
-
-@pytest.fixture
-def load(tmp_path):
-    def write(*files):
-        paths = [tmp_path / f"{number}.jsonl" for number in range(len(files))]
-        for path, lines in zip(paths, files):
-            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return results.load(paths)
-    return write
 
 
 def command(module, *arguments, **options):
@@ -213,15 +206,8 @@ def test_repeated_runs_widen_the_range(load):
 
 # ---- python -m tamis_lab.compare
 
-@pytest.fixture
-def files():
-    if not FILES[0].exists():
-        pytest.skip(f"{FILES[0]} is not there")
-    return FILES
-
-
-def test_compare_prints_changes_and_means(files):
-    done = command("compare", *files)
+def test_compare_prints_changes_and_means():
+    done = command("compare", *FILES)
     assert done.returncode == 1
     assert "version of Tamis differs: 0.1.0 in A, 0.2.0 in B" in done.stderr
     lines = done.stdout.splitlines()
@@ -231,21 +217,21 @@ def test_compare_prints_changes_and_means(files):
     assert lines[-1] == ("SLOWER: 1 slower, 4 faster, 53 the same within noise and 5 %; B over A: geometric mean 0.982 of 58.")
 
 
-def test_compare_with_itself_is_the_same(files):
-    done = command("compare", files[0], files[0])
+def test_compare_with_itself_is_the_same():
+    done = command("compare", FILES[0], FILES[0])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "the same: 0 slower, 0 faster, 60 the same within noise and 5 %; B over A: geometric mean 1.000 of 60."
 
 
-def test_compare_takes_options_anywhere(files):
-    done = command("compare", files[0], "--threshold", 45, files[1], "--drift")
+def test_compare_takes_options_anywhere():
+    done = command("compare", FILES[0], "--threshold", 45, FILES[1], "--drift")
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1].startswith("faster: 0 slower, 4 faster, 54 the same within noise and 45 %")
     assert "; the times of B have been divided by it." in done.stdout
 
 
-def test_compare_as_json(files):
-    done = command("compare", *files, "--json")
+def test_compare_as_json():
+    done = command("compare", *FILES, "--json")
     found = json.loads(done.stdout)
     assert {name: found[name] for name in ("compared", "slower", "faster", "wrong", "only_a", "only_b", "drift_applied")} == {
         "compared": 58, "slower": 1, "faster": 4, "wrong": 0, "only_a": 2, "only_b": 1, "drift_applied": False}
@@ -254,22 +240,22 @@ def test_compare_as_json(files):
     assert (last["algorithm"], last["width"], last["a_median_ms"]) == ("cpu-nonzeros", 128, 0.218453)
 
 
-def test_compare_notices_what_became_wrong(files, tmp_path):
+def test_compare_notices_what_became_wrong(tmp_path):
     wrong = tmp_path / "wrong.jsonl"
-    wrong.write_text(files[0].read_text(encoding="utf-8").replace('"passed": true', '"passed": false'), encoding="utf-8")
-    done = command("compare", files[0], wrong)
+    wrong.write_text(FILES[0].read_text(encoding="utf-8").replace('"passed": true', '"passed": false'), encoding="utf-8")
+    done = command("compare", FILES[0], wrong)
     assert done.returncode == 1
     assert done.stdout.splitlines()[-2].startswith("WRONG: 0 slower") and done.stdout.splitlines()[-1].startswith("54 that were correct")
 
 
-def test_compare_of_nothing_in_common(files, tmp_path):
+def test_compare_of_nothing_in_common(tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(line("z", 1, "x", 1) + "\n", encoding="utf-8")
-    done = command("compare", files[0], other)
+    done = command("compare", FILES[0], other)
     assert done.returncode == 3 and "no measurement in common" in done.stderr
-    assert command("compare", files[0], tmp_path / "missing").returncode == 3
-    assert command("compare", files[0]).returncode == 2
-    assert command("compare", *files, "--threshold", 1001).returncode == 2
+    assert command("compare", FILES[0], tmp_path / "missing").returncode == 3
+    assert command("compare", FILES[0]).returncode == 2
+    assert command("compare", *FILES, "--threshold", 1001).returncode == 2
 
 
 @pytest.mark.parametrize("name", ["results", "plot", "compare"])

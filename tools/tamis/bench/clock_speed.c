@@ -42,8 +42,9 @@ static bool open_management(void) {
     if (!management.library) return false;
     const tool_peer_symbol symbols[] = {{"nvmlInit_v2", &management.init},
                                         {"nvmlDeviceGetHandleByIndex_v2", &management.handle},
-                                        {"nvmlDeviceGetClockInfo", &management.clock}};
-    const char *missing = tool_peer_load(management.library, symbols, sizeof symbols / sizeof *symbols);
+                                        {"nvmlDeviceGetClockInfo", &management.clock},
+                                        {0}};
+    const char *missing = tool_peer_load(management.library, symbols);
     if (missing || management.init() != 0) management.library = NULL;
     return management.library != NULL;
 }

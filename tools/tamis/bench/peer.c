@@ -16,11 +16,11 @@ int tool_peer_type(tamis_type type) {
     return (size_t)type < sizeof types / sizeof *types ? types[type] : -1;
 }
 
-const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        void *found = dlsym(library, symbols[i].name);
-        if (!found) return symbols[i].name;
-        memcpy(symbols[i].to, &found, sizeof found);
+const char *tool_peer_load(void *library, const tool_peer_symbol *symbols) {
+    for (; symbols->name; symbols++) {
+        void *found = dlsym(library, symbols->name);
+        if (!found) return symbols->name;
+        memcpy(symbols->to, &found, sizeof found);
     }
     return NULL;
 }
@@ -69,14 +69,9 @@ static struct {
     int (*memory)(size_t *left, size_t *total);
 } driver;
 
-static const char *load_driver(void) {
-    const tool_peer_symbol symbols[] = {{"cuInit", &driver.init},
-                                        {"cuDeviceGet", &driver.device},
-                                        {"cuDevicePrimaryCtxRetain", &driver.retain},
-                                        {"cuCtxSetCurrent", &driver.set},
-                                        {"cuMemGetInfo_v2", &driver.memory}};
-    return tool_peer_load(driver.library, symbols, sizeof symbols / sizeof *symbols);
-}
+static const tool_peer_symbol driver_symbols[] = {
+    {"cuInit", &driver.init},         {"cuDeviceGet", &driver.device},     {"cuDevicePrimaryCtxRetain", &driver.retain},
+    {"cuCtxSetCurrent", &driver.set}, {"cuMemGetInfo_v2", &driver.memory}, {0}};
 
 static bool open_driver(void) {
     static const char *const candidates[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -85,7 +80,7 @@ static bool open_driver(void) {
     tried = true;
     tool_text files = {0};
     driver.library = tool_peer_open_library("TAMIS_CUDA_DRIVER", candidates, &files);
-    const char *missing = driver.library ? load_driver() : NULL;
+    const char *missing = driver.library ? tool_peer_load(driver.library, driver_symbols) : NULL;
     if (!driver.library) tool_warning("peers: no CUDA driver; tried %s", tool_text_get(&files));
     if (missing) {
         tool_warning("peers: the CUDA driver lacks %s", missing);

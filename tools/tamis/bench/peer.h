@@ -32,6 +32,14 @@ struct tool_peer {
 /* Devices on which a peer computes: a sum of these. */
 enum { TOOL_PEER_CPU = 1, TOOL_PEER_CUDA = 2 };
 
+/* A symbol of a library, and the variable for its address. */
+typedef struct tool_peer_symbol {
+    const char *name;
+    void *to;
+} tool_peer_symbol;
+/* Resolves the symbols of a list that ends with an empty one. Returns the first missing one, or NULL. */
+const char *tool_peer_load(void *library, const tool_peer_symbol *symbols);
+
 /* One row for each peer. */
 typedef struct tool_peer_kind {
     const char *library; /* as --peers takes it */
@@ -39,10 +47,10 @@ typedef struct tool_peer_kind {
     int places;
     const char *variable;
     const char *const *candidates;
-    const char *setting, *value; /* environment variable to set for opening it, unless it is already set */
-    /* Resolves the functions of the library, once; returns the first missing name, or NULL. A peer without load() is
-       not a library in this process. */
-    const char *(*load)(void *library);
+    const char *setting, *value;     /* environment variable to set for opening it, unless it is already set */
+    const tool_peer_symbol *symbols; /* resolved once; a peer without symbols is not a library in this process */
+    /* Begins with the library once its symbols are resolved; returns what it lacks, or NULL. NULL: nothing to do. */
+    const char *(*begin)(void);
     /* Fills all fields except name, mirror and host. Returns false if the peer does not support the problem. */
     bool (*make)(tool_peer *peer);
 } tool_peer_kind;
@@ -63,14 +71,6 @@ size_t tool_peer_free_host_memory(void);
 
 /* Returns CUDA's data type, or -1. */
 int tool_peer_type(tamis_type type);
-
-/* A symbol of a library, and the variable for its address. */
-typedef struct tool_peer_symbol {
-    const char *name;
-    void *to;
-} tool_peer_symbol;
-/* Resolves the symbols. Returns the first missing one, or NULL. */
-const char *tool_peer_load(void *library, const tool_peer_symbol *symbols, size_t count);
 
 /* Return why no peer on the host's arrays supports the problem, or NULL. tool_peer_refusal is for peers that only have
    the edge mask; the second function is for peers that check the edge themselves. */

@@ -45,7 +45,8 @@ static bool open_kind(const tool_peer_kind *kind) {
     tool_text files = {0};
     if (kind->setting) setenv(kind->setting, kind->value, 0);
     void *library = tool_peer_open_library(kind->variable, kind->candidates, &files);
-    const char *missing = library ? kind->load(library) : NULL;
+    const char *missing = library ? tool_peer_load(library, kind->symbols) : NULL;
+    if (library && !missing && kind->begin) missing = kind->begin();
     found[number] = library && !missing ? THERE : ABSENT;
     if (!library) {
         tool_warning("%s not found: tried %s; %s can name the file", kind->library, tool_text_get(&files),
@@ -60,8 +61,8 @@ static bool open_kind(const tool_peer_kind *kind) {
 tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror, const tool_problem *host, int threads,
                           char *why, size_t bytes) {
     *why = 0;
-    if (kind->load && !open_kind(kind)) return NULL;
-    if (kind->load && kind->places == TOOL_PEER_CUDA && !tool_peer_enter(mirror->device)) return NULL;
+    if (kind->symbols && !open_kind(kind)) return NULL;
+    if (kind->symbols && kind->places == TOOL_PEER_CUDA && !tool_peer_enter(mirror->device)) return NULL;
     tool_peer *peer = tool_allocate(1, sizeof *peer);
     *peer = (tool_peer){.name = kind->name, .threads = threads, .mirror = mirror, .host = host};
     if (kind->make(peer)) return peer;

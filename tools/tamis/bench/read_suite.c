@@ -67,7 +67,7 @@ static int split(char *line, char **words) {
     return count;
 }
 
-/* ------------------------------------------------------------------------------------------ matrices */
+/* ------------------------------------------------------------------------------------------ braces and matrices */
 
 /* Writes `text` with the n-th brace replaced by the chosen of its values and $n by the value of the n-th brace. Braces
    are numbered within the line: `first` braces precede this text. Returns their number, -1 if the result is too
@@ -97,12 +97,12 @@ static int expand(const char *text, int first, const char *const *values, const 
     return braces;
 }
 
-/* Adds one matrix for each combination of the values in braces. */
-static int add_matrices(const reader *r, char **words, bool stand_in) {
+/* Reads a directive once for each combination of the values in its braces. */
+static int read_expanded(reader *r, int count, char **words, int (*read)(reader *r, int count, char **words)) {
     const char *begin[MOST_BRACES] = {NULL}, *value[MOST_BRACES] = {NULL};
     size_t length[MOST_BRACES] = {0};
     int braces = 0;
-    for (int w = 0; w < 3; w++) {
+    for (int w = 0; w < count; w++) {
         for (const char *at = strchr(words[w], '{'); at; at = strchr(at + 1, '{')) {
             if (!strchr(at, '}')) return refuse(r, "an unclosed brace", words[w]);
             if (braces == MOST_BRACES) return refuse(r, "more than nine braces", NULL);
@@ -112,16 +112,18 @@ static int add_matrices(const reader *r, char **words, bool stand_in) {
         }
     }
     for (;;) {
-        char out[3][LINE_BYTES];
+        char text[LINE_BYTES], *expanded[MOST_WORDS];
+        size_t end = 0;
         int used = 0;
-        for (int w = 0; w < 3; w++) {
-            const int here = expand(words[w], used, value, length, out[w], sizeof out[w]);
+        for (int w = 0; w < count; w++) {
+            expanded[w] = text + end;
+            const int here = expand(words[w], used, value, length, expanded[w], sizeof text - end);
             if (here < 0) return refuse(r, "too long when expanded", words[w]);
             used += here;
+            end += strlen(expanded[w]) + 1;
         }
-        for (int i = 0; i < r->suite->matrices.count; i++)
-            if (strcmp(r->suite->matrices.at[i].name, out[0]) == 0) return refuse(r, "defined twice", out[0]);
-        tool_inputs_add(&r->suite->matrices, out[2], out[0], strcmp(out[1], "-") == 0 ? NULL : out[1], stand_in);
+        const int code = read(r, count, expanded);
+        if (code) return code;
         int b = braces - 1; /* the last brace runs fastest */
         for (; b >= 0; b--) {
             const char *next = value[b] + length[b];
@@ -133,9 +135,13 @@ static int add_matrices(const reader *r, char **words, bool stand_in) {
     }
 }
 
-static int read_matrix(reader *r, int count, char **words, bool stand_in) {
+static int read_matrix(reader *r, int count, char **words) {
     if (count != 4) return refuse(r, "a matrix is a name, a group (or -) and a specification without blanks", NULL);
-    return add_matrices(r, words + 1, stand_in);
+    const char *name = words[1], *group = strcmp(words[2], "-") == 0 ? NULL : words[2];
+    for (int i = 0; i < r->suite->matrices.count; i++)
+        if (strcmp(r->suite->matrices.at[i].name, name) == 0) return refuse(r, "defined twice", name);
+    tool_inputs_add(&r->suite->matrices, words[3], name, group, strcmp(words[0], "stand-in") == 0);
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------------ cases */
@@ -187,9 +193,9 @@ static int read_directive(reader *r, char *line) {
     if (strcmp(words[0], "title") == 0) return read_text(&r->suite->title, rest);
     if (strcmp(words[0], "paper") == 0) return read_text(&r->suite->paper, rest);
     if (strcmp(words[0], "about") == 0) return read_text(&r->suite->about, rest);
-    if (strcmp(words[0], "matrix") == 0) return read_matrix(r, count, words, false);
-    if (strcmp(words[0], "stand-in") == 0) return read_matrix(r, count, words, true);
-    if (strcmp(words[0], "case") == 0) return read_case(r, count, words);
+    if (strcmp(words[0], "matrix") == 0) return read_expanded(r, count, words, read_matrix);
+    if (strcmp(words[0], "stand-in") == 0) return read_expanded(r, count, words, read_matrix);
+    if (strcmp(words[0], "case") == 0) return read_expanded(r, count, words, read_case);
     return refuse(r, "neither title, paper, about, matrix, stand-in nor case", words[0]);
 }
 

@@ -3,18 +3,14 @@ import argparse
 import sys
 
 from .. import _words as words
-from tamis._command import OK, add_output, can_write, parser, run, visible, warning, write
-from ..results import ResultsError, load
+from tamis._command import OK, add_output, can_write, parser, run, visible, write
+from ..results import load_measurements
 
 
 def main(given: argparse.Namespace) -> int:
     from .page import render
     can_write(given.output, given.RESULTS, given.no_clobber)
-    results = load(given.RESULTS)
-    for line in results.warnings:
-        warning(line)
-    if not results.measurements:
-        raise ResultsError(f"{given.RESULTS[0]}: no measurements")
+    results = load_measurements(given.RESULTS)
     page = render(results, given.title)
     write(given.output, page)
     if given.output != "-":

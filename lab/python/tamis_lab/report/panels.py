@@ -9,8 +9,8 @@ from .. import _words as words
 from .._cases import Case, Machine, Setting
 from ..plot import Row, Style, _calls, _roof, _rows, _speedup_rows
 from ..results import Measurement
-from .drawing import mark, svg
-from .sections import Page, legend
+from .drawing import svg
+from .sections import Page, legend, marks_of
 
 WIDTH = 340
 
@@ -20,17 +20,21 @@ def _row_panel(head: str, note: str, title: str, words_of: str, rows: list[Row],
             "drawing": svg(WIDTH, 46 + 18 * len(rows), title, words_of, lambda ax: _rows(ax, rows, lower, upper))}
 
 
+def _by_machine(page: Page, make: Callable[[Machine], tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> dict[str, Any]:
+    """The panels and the legend of each machine that has panels."""
+    made = [(machine, *make(machine)) for machine in page.cases.machines]
+    return {"machines": [{"machine": machine, "panels": panels, "legend": marks} for machine, panels, marks in made if panels]}
+
+
 # ---- speed-ups, matrix by matrix
 
 def matrix_speedups(page: Page) -> dict[str, Any]:
-    found = []
-    for machine in page.cases.machines:
+    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         peers = machine.peers()
         drawn = _peer_styles(page, peers)
         panels = [panel for setting in machine.settings for panel in _speedup_panel(setting, peers, drawn)]
-        if panels:
-            found.append({"machine": machine, "panels": panels, "legend": [{"style": drawn[name], "mark": mark(drawn[name])} for name in peers]})
-    return {"machines": found}
+        return panels, marks_of(drawn[name] for name in peers)
+    return _by_machine(page, of)
 
 
 def _peer_styles(page: Page, peers: list[str]) -> dict[str, Style]:
@@ -61,15 +65,12 @@ def _speedup_panel(setting: Setting, peers: list[str], drawn: dict[str, Style]) 
 # ---- rooflines
 
 def rooflines(page: Page) -> dict[str, Any]:
-    found = []
-    for machine in page.cases.machines:
-        points = figures.roof_points(machine.cases())
-        if points:
-            doubles = figures.has_doubles(machine.settings)
-            by_class = {name: figures.roof_points(cases) for name, cases in figures.classes(machine).items()}
-            panels = [_roof_panel(page, machine, name, of_class, points, doubles) for name, of_class in by_class.items() if of_class]
-            found.append({"machine": machine, "panels": panels, "legend": legend(page, (one.algorithm for one in points))})
-    return {"machines": found}
+    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        points, doubles = figures.roof_points(machine.cases()), figures.has_doubles(machine.settings)
+        by_class = {name: figures.roof_points(cases) for name, cases in figures.classes(machine).items()}
+        panels = [_roof_panel(page, machine, name, of_class, points, doubles) for name, of_class in by_class.items() if of_class]
+        return panels, legend(page, (one.algorithm for one in points))
+    return _by_machine(page, of)
 
 
 def _roof_panel(page: Page, machine: Machine, class_name: Optional[str], points: list[Measurement], fitted: list[Measurement],
@@ -96,14 +97,10 @@ MOST_CASES = 6
 
 
 def calls(page: Page) -> dict[str, Any]:
-    found = []
-    for machine in page.cases.machines:
+    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         cases = _telling(machine)
-        if cases:
-            panels = [_calls_panel(page, case) for case in cases]
-            names = [one.algorithm for case in cases for one in case.rivals]
-            found.append({"machine": machine, "panels": panels, "legend": legend(page, names)})
-    return {"machines": found}
+        return [_calls_panel(page, case) for case in cases], legend(page, (one.algorithm for case in cases for one in case.rivals))
+    return _by_machine(page, of)
 
 
 def _telling(machine: Machine) -> list[Case]:
@@ -130,7 +127,7 @@ def _calls_panel(page: Page, case: Case) -> dict[str, Any]:
 def model(page: Page) -> dict[str, Any]:
     drawn = [Style("tune=0, by the model", "ours", "accent", "o", False), Style("tune=1, with a short search", "ours", "k1", "^", False)]
     panels = list(_panels(page, lambda setting, algorithm: _model_panel(setting, algorithm, *drawn)))
-    return {"panels": panels, "legend": [{"style": style, "mark": mark(style)} for style in drawn]}
+    return {"panels": panels, "legend": marks_of(drawn)}
 
 
 def parameters(page: Page) -> dict[str, Any]:

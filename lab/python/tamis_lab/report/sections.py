@@ -226,4 +226,8 @@ def legend(page: Page, algorithms: Iterable[str]) -> list[dict[str, Any]]:
     from ..plot import FAMILIES
     order = list(FAMILIES)
     used = sorted((page.styles[name] for name in set(algorithms)), key=lambda one: (order.index(one.family), list(page.styles).index(one.algorithm)))
-    return [{"style": one, "mark": drawing.mark(one)} for one in used]
+    return marks_of(used)
+
+
+def marks_of(styles: Iterable[Style]) -> list[dict[str, Any]]:
+    return [{"style": one, "mark": drawing.mark(one)} for one in styles]
