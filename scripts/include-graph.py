@@ -6,7 +6,9 @@ is a build folder, on the files that define the functions and tables it uses. Th
 - no arrow up: a file depends on no layer above its own and on no other backend; programs depend on public headers and on SHARED;
 - a header declares what its own source file defines; a header without one may declare what its folder's files share;
 - no two types in headers have the same name.
+A Python module counts as a file too, and what it imports, wherever in it, as what it includes: no cycle, no arrow up.
 CIRCLES, DECLARATIONS and TYPES list the known faults; remove an entry once it is fixed."""
+import ast
 import collections
 import glob
 import os
@@ -38,6 +40,9 @@ BELOW = {
 }
 # the program's rooms: what each may need beside itself
 ROOMS = {"cli": (), "group": ("cli",), "bench": ("cli", "group"), "model": ("cli", "group"), "commands": ("cli", "group", "bench", "model")}
+# the rooms of the Python package, which are folders, and modules above them; all other modules are the room tamis
+PACKAGE = "python/tamis"
+MODULES = {"tamis": (), "ml": ("tamis",), "torch": ("tamis",), "tune": ("tamis", "ml"), "evaluate": ("tamis", "ml", "tune")}
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
           ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
@@ -80,6 +85,34 @@ def includes(files):
                 yield node(path), node(found)
             elif layer(path) in ("tools", "peers") and os.path.join("src", name) in files:
                 yield node(path), node(os.path.join("src", name))
+
+
+def modules():
+    """Return each module of the Python package by its dotted name: tamis.torch is torch/__init__.py."""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, PACKAGE)):
+        for name in names:
+            if name.endswith(".py"):
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                found[os.path.relpath(path, "python")[:-3].removesuffix("/__init__").replace("/", ".")] = path
+    return found
+
+
+def imports(found):
+    """Yield (module, module it imports) as paths. Of `from . import x`, x is the module, if there is one, else a name of the package."""
+    for name, path in found.items():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as text:
+            tree = ast.parse(text.read())
+        package = name.split(".") if path.endswith("__init__.py") else name.split(".")[:-1]
+        for one in ast.walk(tree):
+            if isinstance(one, ast.Import):
+                wanted = [alias.name for alias in one.names]
+            elif isinstance(one, ast.ImportFrom):
+                base = ".".join([*(package[:len(package) + 1 - one.level] if one.level else []), *([one.module] if one.module else [])])
+                wanted = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in found else base for alias in one.names]
+            else:
+                continue
+            yield from ((path, found[other]) for other in wanted if other in found and found[other] != path)
 
 
 def symbols(build, files):
@@ -154,11 +187,16 @@ def circles(pairs):
 
 
 def layer(path):
+    if path.startswith(PACKAGE):
+        first = path[len(PACKAGE) + 1:].removesuffix(".py").split("/")[0]
+        return first if first in MODULES else "tamis"
     top, folder = path.split("/")[:2]
     return folder if top == "src" else "tools" if top == "tools" else "peers" if folder == "bench" else "lab"
 
 
 def points_up(a, b, what):
+    if a.startswith(PACKAGE):
+        return layer(a) != layer(b) and layer(b) not in MODULES[layer(a)]
     rooms = [path.split("/")[2] for path in (a, b) if path.startswith("tools/tamis/")]
     if len(rooms) == 2 and rooms[0] != rooms[1] and rooms[1] not in ROOMS.get(rooms[0], ()):
         return True
@@ -168,7 +206,8 @@ def points_up(a, b, what):
 
 def main():
     files = dict(sources())
-    needs = {pair: "includes" for pair in includes(files)}
+    package = modules()
+    needs = {**{pair: "includes" for pair in includes(files)}, **{pair: "imports" for pair in imports(package)}}
     found = {"CIRCLES": set(), "TYPES": set(types(files))}
     faults = [f"{name} is a type of " + " and ".join(paths) for name, paths in sorted(types(files).items()) if name not in TYPES]
     if len(sys.argv) > 1:
@@ -188,7 +227,7 @@ def main():
         faults += [f"{one} is mended: take it from {name}" for one in sorted(known - found.get(name, known), key=str)]
     for fault in faults:
         print(fault)
-    print(f"{len({node(path) for path in files})} files, {len(needs)} arrows, {len(faults)} faults")
+    print(f"{len({node(path) for path in files}) + len(package)} files, {len(needs)} arrows, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 
