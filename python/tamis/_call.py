@@ -198,24 +198,17 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             recipe = recipes.get(key)
             if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
                 return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
-    call = Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes)
-    return (_by_earlier(call) if key is None and planned is None and type(S) is not Pattern else None) or _anew(call, key)
-
-
-def _by_earlier(call: Call) -> tuple[Any, Any] | None:
-    """Make the call with the pattern of an earlier one with this matrix; None if there is none, or for errors, which `_anew` reports in the caller's
-    terms."""
-    S, out = call.S, call.out
-    known = remembered(S)
-    if known is None or (call.statistics is not None and known.pattern.sparse.transposed):
-        return None
-    if out is not None:  # the pattern has its own arrays
-        _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
-    own = S.data if call.values is None and not call.how.as_pattern else call.values
-    try:
-        return compute(*call._replace(S=known.pattern, values=own))[0], known
-    except (_errors.ArgumentError, TypeError):
-        return None
+    elif planned is None:
+        known = remembered(S)
+        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+            if out is not None:  # the pattern has its own arrays
+                _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
+            own = S.data if values is None and not how.as_pattern else values
+            try:
+                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
+            except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
+                pass
+    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes), key)
 
 
 def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
@@ -262,9 +255,8 @@ def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
     if planned is not None:
         handle = _by_plan(call, planned, how, used, matrices, P, execution, batch)
         if key is not None:
-            places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
-            keep_recipe(call.recipes, key, Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape),
-                                                  result.type, kind, values is None))
+            keep_recipe(call.recipes, key, Recipe(handle, PLANNED[operation].__name__, [*matrices, P], execution, tuple(result.shape), kind,
+                                                  values is None, operation == SDDMM and s.transposed))
     else:
         _once(call, s, how, used, matrices, P, execution, batch)
     for other in others:

@@ -125,33 +125,32 @@ class Frame:
 
 
 class Recipe(Frame):
-    """A call: the operands, then the result. `order`: the operands' places in the order of the library's arguments."""
+    """A call. views: of the operands, then of the result. turned: the library takes the operands in reverse order."""
 
-    __slots__ = ("order", "shape", "type", "kind", "pointer", "own_values")
+    __slots__ = ("turned", "shape", "type", "kind", "pointer", "own_values", "alike")
 
-    def __init__(self, handle: Any, function: str, operands: list, result: Any, execution: Any, shape: tuple[int, ...], type: int, kind: Any,
-                 own_values: bool):
-        super().__init__(handle, function, [*(view for _, view in operands), result], execution)
-        self.order = list(zip(self.fields, (place for place, _ in operands)))
-        self.shape, self.type, self.kind, self.own_values = shape, type, kind, own_values
+    def __init__(self, handle: Any, function: str, views: list, execution: Any, shape: tuple[int, ...], kind: Any, own_values: bool, turned: bool):
+        super().__init__(handle, function, views, execution)
+        self.shape, self.type, self.kind, self.own_values, self.turned = shape, views[-1].type, kind, own_values, turned
         self.pointer = _torch_pointer if kind.name == "torch" else pointer
+        self.alike = kind.name == "torch" and self.type == views[0].type  # the result is of the operands' type
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
         """Make the call and return its array."""
         handle, address = self.handle, self.pointer
         like = operands[0]
         if out is None:
-            out = self.kind.empty(self.shape, self.type, like)
+            out = like.new_empty(self.shape) if self.alike else self.kind.empty(self.shape, self.type, like)
         frame = self.frame(self.template)
         frame.stream = self.kind.stream(like)
         frame.alpha = alpha
         frame.beta = beta
         if not self.own_values:
             frame.values = None if values is None else pointer(values)  # of SciPy's matrix also beside tensors
-        for name, place in self.order:
-            setattr(frame, name, address(operands[place]))
-        setattr(frame, self.fields[-1], address(out))
-        frame.softmax_rows = statistics
+        for field, x in zip(self.fields, (*(operands[::-1] if self.turned else operands), out)):
+            setattr(frame, field, address(x))
+        if statistics is not None:
+            frame.softmax_rows = statistics
         memory = handle.bring_workspace(frame, like) if handle.workspace else None
         at = _address(frame)
         status = self.function(handle.value, *[at + place for place in self.places], at)

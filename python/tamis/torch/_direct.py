@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 REGISTERED = hasattr(torch.library, "register_fake")  # PyTorch 2.4 and newer
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: True)
@@ -14,7 +15,7 @@ _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
 transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
 PLAIN = (Tensor, torch.nn.Parameter, type(None))
-POSSIBLE = REGISTERED and getattr(torch.autograd.forward_ad, "_current_level", None) is not None
+POSSIBLE = REGISTERED and getattr(forward_ad, "_current_level", None) is not None
 # detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
@@ -24,7 +25,7 @@ def plain(tensors: tuple) -> bool:
     no autocast, no profiler."""
     if not POSSIBLE or _compiling() or modes() or transforms() or _autocast() or _profiled() or _traced() is not None:
         return False
-    if torch.autograd.forward_ad._current_level >= 0:
+    if forward_ad._current_level >= 0:
         return False
     for x in tensors:
         if type(x) not in PLAIN or (x is not None and x.is_meta):
@@ -34,7 +35,7 @@ def plain(tensors: tuple) -> bool:
 
 def forward_mode() -> bool:
     """Return True if there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has only the former."""
-    if torch.autograd.forward_ad._current_level >= 0:
+    if forward_ad._current_level >= 0:
         return True
     return REGISTERED and transforms() and any(level.key() == torch._C._functorch.TransformType.Jvp
                                                for level in torch._C._functorch.get_interpreter_stack() or ())

@@ -32,9 +32,9 @@ EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
 class _Matrices:
     """The structure of a call's matrices; keeps the referenced objects alive. more: other tensors of the call."""
 
-    def __init__(self, nnz: int, more: tuple, tensors: Any):
+    def __init__(self, of: Any, more: tuple, tensors: Any):
         call = *more, *tensors
-        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, nnz)) for name, x in zip("QKVEB", tensors) if x is not None})
+        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, of)) for name, x in zip("QKVEB", tensors) if x is not None})
 
 
 def _view(x: Optional[Tensor], name: str) -> Any:
@@ -54,7 +54,7 @@ class Attend(Operator):
         q, (out, log_sums) = operands[0], self.empty(of, operands, numbers, keep)
         graph = _graph(of, q)
         room(out)
-        given = _Matrices(of.nnz, (out,), operands)
+        given = _Matrices(of, (out,), operands)
         must(lib.tamis_graph_attention(graph.value, self._options(q, *numbers), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
                                        Torch.stream(q)))
         return out, log_sums
@@ -63,14 +63,14 @@ class Attend(Operator):
         q = operands[0]
         return q.new_empty(q.shape), q.new_empty((of.shape[0], numbers[0]), dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return (*operands, *results), numbers, ()
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*operands, *results), numbers, 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
         *operands, out, log_sums = saved
         graph, grad = _graph(of, grad), grad.contiguous()
         made = self.back_empty(of, grad, saved, numbers, wanted)
-        given, to = _Matrices(of.nnz, (out, *made), operands), _Matrices(0, (), made)
+        given, to = _Matrices(of, (out, *made), operands), _Matrices(None, (), made)
         options, size = self._options(operands[0], *numbers), c_size_t()
         must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
         workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
@@ -101,16 +101,16 @@ class Segment(Operator):
                                              argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32))
 
     @staticmethod
-    def _view(x: Optional[Tensor], name: str, call: tuple = (), nnz: int = 0) -> Any:
+    def _view(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None) -> Any:
         """Return a view of either layout."""
-        return None if x is None else byref(_described(x, name, call or (x,), nnz, True))
+        return None if x is None else byref(_described(x, name, call or (x,), of, True))
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x,), (op, order) = operands, numbers
         graph = self._graph(of, x, order)
         out, argument = self.empty(of, operands, numbers, keep)
         room(out, argument)
-        must(lib.tamis_segment(graph.value, self._options(op, order, x, argument), self._view(x, "values", (x, out), of.nnz), self._view(out, "out"),
+        must(lib.tamis_segment(graph.value, self._options(op, order, x, argument), self._view(x, "values", (x, out), of), self._view(out, "out"),
                                None if argument is None else argument.data_ptr() or None, Torch.stream(x)))
         return out, argument
 
@@ -119,8 +119,8 @@ class Segment(Operator):
         out = torch.empty_like(x) if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else x.new_empty((of.shape[0], width))
         return out, arguments_of(x, of, width) if numbers[0] in EXTREME else None
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return (results[0] if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else None, results[1]), numbers, ()
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (results[0] if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else None, results[1]), numbers, 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
         (y, argument), (op, order) = saved, numbers

@@ -91,17 +91,21 @@ _strided = torch.strided
 def _key(key: list, tensors: tuple) -> Optional[tuple]:
     """Return the key of a recipe for tensors of PyTorch itself; None: such tensors have none."""
     for x in tensors:
-        if x is not None:
-            if x.layout is not _strided or x.is_neg():
-                return None
+        if x is None:
+            key.append(None)
+        elif x.layout is not _strided or x.is_neg():
+            return None
+        else:
             key += x.dtype, x.shape, x.stride(), x.device
     return tuple(key)
 
 
-def computed(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], operands: tuple, statistics: Optional[int]) -> Tensor:
-    """Return the result, by the recipe of an earlier call if there is one. The key differs from that of `compute`, and is shorter."""
-    key, recipes = _key([how, operation], (*operands, values)), pattern.recipes
+def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
+    """Return the result, by the recipe of an earlier call if there is one. tensors: the values and the operands. The key differs from that of `compute`,
+    and is shorter."""
+    key, recipes = _key([how, operation], tensors), pattern.recipes
     recipe = recipes.get(key)
+    values, operands = tensors[0], tensors[1:]
     if recipe is not None and recipe.handle.value is not None:
         return recipe.run(operands, values, None, 1.0, 0.0, statistics)
     result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]

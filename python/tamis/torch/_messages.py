@@ -55,9 +55,9 @@ def _graph(pattern: Any, like: Tensor, places: bool = False) -> Owned:
     return graph
 
 
-def _described(x: Optional[Tensor], name: str, call: tuple = (), nnz: int = 0, columns: bool = False) -> Any:
+def _described(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None, columns: bool = False) -> Any:
     """The library's view of a matrix: an object whose address is passed, and which keeps a copy where the matrix's rows do not lie in one piece each,
-    or with `columns` neither rows nor columns. call: the tensors of the call; nnz: the entries that it reads."""
+    or with `columns` neither rows nor columns. call: the tensors of the call; of: the pattern that it reads."""
     if x is None:
         return None
     kind = _TYPES.get(x.dtype)
@@ -69,7 +69,7 @@ def _described(x: Optional[Tensor], name: str, call: tuple = (), nnz: int = 0, c
         view = dense(given, name)
         if columns or view.layout == c.TAMIS_ROW_MAJOR:
             return view
-    x = packed(x, name, 2, 2 * nnz + sum(seen(other.shape, other.stride()) for other in call if other is not None))
+    x = packed(x, name, 2, (2 * of.nnz if of else 0) + sum(seen(other.shape, other.stride()) for other in call if other is not None))
     view = _described(x, name)
     view.kept = x
     return view
@@ -122,7 +122,7 @@ class Message(Operator):
         out, argument = self.empty(of, operands, numbers, keep)
         room(out, argument)
         call, like = (x, e, out), e if x is None else x
-        views = _described(x, "x", call, of.nnz), _described(e, "e", call, of.nnz), _described(out, "out")
+        views = _described(x, "x", call, of), _described(e, "e", call, of), _described(out, "out")
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
         _call(_forward, of, like, options, *map(_address, views), None if argument is None else argument.data_ptr())
         return out, argument
@@ -132,8 +132,8 @@ class Message(Operator):
         width = like.shape[1]
         return like.new_empty((of.shape[0], width)), arguments_of(like, of, width) if keep and numbers[1] in EXTREME else None
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return (*(operands if numbers[0] in READ_BACK else (None, None)), results[1]), numbers, ()
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*(operands if numbers[0] in READ_BACK else (None, None)), results[1]), numbers, 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
         (x, e, argument), (op, reduce, data, heads) = saved, numbers
@@ -170,8 +170,8 @@ class EdgeOp(Operator):
         x, (op, heads) = operands[0], numbers
         return (x.new_empty((of.nnz, heads if op == c.TAMIS_PAIR_DOT else x.shape[1])),)
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return operands if numbers[0] in MULTIPLIES else (None, None), (*numbers, operands[0].shape[1] // max(numbers[1], 1)), ()
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return operands if numbers[0] in MULTIPLIES else (None, None), (*numbers, operands[0].shape[1] // max(numbers[1], 1)), 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
         (x, y), (op, heads, width), grad = saved, numbers, grad.contiguous()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ._direct import PLAIN, REGISTERED, again, any_recorded, batched, forward_mode, modes, plain, transforms
+from ._direct import PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms
 from ._kernels import pattern_of
 
 if REGISTERED:
@@ -64,8 +64,8 @@ class Operator:
         """Return the results without content. Wrong operands are refused here as the library refuses them, where their sizes are numbers."""
         raise NotImplementedError
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        """Return the tensors that the gradient reads, its numbers, and its late input."""
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        """Return the tensors that the gradient reads, its numbers, and how many of the tensors, the last ones, are its late input."""
         raise NotImplementedError
 
     def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
@@ -160,33 +160,36 @@ class Operator:
         """Make the function of autograd. Its inputs are the pattern, the numbers and the operands; within the dispatcher the pattern's sizes, the
         numbers, the operands and the pattern's tensors. Its inner operations are not recorded."""
 
+        places = [2 + place for place in self.gradients]
+
         def forward(ctx: Any, pattern: Any, numbers: Any, *tensors: Any) -> Any:
-            operands, where = tensors[:self.count], tensors[self.count:]
             ctx.set_materialize_grads(False)
             ctx.pattern = pattern
-            if not where:
-                ctx.known = pattern._current()
-                results = self.run(ctx.known, operands, numbers, True)
-            else:
-                found = _forward(self.name, (*where, *operands, *pattern, *numbers))
-                results = (found,) if self.results == 1 else found
-                ctx.mark_non_differentiable(*results[1:])
-                numbers = numbers[:-1] if self.keeps else numbers
-            saved, ctx.numbers, late = self.save(operands, results, numbers)
-            ctx.late = len(late)
-            ctx.save_for_backward(*where, *saved, *late)
-            if where and self.tangent is not None and forward_mode():
+            if type(pattern) is not tuple:
+                ctx.known = known = pattern._current()
+                results = self.run(known, tensors, numbers, True)
+                saved, ctx.numbers, ctx.late = self.save(tensors, results, numbers)
+                ctx.save_for_backward(*saved)
+                return results[0]
+            operands, where = tensors[:self.count], tensors[self.count:]
+            found = _forward(self.name, (*where, *operands, *pattern, *numbers))
+            results = (found,) if self.results == 1 else found
+            ctx.mark_non_differentiable(*results[1:])
+            saved, ctx.numbers, ctx.late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
+            ctx.save_for_backward(*where, *saved)
+            if self.tangent is not None and forward_mode():
                 ctx.save_for_forward(*where, *saved)
                 ctx.result = tuple(results[0].shape), results[0].dtype  # not the tensor itself, which refers to this object
-            return found if where else results[0]
+            return found
 
         def backward(ctx: Any, grad: Optional[Tensor], _: Any = None) -> tuple:
-            made = [None] * len(ctx.needs_input_grad)
+            need = ctx.needs_input_grad
+            made = [None] * len(need)
             if grad is not None:
-                wanted = [ctx.needs_input_grad[2 + place] for place in self.gradients]
-                for place, wants, gradient in zip(self.gradients, wanted, self._gradients(ctx, grad, wanted)):
-                    if wants:
-                        made[2 + place] = gradient
+                wanted = [need[place] for place in places]
+                for place, gradient in zip(places, self._gradients(ctx, grad, wanted)):
+                    if need[place]:
+                        made[place] = gradient
             return tuple(made)
 
         def tangent(ctx: Any, _: Any, __: Any, *changes: Any) -> Any:
@@ -287,7 +290,13 @@ def _autograd_of(name: str, apply: Any, tensors: int) -> Any:
     """Make an operator's autograd entry. torch.library.register_autograd would cost each recorded call several times as much."""
 
     def run(*inputs: Any) -> Any:
-        if not forward_mode() and not any_recorded(*inputs[:tensors]):
+        recorded = forward_mode()
+        if not recorded and torch.is_grad_enabled():
+            for x in inputs[:tensors]:
+                if x is not None and x.requires_grad:
+                    recorded = True
+                    break
+        if not recorded:
             return _below(name, inputs)
         if not transforms():
             return apply(*inputs)

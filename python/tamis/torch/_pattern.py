@@ -1,6 +1,7 @@
 """Patterns of tensors."""
 from __future__ import annotations
 
+import contextlib
 import operator
 from typing import Any, Optional, Sequence
 
@@ -13,6 +14,7 @@ from .._views import torch_device
 from . import _flex, _kernels
 from ._held import apart, counted
 
+_NOTHING = contextlib.nullcontext()
 COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
@@ -125,13 +127,13 @@ class Pattern:
         return self._check_again()
 
     def _check_again(self) -> Any:
-        with apart():
+        with apart() if _transforms() or torch.is_inference_mode_enabled() else _NOTHING:  # indices need none of its other effects
             index, columns = self.index, self.columns
             known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
-            self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         if known is not self._known:
             self._copies, self._known = {}, known
             self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
+            self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         return known
 
     def _still(self, known: Any) -> Any:

@@ -10,6 +10,7 @@ from .. import _declarations as c
 from .. import _edges, _errors
 from .._call import Settings
 from . import _formulas, _vmap
+from ._direct import any_recorded
 from ._kernels import NAMES, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
@@ -67,21 +68,24 @@ class Sampled(Operator):
         return settings_of(*edge, transpose, False)
 
     def run(self, of: Any, operands: tuple, how: Any, keep: bool) -> tuple:
-        values, *matrices = operands
-        statistics = None
-        if keep and how.edge == SOFTMAX:
-            statistics = statistics_of(of.shape[1 if how.transpose else 0], *matrices, values)
-            how = settings_of(*how[:5], statistics.numel() > 0)
-        result = computed(self.operation, of, how, values, tuple(matrices), None if statistics is None else statistics.data_ptr() or None)
-        return result, statistics
+        if not keep or how.edge != SOFTMAX:
+            return computed(self.operation, of, how, operands, None), None
+        statistics = statistics_of(of.shape[1 if how.transpose else 0], *operands[1:], operands[0])
+        how = settings_of(*how[:5], statistics.numel() > 0)
+        return computed(self.operation, of, how, operands, statistics.data_ptr() or None), statistics
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return (*operands, results[1]), numbers, ()
+    def direct(self, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
+        if any_recorded(*operands):
+            return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
+        return computed(self.operation, pattern._current(), how, operands, None)
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*operands, results[1]), numbers, 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, how: Any, wanted: list[bool], *late: Any) -> list:
-        values, *matrices, statistics = saved
+        statistics = saved[-1]
         how = settings_of(*how[:5], statistics is not None and statistics.numel() > 0)
-        return backward(self.operation, of, how, values, grad, tuple(matrices), statistics, wanted, *late)
+        return backward(self.operation, of, how, saved[0], grad, saved[1:-1], statistics, wanted, *late)
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         values, *matrices = operands
@@ -137,8 +141,8 @@ class Spmm(Sampled):
     def outer(self, how: Any) -> tuple:
         return (how.transpose,)
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return operands, numbers, ()
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return operands, numbers, 0
 
     def back(self, of: Any, grad: Tensor, saved: Any, how: Any, wanted: list[bool], *late: Any) -> list:
         return super().back(of, grad, (*saved, None), how, wanted)
@@ -157,8 +161,9 @@ class Fused(Sampled):
     def outer(self, how: Any) -> tuple:
         return how[:5]  # type: ignore[no-any-return]
 
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, tuple]:
-        return (*operands, results[1]), numbers, kept_result(operands[0], operands[1], numbers[0], results[0])
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        late = kept_result(operands[0], operands[1], numbers[0], results[0])
+        return (*operands, results[1], *late), numbers, len(late)
 
 
 SDDMM, SPMM, FUSED = Sddmm(), Spmm(), Fused()
