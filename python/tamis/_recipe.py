@@ -111,7 +111,7 @@ class Frame:
     """The arguments of a call besides addresses. views: the library's views in the order of its arguments, None for a null pointer; more: views to which
     the execution points."""
 
-    __slots__ = ("handle", "function", "frame", "template", "places", "fields")
+    __slots__ = ("handle", "function", "frame", "template", "places", "fields", "in_stream")
 
     def __init__(self, handle: Any, function: str, views: list, execution: Any, more: tuple = ()):
         present = [*(view for view in views if view is not None), *more]
@@ -122,6 +122,7 @@ class Frame:
         offsets = iter([getattr(made, field).offset for field in self.fields])
         self.places = [None if view is None else next(offsets) for view in views]
         self.function = of_addresses(function, len(views) + 2)
+        self.in_stream = present[0].location == c.TAMIS_DEVICE
 
 
 class Recipe(Frame):
@@ -142,7 +143,8 @@ class Recipe(Frame):
         if out is None:
             out = like.new_empty(self.shape) if self.alike else self.kind.empty(self.shape, self.type, like)
         frame = self.frame(self.template)
-        frame.stream = self.kind.stream(like)
+        if self.in_stream:
+            frame.stream = self.kind.stream(like)
         frame.alpha = alpha
         frame.beta = beta
         if not self.own_values:
@@ -175,7 +177,8 @@ class RecipeOfGradient(Frame):
         handle, like = self.handle, matrices[0]
         grad = grad.contiguous()
         frame = self.frame(self.template)
-        frame.stream = Torch.stream(like)
+        if self.in_stream:
+            frame.stream = Torch.stream(like)
         if values is not None:
             frame.values = values.data_ptr()
         made: list = []

@@ -103,11 +103,21 @@ def _key(key: list, tensors: tuple) -> Optional[tuple]:
 def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
     """Return the result, by the recipe of an earlier call if there is one. tensors: the values and the operands. The key differs from that of `compute`,
     and is shorter."""
-    key, recipes = _key([how, operation], tensors), pattern.recipes
-    recipe = recipes.get(key)
-    values, operands = tensors[0], tensors[1:]
-    if recipe is not None and recipe.handle.value is not None:
-        return recipe.run(operands, values, None, 1.0, 0.0, statistics)
+    key: Any = [how, operation]
+    for x in tensors:  # as in `_key`, without its call
+        if x is None:
+            key.append(None)
+        elif x.layout is not _strided or x.is_neg():
+            key = None
+            break
+        else:
+            key += x.dtype, x.shape, x.stride(), x.device
+    values, operands, recipes = tensors[0], tensors[1:], pattern.recipes
+    if key is not None:
+        key = tuple(key)
+        recipe = recipes.get(key)
+        if recipe is not None and recipe.handle.value is not None:
+            return recipe.run(operands, values, None, 1.0, 0.0, statistics)
     result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
     recipe = None if key is None else recipes.get(key_of(operation, how, operands, values, None))
     if recipe is not None:

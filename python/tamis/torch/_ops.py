@@ -164,18 +164,19 @@ class Operator:
 
         def forward(ctx: Any, pattern: Any, numbers: Any, *tensors: Any) -> Any:
             ctx.set_materialize_grads(False)
-            ctx.pattern = pattern
             if type(pattern) is not tuple:
-                ctx.known = known = pattern._current()
+                known = pattern._current()
                 results = self.run(known, tensors, numbers, True)
-                saved, ctx.numbers, ctx.late = self.save(tensors, results, numbers)
+                saved, numbers, late = self.save(tensors, results, numbers)
+                ctx.call = pattern, known, numbers, late
                 ctx.save_for_backward(*saved)
                 return results[0]
             operands, where = tensors[:self.count], tensors[self.count:]
             found = _forward(self.name, (*where, *operands, *pattern, *numbers))
             results = (found,) if self.results == 1 else found
             ctx.mark_non_differentiable(*results[1:])
-            saved, ctx.numbers, ctx.late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
+            saved, numbers, late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
+            ctx.call = pattern, None, numbers, late
             ctx.save_for_backward(*where, *saved)
             if self.tangent is not None and forward_mode():
                 ctx.save_for_forward(*where, *saved)
@@ -206,12 +207,12 @@ class Operator:
         return _made_function(self.name, forward, backward if REGISTERED else torch.autograd.function.once_differentiable(backward), tangent)
 
     def _gradients(self, ctx: Any, grad: Tensor, wanted: list[bool]) -> Any:
-        kept, pattern, numbers, repeated = ctx.saved_tensors, ctx.pattern, ctx.numbers, REGISTERED and again()
-        saved, late = (kept[:-ctx.late], kept[-ctx.late:]) if ctx.late else (kept, ())
+        kept, (pattern, known, numbers, count), repeated = ctx.saved_tensors, ctx.call, REGISTERED and again()
+        saved, late = (kept[:-count], kept[-count:]) if count else (kept, ())
         if type(pattern) is tuple:
             (index, columns), saved, sizes = saved[:2], saved[2:], pattern
         else:
-            known = pattern._still(ctx.known)
+            known = pattern._still(known)
             if not repeated and plain((grad, *kept)) and not batched(grad):
                 return self.back(known, grad, saved, numbers, wanted, *late)
             index, columns, sizes, numbers = pattern.index, pattern.columns, (pattern.rows, pattern.cols, pattern.coo), self.outer(numbers)
@@ -223,8 +224,8 @@ class Operator:
         return found if len(wanted) > 1 else (found,)
 
     def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
-        index, columns, *saved = kept
-        found = self.tangent((index, columns, *ctx.pattern), saved, ctx.numbers, changes[:self.count])
+        (index, columns, *saved), (sizes, _, numbers, _) = kept, ctx.call
+        found = self.tangent((index, columns, *sizes), saved, numbers, changes[:self.count])
         shape, dtype = ctx.result
         return saved[1].new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
 

@@ -10,7 +10,6 @@ from .. import _declarations as c
 from .. import _edges, _errors
 from .._call import Settings
 from . import _formulas, _vmap
-from ._direct import any_recorded
 from ._kernels import NAMES, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
@@ -75,8 +74,10 @@ class Sampled(Operator):
         return computed(self.operation, of, how, operands, statistics.data_ptr() or None), statistics
 
     def direct(self, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
-        if any_recorded(*operands):
-            return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
+        if torch.is_grad_enabled():
+            for x in operands:
+                if x is not None and x.requires_grad:
+                    return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
         return computed(self.operation, pattern._current(), how, operands, None)
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
