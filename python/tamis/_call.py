@@ -18,7 +18,7 @@ from ._plan import MATH, choice, edge_number, options
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
+from ._views import View, column, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -236,10 +236,7 @@ def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
     _check_shapes(operation, names, matrices, views, s, rows, cols)
     shape = (*lead, s.nnz) if operation == SDDMM else (*lead, rows) if flat else (*lead, rows, matrices[-1].cols)
     result = _output(call.out, kind, shape, first, s, call.beta)
-    if operation == SDDMM or flat:
-        P = c.tamis_dense(result.pointer, shape[-1], 1, 0, result.type, 0, matrices[0].location, vector(result, "out", shape[-1], batch))
-    else:
-        P = dense(result, "out")
+    P = column(result, "out", shape[-1], batch) if operation == SDDMM or flat else dense(result, "out")
     if batch == 0:
         return result.array, s
     try:

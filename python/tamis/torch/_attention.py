@@ -8,9 +8,10 @@ from torch import Tensor
 
 from .. import _errors
 from . import _ops
+from ._direct import compiling
 from ._formulas import Operations, wide
 from ._kernels import SOFTMAX, lead_of
-from ._pattern import Pattern, _compiling
+from ._pattern import Pattern
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
@@ -86,7 +87,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
                                           0.01, 1e-10, False, True)
     statistics = statistics.detach()
-    return out, (_Sums if _compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
+    return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
 class _Sums(torch.autograd.Function):

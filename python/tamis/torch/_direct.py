@@ -8,12 +8,12 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 REGISTERED = hasattr(torch.library, "register_fake")  # PyTorch 2.4 and newer
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: True)
-_autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
 _profiled = getattr(torch._C._autograd, "_profiler_enabled", lambda: True)
 _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
-transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 PLAIN = (Tensor, torch.nn.Parameter, type(None))
 POSSIBLE = REGISTERED and getattr(forward_ad, "_current_level", None) is not None
 # detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
@@ -23,7 +23,7 @@ batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtenso
 def plain(tensors: tuple) -> bool:
     """Return True if a call with these tensors needs at most autograd: tensors of PyTorch itself, no compilation, no functional transform, no mode,
     no autocast, no profiler."""
-    if not POSSIBLE or _compiling() or modes() or transforms() or _autocast() or _profiled() or _traced() is not None:
+    if not POSSIBLE or compiling() or modes() or transforms() or autocast() or _profiled() or _traced() is not None:
         return False
     if forward_ad._current_level >= 0:
         return False

@@ -13,22 +13,21 @@ import torch
 from torch import Tensor
 
 from . import _cast
+from ._direct import compiling, transforms
 
 _compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 
 
 def apart() -> Any:
     """Context in which cached objects are made: tensors without inference mode and transforms of torch.func, in their own types, recorded
     by nothing."""
-    return contextlib.nullcontext() if _compiling() else _apart()
+    return contextlib.nullcontext() if compiling() else _apart()
 
 
 @contextlib.contextmanager
 def _apart() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        if _transforms():
+        if transforms():
             stack.enter_context(torch._C._DisableFuncTorch())
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())

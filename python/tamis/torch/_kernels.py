@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import math
 import os
 import threading
 from ctypes import byref, pointer
@@ -24,10 +25,11 @@ from .._living import Living
 from .._pattern import Pattern
 from .._recipe import RecipeOfGradient, keep_recipe, key_of
 from .._sparse import Sparse
-from .._views import dense, fits, packed, seen, torch_view, uneven, vector
+from .._views import column, dense, fits, packed, seen, torch_view, uneven
 from . import _held
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
+BACKWARD = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}
 NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
@@ -171,21 +173,6 @@ def _dense(x: Optional[Tensor], name: str) -> Any:
     return dense(torch_view(x, name), name) if x is not None else None
 
 
-def _vector(x: Optional[Tensor], name: str, nnz: int, batch: int) -> Any:
-    if x is None:
-        return None
-    v = torch_view(x, name)
-    apart = vector(v, name, nnz, batch)
-    return c.tamis_dense(v.pointer, nnz, 1, 0, v.type, 0, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, apart)
-
-
-def _batch(lead: tuple[int, ...]) -> int:
-    batch = 1
-    for length in lead:
-        batch *= length
-    return batch
-
-
 def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Optional[Tensor]:
     """Allocate the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, even for a shared x."""
     if not wanted or x is None:
@@ -217,15 +204,15 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
         own: list[Any] = [x if x is None or same else x[place] for x, same in zip(operands, shared)]
         kept = statistics[place] if statistics is not None and statistics.numel() else statistics
         found = backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted, None if result is None else result[place])
-        for number, (gradient, x) in enumerate(zip(found, operands)):
-            if gradient is None or x is None:
+        for number, gradient in enumerate(found):
+            if gradient is None:
                 continue
-            if shared[number]:
-                results[number] = gradient if results[number] is None else results[number].add_(gradient)
-            else:
+            if not shared[number]:
                 if results[number] is None:
-                    results[number] = empty_like(x) if number < len(matrices) else x.new_empty(x.shape)
+                    results[number] = empty_like(operands[number])
                 results[number][place].copy_(gradient)
+            else:
+                results[number] = gradient if results[number] is None else results[number].add_(gradient)
     return results
 
 
@@ -247,16 +234,23 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     if matrices[0].dim() == 1:  # SpMM's B is a vector
         db, ds = backward(operation, pattern, how, values, grad.unsqueeze(-1), (matrices[0].unsqueeze(1),), statistics, wanted)
         return [None if db is None else db.squeeze(1), ds]
-    kept = how.keep_softmax and statistics is not None
-    if result is not None and (not kept or result.dim() != grad.dim()):
+    statistics = statistics if how.keep_softmax else None
+    if result is not None and (statistics is None or result.dim() != grad.dim()):
         result = None
-    start: list[Any] = ["backward", operation, how, tuple(wanted), kept, grad.dtype, grad.shape, grad.device]  # it is packed, so its strides do not count
+    key: Any = ["backward", operation, how, tuple(wanted), statistics is not None, grad.dtype, grad.shape, grad.device]  # its strides do not count: it is packed
     if result is not None:
-        start += result.dtype, result.shape, result.device
-    key = None if grad.layout is not _strided or grad.is_neg() else _key(start, (*matrices, values))
+        key += result.dtype, result.shape, result.device
+    key = None if grad.layout is not _strided or grad.is_neg() else _key(key, (*matrices, values))
     recipe = None if key is None else pattern.recipes.get(key)
     if recipe is not None and recipe.handle.value is not None:
-        return _summed(recipe.run(grad, matrices, values, statistics if kept else None, result), (*matrices, values))
+        return _summed(recipe.run(grad, matrices, values, statistics, result), (*matrices, values))
+    return _by_others(operation, pattern, how, values, grad, matrices, statistics, wanted, result) or \
+        _first_backward(operation, pattern, how, values, grad.contiguous(), matrices, statistics, wanted, result, key)
+
+
+def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+               statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> Optional[list]:
+    """Return gradients that take no call, or that other calls give; else None."""
     copies = _fitting(operation, pattern, matrices, values, grad)
     if copies is not None:
         return backward(operation, pattern, how, copies[-1], grad, copies[:-1], statistics, wanted, result)
@@ -268,32 +262,35 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
         return [*found, None if ds is None else ds.sum_to_size(values.shape)]
     if _walked(lead, matrices, values):
         return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted, result)
-    nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
-    grad = grad.contiguous()  # a sum's gradient is one number at every place
+    return None
+
+
+def _first_backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+                    statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor], key: Optional[tuple]) -> list:
+    """Make a call that repeats no earlier one, and keep its recipe."""
+    nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), NAMES[operation]
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
-    names = NAMES[operation]
     views = [_dense(x, name) for x, name in zip(matrices, names)]
-    first, last = views[0], views[-1]
-    middle = views[1] if operation == FUSED else last
+    first, middle, last = views[0], views[1 if operation == FUSED else -1], views[-1]
     used: Given = given_values(pattern.sparse, values, True, first.type, operation, batch)
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
     handle = pattern.plan_of(form, how, used, True)
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     read = None
-    if kept:
-        assert statistics is not None
+    if statistics is not None:
         execution.softmax_rows = statistics.data_ptr()
         if result is not None:
             result = result.contiguous()
             read = _dense(result, "E")
             execution.result = pointer(read)
     memory = handle.bring_workspace(execution, like)
-    name = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}[operation]
     ds = results[-1]
-    arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
-                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)], _vector(ds if nnz else None, "dS", nnz, batch)]
+    arguments = [column(torch_view(grad, "dP"), "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
+                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)],
+                 column(torch_view(ds, "dS"), "dS", nnz, batch) if ds is not None and nnz else None]
+    name = BACKWARD[operation]
     must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
     del memory  # keeps it alive until the library has returned
     if wanted[-1] and values is not None and (ds is None or nnz == 0):
