@@ -1,4 +1,5 @@
-"""What derivatives that can be differentiated again are made of, in PyTorch: gradients (for create_graph=True and torch.func) and tangents (forward mode)."""
+"""Operations for derivatives that can be differentiated again, in PyTorch: gradients (for create_graph=True and torch.func) and tangents
+(forward mode)."""
 from __future__ import annotations
 
 from typing import Any, Optional

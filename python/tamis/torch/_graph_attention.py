@@ -14,6 +14,7 @@ from .._library import lib, must
 from .._views import fits, torch_view
 from . import _cast, _graph_formulas, _vmap
 from ._direct import plain
+from ._graph_formulas import SEGMENT_EXTREME
 from ._messages import _check, _described, _graph, _matrix, _number, arguments_of, nothing
 from ._ops import Operator
 from ._pattern import Pattern
@@ -23,7 +24,6 @@ SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mea
             "min": c.TAMIS_SEGMENT_MIN}
 REDUCES = {name: number for name, number in SEGMENTS.items() if name != "softmax"}
 ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "columns": c.TAMIS_ENTRIES_BY_COLUMN}
-EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
 
 
 # ------------------------------------------------------------------------------ operators
@@ -117,7 +117,7 @@ class Segment(Operator):
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         x, width = operands[0], operands[0].shape[1]
         out = torch.empty_like(x) if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else x.new_empty((of.shape[0], width))
-        return out, arguments_of(x, of, width) if numbers[0] in EXTREME else None
+        return out, arguments_of(x, of, width) if numbers[0] in SEGMENT_EXTREME else None
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (results[0] if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else None, results[1]), numbers, 0

@@ -6,16 +6,14 @@ Without a count, contents are compared, which on the CPU takes a twentieth of th
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from typing import Any, Iterator, Optional
 
 import torch
 from torch import Tensor
 
+from .._remembered import compare
 from . import _cast
 from ._direct import compiling, transforms
-
-_compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 
 
 def apart() -> Any:
@@ -68,7 +66,7 @@ def same(x: Tensor, kept: Optional[Tensor]) -> bool:
         return False
     size, strides = x.element_size(), x.stride()
     if strides == kept.stride():  # the copy has no gaps, so that x has none
-        return not _compare(x.data_ptr(), kept.data_ptr(), x.numel() * size)
+        return not compare(x.data_ptr(), kept.data_ptr(), x.numel() * size)
     if x.dim() == 2 and strides[1] == 1 and kept.stride(1) == 1:
-        return not any(_compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
+        return not any(compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
     return torch.equal(x, kept)

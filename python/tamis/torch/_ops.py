@@ -27,7 +27,7 @@ _WHERE, _SIZES = "Tensor index, Tensor columns", "SymInt rows, SymInt cols, bool
 
 
 class Sizes(NamedTuple):
-    """What shapes without content need of a pattern: numbers or symbols. A checked pattern has the same names."""
+    """The sizes of a pattern, numbers or symbols, for shapes without content. A checked pattern has the same names."""
 
     shape: tuple[Any, Any]
     nnz: Any
@@ -77,7 +77,7 @@ class Operator:
         raise NotImplementedError
 
     def inner(self, numbers: tuple) -> Any:
-        """Return numbers as `run` and `back` take them, from those of the schema; `outer` inverts it."""
+        """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
         return numbers
 
     def outer(self, numbers: Any) -> tuple:
@@ -98,11 +98,6 @@ class Operator:
         name = f"{self.name}_backward"
         _define(name, schema, self._back_kernel, self._back_fake, self.rule, _function_of_gradient(name, self.derivative).apply, self._saved + 3)
 
-    def _split(self, given: tuple) -> tuple:
-        """Return operands, sizes, numbers, and if the second result is kept."""
-        n = self.count
-        return (given[:n], given[n:n + 3], given[n + 3:-1], given[-1]) if self.keeps else (given[:n], given[n:n + 3], given[n + 3:], True)
-
     def _split_back(self, given: tuple) -> tuple:
         """Return what was saved, sizes, numbers, which gradients are wanted, and the late input."""
         n, end = self._saved, self._saved + 3 + self._numbers
@@ -117,12 +112,14 @@ class Operator:
         return tuple(grad.new_empty((0,)) if x is None else x for x in found) if len(self.gradients) > 1 else found[0]
 
     def _kernel(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
-        operands, sizes, numbers, keep = self._split(given)
-        return self._shown(self.run(pattern_of(index, columns, *sizes), operands, self.inner(numbers), keep))
+        n = self.count
+        numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
+        return self._shown(self.run(pattern_of(index, columns, *given[n:n + 3]), given[:n], self.inner(numbers), keep))
 
     def _fake(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
-        operands, sizes, numbers, keep = self._split(given)
-        return self._shown(self.empty(Sizes(sizes[:2], columns.shape[0]), operands, numbers, keep))
+        n = self.count
+        numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
+        return self._shown(self.empty(Sizes(given[n:n + 2], columns.shape[0]), given[:n], numbers, keep))
 
     def _back_kernel(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, late = self._split_back(given)
@@ -174,7 +171,8 @@ class Operator:
             operands, where = tensors[:self.count], tensors[self.count:]
             found = _forward(self.name, (*where, *operands, *pattern, *numbers))
             results = (found,) if self.results == 1 else found
-            ctx.mark_non_differentiable(*results[1:])
+            if self.results > 1:
+                ctx.mark_non_differentiable(results[1])
             saved, numbers, late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
             ctx.call = pattern, None, numbers, late
             ctx.save_for_backward(*where, *saved)

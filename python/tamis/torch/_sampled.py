@@ -51,7 +51,7 @@ def _check(nnz: Any, values: Optional[Tensor], matrices: list, heights: list, in
 
 
 class Sampled(Operator):
-    """An operation on the places of a pattern: values, then matrices. Its numbers are those of an edge, and `transpose`; `run` and `back` take Settings."""
+    """An operation on the places of a pattern: values, then matrices. Its numbers are an edge's, and `transpose`; `run` and `back` take Settings."""
 
     operation = 0
     saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"

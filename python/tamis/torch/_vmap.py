@@ -90,11 +90,9 @@ def of_batches(operator: Any, name: str, at: dict[str, int], calls: dict[str, An
 # ------------------------------------------------------------------------------ operators on graphs
 
 
-def _wide(x: Optional[Tensor], dim: Optional[int], members: int, either: bool = False) -> Optional[Tensor]:
+def _wide(x: Tensor, dim: Optional[int], members: int, either: bool) -> Tensor:
     """Return (rows, width) of each member as (rows, members * width); unmapped data is repeated for each. The result has consecutive
     elements in its rows, or with `either` in its rows or its columns."""
-    if x is None:
-        return None
     x = x.unsqueeze(1).expand(-1, members, -1) if dim is None else x.movedim(dim, 1)
     x = x.reshape(x.shape[0], members * x.shape[2])
     by_rows, by_columns = x.stride(1) == 1 and x.stride(0) >= x.shape[1], x.stride(0) == 1 and x.stride(1) >= x.shape[0]
