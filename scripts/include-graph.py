@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Checks the dependencies between files: include-graph.py [BUILD]   names each fault; the exit code is 1 if there is one.
 A source file and its header count as one file: src/io/read.c and src/io/read.h. A file depends on the files it includes and, if BUILD
-is a build folder, on the files that define the functions and tables it uses. The rules:
+is a build folder, on the files that define the functions and tables it uses. A module of the Python package is a file too: it includes
+the modules that it imports, wherever in it. The rules:
 - no cycle: files that depend on each other, directly or not, are one idea in several places;
 - no arrow up: a file depends on no layer above its own and on no other backend; programs depend on public headers and on SHARED;
 - a header declares what its own source file defines; a header without one may declare what its folder's files share;
 - no two types in headers have the same name.
-A Python module counts as a file too, and what it imports, wherever in it, as what it includes: no cycle, no arrow up.
 CIRCLES, DECLARATIONS and TYPES list the known faults; remove an entry once it is fixed."""
-import ast
 import collections
 import glob
 import os
 import re
 import subprocess
 import sys
+from ast import Import, ImportFrom, parse, walk
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SUFFIXES = (".c", ".h", ".simt", ".cu")
@@ -75,7 +75,7 @@ def sources():
 
 
 def includes(files):
-    """Yield (file, file it includes), found in the compiler's include folders."""
+    """Yield (file, file it includes), found in the compiler's include folders, and the same of Python's modules."""
     for path, text in files.items():
         tops = ["tools/tamis"] if layer(path) in ("tools", "peers") else ["src", "."]
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
@@ -85,6 +85,7 @@ def includes(files):
                 yield node(path), node(found)
             elif layer(path) in ("tools", "peers") and os.path.join("src", name) in files:
                 yield node(path), node(os.path.join("src", name))
+    yield from imports(modules())
 
 
 def modules():
@@ -102,12 +103,12 @@ def imports(found):
     """Yield (module, module it imports) as paths. Of `from . import x`, x is the module, if there is one, else a name of the package."""
     for name, path in found.items():
         with open(os.path.join(ROOT, path), encoding="utf-8") as text:
-            tree = ast.parse(text.read())
+            tree = parse(text.read())
         package = name.split(".") if path.endswith("__init__.py") else name.split(".")[:-1]
-        for one in ast.walk(tree):
-            if isinstance(one, ast.Import):
+        for one in walk(tree):
+            if isinstance(one, Import):
                 wanted = [alias.name for alias in one.names]
-            elif isinstance(one, ast.ImportFrom):
+            elif isinstance(one, ImportFrom):
                 base = ".".join([*(package[:len(package) + 1 - one.level] if one.level else []), *([one.module] if one.module else [])])
                 wanted = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in found else base for alias in one.names]
             else:
@@ -206,8 +207,7 @@ def points_up(a, b, what):
 
 def main():
     files = dict(sources())
-    package = modules()
-    needs = {**{pair: "includes" for pair in includes(files)}, **{pair: "imports" for pair in imports(package)}}
+    needs = {pair: "includes" for pair in includes(files)}
     found = {"CIRCLES": set(), "TYPES": set(types(files))}
     faults = [f"{name} is a type of " + " and ".join(paths) for name, paths in sorted(types(files).items()) if name not in TYPES]
     if len(sys.argv) > 1:
@@ -227,7 +227,7 @@ def main():
         faults += [f"{one} is mended: take it from {name}" for one in sorted(known - found.get(name, known), key=str)]
     for fault in faults:
         print(fault)
-    print(f"{len({node(path) for path in files}) + len(package)} files, {len(needs)} arrows, {len(faults)} faults")
+    print(f"{len({node(path) for path in files}) + len(modules())} files, {len(needs)} arrows, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 
