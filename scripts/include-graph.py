@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the dependencies between files: include-graph.py [BUILD]   names each fault; the exit code is 1 if there is one.
 A source file and its header count as one file: src/io/read.c and src/io/read.h. A file depends on the files it includes and, if BUILD
-is a build folder, on the files that define the functions and tables it uses. The rules:
+is a build folder, on the files that define the functions and tables it uses. A module of the Python package is a file too: it includes
+the modules that it imports, wherever in it. The rules:
 - no cycle: files that depend on each other, directly or not, are one idea in several places;
 - no arrow up: a file depends on no layer above its own and on no other backend; programs depend on public headers and on SHARED;
 - a header declares what its own source file defines; a header without one may declare what its folder's files share;
@@ -13,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+from ast import Import, ImportFrom, parse, walk
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 SUFFIXES = (".c", ".h", ".simt", ".cu")
@@ -38,6 +40,9 @@ BELOW = {
 }
 # the program's rooms: what each may need beside itself
 ROOMS = {"cli": (), "group": ("cli",), "bench": ("cli", "group"), "model": ("cli", "group"), "commands": ("cli", "group", "bench", "model")}
+# the rooms of the Python package, which are folders, and modules above them; all other modules are the room tamis
+PACKAGE = "python/tamis"
+MODULES = {"tamis": (), "ml": ("tamis",), "torch": ("tamis",), "tune": ("tamis", "ml"), "evaluate": ("tamis", "ml", "tune")}
 # what programs need beside the public headers
 SHARED = {("tools", "src/base/fnv"), ("tools", "src/base/load"), ("tools", "src/base/temporaries"), ("tools", "src/base/threads"), ("tools", "src/base/sizes"), ("peers", "src/base/sizes"), ("peers", "src/base/threads"),
           ("peers", "src/base/half"), ("peers", "src/cpu/kernels/exp"),  # of the specialised loops
@@ -66,7 +71,7 @@ def sources():
 
 
 def includes(files):
-    """Yield (file, file it includes), found in the compiler's include folders."""
+    """Yield (file, file it includes), found in the compiler's include folders, and the same of Python's modules."""
     for path, text in files.items():
         tops = ["tools/tamis"] if layer(path) in ("tools", "peers") else ["src", "."]
         for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):
@@ -76,6 +81,35 @@ def includes(files):
                 yield node(path), node(found)
             elif layer(path) in ("tools", "peers") and os.path.join("src", name) in files:
                 yield node(path), node(os.path.join("src", name))
+    yield from imports(modules())
+
+
+def modules():
+    """Return each module of the Python package by its dotted name: tamis.torch is torch/__init__.py."""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(ROOT, PACKAGE)):
+        for name in names:
+            if name.endswith(".py"):
+                path = os.path.relpath(os.path.join(folder, name), ROOT)
+                found[os.path.relpath(path, "python")[:-3].removesuffix("/__init__").replace("/", ".")] = path
+    return found
+
+
+def imports(found):
+    """Yield (module, module it imports) as paths. Of `from . import x`, x is the module, if there is one, else a name of the package."""
+    for name, path in found.items():
+        with open(os.path.join(ROOT, path), encoding="utf-8") as text:
+            tree = parse(text.read())
+        package = name.split(".") if path.endswith("__init__.py") else name.split(".")[:-1]
+        for one in walk(tree):
+            if isinstance(one, Import):
+                wanted = [alias.name for alias in one.names]
+            elif isinstance(one, ImportFrom):
+                base = ".".join([*(package[:len(package) + 1 - one.level] if one.level else []), *([one.module] if one.module else [])])
+                wanted = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in found else base for alias in one.names]
+            else:
+                continue
+            yield from ((path, found[other]) for other in wanted if other in found and found[other] != path)
 
 
 def symbols(build, files):
@@ -150,11 +184,16 @@ def circles(pairs):
 
 
 def layer(path):
+    if path.startswith(PACKAGE):
+        first = path[len(PACKAGE) + 1:].removesuffix(".py").split("/")[0]
+        return first if first in MODULES else "tamis"
     top, folder = path.split("/")[:2]
     return folder if top == "src" else "tools" if top == "tools" else "peers" if folder == "bench" else "lab"
 
 
 def points_up(a, b, what):
+    if a.startswith(PACKAGE):
+        return layer(a) != layer(b) and layer(b) not in MODULES[layer(a)]
     rooms = [path.split("/")[2] for path in (a, b) if path.startswith("tools/tamis/")]
     if len(rooms) == 2 and rooms[0] != rooms[1] and rooms[1] not in ROOMS.get(rooms[0], ()):
         return True
@@ -179,7 +218,7 @@ def main():
     faults += ["a circle: " + ", ".join(f"{a} {needs[a, b]} {b}" for a, b in inner) for inner in circles(needs)]
     for fault in faults:
         print(fault)
-    print(f"{len({node(path) for path in files})} files, {len(needs)} arrows, {len(faults)} faults")
+    print(f"{len({node(path) for path in files}) + len(modules())} files, {len(needs)} arrows, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 

@@ -18,7 +18,7 @@ from ._plan import MATH, choice, edge_number, options
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
-from ._views import View, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
+from ._views import View, column, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
 SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
@@ -162,27 +162,170 @@ def _walked(views: list[View], lead: tuple[int, ...], values: Any, out: Any, end
     return most
 
 
-def _in_turn(walked: int, operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float,
-             beta: float, values: Any, statistics: Any, planned: Any, recipes: Any) -> tuple[Any, Sparse]:
-    """Compute the members of the first `walked` dimensions one by one; each is a call with the other dimensions as its batch. Nothing is
-    copied."""
-    views = [view(x, name) for x, name in zip(operands, names)]
-    deep = max(views, key=lambda v: len(v.shape))
-    lead = tuple(deep.shape[:-2])
-    s = S.sparse if isinstance(S, Pattern) else sparse(S, cols=None if how.transpose else views[-1].shape[-2])
-    pattern = S if isinstance(S, Pattern) else Pattern._of(s)
-    rows = s.shape[1] if how.transpose else s.shape[0]
-    kind = kind_of(operands[0])
-    if out is None and beta == 0:
-        out = kind.empty((*lead, s.nnz) if operation == SDDMM else (*lead, rows, views[-1].shape[-1]), views[0].type, operands[0])
-    members = mathematics.prod(lead[walked:])
-    step = members * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's row statistics
-    for number, place in enumerate(numpy.ndindex(*lead[:walked])):
-        parts = [x[place] if len(v.shape) > 2 else x for x, v in zip(operands, views)]
-        compute(operation, pattern, names, tuple(parts), None if out is None else out[place], how, alpha, beta,
-                values[place] if values is not None and len(values.shape) == len(lead) + 1 else values,
-                None if statistics is None else statistics + number * step, planned, recipes)
-    return out, s
+class Call(NamedTuple):
+    """The arguments of `compute`."""
+
+    operation: int
+    S: Any
+    names: tuple[str, ...]
+    operands: tuple[Any, ...]
+    out: Any
+    how: Settings
+    alpha: float
+    beta: float
+    values: Any
+    statistics: Any = None
+    planned: Any = None
+    recipes: Any = None
+
+
+def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
+    """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
+    `recipes` its earlier calls."""
+    if out is not None:
+        _check_output(out, (*zip(names, operands), ("values", values)))
+    key = None
+    if type(S) is Pattern:
+        if S.sparse.tensors:
+            S.sparse.check_memory()
+        if out is not None:
+            _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
+        if recipes is None:
+            recipes = S.recipes
+        key = key_of(operation, how, operands, values, out)
+        if key is not None:
+            recipe = recipes.get(key)
+            if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
+                return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
+    elif planned is None:
+        known = remembered(S)
+        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+            if out is not None:  # the pattern has its own arrays
+                _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
+            own = S.data if values is None and not how.as_pattern else values
+            try:
+                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
+            except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
+                pass
+    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes), key)
+
+
+def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
+    """Make a call that repeats no earlier one. key: of its recipe."""
+    operation, values = call.operation, call.values
+    given = [view(x, name) for x, name in zip(call.operands, call.names)]
+    s = _sparse_of(call, given[-1])
+    copies = _fitting(call.names, given, values, s, s.shape[1] if call.how.transpose else s.shape[0])
+    if copies is not None:
+        return compute(*call._replace(operands=copies[0], values=copies[1]))
+    flat = operation == SPMM and len(given[0].shape) == 1
+    first = _column(given[0]) if flat else given[0]
+    views, names, how = _turned(operation, s, [first, *given[1:]], call.names, call.how)
+    lead = _lead(views, names, first, s)
+    if len(lead) > 1:
+        walked = _walked(views, lead, values, call.out, 1 if operation == SDDMM else 2)
+        if walked:
+            return _in_turn(walked, call, given, lead, s)
+    matrices = [dense(v, name) for v, name in zip(views, names)]
+    if not lead and values is not None and len(getattr(values, "shape", ())) > 1:  # a batch of values over shared operands
+        lead = tuple(values.shape[:-1])
+    batch = mathematics.prod(lead)
+    used, kind = given_values(s, values, how.as_pattern, first.type, operation, batch), kind_of(first.array)
+    rows, cols = (s.struct.cols, s.struct.rows) if how.transpose else (s.struct.rows, s.struct.cols)
+    _check_shapes(operation, names, matrices, views, s, rows, cols)
+    shape = (*lead, s.nnz) if operation == SDDMM else (*lead, rows) if flat else (*lead, rows, matrices[-1].cols)
+    result = _output(call.out, kind, shape, first, s, call.beta)
+    P = column(result, "out", shape[-1], batch) if operation == SDDMM or flat else dense(result, "out")
+    if batch == 0:
+        return result.array, s
+    try:
+        execution = c.tamis_execution(kind.stream(first.array), call.alpha, call.beta, used.pointer, used.apart)
+    except TypeError:
+        raise TypeError(f"alpha = {call.alpha!r}, beta = {call.beta!r}: expected numbers") from None
+    if call.statistics is not None:
+        execution.softmax_rows = call.statistics
+    others = _streams.others((*views, used.keep, result), execution.stream)
+    for other in others:
+        _streams.wait(s.device, execution.stream, other)
+    planned = call.planned or (call.S.plan_of if isinstance(call.S, Pattern) else None)
+    if planned is not None:
+        handle = _by_plan(call, planned, how, used, matrices, P, execution, batch)
+        if key is not None:
+            keep_recipe(call.recipes, key, Recipe(handle, PLANNED[operation].__name__, [*matrices, P], execution, tuple(result.shape), kind,
+                                                  values is None, operation == SDDMM and s.transposed))
+    else:
+        _once(call, s, how, used, matrices, P, execution, batch)
+    for other in others:
+        _streams.wait(s.device, other, execution.stream)
+    return result.array, s
+
+
+def _sparse_of(call: Call, last: View) -> Sparse:
+    """Return the view of S. last: the last operand, which has S's columns."""
+    if isinstance(call.S, Pattern):
+        return call.S.sparse
+    s = sparse(call.S, cols=None if call.how.transpose else last.shape[0 if len(last.shape) == 1 else -2])
+    if call.out is not None:
+        _check_output(call.out, s.arrays(call.values is None and not call.how.as_pattern))
+    return s
+
+
+def _column(v: View) -> View:
+    """Return a vector as a matrix of one column."""
+    return View(v.array, v.pointer, (*v.shape, 1), (*v.strides, 1), v.type, v.device, True, v.keep, v.stream)
+
+
+def _turned(operation: int, s: Sparse, views: list[View], names: tuple[str, ...], how: Settings) -> tuple[list[View], tuple[str, ...], Settings]:
+    """Return the operands and settings for the library: CSC is the CSR of the transpose."""
+    if not s.transposed:
+        return views, names, how
+    if operation != SDDMM:
+        return views, names, how._replace(transpose=not how.transpose)
+    if how.edge == c.TAMIS_EDGE_SOFTMAX:
+        raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
+    return views[::-1], names[::-1], how
+
+
+def _lead(views: list[View], names: tuple[str, ...], first: View, s: Sparse) -> tuple[int, ...]:
+    """Return the leading dimensions, which all operands that have any share; check the operands' types and devices."""
+    lead: tuple[int, ...] = ()
+    for v, name in zip(views, names):
+        if v.type > _types.BF16:
+            raise refuse_view(name, v)
+        if v.device != s.device or v.type != first.type:
+            _checked(v, name, first, s)
+        if len(v.shape) > 2:
+            if lead and tuple(v.shape[:-2]) != lead:
+                raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
+            lead = tuple(v.shape[:-2])
+    return lead
+
+
+def _by_plan(call: Call, planned: Any, how: Settings, used: Given, matrices: list, P: Any, execution: Any, batch: int) -> Any:
+    """Execute by a plan, and return its handle."""
+    operation, operands = call.operation, call.operands
+    a, b, d = (matrices[0], matrices[1], matrices[-1]) if operation == FUSED else (matrices[0], matrices[-1], matrices[-1])
+    kind = matrices[0].type
+    form = (operation, kind, P.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1,
+            operation == FUSED and same_array(operands[1], operands[2]) and bytes(b) == bytes(d) and a.cols == d.cols)
+    handle = planned(form, how, used)
+    memory = handle.bring_workspace(execution, operands[0]) if handle.workspace else None
+    must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
+    del memory  # keeps it alive until the library has returned
+    return handle
+
+
+def _once(call: Call, s: Sparse, how: Settings, used: Given, matrices: list, P: Any, execution: Any, batch: int) -> None:
+    """Execute without a plan."""
+    given = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
+                    transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)
+    allocator = kind_of(call.operands[0]).allocator(call.operands[0])
+    if allocator is not None:
+        given.allocator = allocator
+    view_of_s = s.with_values(used.pointer, used.type, used.apart)
+    execution.values = None
+    must(ONCE[call.operation](opened(s.device).handle, byref(view_of_s), *map(byref, matrices), byref(P), byref(given), byref(execution)))
 
 
 def _fitting(names: tuple[str, ...], views: list[View], values: Any, s: Sparse, rows: int) -> tuple[tuple, Any] | None:
@@ -203,127 +346,19 @@ def _fitting(names: tuple[str, ...], views: list[View], values: Any, s: Sparse, 
     return operands, packed(given.array, "values", 1, room) if strided and given is not None else values
 
 
-def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
-            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
-    """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
-    `recipes` its earlier calls."""
-    if out is not None:
-        _check_output(out, (*zip(names, operands), ("values", values)))
-    key = None
-    if type(S) is not Pattern and planned is None:
-        known = remembered(S)
-        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
-            if out is not None:  # the pattern has its own arrays
-                _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
-            own = S.data if values is None and not how.as_pattern else values
-            try:
-                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
-            except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
-                pass
-    if type(S) is Pattern:
-        if S.sparse.tensors:
-            S.sparse.check_memory()
-        if out is not None:
-            _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
-        if recipes is None:
-            recipes = S.recipes
-        key = key_of(operation, how, operands, values, out)
-        if key is not None:
-            recipe = recipes.get(key)
-            if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
-                return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
-    views = [view(x, name) for x, name in zip(operands, names)]
-    first, given_names, given_how = views[0], names, how
-    if isinstance(S, Pattern):
-        s = S.sparse
-        planned = planned or S.plan_of
-    else:
-        s = sparse(S, cols=None if how.transpose else views[-1].shape[0 if len(views[-1].shape) == 1 else -2])
-        if out is not None:
-            _check_output(out, s.arrays(values is None and not how.as_pattern))
-    copies = _fitting(names, views, values, s, s.shape[1] if how.transpose else s.shape[0])
-    if copies is not None:
-        return compute(operation, S, names, copies[0], out, how, alpha, beta, copies[1], statistics, planned, recipes)
-    if s.transposed:  # CSC: the CSR of the transpose
-        if operation == SDDMM:
-            if how.edge == c.TAMIS_EDGE_SOFTMAX:
-                raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
-            views.reverse()
-            names = names[::-1]
-        else:
-            how = how._replace(transpose=not how.transpose)
-    flat = operation == SPMM and len(first.shape) == 1
-    if flat:
-        first = views[0] = View(first.array, first.pointer, (*first.shape, 1), (*first.strides, 1), first.type, first.device, True, first.keep,
-                                first.stream)
-    lead = ()  # type: tuple[int, ...]
-    for v, name in zip(views, names):
-        if v.type > _types.BF16:
-            raise refuse_view(name, v)
-        if v.device != s.device or v.type != first.type:
-            _checked(v, name, first, s)
-        if len(v.shape) > 2:
-            if lead and tuple(v.shape[:-2]) != lead:
-                raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")
-            lead = tuple(v.shape[:-2])
-    if len(lead) > 1:
-        walked = _walked(views, lead, values, out, 1 if operation == SDDMM else 2)
-        if walked:
-            return _in_turn(walked, operation, S, given_names, operands, out, given_how, alpha, beta, values, statistics, planned, recipes)
-    matrices = [dense(v, name) for v, name in zip(views, names)]
-    if not lead and values is not None and len(getattr(values, "shape", ())) > 1:  # a batch of values over shared operands
-        lead = tuple(values.shape[:-1])
-    batch = 1
-    for length in lead:
-        batch *= length
-    used = given_values(s, values, how.as_pattern, first.type, operation, batch)
-    kind = kind_of(first.array)
-    struct = s.struct
-    rows, cols = (struct.cols, struct.rows) if how.transpose else (struct.rows, struct.cols)
-    _check_shapes(operation, names, matrices, views, s, rows, cols)
-    if operation == SDDMM:
-        result = _output(out, kind, (*lead, s.nnz), first, s, beta)
-        apart = vector(result, "out", s.nnz, batch)
-        P = c.tamis_dense(result.pointer, s.nnz, 1, 0, result.type, 0, matrices[0].location, apart)
-    else:
-        result = _output(out, kind, (*lead, rows) if flat else (*lead, rows, matrices[-1].cols), first, s, beta)
-        if flat:
-            apart = vector(result, "out", rows, batch)
-            P = c.tamis_dense(result.pointer, rows, 1, 0, result.type, 0, matrices[0].location, apart)
-        else:
-            P = dense(result, "out")
-    if batch == 0:
-        return result.array, s
-    try:
-        execution = c.tamis_execution(kind.stream(first.array), alpha, beta, used.pointer, used.apart)
-    except TypeError:
-        raise TypeError(f"alpha = {alpha!r}, beta = {beta!r}: expected numbers") from None
-    if statistics is not None:
-        execution.softmax_rows = statistics
-    others = _streams.others((*views, used.keep, result), execution.stream)
-    for other in others:
-        _streams.wait(s.device, execution.stream, other)
-    if planned is not None:
-        a, b, d = (matrices[0], matrices[1], matrices[-1]) if operation == FUSED else (matrices[0], matrices[-1], matrices[-1])
-        form = (operation, first.type, result.type, a.cols, d.cols, a.layout, b.layout, d.layout, P.layout, batch, used.type if used.pointer else -1,
-                operation == FUSED and same_array(operands[1], operands[2]) and bytes(b) == bytes(d) and a.cols == d.cols)
-        handle = planned(form, how, used)
-        memory = handle.bring_workspace(execution, first.array) if handle.workspace else None
-        must(PLANNED[operation](handle.value, *map(byref, matrices), byref(P), byref(execution)))
-        del memory  # keeps it alive until the library has returned
-        if key is not None:
-            places = range(len(matrices))[::-1] if operation == SDDMM and s.transposed else range(len(matrices))
-            keep_recipe(recipes, key, Recipe(handle, PLANNED[operation].__name__, list(zip(places, matrices)), P, execution, tuple(result.shape),
-                                             result.type, kind, values is None))
-    else:
-        call = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
-                       transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)
-        allocator = kind.allocator(first.array)
-        if allocator is not None:
-            call.allocator = allocator
-        view_of_s = s.with_values(used.pointer, used.type, used.apart)
-        execution.values = None
-        must(ONCE[operation](opened(s.device).handle, byref(view_of_s), *map(byref, matrices), byref(P), byref(call), byref(execution)))
-    for other in others:
-        _streams.wait(s.device, other, execution.stream)
-    return result.array, s
+def _in_turn(walked: int, call: Call, views: list[View], lead: tuple[int, ...], s: Sparse) -> tuple[Any, Sparse]:
+    """Compute the members of the first `walked` dimensions one by one; each is a call with the other dimensions as its batch. Nothing is
+    copied."""
+    operands, out, values, statistics = call.operands, call.out, call.values, call.statistics
+    pattern = call.S if isinstance(call.S, Pattern) else Pattern._of(s)
+    rows = s.shape[1] if call.how.transpose else s.shape[0]
+    if out is None and call.beta == 0:
+        shape = (*lead, s.nnz) if call.operation == SDDMM else (*lead, rows, views[-1].shape[-1])
+        out = kind_of(operands[0]).empty(shape, views[0].type, operands[0])
+    step = mathematics.prod(lead[walked:]) * rows * 2 * (8 if views[0].type == c.TAMIS_F64 else 4)  # bytes of softmax's row statistics
+    for number, place in enumerate(numpy.ndindex(*lead[:walked])):
+        compute(*call._replace(
+            S=pattern, operands=tuple(x[place] if len(v.shape) > 2 else x for x, v in zip(operands, views)), out=None if out is None else out[place],
+            values=values[place] if values is not None and len(values.shape) == len(lead) + 1 else values,
+            statistics=None if statistics is None else statistics + number * step))
+    return out, s

@@ -13,7 +13,7 @@ from typing import Any, Sequence
 import numpy
 
 from . import _errors, _types
-from ._pattern import Pattern
+from ._sparse import Sparse
 
 READ = ("csr", "csc", "coo")
 
@@ -21,7 +21,13 @@ READ = ("csr", "csc", "coo")
 def _foreign(x: Any) -> bool:
     """Return True if an argument is not converted: None, tensors, arrays on a GPU, patterns, a pattern's arrays."""
     library = type(x).__module__.partition(".")[0]
-    return x is None or isinstance(x, (Pattern, tuple)) or library in ("torch", "cupy", "cupyx")
+    return x is None or isinstance(x, tuple) or _of_pattern(x) is not None or library in ("torch", "cupy", "cupyx")
+
+
+def _of_pattern(x: Any) -> Sparse | None:
+    """Return the view that a Pattern has, None for other arguments. Patterns are made of converted matrices, so this module is below theirs."""
+    found = getattr(x, "sparse", None)
+    return found if isinstance(found, Sparse) else None
 
 
 def _is_sparse(S: Any) -> bool:
@@ -104,7 +110,8 @@ def converted(S: Any, operands: dict[str, Any], values: Any, as_pattern: bool, n
     arrays = [x for x in (*dense.values(), given) if isinstance(x, numpy.ndarray)]
     types = [x.dtype for x in arrays]
     reads = _is_sparse(S) and not _foreign(S) and values is None and not as_pattern
-    pattern = S.sparse.values if isinstance(S, Pattern) and values is None and not as_pattern else None
+    known = _of_pattern(S)
+    pattern = known.values if known is not None and values is None and not as_pattern else None
     if reads:
         types.append(S.dtype)
     elif pattern is not None and pattern.type in _types.NUMPY_NAMES:

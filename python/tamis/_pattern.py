@@ -8,6 +8,7 @@ from typing import Any
 
 from . import _declarations as c
 from . import _device
+from ._convert import matrix
 from ._library import lib, must
 from ._living import Living
 from ._mask import Host, make, only_true
@@ -50,7 +51,6 @@ class Pattern:
 
     def __init__(self, S: Any, shape: tuple[int, int] | None = None, convert: bool = False):
         if convert:
-            from ._convert import matrix
             S = matrix(S)
         self._start(S.sparse if isinstance(S, Pattern) else sparse(only_true(S)[0], shape=shape))
 

@@ -13,6 +13,7 @@ from typing import Any, Optional
 import numpy
 
 from . import _declarations as c
+from ._kinds import Torch
 from ._library import lib, must
 
 MOST = 256  # recipes per pattern or plan
@@ -106,47 +107,102 @@ def of_addresses(function: str, arguments: int) -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
 
 
-class Recipe:
-    """The arguments of a call besides addresses: views of operands and of the result, the plan, the values of S."""
+class Frame:
+    """The arguments of a call besides addresses. views: the library's views in the order of its arguments, None for a null pointer; more: views to which
+    the execution points."""
 
-    __slots__ = ("handle", "function", "frame", "template", "operands", "out", "offsets", "shape", "type", "kind", "pointer", "own_values")
+    __slots__ = ("handle", "function", "frame", "template", "places", "fields", "in_stream")
 
-    def __init__(self, handle: Any, function: str, operands: list, result: Any, execution: Any, shape: tuple[int, ...], type: int, kind: Any,
-                 own_values: bool):
-        self.handle, self.shape, self.type, self.kind, self.own_values = handle, shape, type, kind, own_values
-        count = len(operands) + 1
-        made = frame_of(count)
-        self.template = bytes(execution) + b"".join(bytes(view) for _, view in operands) + bytes(result)
-        self.frame = made.from_buffer_copy
-        self.operands = [(f"data{number}", place) for number, (place, _) in enumerate(operands)]
-        self.out = f"data{count - 1}"
-        self.offsets = [getattr(made, f"data{number}").offset for number in range(count)]
-        self.function = of_addresses(function, count + 2)
+    def __init__(self, handle: Any, function: str, views: list, execution: Any, more: tuple = ()):
+        present = [*(view for view in views if view is not None), *more]
+        made = frame_of(len(present))
+        self.handle, self.frame = handle, made.from_buffer_copy
+        self.template = bytes(execution) + b"".join(map(bytes, present))
+        self.fields = [f"data{number}" for number in range(len(present))]
+        offsets = iter([getattr(made, field).offset for field in self.fields])
+        self.places = [None if view is None else next(offsets) for view in views]
+        self.function = of_addresses(function, len(views) + 2)
+        self.in_stream = present[0].location == c.TAMIS_DEVICE
+
+
+class Recipe(Frame):
+    """A call. views: of the operands, then of the result. turned: the library takes the operands in reverse order."""
+
+    __slots__ = ("turned", "shape", "type", "kind", "pointer", "own_values", "alike")
+
+    def __init__(self, handle: Any, function: str, views: list, execution: Any, shape: tuple[int, ...], kind: Any, own_values: bool, turned: bool):
+        super().__init__(handle, function, views, execution)
+        self.shape, self.type, self.kind, self.own_values, self.turned = shape, views[-1].type, kind, own_values, turned
         self.pointer = _torch_pointer if kind.name == "torch" else pointer
+        self.alike = kind.name == "torch" and self.type == views[0].type  # the result is of the operands' type
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
         """Make the call and return its array."""
         handle, address = self.handle, self.pointer
         like = operands[0]
         if out is None:
-            out = self.kind.empty(self.shape, self.type, like)
+            out = like.new_empty(self.shape) if self.alike else self.kind.empty(self.shape, self.type, like)
         frame = self.frame(self.template)
-        frame.stream = self.kind.stream(like)
+        if self.in_stream:
+            frame.stream = self.kind.stream(like)
         frame.alpha = alpha
         frame.beta = beta
         if not self.own_values:
             frame.values = None if values is None else pointer(values)  # of SciPy's matrix also beside tensors
-        for name, place in self.operands:
-            setattr(frame, name, address(operands[place]))
-        setattr(frame, self.out, address(out))
-        frame.softmax_rows = statistics
+        for field, x in zip(self.fields, (*(operands[::-1] if self.turned else operands), out)):
+            setattr(frame, field, address(x))
+        if statistics is not None:
+            frame.softmax_rows = statistics
         memory = handle.bring_workspace(frame, like) if handle.workspace else None
         at = _address(frame)
-        status = self.function(handle.value, *[at + offset for offset in self.offsets], at)
+        status = self.function(handle.value, *[at + place for place in self.places], at)
         if status:
             must(status)
         del memory
         return out
+
+
+class RecipeOfGradient(Frame):
+    """A call of a gradient, with tensors: the gradient that is given, the matrices, and the results, None where they are not wanted."""
+
+    __slots__ = ("results", "reads")
+
+    def __init__(self, handle: Any, function: str, views: list, results: list, execution: Any, read: Any):
+        super().__init__(handle, function, views, execution, () if read is None else (read,))
+        self.reads = None if read is None else ctypes.sizeof(execution) + ctypes.sizeof(read) * (len(self.fields) - 1)
+        self.results = [None if x is None else (x.shape, x.stride() if not x.is_contiguous() else None) for x in results]
+
+    def run(self, grad: Any, matrices: tuple, values: Any, statistics: Any, result: Any) -> list:
+        """Make the call, and return the gradients of the matrices and of the values."""
+        handle, like = self.handle, matrices[0]
+        grad = grad.contiguous()
+        frame = self.frame(self.template)
+        if self.in_stream:
+            frame.stream = Torch.stream(like)
+        if values is not None:
+            frame.values = values.data_ptr()
+        made: list = []
+        for of, x in zip(self.results, (*matrices, values)):
+            if of is None or x is None:
+                made.append(None)
+            else:
+                shape, strides = of
+                made.append(x.new_empty(shape) if strides is None else x.new_empty_strided(shape, strides))
+        for field, x in zip(self.fields, (grad, *matrices, *(x for x in made if x is not None))):
+            setattr(frame, field, x.data_ptr())
+        at = _address(frame)
+        if statistics is not None:
+            frame.softmax_rows = statistics.data_ptr()
+        if self.reads is not None:
+            result = result.contiguous()
+            setattr(frame, self.fields[-1], result.data_ptr())
+            frame.result = at + self.reads
+        memory = handle.bring_workspace(frame, like) if handle.workspace else None
+        status = self.function(handle.value, *[None if place is None else at + place for place in self.places], at)
+        if status:
+            must(status)
+        del memory, handle, result  # keeps them alive until the library has returned
+        return made
 
 
 def _torch_pointer(tensor: Any) -> int:

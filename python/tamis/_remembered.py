@@ -20,7 +20,7 @@ from ._sparse import Sparse, like
 MOST = 8                   # matrices; the oldest goes first
 MOST_BYTES = 16 << 20      # bytes of one matrix's index arrays: larger ones gain little, and their copies take noticeable memory
 SMALL_BYTES = 16 << 10     # bytes of an array: up to here comparing Python bytes objects is faster than calling C
-_compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
+compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
 
 
 class Known(NamedTuple):
@@ -49,7 +49,7 @@ class _Copy:
         """Return True if an array has these bytes."""
         if self.bytes is not None:
             return array.nbytes == self.size and array.tobytes() == self.bytes
-        return array.nbytes == self.size and not _compare(pointer(array), self.address, self.size)
+        return array.nbytes == self.size and not compare(pointer(array), self.address, self.size)
 
 
 class _Entry:

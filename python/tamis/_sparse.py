@@ -174,10 +174,8 @@ def _scipy(S: Any, name: str) -> Sparse:
     if len(S.shape) != 2:
         raise _errors.ArgumentError(f"{name} has shape {S.shape}: expected two dimensions")
     shape = (int(S.shape[0]), int(S.shape[1]))
-    if S.format == "csr":
-        return Sparse(name, shape, False, S.indptr, None, S.indices, S.data, matrix)
-    if S.format == "csc":
-        return Sparse(name, shape, True, S.indptr, None, S.indices, S.data, matrix)
+    if S.format in ("csr", "csc"):
+        return Sparse(name, shape, S.format == "csc", S.indptr, None, S.indices, S.data, matrix)
     if S.format == "coo":
         return Sparse(name, shape, False, None, S.row, S.col, S.data, matrix)
     raise _errors.ArgumentError(f"{name} is in SciPy's format {S.format}: expected csr, csc or coo; convert it by {name}.tocsr()")
@@ -190,14 +188,11 @@ def _torch(S: Any, name: str) -> Sparse:
     if S.dim() != 2:
         raise _errors.ArgumentError(f"{name} has shape {tuple(S.shape)}: expected two dimensions; tamis takes batches as values of one pattern")
     shape = (int(S.shape[0]), int(S.shape[1]))
-    if S.layout is torch.sparse_csr:
-        offsets, columns = S.crow_indices(), S.col_indices()
-        return Sparse(name, shape, False, offsets, None, columns, S.values(),
-                      lambda values: torch.sparse_csr_tensor(offsets.clone(), columns.clone(), values, shape))
-    if S.layout is torch.sparse_csc:
-        offsets, columns = S.ccol_indices(), S.row_indices()
-        return Sparse(name, shape, True, offsets, None, columns, S.values(),
-                      lambda values: torch.sparse_csc_tensor(offsets.clone(), columns.clone(), values, shape))
+    if S.layout in (torch.sparse_csr, torch.sparse_csc):
+        by_rows = S.layout is torch.sparse_csr
+        offsets, columns = (S.crow_indices(), S.col_indices()) if by_rows else (S.ccol_indices(), S.row_indices())
+        made = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
+        return Sparse(name, shape, not by_rows, offsets, None, columns, S.values(), lambda values: made(offsets.clone(), columns.clone(), values, shape))
     if S.layout is torch.sparse_coo:
         indices = S._indices()
         return Sparse(name, shape, False, None, indices[0], indices[1], S._values(),

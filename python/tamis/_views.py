@@ -378,6 +378,12 @@ def _copying(v: View, name: str) -> str:
     return f"{name}.contiguous()" if library == "torch" else f"{'cupy' if library == 'cupy' else 'numpy'}.ascontiguousarray({name})"
 
 
+def column(v: View, name: str, length: int, batch: int) -> c.tamis_dense:
+    """Return the library's view of a packed vector, or of one for each member of a batch."""
+    apart = vector(v, name, length, batch)
+    return c.tamis_dense(v.pointer, length, 1, 0, v.type, c.TAMIS_ROW_MAJOR, c.TAMIS_HOST if v.device == "cpu" else c.TAMIS_DEVICE, apart)
+
+
 def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int:
     """Check a packed vector, or one for each member of a batch (batch, length); return the stride between them."""
     if len(v.shape) == 1:

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _kernels, _ops  # noqa: E402
+from tamis.torch import _ops  # noqa: E402
 
 registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
@@ -162,7 +162,7 @@ def test_a_pattern_that_left_a_compiled_function_is_checked():
 def test_bare_tensors_that_are_written_over_without_a_new_version():
     """As compiled programs reuse memory: what was known of the old content does not hold for the new one."""
     index, columns = torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1])
-    transposed = lambda: _kernels.spmm(index, columns, None, torch.eye(2), 2, 3, False, True).tolist()  # noqa: E731
+    transposed = lambda: _ops.CALLS["spmm"](index, columns, None, torch.eye(2), 2, 3, False, True).tolist()  # noqa: E731
     assert transposed() == [[1, 0], [0, 1], [1, 0]]
     columns.numpy()[:] = [1, 2, 0]
     assert transposed() == [[0, 1], [1, 0], [1, 0]]

@@ -24,8 +24,8 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _attention, _cast, _direct, _ops
-from ._direct import FUSED, SDDMM, SPMM, plain
+from . import _attention, _cast, _direct
+from ._direct import any_recorded, plain
 from ._cached import cached_attention
 from ._kernels import settings_of
 from ._edge_types import messages
@@ -33,6 +33,7 @@ from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
 from ._ops import CALLS
 from ._pattern import Pattern
+from ._sampled import FUSED, SDDMM, SPMM
 
 _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
@@ -80,11 +81,6 @@ def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
 
 
-def _recorded(*tensors: Optional[Tensor]) -> bool:
-    """Return True if gradients may be requested: then softmax keeps its row statistics."""
-    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
-
-
 def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
@@ -104,11 +100,11 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     """
     _check(pattern)
     if plain((A, B, values)) and A is not None and B is not None:
-        return _direct.run((SDDMM, pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False)), values, (A, B))
+        return SDDMM.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
     A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
     return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
-                  edge == "softmax" and _recorded(A, B, values))[0]
+                  edge == "softmax" and any_recorded(A, B, values))[0]
 
 
 def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
@@ -124,7 +120,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     """
     _check(pattern)
     if plain((B, values)) and B is not None:
-        return _direct.run((SPMM, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False)), values, (B,))
+        return SPMM.direct(pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False), values, B)
     _check_tensors({"B": B}, values=values)
     given = values
     B, values = _cast.operands(B, values)
@@ -148,11 +144,11 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     """
     _check(pattern)
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
-        return _direct.run((FUSED, pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False)), values, (A, B, D))
+        return FUSED.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _cast.operands(A, B, D, values)
     return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
-                  epsilon, transpose, edge == "softmax" and _recorded(A, B, D, values))[0]
+                  epsilon, transpose, edge == "softmax" and any_recorded(A, B, D, values))[0]
 
 
 @overload
@@ -260,7 +256,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape != (input.shape[0], mat2.shape[0]) or mat2.shape[1] != input.shape[-1]:
         raise _errors.ArgumentError(f"mat1 has shape {tuple(mat1.shape)} and mat2 {tuple(mat2.shape)}: expected ({input.shape[0]}, K) and "
                                     f"(K, {input.shape[-1]}), since input is {tuple(input.shape)}")
-    if _ops.REGISTERED and (_ops._transforms() or _ops.forward_mode()):
+    if _direct.REGISTERED and (_direct.transforms() or _direct.forward_mode()):
         raise NotImplementedError("sampled_addmm returns a sparse tensor, of which torch.func and forward mode know nothing: use "
                                   "sddmm(pattern, mat1, mat2.t(), edge='mask'), which returns its values")
     pattern = Pattern.from_torch(input)

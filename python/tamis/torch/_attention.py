@@ -8,9 +8,10 @@ from torch import Tensor
 
 from .. import _errors
 from . import _ops
-from ._formulas import Operations, _wide
+from ._direct import compiling
+from ._formulas import Operations, wide
 from ._kernels import SOFTMAX, lead_of
-from ._pattern import Pattern, _compiling
+from ._pattern import Pattern
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
@@ -86,7 +87,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     out, statistics = _ops.CALLS["fused"](pattern.index, pattern.columns, bias, q, k, v, pattern.rows, pattern.cols, pattern.coo, SOFTMAX, scale,
                                           0.01, 1e-10, False, True)
     statistics = statistics.detach()
-    return out, (_Sums if _compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
+    return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
 class _Sums(torch.autograd.Function):
@@ -107,8 +108,8 @@ class _Sums(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         (q, k, bias), on, share = ctx.saved_tensors, *_shares(ctx)
         share = share * on.products(grad.to(share.dtype).contiguous().unsqueeze(-1), on.ones(share, k.shape[-2]))
-        dq = ctx.scale * on.times(share, _wide(k), False) if ctx.needs_input_grad[1] else None
-        dk = ctx.scale * on.times(share, _wide(q), True) if ctx.needs_input_grad[2] else None
+        dq = ctx.scale * on.times(share, wide(k), False) if ctx.needs_input_grad[1] else None
+        dk = ctx.scale * on.times(share, wide(q), True) if ctx.needs_input_grad[2] else None
         return (None, *(None if x is None else x.sum_to_size(like.shape).to(q.dtype) for x, like in ((dq, q), (dk, k))),
                 None if bias is None or not ctx.needs_input_grad[3] else share.sum_to_size(bias.shape).to(q.dtype), None, None)
 
@@ -126,9 +127,9 @@ class _SumsOfForwardMode(_Sums):
         (q, k, bias), on, share = ctx.saved_tensors, *_shares(ctx)
         found = share.new_zeros(q.shape[:-1])
         if dq is not None:
-            found = found + ctx.scale * (dq * on.times(share, _wide(k), False)).sum(-1)
+            found = found + ctx.scale * (dq * on.times(share, wide(k), False)).sum(-1)
         if dk is not None:
-            found = found + ctx.scale * (q * on.times(share, _wide(dk), False)).sum(-1)
+            found = found + ctx.scale * (q * on.times(share, wide(dk), False)).sum(-1)
         if dbias is not None:
             found = found + on.times(share * dbias, on.ones(share, k.shape[-2]), False)[..., 0]
         return found
@@ -138,7 +139,7 @@ def _shares(ctx: Any) -> tuple[Operations, Tensor]:
     """Operations on the pattern through PyTorch's dispatcher, which knows batches of gradients, and the softmax."""
     (q, k, bias), pattern = ctx.saved_tensors, ctx.pattern
     on = Operations(_ops.CALLS, pattern.index, pattern.columns, pattern.rows, pattern.cols, pattern.coo)
-    return on, on.softmax(_wide(bias), _wide(q), _wide(k), (SOFTMAX, ctx.scale, 0.01, 1e-10))
+    return on, on.softmax(wide(bias), wide(q), wide(k), (SOFTMAX, ctx.scale, 0.01, 1e-10))
 
 
 Patterns = Union[Pattern, Sequence[Pattern]]

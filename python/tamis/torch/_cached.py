@@ -54,10 +54,7 @@ def _fake(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tens
 
 
 if _ops.REGISTERED:
-    torch.library.define("tamis::cached_attention", "(Tensor q, Tensor k, Tensor v, Tensor lengths, Tensor? pages, float scale, int window)"
-                         " -> (Tensor, Tensor)", tags=(torch.Tag.pt2_compliant_tag,))
-    torch.library.impl("tamis::cached_attention", ("cpu", "cuda"), _run)
-    torch.library.register_fake("tamis::cached_attention", _fake)
+    _ops.define("cached_attention", "(Tensor q, Tensor k, Tensor v, Tensor lengths, Tensor? pages, float scale, int window) -> (Tensor, Tensor)", _run, _fake)
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tensor]) -> None:

@@ -7,8 +7,8 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
-enabled = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+from ._direct import autocast, compiling
+
 HALF = (torch.float16, torch.bfloat16)
 
 
@@ -26,7 +26,7 @@ def type_for(kind: str) -> Optional[torch.dtype]:
 
 def operands(*given: Optional[Tensor], wide: bool = False) -> Any:
     """Cast floating-point operands, except fp64, to autocast's type; wide: to fp32, in which autocast computes exponentials."""
-    if not _compiling() and not enabled():
+    if not compiling() and not autocast():
         return given
     dtype = None
     for x in given:

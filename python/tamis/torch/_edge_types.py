@@ -8,9 +8,10 @@ from torch import Tensor
 
 from .. import _errors
 from . import _cast
+from ._direct import compiling
 from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _abstract, _compiling
+from ._pattern import Pattern, _abstract
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -96,7 +97,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
         out = message(patterns[0], op, rows[0], edges[0], reduce)
         return out if into is None else [out]
     # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
-    abstract = _compiling() or any(_abstract(pattern.columns) for pattern in patterns)
+    abstract = compiling() or any(_abstract(pattern.columns) for pattern in patterns)
     checked = [] if abstract else [pattern._current() for pattern in patterns]
     key = ("types", tuple(map(id, checked)), tuple(numbers), tuple(sources))
     joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]

@@ -8,13 +8,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from .. import _declarations as c
+from ._direct import compiling, transforms
 from ._messages import edge_op
-from ._pattern import Pattern, _compiling, _transforms
+from ._pattern import Pattern
 
 
 def scores(pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tensor, slope: float) -> Tensor:
     """a . leaky_relu(x_i + y_j + e_ij), (edges, heads). x: (rows, heads, width); y: (cols, heads, width); e: (edges, heads, width); a: (heads, width)."""
-    if slope < 0 or _compiling() or _transforms():  # otherwise the sign of the result equals the input's; compilers fuse this themselves
+    if slope < 0 or compiling() or transforms():  # otherwise the sign of the result equals the input's; compilers fuse this themselves
         both = edge_op(pattern, "add", x, y)
         return (functional.leaky_relu(both if e is None else both + e, slope) * a).sum(-1)
     found: Tensor = _Scores.apply(pattern, x, y, e, a, slope)[0]

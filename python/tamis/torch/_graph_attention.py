@@ -12,8 +12,11 @@ from .. import _errors
 from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, torch_view
-from . import _cast, _graph_formulas
-from ._messages import _arguments, _check, _described, _graph, _matrix, _number, _view, _width, _WHERE, nothing, register
+from . import _cast, _graph_formulas, _vmap
+from ._direct import plain
+from ._graph_formulas import SEGMENT_EXTREME
+from ._messages import _check, _described, _graph, _matrix, _number, arguments_of, nothing
+from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
 
@@ -21,162 +24,119 @@ SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mea
             "min": c.TAMIS_SEGMENT_MIN}
 REDUCES = {name: number for name, number in SEGMENTS.items() if name != "softmax"}
 ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "columns": c.TAMIS_ENTRIES_BY_COLUMN}
-EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
 
 
-# ------------------------------------------------------------------------------ attention: kernels
-
-
-def _options(q: Tensor, heads: int, scale: float) -> Any:
-    return byref(c.tamis_graph_attention_options(type=torch_view(q, "q").type, heads=heads, width=_width(q, heads), scale=scale))
+# ------------------------------------------------------------------------------ operators
 
 
 class _Matrices:
-    """The structure of a call's matrices; keeps the referenced objects alive."""
+    """The structure of a call's matrices; keeps the referenced objects alive. more: other tensors of the call."""
 
-    def __init__(self, *more: Tensor, **given: Optional[Tensor]):
-        call = *more, *given.values()
-        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call)) for name, x in given.items() if x is not None})
-
-
-def _sums_type(q: Tensor) -> torch.dtype:
-    return torch.float64 if q.dtype == torch.float64 else torch.float32
+    def __init__(self, of: Any, more: tuple, tensors: Any):
+        call = *more, *tensors
+        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, of)) for name, x in zip("QKVEB", tensors) if x is not None})
 
 
-def _attend(index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], b: Optional[Tensor], rows: int, cols: int, coo: bool,
-            heads: int, scale: float) -> tuple[Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo)
-    out, log_sums = _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale)
-    room(out)
-    given = _Matrices(out, columns, columns, Q=q, K=k, V=v, E=e, B=b)
-    must(lib.tamis_graph_attention(graph.value, _options(q, heads, scale), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
-                                   Torch.stream(q)))
-    return out, log_sums
+def _view(x: Optional[Tensor], name: str) -> Any:
+    return byref(_described(x, name))
 
 
-def _attend_backward(grad: Tensor, index: Tensor, columns: Tensor, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], b: Optional[Tensor],
-                     out: Tensor, log_sums: Tensor, rows: int, cols: int, coo: bool, heads: int, scale: float,
-                     wanted: list[bool]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    graph = _graph(index, columns, rows, cols, coo)
-    grad = grad.contiguous()
-    made = _attend_backward_fake(grad, index, columns, q, k, v, e, b, out, log_sums, rows, cols, coo, heads, scale, wanted)
-    given, to = _Matrices(out, columns, columns, *made, Q=q, K=k, V=v, E=e, B=b), _Matrices(**{name: x if want else None for name, x, want in zip("QKVEB", made, wanted)})
-    options, size = _options(q, heads, scale), c_size_t()
-    must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
-    workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
-    room(*made, workspace)
-    must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
-                                            _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, Torch.stream(grad)))
-    return made
+class Attend(Operator):
+    name, operands, numbers = "graph_attention", "Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b", "SymInt heads, float scale"
+    saved, gradients = f"{operands}, Tensor out, Tensor log_sums", (0, 1, 2, 3, 4)
+    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.graph_attention)
+
+    @staticmethod
+    def _options(q: Tensor, heads: int, scale: float) -> Any:
+        return byref(c.tamis_graph_attention_options(type=torch_view(q, "q").type, heads=heads, width=q.shape[1] // max(heads, 1), scale=scale))
+
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        q, (out, log_sums) = operands[0], self.empty(of, operands, numbers, keep)
+        graph = _graph(of, q)
+        room(out)
+        given = _Matrices(of, (out,), operands)
+        must(lib.tamis_graph_attention(graph.value, self._options(q, *numbers), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
+                                       Torch.stream(q)))
+        return out, log_sums
+
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        q = operands[0]
+        return q.new_empty(q.shape), q.new_empty((of.shape[0], numbers[0]), dtype=torch.float64 if q.dtype == torch.float64 else torch.float32)
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*operands, *results), numbers, 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        *operands, out, log_sums = saved
+        graph, grad = _graph(of, grad), grad.contiguous()
+        made = self.back_empty(of, grad, saved, numbers, wanted)
+        given, to = _Matrices(of, (out, *made), operands), _Matrices(None, (), made)
+        options, size = self._options(operands[0], *numbers), c_size_t()
+        must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
+        workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
+        room(*made, workspace)
+        must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
+                                                _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, Torch.stream(grad)))
+        return made
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return tuple(saved[0].new_empty(x.shape) if wants else None for x, wants in zip(saved, wanted))
 
 
-# ------------------------------------------------------------------------------ segments: kernels
+class Segment(Operator):
+    name, operands, numbers = "segment", "Tensor x", "int op, int order"
+    saved, gradients, nothing, either = "Tensor? y, Tensor argument", (0,), torch.int32, True
+    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.segment)
+
+    @staticmethod
+    def _graph(of: Any, like: Tensor, order: int) -> Any:
+        try:
+            return _graph(of, like, order == c.TAMIS_ENTRIES_BY_COLUMN)
+        except _errors.UnsupportedError as error:
+            raise _errors.renamed(error, {"column_places = true": "order = 'columns'", "expected false": "expected 'given' or 'rows'"}) from None
+
+    @staticmethod
+    def _options(op: int, order: int, x: Tensor, argument: Optional[Tensor]) -> Any:
+        return byref(c.tamis_segment_options(op=op, order=order, type=torch_view(x, "values").type, heads=x.shape[1],
+                                             argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32))
+
+    @staticmethod
+    def _view(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None) -> Any:
+        """Return a view of either layout."""
+        return None if x is None else byref(_described(x, name, call or (x,), of, True))
+
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        (x,), (op, order) = operands, numbers
+        graph = self._graph(of, x, order)
+        out, argument = self.empty(of, operands, numbers, keep)
+        room(out, argument)
+        must(lib.tamis_segment(graph.value, self._options(op, order, x, argument), self._view(x, "values", (x, out), of), self._view(out, "out"),
+                               None if argument is None else argument.data_ptr() or None, Torch.stream(x)))
+        return out, argument
+
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        x, width = operands[0], operands[0].shape[1]
+        out = torch.empty_like(x) if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else x.new_empty((of.shape[0], width))
+        return out, arguments_of(x, of, width) if numbers[0] in SEGMENT_EXTREME else None
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (results[0] if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else None, results[1]), numbers, 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        (y, argument), (op, order) = saved, numbers
+        graph = self._graph(of, grad, order)
+        grad = grad if fits(grad.shape, grad.stride()) else grad.contiguous()  # a sum's gradient is one number at every place
+        dx, = self.back_empty(of, grad, saved, numbers, wanted)
+        room(dx)
+        must(lib.tamis_segment_backward(graph.value, self._options(op, order, grad, argument), self._view(grad, "grad"), self._view(y, "y"),
+                                        None if argument is None else argument.data_ptr() or None, self._view(dx, "dx"), Torch.stream(grad)))
+        return (dx,)
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return (torch.empty_like(saved[0]) if saved[0] is not None else grad.new_empty((of.nnz, grad.shape[1])),)
 
 
-def _places_view(x: Optional[Tensor], name: str, *more: Tensor) -> Any:
-    """Return a view of either layout."""
-    return None if x is None else byref(_described(x, name, (x, *more), True))
-
-
-def _segment_options(op: int, order: int, x: Tensor, heads: int, argument: Tensor) -> Any:
-    return byref(c.tamis_segment_options(op=op, order=order, type=torch_view(x, "values").type, heads=heads,
-                                         argument_type=c.TAMIS_I64 if argument.dtype == torch.int64 else c.TAMIS_I32))
-
-
-def _segment_graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, order: int) -> Any:
-    try:
-        return _graph(index, columns, rows, cols, coo, order == c.TAMIS_ENTRIES_BY_COLUMN)
-    except _errors.UnsupportedError as error:
-        raise _errors.renamed(error, {"column_places = true": "order = 'columns'", "expected false": "expected 'given' or 'rows'"}) from None
-
-
-def _segment(index: Tensor, columns: Tensor, x: Tensor, rows: int, cols: int, coo: bool, op: int, order: int) -> tuple[Tensor, Tensor]:
-    graph = _segment_graph(index, columns, rows, cols, coo, order)
-    out, argument = _segment_fake(index, columns, x, rows, cols, coo, op, order)
-    room(out, argument)
-    must(lib.tamis_segment(graph.value, _segment_options(op, order, x, x.shape[1], argument), _places_view(x, "values", out, columns, columns),
-                           _places_view(out, "out"), argument.data_ptr() or None, Torch.stream(x)))
-    return out, argument
-
-
-def _segment_backward(grad: Tensor, index: Tensor, columns: Tensor, y: Optional[Tensor], argument: Tensor, rows: int, cols: int, coo: bool, op: int,
-                      order: int) -> Tensor:
-    graph = _segment_graph(index, columns, rows, cols, coo, order)
-    grad = grad if fits(grad.shape, grad.stride()) else grad.contiguous()  # a sum's gradient is one number at every place
-    dx = _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order)
-    room(dx)
-    must(lib.tamis_segment_backward(graph.value, _segment_options(op, order, grad, grad.shape[1], argument), _places_view(grad, "grad"),
-                                    _places_view(y, "y"), argument.data_ptr() or None, _places_view(dx, "dx"), Torch.stream(grad)))
-    return dx
-
-
-# ------------------------------------------------------------------------------ shapes without content
-
-
-def _attend_fake(index, columns, q, k, v, e, b, rows, cols, coo, heads, scale):
-    return q.new_empty(q.shape), q.new_empty((rows, heads), dtype=_sums_type(q))
-
-
-def _attend_backward_fake(grad, index, columns, q, k, v, e, b, out, log_sums, rows, cols, coo, heads, scale, wanted):
-    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
-    return tuple(q.new_empty(x.shape if want else (0,)) for x, want in zip((q, k, v, e, b), wanted))
-
-
-def _segment_fake(index, columns, x, rows, cols, coo, op, order):
-    argument = columns.new_empty((0,), dtype=torch.int32) if op not in EXTREME else _arguments(c.TAMIS_REDUCE_MAX, columns, rows, x.shape[1])
-    return (torch.empty_like(x) if op == c.TAMIS_SEGMENT_SOFTMAX else x.new_empty((rows, x.shape[1]))), argument
-
-
-def _segment_backward_fake(grad, index, columns, y, argument, rows, cols, coo, op, order):
-    return torch.empty_like(y) if y is not None else grad.new_empty((columns.shape[0], grad.shape[1]))
-
-
-# ------------------------------------------------------------------------------ gradients and registration
-
-
-def _keep_attend(ctx: Any, inputs: tuple, output: tuple) -> None:
-    *tensors, rows, cols, coo, heads, scale = inputs
-    ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(*tensors, *output)
-    ctx.numbers = rows, cols, coo, heads, scale
-    ctx.set_materialize_grads(False)
-
-
-def _back_attend(ctx: Any, grad: Optional[Tensor], _: Any) -> tuple:
-    need = list(ctx.needs_input_grad[2:7])
-    if grad is None:
-        return (None,) * 12
-    made = torch.ops.tamis.graph_attention_backward(grad, *ctx.saved_tensors, *ctx.numbers, need)
-    return (None, None, *(x if want else None for x, want in zip(made, need)), *(None,) * 5)
-
-
-def _keep_segment(ctx: Any, inputs: tuple, output: tuple) -> None:
-    index, columns, _, *numbers = inputs
-    ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(index, columns, output[0] if numbers[3] == c.TAMIS_SEGMENT_SOFTMAX else None, output[1])
-    ctx.numbers = numbers
-    ctx.set_materialize_grads(False)
-
-
-def _back_segment(ctx: Any, grad: Optional[Tensor], _: Any) -> tuple:
-    if grad is None:
-        return (None,) * 8
-    return (None, None, torch.ops.tamis.segment_backward(grad, *ctx.saved_tensors, *ctx.numbers), *(None,) * 5)
-
-
-_OPERATORS = {
-    "graph_attention": (f"(Tensor index, Tensor columns, Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b, {_WHERE}, SymInt heads, float scale)"
-                        " -> (Tensor, Tensor)",
-                        _attend, _attend_fake, _back_attend, _keep_attend),
-    "graph_attention_backward": ("(Tensor grad, Tensor index, Tensor columns, Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b, Tensor out,"
-                                 f" Tensor log_sums, {_WHERE}, SymInt heads, float scale, bool[5] wanted) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
-                                 _attend_backward, _attend_backward_fake, _graph_formulas.graph_attention, _graph_formulas.keep),
-    "segment": (f"(Tensor index, Tensor columns, Tensor x, {_WHERE}, int op, int order) -> (Tensor, Tensor)",
-                _segment, _segment_fake, _back_segment, _keep_segment),
-    "segment_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? y, Tensor argument, {_WHERE}, int op, int order) -> Tensor",
-                         _segment_backward, _segment_backward_fake, _graph_formulas.segment, _graph_formulas.keep),
-}
-register(_OPERATORS)
+ATTEND, SEGMENT = Attend(), Segment()
 
 
 # ------------------------------------------------------------------------------ calls
@@ -201,7 +161,9 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
             [1., 1.],
             [0., 0.]])
     """
-    q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
+    direct = plain((q, k, v, e, bias))
+    if not direct:
+        q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
     _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
     matrices = [_matrix(q, "q", pattern.rows, "row of the pattern"), _matrix(k, "k", pattern.cols, "column of the pattern"),
@@ -218,15 +180,15 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
         return nothing(q.shape, q, k, v, e, bias)
     if scale is None:
         scale = max(q.shape[-1], 1) ** -0.5
-    out = torch.ops.tamis.graph_attention(pattern.index, pattern.columns, *matrices, edges, bias, pattern.rows, pattern.cols, pattern.coo, heads,
-                                          float(scale))[0]
+    out = ATTEND.called(direct, pattern, (heads, float(scale)), *matrices, edges, bias)
     return out.reshape(q.shape)
 
 
 def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
     """Reshape values to a matrix with a row for each entry, of either layout, and the result back."""
     where = _number("order", order, ORDERS)
-    if op == c.TAMIS_SEGMENT_SOFTMAX:
+    direct = plain((values,))
+    if op == c.TAMIS_SEGMENT_SOFTMAX and not direct:
         values, = _cast.operands(values, wide=True)
     _check(pattern, values=values)
     if dim not in (0, -1):
@@ -241,7 +203,7 @@ def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: in
     if heads == 0:
         return values.new_empty(values.shape if op == c.TAMIS_SEGMENT_SOFTMAX else (pattern.rows, *rest) if last else (*rest, pattern.rows))
     x = values.reshape(pattern.nnz, heads) if last else values.reshape(heads, pattern.nnz).t()
-    out = torch.ops.tamis.segment(pattern.index, pattern.columns, x, pattern.rows, pattern.cols, pattern.coo, op, where)[0]
+    out = SEGMENT.called(direct, pattern, (op, where), x)
     return out.reshape(-1, *rest) if last else out.t().reshape(*rest, -1)
 
 

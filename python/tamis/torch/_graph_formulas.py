@@ -15,14 +15,6 @@ SEGMENT_EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
 MULTIPLIES = (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
 
 
-def keep(ctx: Any, inputs: tuple, output: Any) -> None:
-    """Keep the inputs of a gradient: its tensors, and the rest."""
-    ctx.tensors = [x is None or isinstance(x, Tensor) for x in inputs]
-    ctx.save_for_backward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
-    ctx.numbers = [x for x, is_tensor in zip(inputs, ctx.tensors) if not is_tensor]
-    ctx.set_materialize_grads(False)
-
-
 def _added(*parts: Optional[Tensor]) -> Optional[Tensor]:
     there = [part for part in parts if part is not None]
     return sum(there[1:], there[0]) if there else None

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from .. import _errors
 from . import _held
+from ._direct import compiling
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _abstract, _compiling
+from ._pattern import Pattern, _abstract
 
 EdgeIndex = Union[Tensor, Pattern]
 FillValue = Union[float, Tensor, str]
@@ -55,7 +56,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     if edge_index.dtype not in (torch.int32, torch.int64):
         raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
     source, target = (1, 0) if reverse else (0, 1)
-    if _compiling():
+    if compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
     number = id(edge_index)
     known = _graphs.get(number)
@@ -73,7 +74,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
 
 def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
     """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
-    if _compiling() or _abstract(pattern.columns):
+    if compiling() or _abstract(pattern.columns):
         return make()
     pattern._current()  # clears the cache if the tensors have changed
     kept = pattern.__dict__.setdefault("_derived", {})

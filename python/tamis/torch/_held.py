@@ -6,29 +6,26 @@ Without a count, contents are compared, which on the CPU takes a twentieth of th
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from typing import Any, Iterator, Optional
 
 import torch
 from torch import Tensor
 
+from .._remembered import compare
 from . import _cast
-
-_compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)(("memcmp", ctypes.CDLL(None)))
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
+from ._direct import compiling, transforms
 
 
 def apart() -> Any:
     """Context in which cached objects are made: tensors without inference mode and transforms of torch.func, in their own types, recorded
     by nothing."""
-    return contextlib.nullcontext() if _compiling() else _apart()
+    return contextlib.nullcontext() if compiling() else _apart()
 
 
 @contextlib.contextmanager
 def _apart() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
-        if _transforms():
+        if transforms():
             stack.enter_context(torch._C._DisableFuncTorch())
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())
@@ -69,7 +66,7 @@ def same(x: Tensor, kept: Optional[Tensor]) -> bool:
         return False
     size, strides = x.element_size(), x.stride()
     if strides == kept.stride():  # the copy has no gaps, so that x has none
-        return not _compare(x.data_ptr(), kept.data_ptr(), x.numel() * size)
+        return not compare(x.data_ptr(), kept.data_ptr(), x.numel() * size)
     if x.dim() == 2 and strides[1] == 1 and kept.stride(1) == 1:
-        return not any(_compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
+        return not any(compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
     return torch.equal(x, kept)

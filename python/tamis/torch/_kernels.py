@@ -1,4 +1,4 @@
-"""The operations and their gradients on tensors, without recording: the registered operators run these.
+"""The operations and their gradients on tensors and a checked pattern, without recording.
 
 Operators take plain tensors of indices, since compilers do not take sparse ones. The pattern that belongs to them, with its plans, is
 found by their addresses: a pattern that is alive keeps its tensors, so that no other tensor can have these addresses.
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import math
 import os
 import threading
 from ctypes import byref, pointer
@@ -22,12 +23,14 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._living import Living
 from .._pattern import Pattern
-from .._recipe import keep_recipe
+from .._recipe import RecipeOfGradient, keep_recipe, key_of
 from .._sparse import Sparse
-from .._views import dense, fits, packed, seen, torch_view, uneven, vector
-from . import _held, _repeated
+from .._views import column, dense, fits, packed, seen, torch_view, uneven
+from . import _held
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
+BACKWARD = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}
+NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
@@ -84,37 +87,51 @@ def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
     return content is None or (_held.same(index, content[0]) and _held.same(columns, content[1]))
 
 
-def sddmm(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, rows: int, cols: int, coo: bool, edge: int,
-          scale: float, slope: float, epsilon: float, keep: bool) -> tuple[Tensor, Tensor]:
-    pattern = pattern_of(index, columns, rows, cols, coo)
-    statistics = _statistics(keep and edge == SOFTMAX, rows, a, b, values)
-    how = settings_of(edge, scale, slope, epsilon, False, statistics.numel() > 0)
-    P = compute(SDDMM, pattern, ("A", "B"), (a, b), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
-    return P, statistics
+_strided = torch.strided
 
 
-def spmm(index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool, transpose: bool) -> Tensor:
-    how = settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    return compute(SPMM, pattern_of(index, columns, rows, cols, coo), ("B",), (b,), None, how, 1.0, 0.0, values)[0]
+def _key(key: list, tensors: tuple) -> Optional[tuple]:
+    """Return the key of a recipe for tensors of PyTorch itself; None: such tensors have none."""
+    for x in tensors:
+        if x is None:
+            key.append(None)
+        elif x.layout is not _strided or x.is_neg():
+            return None
+        else:
+            key += x.dtype, x.shape, x.stride(), x.device
+    return tuple(key)
 
 
-def fused(index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, rows: int, cols: int, coo: bool,
-          edge: int, scale: float, slope: float, epsilon: float, transpose: bool, keep: bool) -> tuple[Tensor, Tensor]:
-    pattern = pattern_of(index, columns, rows, cols, coo)
-    statistics = _statistics(keep and edge == SOFTMAX, cols if transpose else rows, a, b, d, values)
-    how = settings_of(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
-    E = compute(FUSED, pattern, ("A", "B", "D"), (a, b, d), None, how, 1.0, 0.0, values, statistics.data_ptr() or None)[0]
-    return E, statistics
+def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
+    """Return the result, by the recipe of an earlier call if there is one. tensors: the values and the operands. The key differs from that of `compute`,
+    and is shorter."""
+    key: Any = [how, operation]
+    for x in tensors:  # as in `_key`, without its call
+        if x is None:
+            key.append(None)
+        elif x.layout is not _strided or x.is_neg():
+            key = None
+            break
+        else:
+            key += x.dtype, x.shape, x.stride(), x.device
+    values, operands, recipes = tensors[0], tensors[1:], pattern.recipes
+    if key is not None:
+        key = tuple(key)
+        recipe = recipes.get(key)
+        if recipe is not None and recipe.handle.value is not None:
+            return recipe.run(operands, values, None, 1.0, 0.0, statistics)
+    result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
+    recipe = None if key is None else recipes.get(key_of(operation, how, operands, values, None))
+    if recipe is not None:
+        recipes[key] = recipe
+    return result
 
 
-def _statistics(wanted: bool, rows: int, *operands: Optional[Tensor]) -> Tensor:
-    """Allocate softmax's row statistics; empty if they are not kept."""
+def statistics_of(rows: Any, *operands: Optional[Tensor]) -> Tensor:
+    """Allocate softmax's row statistics. The values come last."""
     a = operands[0]
     assert a is not None
-    if not wanted:
-        return a.new_empty((0,))
-    kind = torch.float64 if a.dtype == torch.float64 else torch.float32
-    return a.new_empty((*lead_of(*operands), rows, 2), dtype=kind)
+    return a.new_empty((*lead_of(*operands), rows, 2), dtype=torch.float64 if a.dtype == torch.float64 else torch.float32)
 
 
 @functools.lru_cache(maxsize=64)
@@ -145,7 +162,7 @@ def lead_of(*operands: Optional[Tensor]) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------ gradients
 
 
-def _like(x: Tensor) -> Tensor:
+def empty_like(x: Tensor) -> Tensor:
     """Return an uninitialised tensor of x's shape and, in each matrix, of its layout."""
     if x.dim() >= 2 and x.stride(-1) != 1 and x.stride(-2) == 1:
         return x.new_empty((*x.shape[:-2], x.shape[-1], x.shape[-2])).transpose(-1, -2)
@@ -156,36 +173,16 @@ def _dense(x: Optional[Tensor], name: str) -> Any:
     return dense(torch_view(x, name), name) if x is not None else None
 
 
-def _vector(x: Optional[Tensor], name: str, nnz: int, batch: int) -> Any:
-    if x is None:
-        return None
-    v = torch_view(x, name)
-    apart = vector(v, name, nnz, batch)
-    return c.tamis_dense(v.pointer, nnz, 1, 0, v.type, 0, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, apart)
-
-
-def _batch(lead: tuple[int, ...]) -> int:
-    batch = 1
-    for length in lead:
-        batch *= length
-    return batch
-
-
 def _empty(wanted: bool, x: Optional[Tensor], dimensions: int, batch: int) -> Optional[Tensor]:
     """Allocate the gradient of x, a matrix (2 dimensions) or values (1). Each member of a batch has its own, even for a shared x."""
     if not wanted or x is None:
         return None
-    return _like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else _like(x)
+    return empty_like(x.expand(batch, *x.shape)) if batch > 1 and x.dim() == dimensions else empty_like(x)
 
 
 def _summed(results: list, operands: tuple) -> list:
     """Sum gradients over the members that shared an operand."""
     return [result.sum(0) if result is not None and result.dim() > x.dim() else result for result, x in zip(results, operands)]
-
-
-def _shown(results: list, like: Tensor) -> tuple[Tensor, ...]:
-    """Replace None by an empty tensor, since operators must return tensors."""
-    return tuple(like.new_empty((0,)) if result is None else result for result in results)
 
 
 def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optional[Tensor]) -> bool:
@@ -207,21 +204,21 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
         own: list[Any] = [x if x is None or same else x[place] for x, same in zip(operands, shared)]
         kept = statistics[place] if statistics is not None and statistics.numel() else statistics
         found = backward(operation, pattern, how, own[-1], grad[place], tuple(own[:-1]), kept, wanted, None if result is None else result[place])
-        for number, (gradient, x) in enumerate(zip(found, operands)):
-            if gradient is None or x is None:
+        for number, gradient in enumerate(found):
+            if gradient is None:
                 continue
-            if shared[number]:
-                results[number] = gradient if results[number] is None else results[number].add_(gradient)
-            else:
+            if not shared[number]:
                 if results[number] is None:
-                    results[number] = _like(x) if number < len(matrices) else x.new_empty(x.shape)
+                    results[number] = empty_like(operands[number])
                 results[number][place].copy_(gradient)
+            else:
+                results[number] = gradient if results[number] is None else results[number].add_(gradient)
     return results
 
 
 def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], values: Optional[Tensor], grad: Tensor) -> Optional[tuple]:
     """Return the matrices and values, with copies of those that kernels cannot read; None if kernels can read all."""
-    given = [(x, name, 2) for x, name in zip(matrices, ("B",) if operation == SPMM else ("A", "B", "D"))]
+    given = [(x, name, 2) for x, name in zip(matrices, NAMES[operation])]
     given += [] if values is None else [(values, "values", 1)]
     bad = [not fits(x.shape, x.stride(), own) for x, _, own in given]
     if not any(bad):
@@ -237,13 +234,23 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     if matrices[0].dim() == 1:  # SpMM's B is a vector
         db, ds = backward(operation, pattern, how, values, grad.unsqueeze(-1), (matrices[0].unsqueeze(1),), statistics, wanted)
         return [None if db is None else db.squeeze(1), ds]
-    kept = how.keep_softmax and statistics is not None
-    if result is not None and (not kept or result.dim() != grad.dim()):
+    statistics = statistics if how.keep_softmax else None
+    if result is not None and (statistics is None or result.dim() != grad.dim()):
         result = None
-    key = _repeated.key_of(operation, how, wanted, grad, matrices, values, kept, result)
+    key: Any = ["backward", operation, how, tuple(wanted), statistics is not None, grad.dtype, grad.shape, grad.device]  # its strides do not count: it is packed
+    if result is not None:
+        key += result.dtype, result.shape, result.device
+    key = None if grad.layout is not _strided or grad.is_neg() else _key(key, (*matrices, values))
     recipe = None if key is None else pattern.recipes.get(key)
     if recipe is not None and recipe.handle.value is not None:
-        return _summed(recipe.run(grad, matrices, values, statistics if kept else None, result), (*matrices, values))
+        return _summed(recipe.run(grad, matrices, values, statistics, result), (*matrices, values))
+    return _by_others(operation, pattern, how, values, grad, matrices, statistics, wanted, result) or \
+        _first_backward(operation, pattern, how, values, grad.contiguous(), matrices, statistics, wanted, result, key)
+
+
+def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+               statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> Optional[list]:
+    """Return gradients that take no call, or that other calls give; else None."""
     copies = _fitting(operation, pattern, matrices, values, grad)
     if copies is not None:
         return backward(operation, pattern, how, copies[-1], grad, copies[:-1], statistics, wanted, result)
@@ -255,55 +262,39 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
         return [*found, None if ds is None else ds.sum_to_size(values.shape)]
     if _walked(lead, matrices, values):
         return _in_turn(operation, pattern, how, values, grad, matrices, statistics, wanted, result)
-    nnz, like, batch = pattern.nnz, matrices[0], _batch(lead)
-    grad = grad.contiguous()  # a sum's gradient is one number at every place
+    return None
+
+
+def _first_backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
+                    statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor], key: Optional[tuple]) -> list:
+    """Make a call that repeats no earlier one, and keep its recipe."""
+    nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), NAMES[operation]
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
-    names = ("B",) if operation == SPMM else ("A", "B", "D")
     views = [_dense(x, name) for x, name in zip(matrices, names)]
-    first, last = views[0], views[-1]
-    middle = views[1] if operation == FUSED else last
+    first, middle, last = views[0], views[1 if operation == FUSED else -1], views[-1]
     used: Given = given_values(pattern.sparse, values, True, first.type, operation, batch)
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
     handle = pattern.plan_of(form, how, used, True)
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     read = None
-    if kept:
-        assert statistics is not None
+    if statistics is not None:
         execution.softmax_rows = statistics.data_ptr()
         if result is not None:
             result = result.contiguous()
             read = _dense(result, "E")
             execution.result = pointer(read)
     memory = handle.bring_workspace(execution, like)
-    name = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}[operation]
     ds = results[-1]
-    arguments = [_vector(grad, "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
-                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)], _vector(ds if nnz else None, "dS", nnz, batch)]
+    arguments = [column(torch_view(grad, "dP"), "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
+                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)],
+                 column(torch_view(ds, "dS"), "dS", nnz, batch) if ds is not None and nnz else None]
+    name = BACKWARD[operation]
     must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
     del memory  # keeps it alive until the library has returned
     if wanted[-1] and values is not None and (ds is None or nnz == 0):
         results[-1] = torch.zeros_like(values) if ds is None else ds
     elif key is not None:
-        keep_recipe(pattern.recipes, key, _repeated.Recipe(handle, name, arguments, results, execution, read))
+        keep_recipe(pattern.recipes, key, RecipeOfGradient(handle, name, arguments, results, execution, read))
     return _summed(results, (*matrices, values))
-
-
-def sddmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, statistics: Tensor, rows: int,
-                   cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, wanted: list[bool]) -> tuple[Tensor, ...]:
-    how = settings_of(edge, scale, slope, epsilon, False, statistics.numel() > 0)
-    return _shown(backward(SDDMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b), statistics, wanted), a)
-
-
-def spmm_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], b: Tensor, rows: int, cols: int, coo: bool,
-                  transpose: bool, wanted: list[bool]) -> tuple[Tensor, ...]:
-    how = settings_of(SCALE, 1.0, 0.01, 1e-10, transpose, False)
-    return _shown(backward(SPMM, pattern_of(index, columns, rows, cols, coo), how, values, grad, (b,), None, wanted), b)
-
-
-def fused_backward(grad: Tensor, index: Tensor, columns: Tensor, values: Optional[Tensor], a: Tensor, b: Tensor, d: Tensor, statistics: Tensor,
-                   rows: int, cols: int, coo: bool, edge: int, scale: float, slope: float, epsilon: float, transpose: bool,
-                   wanted: list[bool], result: Optional[Tensor] = None) -> tuple[Tensor, ...]:
-    how = settings_of(edge, scale, slope, epsilon, transpose, statistics.numel() > 0)
-    return _shown(backward(FUSED, pattern_of(index, columns, rows, cols, coo), how, values, grad, (a, b, d), statistics, wanted, result), a)

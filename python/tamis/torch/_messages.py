@@ -19,9 +19,10 @@ from .._library import lib, must
 from .._owned import Owned
 from .._recipe import of_addresses
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _cast, _graph_formulas, _graph_vmap, _ops
-from ._direct import _batched, plain
-from ._kernels import pattern_of
+from . import _cast, _graph_formulas, _vmap
+from ._direct import REGISTERED, plain
+from ._graph_formulas import EXTREME, MULTIPLIES
+from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
 
@@ -29,17 +30,17 @@ OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TA
        "copy_e": c.TAMIS_MESSAGE_COPY_E, "add_relu": c.TAMIS_MESSAGE_ADD_RELU}
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
-EXTREME, MULTIPLIES = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN), (c.TAMIS_PAIR_MUL, c.TAMIS_PAIR_DOT)
 READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose gradients read x and e
 
 
-# ------------------------------------------------------------------------------ kernels
+# ------------------------------------------------------------------------------ calls of the library
+
 
 _forward, _backward = of_addresses("tamis_message_pass", 7), of_addresses("tamis_message_backward", 9)
 _edges_forward, _edges_backward = of_addresses("tamis_edge_vectors", 6), of_addresses("tamis_edge_vectors_backward", 8)
 
 
-def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
+def _graph(pattern: Any, like: Tensor, places: bool = False) -> Owned:
     """Return the library's graph of a pattern, cached with it; the caller must hold it during a call. places: of values in the order of
     columns."""
     kept = "graph_of_places" if places else "graph"
@@ -47,16 +48,16 @@ def _graph_of(pattern: Any, columns: Tensor, places: bool = False) -> Owned:
     if graph is None:
         pattern.sparse.check_memory()
         graph = Owned(lib.tamis_graph_destroy, pattern.sparse)
-        options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=Torch.stream(columns))
+        options = c.tamis_graph_options(trust_input=pattern.checked, column_places=places, stream=Torch.stream(like))
         must(lib.tamis_graph_create(opened(pattern.sparse.device).handle, byref(pattern.sparse.struct), byref(options), graph.value))
         pattern.checked = True
         setattr(pattern, kept, graph)
     return graph
 
 
-def _described(x: Optional[Tensor], name: str, call: tuple = (), columns: bool = False) -> Any:
+def _described(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None, columns: bool = False) -> Any:
     """The library's view of a matrix: an object whose address is passed, and which keeps a copy where the matrix's rows do not lie in one piece each,
-    or with `columns` neither rows nor columns. call: the tensors of the call."""
+    or with `columns` neither rows nor columns. call: the tensors of the call; of: the pattern that it reads."""
     if x is None:
         return None
     kind = _TYPES.get(x.dtype)
@@ -68,17 +69,13 @@ def _described(x: Optional[Tensor], name: str, call: tuple = (), columns: bool =
         view = dense(given, name)
         if columns or view.layout == c.TAMIS_ROW_MAJOR:
             return view
-    x = packed(x, name, 2, sum(seen(other.shape, other.stride()) for other in call if other is not None))
+    x = packed(x, name, 2, (2 * of.nnz if of else 0) + sum(seen(other.shape, other.stride()) for other in call if other is not None))
     view = _described(x, name)
     view.kept = x
     return view
 
 
 _TYPES = {dtype: torch_type(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16)}
-
-
-def _view(x: Optional[Tensor], name: str, call: tuple = ()) -> Any:
-    return None if x is None else byref(_described(x, name, call))
 
 
 def _address(view: Any) -> Optional[int]:
@@ -100,64 +97,14 @@ def _edge_columns(data: int, heads: int, all_columns: int) -> int:
     return all_columns if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1
 
 
-def _width(x: Optional[Tensor], heads: int) -> int:
-    return 0 if x is None else x.shape[1] // max(heads, 1)
+def arguments_of(like: Tensor, of: Any, width: Any) -> Tensor:
+    """Allocate the entries that max and min select."""
+    return like.new_empty((of.shape[0], width), dtype=torch.int64 if type(of.nnz) is int and of.nnz > 2**31 else torch.int32)
 
 
-def _arguments(reduce: int, columns: Tensor, rows: Any, width: Any) -> Tensor:
-    """Allocate the entries that max and min select; empty for other reductions."""
-    nnz = columns.shape[0]
-    kind = torch.int64 if type(nnz) is int and nnz > 2**31 else torch.int32
-    return columns.new_empty((rows, width) if reduce in EXTREME else (0,), dtype=kind)
-
-
-def _run_message(graph: Owned, rows: int, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], op: int, reduce: int, data: int, heads: int,
-                 keep: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """Return the result, and the entries that max and min select if they must be kept."""
-    like = x if x is not None else e
-    assert like is not None
-    width = like.shape[1]
-    out = like.new_empty((rows, width))
-    argument = _arguments(reduce, columns, rows, width) if keep and reduce in EXTREME else None
-    room(out, argument)
-    call = x, e, out, columns, columns
-    views = _described(x, "x", call), _described(e, "e", call), _described(out, "out")
-    options = _message_options(op, reduce, data, heads, width, like.dtype, None if argument is None else argument.dtype)
-    status = _forward(graph.value, addressof(options), *map(_address, views), None if argument is None else argument.data_ptr(), Torch.stream(like))
-    if status:
-        must(status)
-    return out, argument
-
-
-def _run_message_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Optional[Tensor], dx: Optional[Tensor],
-                          de: Optional[Tensor], op: int, reduce: int, data: int, heads: int) -> None:
-    room(dx, de)
-    call = grad, x, e, dx, de
-    views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
-    options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
-    taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
-    status = _backward(graph.value, addressof(options), *map(_address, views[:3]), taken, *map(_address, views[3:]), Torch.stream(grad))
-    if status:
-        must(status)
-
-
-def _run_edge_op(graph: Owned, x: Tensor, y: Tensor, out: Tensor, op: int, heads: int) -> None:
-    room(out)
-    call = x, y, out
-    views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
-    options = _pair_options(op, heads, _width(x, heads), x.dtype)
-    status = _edges_forward(graph.value, addressof(options), *map(_address, views), Torch.stream(x))
-    if status:
-        must(status)
-
-
-def _run_edge_op_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], y: Optional[Tensor], dx: Optional[Tensor], dy: Optional[Tensor], op: int,
-                          heads: int, width: int) -> None:
-    room(dx, dy)
-    call = grad, x, y, dx, dy
-    views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
-    options = _pair_options(op, heads, width, grad.dtype)
-    status = _edges_backward(graph.value, addressof(options), *map(_address, views), Torch.stream(grad))
+def _call(function: Any, of: Any, like: Tensor, options: Any, *arguments: Any) -> None:
+    """Call the library: views are passed as addresses."""
+    status = function(_graph(of, like).value, addressof(options), *arguments, Torch.stream(like))
     if status:
         must(status)
 
@@ -165,209 +112,81 @@ def _run_edge_op_backward(graph: Owned, grad: Tensor, x: Optional[Tensor], y: Op
 # ------------------------------------------------------------------------------ operators
 
 
-def _graph(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, places: bool = False) -> Owned:
-    return _graph_of(pattern_of(index, columns, rows, cols, coo), columns, places)
+class Message(Operator):
+    name, operands, numbers = "message", "Tensor? x, Tensor? e", "int op, int reduce, int data, SymInt heads"
+    saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor argument", (0, 1), torch.int32
+    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.message)
+
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        (x, e), (op, reduce, data, heads) = operands, numbers
+        out, argument = self.empty(of, operands, numbers, keep)
+        room(out, argument)
+        call, like = (x, e, out), e if x is None else x
+        views = _described(x, "x", call, of), _described(e, "e", call, of), _described(out, "out")
+        options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
+        _call(_forward, of, like, options, *map(_address, views), None if argument is None else argument.data_ptr())
+        return out, argument
+
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        like = operands[1] if operands[0] is None else operands[0]
+        width = like.shape[1]
+        return like.new_empty((of.shape[0], width)), arguments_of(like, of, width) if keep and numbers[1] in EXTREME else None
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*(operands if numbers[0] in READ_BACK else (None, None)), results[1]), numbers, 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        (x, e, argument), (op, reduce, data, heads) = saved, numbers
+        grad = grad.contiguous()  # a sum's gradient is one number at every place
+        dx, de = self.back_empty(of, grad, saved, numbers, wanted)
+        room(dx, de)
+        call = grad, x, e, dx, de
+        views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
+        options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
+        taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
+        _call(_backward, of, grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
+        return dx, de
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        width, (_, _, data, heads) = grad.shape[1], numbers
+        return (grad.new_empty((of.shape[1], width)) if wanted[0] else None,
+                grad.new_empty((of.nnz, _edge_columns(data, heads, width))) if wanted[1] else None)
 
 
-def _wanted(gradients: tuple[Tensor, Tensor], wanted: list[bool]) -> tuple[Optional[Tensor], Optional[Tensor]]:
-    return gradients[0] if wanted[0] else None, gradients[1] if wanted[1] else None
+class EdgeOp(Operator):
+    name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
+    saved, numbers_of_gradient, gradients = "Tensor? x, Tensor? y", "int op, SymInt heads, SymInt width", (0, 1)
+    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.edge_op)
+
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        (x, y), (op, heads), (out,) = operands, numbers, self.empty(of, operands, numbers, keep)
+        room(out)
+        call = x, y, out
+        views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
+        _call(_edges_forward, of, x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
+        return (out,)
+
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        x, (op, heads) = operands[0], numbers
+        return (x.new_empty((of.nnz, heads if op == c.TAMIS_PAIR_DOT else x.shape[1])),)
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return operands if numbers[0] in MULTIPLIES else (None, None), (*numbers, operands[0].shape[1] // max(numbers[1], 1)), 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        (x, y), (op, heads, width), grad = saved, numbers, grad.contiguous()
+        dx, dy = self.back_empty(of, grad, saved, numbers, wanted)
+        room(dx, dy)
+        call = grad, x, y, dx, dy
+        views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
+        _call(_edges_backward, of, grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
+        return dx, dy
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return tuple(grad.new_empty((length, numbers[1] * numbers[2])) if wants else None for length, wants in zip(of.shape, wanted))
 
 
-def _message(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], rows: int, cols: int, coo: bool, op: int, reduce: int,
-             data: int, heads: int) -> tuple[Tensor, Tensor]:
-    out, argument = _run_message(_graph(index, columns, rows, cols, coo), rows, columns, x, e, op, reduce, data, heads, True)
-    return out, out.new_empty((0,), dtype=torch.int32) if argument is None else argument
-
-
-def _message_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], argument: Tensor, rows: int, cols: int,
-                      coo: bool, op: int, reduce: int, data: int, heads: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    grad = grad.contiguous()  # a sum's gradient is one number at every place
-    found = _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted)
-    _run_message_backward(_graph(index, columns, rows, cols, coo), grad, x, e, argument, *_wanted(found, wanted), op, reduce, data, heads)
-    return found
-
-
-def _edge_op(index: Tensor, columns: Tensor, x: Tensor, y: Tensor, rows: int, cols: int, coo: bool, op: int, heads: int) -> Tensor:
-    out = _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads)
-    _run_edge_op(_graph(index, columns, rows, cols, coo), x, y, out, op, heads)
-    return out
-
-
-def _edge_op_backward(grad: Tensor, index: Tensor, columns: Tensor, x: Optional[Tensor], y: Optional[Tensor], rows: int, cols: int, coo: bool,
-                      op: int, heads: int, width: int, wanted: list[bool]) -> tuple[Tensor, Tensor]:
-    grad = grad.contiguous()
-    found = _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted)
-    _run_edge_op_backward(_graph(index, columns, rows, cols, coo), grad, x, y, *_wanted(found, wanted), op, heads, width)
-    return found
-
-
-# ------------------------------------------------------------------------------ shapes without content
-
-
-def _message_fake(index, columns, x, e, rows, cols, coo, op, reduce, data, heads):
-    like = x if x is not None else e
-    return like.new_empty((rows, like.shape[1])), _arguments(reduce, columns, rows, like.shape[1])
-
-
-def _message_backward_fake(grad, index, columns, x, e, argument, rows, cols, coo, op, reduce, data, heads, wanted):
-    """Return shapes and types; an empty tensor stands for an unwanted gradient."""
-    width = grad.shape[1]
-    return (grad.new_empty((cols, width) if wanted[0] else (0,)),
-            grad.new_empty((columns.shape[0], _edge_columns(data, heads, width)) if wanted[1] else (0,)))
-
-
-def _edge_op_fake(index, columns, x, y, rows, cols, coo, op, heads):
-    return x.new_empty((columns.shape[0], heads if op == c.TAMIS_PAIR_DOT else x.shape[1]))
-
-
-def _edge_op_backward_fake(grad, index, columns, x, y, rows, cols, coo, op, heads, width, wanted):
-    return (grad.new_empty((rows, heads * width) if wanted[0] else (0,)), grad.new_empty((cols, heads * width) if wanted[1] else (0,)))
-
-
-# ------------------------------------------------------------------------------ gradients and registration
-
-
-def _keep_message(ctx: Any, inputs: tuple, output: tuple) -> None:
-    index, columns, x, e, *numbers = inputs
-    ctx.mark_non_differentiable(output[1])
-    read = numbers[3] in READ_BACK
-    ctx.save_for_backward(index, columns, x if read else None, e if read else None, output[1])
-    ctx.numbers = numbers
-    ctx.set_materialize_grads(False)
-
-
-def _back_message(ctx: Any, grad: Optional[Tensor], _: Any) -> tuple:
-    need = ctx.needs_input_grad[2:4]
-    none = (None,) * 7
-    if grad is None:
-        return (None, None, None, None, *none)
-    dx, de = torch.ops.tamis.message_backward(grad, *ctx.saved_tensors, *ctx.numbers, list(need))
-    return (None, None, dx if need[0] else None, de if need[1] else None, *none)
-
-
-def _keep_edge_op(ctx: Any, inputs: tuple, output: Tensor) -> None:
-    index, columns, x, y, *numbers = inputs
-    multiplies = numbers[3] in MULTIPLIES
-    ctx.save_for_backward(index, columns, x if multiplies else None, y if multiplies else None)
-    ctx.numbers, ctx.width = numbers, x.shape[1] // max(numbers[4], 1)
-    ctx.set_materialize_grads(False)
-
-
-def _back_edge_op(ctx: Any, grad: Optional[Tensor]) -> tuple:
-    need = ctx.needs_input_grad[2:4]
-    if grad is None:
-        return (None,) * 9
-    dx, dy = torch.ops.tamis.edge_op_backward(grad, *ctx.saved_tensors, *ctx.numbers, ctx.width, list(need))
-    return (None, None, dx if need[0] else None, dy if need[1] else None, *(None,) * 5)
-
-
-_WHERE = "SymInt rows, SymInt cols, bool coo"
-_OPERATORS = {
-    "message": (f"(Tensor index, Tensor columns, Tensor? x, Tensor? e, {_WHERE}, int op, int reduce, int data, SymInt heads) -> (Tensor, Tensor)",
-                _message, _message_fake, _back_message, _keep_message),
-    "message_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? e, Tensor argument, {_WHERE}, int op, int reduce, int data,"
-                         " SymInt heads, bool[2] wanted) -> (Tensor, Tensor)",
-                         _message_backward, _message_backward_fake, _graph_formulas.message, _graph_formulas.keep),
-    "edge_op": (f"(Tensor index, Tensor columns, Tensor x, Tensor y, {_WHERE}, int op, SymInt heads) -> Tensor",
-                _edge_op, _edge_op_fake, _back_edge_op, _keep_edge_op),
-    "edge_op_backward": (f"(Tensor grad, Tensor index, Tensor columns, Tensor? x, Tensor? y, {_WHERE}, int op, SymInt heads, SymInt width,"
-                         " bool[2] wanted) -> (Tensor, Tensor)",
-                         _edge_op_backward, _edge_op_backward_fake, _graph_formulas.edge_op, _graph_formulas.keep),
-}
-
-
-def register(operators: dict[str, tuple]) -> None:
-    if not _ops.REGISTERED:
-        return
-    for name, row in operators.items():
-        _ops.add(name, *row, getattr(_graph_vmap, name))
-
-
-register(_OPERATORS)
-
-
-# ------------------------------------------------------------------------------ calls without the dispatcher The
-# dispatcher takes half the time of a small call. `plain` tests if a call can do without it.
-
-
-class _MessageRecorded(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
-        ctx.known = pattern._current()
-        out, argument = _run_message(_graph_of(ctx.known, pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, True)
-        read = numbers[0] in READ_BACK
-        ctx.save_for_backward(x if read else None, e if read else None, argument)
-        ctx.pattern, ctx.numbers = pattern, numbers
-        ctx.set_materialize_grads(False)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
-        if grad is None:
-            return (None,) * 4
-        pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
-        known = pattern._still(ctx.known)
-        x, e, argument = ctx.saved_tensors
-        if _ops.again() or not plain((grad, x, e)) or _batched(grad):
-            if argument is None:
-                argument = grad.new_empty((0,), dtype=torch.int32)
-            found = torch.ops.tamis.message_backward(grad, pattern.index, pattern.columns, x, e, argument, pattern.rows, pattern.cols, pattern.coo,
-                                                     *numbers, wanted)
-            return (None, None, *_wanted(found, wanted))
-        grad, width = grad.contiguous(), grad.shape[1]
-        dx = grad.new_empty((pattern.cols, width)) if wanted[0] else None
-        de = grad.new_empty((pattern.nnz, _edge_columns(numbers[2], numbers[3], width))) if wanted[1] else None
-        _run_message_backward(_graph_of(known, pattern.columns), grad, x, e, argument, dx, de, *numbers)
-        return None, None, dx, de
-
-
-class _EdgeOpRecorded(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
-        out = _edge_op_fake(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
-        ctx.known = pattern._current()
-        _run_edge_op(_graph_of(ctx.known, pattern.columns), x, y, out, *numbers)
-        multiplies = numbers[0] in MULTIPLIES
-        ctx.save_for_backward(x if multiplies else None, y if multiplies else None)
-        ctx.pattern, ctx.numbers = pattern, (*numbers, _width(x, numbers[1]))
-        ctx.set_materialize_grads(False)
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
-        if grad is None:
-            return (None,) * 4
-        pattern, numbers, wanted = ctx.pattern, ctx.numbers, list(ctx.needs_input_grad[2:])
-        known = pattern._still(ctx.known)
-        x, y = ctx.saved_tensors
-        where = (pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo)
-        if _ops.again() or not plain((grad, x, y)) or _batched(grad):
-            found = torch.ops.tamis.edge_op_backward(grad, *where, *numbers, wanted)
-        else:
-            grad = grad.contiguous()
-            found = _edge_op_backward_fake(grad, *where, *numbers, wanted)
-            _run_edge_op_backward(_graph_of(known, pattern.columns), grad, x, y, *_wanted(found, wanted), *numbers)
-        return (None, None, *_wanted(found, wanted))
-
-
-def _records(*tensors: Optional[Tensor]) -> bool:
-    return torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors)
-
-
-def _message_called(direct: bool, pattern: Pattern, numbers: tuple, x: Optional[Tensor], e: Optional[Tensor]) -> Tensor:
-    if not direct:
-        return torch.ops.tamis.message(pattern.index, pattern.columns, x, e, pattern.rows, pattern.cols, pattern.coo, *numbers)[0]
-    if _records(x, e):
-        return _MessageRecorded.apply(pattern, numbers, x, e)
-    return _run_message(_graph_of(pattern._current(), pattern.columns), pattern.rows, pattern.columns, x, e, *numbers, False)[0]
-
-
-def _edge_op_called(direct: bool, pattern: Pattern, numbers: tuple, x: Tensor, y: Tensor) -> Tensor:
-    if not direct:
-        return torch.ops.tamis.edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
-    if _records(x, y):
-        return _EdgeOpRecorded.apply(pattern, numbers, x, y)
-    return _edge_op(pattern.index, pattern.columns, x, y, pattern.rows, pattern.cols, pattern.coo, *numbers)
+MESSAGE, EDGE_OP = Message(), EdgeOp()
 
 
 # ------------------------------------------------------------------------------ calls
@@ -380,7 +199,7 @@ def _number(name: str, value: Any, numbers: dict[str, int]) -> int:
 
 
 def _check(pattern: Any, **tensors: Any) -> None:
-    if not _ops.REGISTERED:
+    if not REGISTERED:
         raise NotImplementedError("message passing needs PyTorch 2.4 or newer")
     if not isinstance(pattern, Pattern):
         raise TypeError(f"pattern is a {type(pattern).__name__}: expected a tamis.torch.Pattern, for instance of Pattern.from_edge_index")
@@ -461,7 +280,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e)
-    out = _message_called(direct, pattern, (number, how, data, heads), rows, edges)
+    out = MESSAGE.called(direct, pattern, (number, how, data, heads), rows, edges)
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 
@@ -497,7 +316,7 @@ def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bo
     heads = x.shape[1] if x.dim() == 3 else 1
     if heads == 0:
         return nothing((pattern.nnz, *x.shape[1:2 if op == "dot" else 3]), x, y)
-    out = _edge_op_called(direct, pattern, (number, heads), rows, cols)
+    out = EDGE_OP.called(direct, pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
     return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])

@@ -1,188 +1,292 @@
-"""The operators: registered with PyTorch (2.4 and newer), so that autograd, torch.compile and vmap know them; before that, functions
-of autograd alone.
+"""Operators on the places of a pattern, each a row of what PyTorch must know of it: registered (2.4 and newer), so that autograd, torch.compile and vmap
+know them; before that, functions of autograd alone.
 
-Some have a second output or inputs that only gradients need: softmax's numbers of each row, and the result.
+A row says how an operator and its gradient are called, what they return, what the gradient reads, and how it is differentiated again. From it this module
+makes the schemas, the kernels, the shapes without content, the functions of autograd and the rules of vmap, and calls without PyTorch's dispatcher.
 """
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from . import _formulas, _vmap
-from . import _kernels as k
-from ._fakes import FAKES
+from ._direct import PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms
+from ._kernels import pattern_of
 
-_PATTERN = "Tensor index, Tensor columns, Tensor? values"
-_SIZES = "SymInt rows, SymInt cols, bool coo"
-_EDGE = "int edge, float scale, float slope, float epsilon"
-SCHEMAS = {
-    "sddmm": f"({_PATTERN}, Tensor a, Tensor b, {_SIZES}, {_EDGE}, bool keep) -> (Tensor, Tensor)",
-    "spmm": f"({_PATTERN}, Tensor b, {_SIZES}, bool transpose) -> Tensor",
-    "fused": f"({_PATTERN}, Tensor a, Tensor b, Tensor d, {_SIZES}, {_EDGE}, bool transpose, bool keep) -> (Tensor, Tensor)",
-    "sddmm_backward": f"(Tensor grad, {_PATTERN}, Tensor a, Tensor b, Tensor statistics, {_SIZES}, {_EDGE}, bool[3] wanted)"
-                      " -> (Tensor, Tensor, Tensor)",
-    "spmm_backward": f"(Tensor grad, {_PATTERN}, Tensor b, {_SIZES}, bool transpose, bool[2] wanted) -> (Tensor, Tensor)",
-    "fused_backward": f"(Tensor grad, {_PATTERN}, Tensor a, Tensor b, Tensor d, Tensor statistics, {_SIZES}, {_EDGE}, bool transpose,"
-                      " bool[4] wanted, Tensor? result=None) -> (Tensor, Tensor, Tensor, Tensor)",
-}
-KERNELS = {name: getattr(k, name) for name in SCHEMAS}
-REGISTERED = hasattr(torch.library, "register_fake")
 if REGISTERED:
     from torch._functorch.utils import enable_single_level_autograd_function as _single_level
     _Function: Any = torch.autograd.function._SingleLevelFunction
-    _JVP = torch._C._functorch.TransformType.Jvp
 else:
     _Function = torch.autograd.Function
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+CALLS: dict[str, Any] = {}    # operators and gradients by name, as they are called
+_KERNELS: dict[str, tuple] = {}  # with the number of tensors that come first, and the place from which there are tensors again
+_WHERE, _SIZES = "Tensor index, Tensor columns", "SymInt rows, SymInt cols, bool coo"
 
 
-# ------------------------------------------------------------------------------ gradients
+class Sizes(NamedTuple):
+    """The sizes of a pattern, numbers or symbols, for shapes without content. A checked pattern has the same names."""
+
+    shape: tuple[Any, Any]
+    nnz: Any
 
 
-class _Gradient(_Function):
-    """The inputs that autograd keeps for an operator, and the operators that it calls. `tensors` inputs are tensors, the rest numbers; outputs after
-    the first, softmax's numbers, have no gradient."""
+class Operator:
+    """A row. Its operands come first in each call, then the pattern's sizes, then its numbers.
+
+    The methods get the pattern (`of`; `empty` gets its Sizes), the operands or what is saved of them, and numbers. Results that are not there are
+    None; for the dispatcher they are empty tensors.
+    """
 
     name = ""
-    tensors = 0
-    places: tuple[int, ...] = ()  # places of the inputs with gradients, in the order in which the backward operator returns them
+    operands = ""                     # the schema of the operands
+    numbers = ""                      # and of the numbers
+    keeps = False                     # True: the last input says if the second result, which only the gradient reads, is needed
+    results = 2
+    nothing: Optional[torch.dtype] = None  # the type of an empty second result; None: the operands' type
+    saved = ""                        # the schema of what the gradient reads
+    numbers_of_gradient = ""          # the gradient's numbers, if it has others
+    late = ""                         # the gradient's input that came with a later version
+    gradients: tuple[int, ...] = ()   # the places of operands with gradients, in the order in which the gradient returns them
+    either = False                    # True: matrices may be of either layout
+    rule: Any = None                  # rule(operator, name, places of inputs, calls, backward) makes the rule of vmap
+    derivative: Any = None            # a static method: derivative(ctx, *changes) differentiates the gradient
+    formula: Any = None               # or formula(where, grad, saved, numbers, wanted) computes the gradient by operators that can be differentiated
+    tangent: Any = None               # tangent(where, saved, numbers, changes of operands) in forward mode
 
-    @staticmethod
-    def _keep(cls: Any, ctx: Any, inputs: tuple, output: Any) -> None:
-        statistics = () if isinstance(output, Tensor) else (output[1],)
-        if statistics:
-            ctx.mark_non_differentiable(*statistics)
-        kept = (*inputs[:cls.tensors], *statistics)
-        result = k.kept_result(inputs[2], inputs[3], inputs[9], output[0]) if cls.name == "fused" else ()
-        ctx.save_for_backward(*kept, *result)
-        ctx.results = len(result)
-        if forward_mode():
-            ctx.save_for_forward(*kept)
-            of = output if isinstance(output, Tensor) else output[0]
-            ctx.output = tuple(of.shape), of.dtype  # not the tensor itself, which refers to this object
-        ctx.numbers = inputs[cls.tensors:-1] if statistics else inputs[cls.tensors:]  # without `keep`
-        ctx.count = len(inputs)
-        ctx.set_materialize_grads(False)
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        """Compute the result, and what is kept for the gradient."""
+        raise NotImplementedError
 
-    @staticmethod
-    def _gradients(cls: Any, ctx: Any, grad: Any) -> tuple:
-        results = [None] * ctx.count
-        if grad is not None:
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        """Return the results without content. Wrong operands are refused here as the library refuses them, where their sizes are numbers."""
+        raise NotImplementedError
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        """Return the tensors that the gradient reads, its numbers, and how many of the tensors, the last ones, are its late input."""
+        raise NotImplementedError
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        """Compute the gradients."""
+        raise NotImplementedError
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        """Return the gradients without content."""
+        raise NotImplementedError
+
+    def inner(self, numbers: tuple) -> Any:
+        """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
+        return numbers
+
+    def outer(self, numbers: Any) -> tuple:
+        return numbers  # type: ignore[no-any-return]
+
+    # -------------------------------------------------------------------------- schemas and kernels
+
+    def __init__(self) -> None:
+        self.count, self._saved = self.operands.count("Tensor"), self.saved.count("Tensor")
+        numbers, several = self.numbers_of_gradient or self.numbers, len(self.gradients) > 1
+        self._numbers = numbers.count(",") + 1
+        self._optional = self.saved.rpartition(", ")[2].startswith("Tensor?")  # what is saved last may be None
+        wanted = f", bool[{len(self.gradients)}] wanted" if several else ""
+        schema = f"({_WHERE}, {self.operands}, {_SIZES}, {self.numbers}{', bool keep' if self.keeps else ''}) -> {_tensors(self.results)}"
+        self.function = self._function()
+        _define(self.name, schema, self._kernel, self._fake, self.rule, self._applied, self.count + 2)
+        schema = f"(Tensor grad, {_WHERE}, {self.saved}, {_SIZES}, {numbers}{wanted}{', ' * bool(self.late)}{self.late}) -> {_tensors(len(self.gradients))}"
+        name = f"{self.name}_backward"
+        _define(name, schema, self._back_kernel, self._back_fake, self.rule, _function_of_gradient(name, self.derivative).apply, self._saved + 3)
+
+    def _split_back(self, given: tuple) -> tuple:
+        """Return what was saved, sizes, numbers, which gradients are wanted, and the late input."""
+        n, end = self._saved, self._saved + 3 + self._numbers
+        return given[:n], given[n:n + 3], given[n + 3:end], given[end] if len(self.gradients) > 1 else [True], given[end + 1:]
+
+    def _shown(self, results: tuple) -> Any:
+        if self.results == 1:
+            return results[0]
+        return results if results[1] is not None else (results[0], results[0].new_empty((0,), dtype=self.nothing))
+
+    def _shown_back(self, grad: Tensor, found: Any) -> Any:
+        return tuple(grad.new_empty((0,)) if x is None else x for x in found) if len(self.gradients) > 1 else found[0]
+
+    def _kernel(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
+        n = self.count
+        numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
+        return self._shown(self.run(pattern_of(index, columns, *given[n:n + 3]), given[:n], self.inner(numbers), keep))
+
+    def _fake(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
+        n = self.count
+        numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
+        return self._shown(self.empty(Sizes(given[n:n + 2], columns.shape[0]), given[:n], numbers, keep))
+
+    def _back_kernel(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
+        saved, sizes, numbers, wanted, late = self._split_back(given)
+        return self._shown_back(grad, self.back(pattern_of(index, columns, *sizes), grad, saved, self.inner(numbers), wanted, *late))
+
+    def _back_fake(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
+        saved, sizes, numbers, wanted, _ = self._split_back(given)
+        return self._shown_back(grad, self.back_empty(Sizes(sizes[:2], columns.shape[0]), grad, saved, numbers, wanted))
+
+    # -------------------------------------------------------------------------- calls
+
+    def direct(self, pattern: Any, numbers: Any, *operands: Any) -> Tensor:
+        """Make a call that `plain` allows, without the dispatcher; autograd records it if it must. numbers: as `run` takes them."""
+        if torch.is_grad_enabled():
+            for x in operands:
+                if x is not None and x.requires_grad:
+                    return self.function.apply(pattern, numbers, *operands)  # type: ignore[no-any-return]
+        return self.run(pattern._current(), operands, numbers, False)[0]  # type: ignore[no-any-return]
+
+    def called(self, direct: bool, pattern: Any, numbers: tuple, *operands: Any) -> Tensor:
+        """Return the first result. direct: `plain` allows to go without the dispatcher."""
+        if direct:
+            return self.direct(pattern, numbers, *operands)
+        found = CALLS[self.name](pattern.index, pattern.columns, *operands, pattern.rows, pattern.cols, pattern.coo, *numbers)
+        return found if self.results == 1 else found[0]  # type: ignore[no-any-return]
+
+    def _applied(self, index: Tensor, columns: Tensor, *given: Any) -> Any:
+        """Make a call with the inputs of the schema that autograd records."""
+        n = self.count
+        return self.function.apply(given[n:n + 3], given[n + 3:], *given[:n], index, columns)
+
+    # -------------------------------------------------------------------------- autograd
+
+    def _function(self) -> Any:
+        """Make the function of autograd. Its inputs are the pattern, the numbers and the operands; within the dispatcher the pattern's sizes, the
+        numbers, the operands and the pattern's tensors. Its inner operations are not recorded."""
+
+        places = [2 + place for place in self.gradients]
+
+        def forward(ctx: Any, pattern: Any, numbers: Any, *tensors: Any) -> Any:
+            ctx.set_materialize_grads(False)
+            if type(pattern) is not tuple:
+                known = pattern._current()
+                results = self.run(known, tensors, numbers, True)
+                saved, numbers, late = self.save(tensors, results, numbers)
+                ctx.call = pattern, known, numbers, late
+                ctx.save_for_backward(*saved)
+                return results[0]
+            operands, where = tensors[:self.count], tensors[self.count:]
+            found = _forward(self.name, (*where, *operands, *pattern, *numbers))
+            results = (found,) if self.results == 1 else found
+            if self.results > 1:
+                ctx.mark_non_differentiable(results[1])
+            saved, numbers, late = self.save(operands, results, numbers[:-1] if self.keeps else numbers)
+            ctx.call = pattern, None, numbers, late
+            ctx.save_for_backward(*where, *saved)
+            if self.tangent is not None and forward_mode():
+                ctx.save_for_forward(*where, *saved)
+                ctx.result = tuple(results[0].shape), results[0].dtype  # not the tensor itself, which refers to this object
+            return found
+
+        def backward(ctx: Any, grad: Optional[Tensor], _: Any = None) -> tuple:
             need = ctx.needs_input_grad
-            wanted = [need[place] for place in cls.places]
-            if REGISTERED and again():
-                index, columns, values, *tensors = ctx.saved_tensors
-                operands = tuple(tensors[:len(cls.places) - 1])
-                found = _formulas.gradients(CALLS, cls.name, grad, index, columns, values, operands, ctx.numbers, wanted)
-            else:
-                kept = ctx.saved_tensors
-                until = len(kept) - ctx.results
-                found = CALLS[cls.name + "_backward"](grad, *kept[:until], *ctx.numbers, wanted, *kept[until:])
-            for place, wants, gradient in zip(cls.places, wanted, found):
-                results[place] = gradient if wants else None
-        return tuple(results)
+            made = [None] * len(need)
+            if grad is not None:
+                wanted = [need[place] for place in places]
+                for place, gradient in zip(places, self._gradients(ctx, grad, wanted)):
+                    if need[place]:
+                        made[place] = gradient
+            return tuple(made)
 
-    @staticmethod
-    def _tangents(cls: Any, ctx: Any, changes: tuple) -> Any:
-        kept = ctx.saved_tensors
-        if not _transforms():
-            found = cls._tangent(ctx, kept, changes)
-        else:  # autograd has switched off forward mode, also for the levels of torch.func below, which have tangents of their own
-            with forward_ad._set_fwd_grad_enabled(True):
-                kept = tuple(None if x is None else torch._VF._unpack_dual(x, level=0)[0] for x in kept)
-                found = cls._tangent(ctx, kept, changes)
-        return found if cls.name == "spmm" else (found, None)
+        def tangent(ctx: Any, _: Any, __: Any, *changes: Any) -> Any:
+            if self.tangent is None:
+                raise _no_forward_mode(self.name)
+            if not transforms():
+                found = self._tangent(ctx, ctx.saved_tensors, changes)
+            else:  # autograd has switched off forward mode, also for the levels of torch.func below, which have tangents of their own
+                with forward_ad._set_fwd_grad_enabled(True):
+                    kept = tuple(None if x is None else torch._VF._unpack_dual(x, level=0)[0] for x in ctx.saved_tensors)
+                    found = self._tangent(ctx, kept, changes)
+            return found if self.results == 1 else (found, None)
 
-    @classmethod
-    def _tangent(cls, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
-        index, columns, values, *tensors = kept
-        operands = cls.places[:-1]
-        found = _formulas.tangent(CALLS, cls.name, index, columns, values, tuple(tensors[:len(operands)]), ctx.numbers, changes[2],
-                                  tuple(changes[place] for place in operands))
-        shape, dtype = ctx.output
-        return tensors[0].new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)
+        return _made_function(self.name, forward, backward if REGISTERED else torch.autograd.function.once_differentiable(backward), tangent)
+
+    def _gradients(self, ctx: Any, grad: Tensor, wanted: list[bool]) -> Any:
+        kept, (pattern, known, numbers, count), repeated = ctx.saved_tensors, ctx.call, REGISTERED and again()
+        saved, late = (kept[:-count], kept[-count:]) if count else (kept, ())
+        if type(pattern) is tuple:
+            (index, columns), saved, sizes = saved[:2], saved[2:], pattern
+        else:
+            known = pattern._still(known)
+            if not repeated and plain((grad, *kept)) and not batched(grad):
+                return self.back(known, grad, saved, numbers, wanted, *late)
+            index, columns, sizes, numbers = pattern.index, pattern.columns, (pattern.rows, pattern.cols, pattern.coo), self.outer(numbers)
+        if repeated and self.formula is not None:
+            return self.formula((index, columns, *sizes), grad, saved, numbers, wanted)
+        if saved[-1] is None and not self._optional:
+            saved = (*saved[:-1], grad.new_empty((0,), dtype=self.nothing))
+        found = CALLS[f"{self.name}_backward"](grad, index, columns, *saved, *sizes, *numbers, *((wanted,) if len(wanted) > 1 else ()), *late)
+        return found if len(wanted) > 1 else (found,)
+
+    def _tangent(self, ctx: Any, kept: tuple, changes: tuple) -> Tensor:
+        (index, columns, *saved), (sizes, _, numbers, _) = kept, ctx.call
+        found = self.tangent((index, columns, *sizes), saved, numbers, changes[:self.count])
+        shape, dtype = ctx.result
+        return saved[1].new_zeros(shape, dtype=dtype) if found is None else found.expand(shape).to(dtype)  # type: ignore[no-any-return]
 
 
-def forward_mode() -> bool:
-    """Return True if there may be tangents: within torch.func.jvp, jacfwd or a dual level. Compiled code has only the former."""
-    if forward_ad._current_level >= 0:
-        return True
-    return REGISTERED and _transforms() and any(level.key() == _JVP for level in torch._C._functorch.get_interpreter_stack() or ())
+def _tensors(count: int) -> str:
+    return "Tensor" if count == 1 else f"({', '.join(['Tensor'] * count)})"
 
 
-def again() -> bool:
-    """Return True if a gradient may be differentiated: with create_graph=True, within torch.func, or in forward mode."""
-    return torch.is_grad_enabled() or forward_mode()
+def _made_function(name: str, forward: Any, backward: Any, jvp: Any) -> Any:
+    methods = {"forward": forward, "backward": backward, **({"jvp": jvp} if REGISTERED else {})}
+    return type(f"Tamis{name.title().replace('_', '')}", (_Function,), {key: staticmethod(method) for key, method in methods.items()})
 
 
-def _gradient_of(name: str) -> Any:
-    """Make the autograd function of an operator; its inner operations are not recorded."""
+def _no_forward_mode(name: str) -> NotImplementedError:
+    return NotImplementedError(f"tamis::{name} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev")
+
+
+def _function_of_gradient(name: str, derivative: Any) -> Any:
+    """Make the function of autograd of a gradient, with the inputs of its schema. Without a derivative it refuses to be differentiated."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
-        output = _forward(name, inputs)
-        _Gradient._keep(made, ctx, inputs, output)
-        return output
-
-    made: Any = type(f"Tamis{name.title()}", (_Gradient,), {"name": name, "tensors": TENSORS[name], "places": PLACES[name]})
-    made.forward = staticmethod(forward)
-    made.backward = staticmethod(lambda ctx, grad, _=None: _Gradient._gradients(made, ctx, grad))
-    if REGISTERED:
-        made.jvp = staticmethod(lambda ctx, *changes: _Gradient._tangents(made, ctx, changes))
-    else:
-        made.backward = staticmethod(torch.autograd.function.once_differentiable(made.backward))
-    return made
-
-
-def _forward(name: str, inputs: tuple) -> Any:
-    """Run an operator in an autograd function, which has switched off recording for its own level of torch.func, but not for those
-    below."""
-    if not REGISTERED or not _transforms():
-        return _below(name, inputs)
-    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
-        return _below(name, inputs)
-
-
-def _refusal_of(name: str) -> Any:
-    """Return the refusal of derivatives for an operator that is itself a derivative."""
+        if derivative is not None:
+            ctx.tensors = [x is None or isinstance(x, Tensor) for x in inputs]
+            ctx.save_for_backward(*(x for x, is_tensor in zip(inputs, ctx.tensors) if is_tensor))
+            ctx.numbers = [x for x, is_tensor in zip(inputs, ctx.tensors) if not is_tensor]
+            ctx.set_materialize_grads(False)
+        return _forward(name, inputs)
 
     def refused(ctx: Any, *_: Any) -> Any:
         raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "
                                   f"torch.func")
 
-    return type(f"Tamis{name.title().replace('_', '')}", (_Function,), {
-        "forward": staticmethod(lambda ctx, *inputs: _forward(name, inputs)), "backward": staticmethod(refused), "jvp": staticmethod(refused)})
+    def no_forward_mode(ctx: Any, *_: Any) -> Any:
+        raise _no_forward_mode(name)
+
+    return _made_function(name, forward, derivative or refused, no_forward_mode if derivative else refused)
 
 
-_below_autograd = torch._C._AutoDispatchBelowAutograd
-TENSORS = {"sddmm": 5, "spmm": 4, "fused": 6, "sddmm_backward": 7, "spmm_backward": 5, "fused_backward": 8}
-RESULT = 17  # the place of fused's result in its gradient, the last one: no other operator has as many inputs
-PLACES = {"sddmm": (3, 4, 2), "spmm": (3, 2), "fused": (3, 4, 5, 2)}
+def _forward(name: str, inputs: tuple) -> Any:
+    """Run an operator in an autograd function, which has switched off recording for its own level of torch.func, but not for those
+    below."""
+    if not REGISTERED or not transforms():
+        return _below(name, inputs)
+    with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        return _below(name, inputs)
 
 
 def _below(name: str, inputs: tuple) -> Any:
     """Run an operator without autograd. Without other features of the dispatcher the kernel is called directly, which saves a third of the time."""
-    plain = not REGISTERED or (_modes() == 0 and not _transforms())
-    if plain:
-        for x in (*inputs[:TENSORS[name]], *inputs[RESULT:]):
-            if type(x) not in _PLAIN or (x is not None and x.is_meta):
-                plain = False
-    if plain:
-        return KERNELS[name](*inputs)
+    kernel, first, again_from = _KERNELS[name]
+    direct = not REGISTERED or (modes() == 0 and not transforms())
+    if direct:
+        for x in (*inputs[:first], *inputs[again_from:]):
+            if type(x) not in PLAIN or (x is not None and x.is_meta):
+                direct = False
+    if direct:
+        return kernel(*inputs)
     with _below_autograd():
         return CALLS[name](*inputs)
 
 
-_PLAIN = (Tensor, torch.nn.Parameter, type(None))
-_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
-_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-GRADIENTS = {name: _gradient_of(name) if name in PLACES else _refusal_of(name) for name in SCHEMAS}
-
-
-def _autograd_of(name: str) -> Any:
+def _autograd_of(name: str, apply: Any, tensors: int) -> Any:
     """Make an operator's autograd entry. torch.library.register_autograd would cost each recorded call several times as much."""
-    gradient, tensors = GRADIENTS[name], TENSORS[name]
 
     def run(*inputs: Any) -> Any:
         recorded = forward_mode()
@@ -193,48 +297,33 @@ def _autograd_of(name: str) -> Any:
                     break
         if not recorded:
             return _below(name, inputs)
-        if not _transforms():
-            return gradient.apply(*inputs)
+        if not transforms():
+            return apply(*inputs)
         with _single_level():  # this entry is one level of torch.func: the levels below are entries of their own
-            return gradient.apply(*inputs)
+            return apply(*inputs)
 
     return run
 
 
-# ------------------------------------------------------------------------------ registration
-
-
-def _register(name: str, schema: str, fake: Any, rule: Any) -> Any:
+def define(name: str, schema: str, kernel: Any, fake: Any) -> Any:
+    """Register an operator without derivatives; returns its qualified name."""
     qualified = f"tamis::{name}"
     torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
-    torch.library.impl(qualified, ("cpu", "cuda"), KERNELS[name])
+    torch.library.impl(qualified, ("cpu", "cuda"), kernel)
     torch.library.register_fake(qualified, fake)
-    torch.library.impl(qualified, "Autograd", _autograd_of(name))
+    return qualified
+
+
+def _define(name: str, schema: str, kernel: Any, fake: Any, rule: Any, apply: Any, tensors: int) -> None:
+    pieces = schema[1:].split(") -> ")[0].split(", ")
+    inputs = [piece.split()[-1].partition("=")[0] for piece in pieces]
+    late = next((place for place in range(tensors, len(inputs)) if pieces[place].startswith("Tensor")), len(inputs))
+    _KERNELS[name] = kernel, tensors, late
+    if not REGISTERED:  # autograd's functions are called as they are
+        CALLS[name] = kernel if name.endswith("_backward") else apply
+        return
+    qualified = define(name, schema, kernel, fake)
+    torch.library.impl(qualified, "Autograd", _autograd_of(name, apply, tensors))
     if hasattr(torch.library, "register_vmap"):
-        torch.library.register_vmap(qualified, rule)
-    return getattr(torch.ops.tamis, name).default
-
-
-def _registered() -> dict[str, Any]:
-    return {name: _register(name, schema, FAKES[name], _vmap.rule_of(name, lambda: CALLS)) for name, schema in SCHEMAS.items()}
-
-
-def add(name: str, schema: str, kernel: Any, fake: Any, back: Any, keep: Any, rule: Any) -> None:
-    """Registers an operator whose tensors come first. keep(ctx, inputs, output) keeps what back(ctx, *gradients), its derivatives, reads; rule: of vmap."""
-
-    def forward(ctx: Any, *inputs: Any) -> Any:
-        output = _forward(name, inputs)
-        keep(ctx, inputs, output)
-        return output
-
-    def refused(ctx: Any, *_: Any) -> Any:
-        raise NotImplementedError(f"tamis::{name} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev")
-
-    KERNELS[name], TENSORS[name] = kernel, schema.split(" -> ")[0].count("Tensor")
-    GRADIENTS[name] = type(f"Tamis{name.title().replace('_', '')}", (_Function,), {
-        "forward": staticmethod(forward), "backward": staticmethod(back), "jvp": staticmethod(refused)})
-    CALLS[name] = _register(name, schema, fake, rule)
-
-
-# before PyTorch 2.4 autograd's functions are called as they are
-CALLS = _registered() if REGISTERED else {name: GRADIENTS[name].apply if name in PLACES else KERNELS[name] for name in SCHEMAS}
+        torch.library.register_vmap(qualified, rule(name, {argument: place for place, argument in enumerate(inputs)}, CALLS))
+    CALLS[name] = getattr(torch.ops.tamis, name).default

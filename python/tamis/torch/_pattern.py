@@ -1,6 +1,7 @@
 """Patterns of tensors."""
 from __future__ import annotations
 
+import contextlib
 import operator
 from typing import Any, Optional, Sequence
 
@@ -11,13 +12,13 @@ from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
 from . import _flex, _kernels
+from ._direct import compiling, transforms
 from ._held import apart, counted
 
+_NOTHING = contextlib.nullcontext()
 COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
-_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
-_transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 
 
 class _Tensors:
@@ -62,7 +63,7 @@ def _sizes(shape: Any) -> tuple[int, int]:
     """Return the numbers of rows and columns."""
     try:
         rows, cols = shape
-        if not _compiling():
+        if not compiling():
             rows, cols = operator.index(rows), operator.index(cols)
     except (TypeError, ValueError):
         raise _errors.ArgumentError(f"shape = {shape!r}: expected (rows, cols)") from None
@@ -95,7 +96,7 @@ class Pattern:
                 raise _errors.ArgumentError(f"{name} are {getattr(tensor, 'dtype', type(tensor).__name__)}: expected a tensor of int32 or int64")
             if tensor.dim() != 1:
                 raise _errors.ArgumentError(f"{name} have shape {tuple(tensor.shape)}: expected a vector")
-        if _transforms() and not _compiling():
+        if transforms() and not compiling():
             index, columns = _bare(index, "rows or offsets"), _bare(columns, "columns")
         if not index.is_contiguous() or not columns.is_contiguous():
             with apart():
@@ -106,7 +107,7 @@ class Pattern:
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._copies: dict[int, Pattern] = {}
-        if not _compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
+        if not compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
             self._check_again()
 
     @property
@@ -125,13 +126,13 @@ class Pattern:
         return self._check_again()
 
     def _check_again(self) -> Any:
-        with apart():
+        with apart() if transforms() or torch.is_inference_mode_enabled() else _NOTHING:  # indices need none of its other effects
             index, columns = self.index, self.columns
             known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
-            self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         if known is not self._known:
             self._copies, self._known = {}, known
             self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
+            self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         return known
 
     def _still(self, known: Any) -> Any:
@@ -143,7 +144,7 @@ class Pattern:
 
     def _repeated(self, times: int) -> Optional[Pattern]:
         """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
-        if _compiling() or _transforms() or self._known is None or times * self.nnz > COPIES_MOST:
+        if compiling() or transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
         self._current()
         made = self._copies.get(times)
@@ -199,7 +200,7 @@ class Pattern:
         if edge_index.dtype not in (torch.int32, torch.int64):
             raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
         if num_nodes is None:
-            if _compiling():
+            if compiling():
                 raise _errors.ArgumentError("num_nodes = None: expected a number within torch.compile and torch.export, since they do not know "
                                             "the content of edge_index")
             if edge_index.is_meta:
@@ -246,7 +247,7 @@ class Pattern:
         >>> tamis.torch.Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.torch.Pattern 6 x 6, 18 nonzeros, cpu>
         """
-        if not _compiling():
+        if not compiling():
             return Pattern(*_made(rows, cols, device, tuple(parts.items())), False)
         rows, cols = operator.index(rows), None if cols is None else operator.index(cols)  # numbers, not symbols: a mask of this size
         return Pattern(*_constant(rows, cols, device, tuple(parts.items())), False)

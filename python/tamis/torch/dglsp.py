@@ -13,83 +13,166 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import Pattern, _check_tensors, message
-from . import sddmm as _sddmm
-from . import softmax as _softmax
-from . import spmm as _spmm
-from ._dgl_matrix import (Scalar, SparseMatrix, added, check_matrix, diag, from_coo, from_csc, from_csr, from_torch_sparse, identity, keys, rows_of,
-                          spmatrix, to_torch_sparse_coo, to_torch_sparse_csc, to_torch_sparse_csr, transposed, united, val_like)
-from ._graphs import edges, remembered
+from . import Pattern, _check_tensors
+from ._dgl_matrix import Scalar, SparseMatrix, broadcast, bsddmm, bspmm, check_matrix, sddmm, spmm
+
+_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 
 
-def _check_operands(A: Any, dimensions: tuple[int, ...], **operands: Any) -> None:
-    """Check that A is a matrix and the operands are tensors with one of these numbers of dimensions."""
-    check_matrix(A)
-    _check_tensors(operands)
-    for name, x in operands.items():
-        if x.dim() not in dimensions:
-            raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: expected {' or '.join(map(str, dimensions))} dimensions")
+# ------------------------------------------------------------------------------ forms
 
 
-def _first(X: Tensor) -> Tensor:
-    """Move the batch dimension from last to first, in a copy, since Tamis needs contiguous rows."""
-    return X.permute(2, 0, 1).contiguous()
+def _values(val: Optional[Tensor], like: Tensor) -> Tensor:
+    return torch.ones(like.shape[0], device=like.device) if val is None else val
 
 
-def sddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
-    """(X1 X2) * A at A's places. X1: (rows, K); X2: (K, cols); the transpose of a packed matrix is not copied.
+def spmatrix(indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From rows and columns (2, nnz), with values of ones if val is None.
 
     >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
-    >>> dglsp.sddmm(A, torch.ones(2, 4), torch.ones(4, 2)).val
-    tensor([ 8., 12.])
+    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 2]]))
+    >>> A @ torch.tensor([[1.], [10.], [100.]])
+    tensor([[ 10.],
+            [101.]])
     """
-    _check_operands(A, (1, 2), X1=X1, X2=X2)
-    if A.val.dim() != 1:
-        raise _errors.ArgumentError(f"A.val has shape {tuple(A.val.shape)}: expected a vector; bsddmm takes a batch of X1 and X2")
-    X1, X2 = (X.unsqueeze(1) if X.dim() == 1 and first else X.unsqueeze(0) if X.dim() == 1 else X for X, first in ((X1, True), (X2, False)))
-    return val_like(A, _sddmm(A.pattern, X1, X2.t(), A.val))
+    _check_tensors({"indices": indices})
+    if indices.dim() != 2 or indices.shape[0] != 2:
+        raise _errors.ArgumentError(f"indices has shape {tuple(indices.shape)}: expected (2, nnz)")
+    return from_coo(indices[0], indices[1], val, shape)
 
 
-def bsddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
-    """A batch of them: X1 (rows, K, batch), X2 (K, cols, batch); val of the result is (nnz, batch). Operands are copied batch first.
+def from_coo(row: Tensor, col: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From the row and the column of each entry; shape: the largest indices and one more if None.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.from_coo(torch.tensor([0, 1]), torch.tensor([1, 0]), shape=(2, 3))
+    SparseMatrix(shape=(2, 3), nnz=2, val=(2,) torch.float32)
+    """
+    _check_tensors({"row": row, "col": col})
+    if shape is None:
+        shape = (int(row.max()) + 1, int(col.max()) + 1) if row.numel() else (0, 0)
+    return SparseMatrix(Pattern.from_coo(row, col, shape), _values(val, col))
+
+
+def from_csr(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From row offsets and columns.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
+    SparseMatrix(shape=(2, 3), nnz=3, val=(3,) torch.float32)
+    """
+    _check_tensors({"indptr": indptr, "indices": indices})
+    if shape is None:
+        if indptr.dim() != 1:
+            raise _errors.ArgumentError(f"indptr has shape {tuple(indptr.shape)}: expected (rows + 1,)")
+        shape = (indptr.shape[0] - 1, int(indices.max()) + 1 if indices.numel() else 0)
+    return SparseMatrix(Pattern.from_csr(indptr, indices, shape), _values(val, indices))
+
+
+def from_csc(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From column offsets and rows.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.from_csc(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2])).to_dense()
+    tensor([[0., 1.],
+            [1., 0.],
+            [0., 1.]])
+    """
+    return from_csr(indptr, indices, val, None if shape is None else shape[::-1]).T
+
+
+def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """A diagonal matrix; val: (n,) or (n, batch). Its product with another sparse matrix is a sparse matrix.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.diag(torch.tensor([2., 3.]), (2, 3)).to_dense()
+    tensor([[2., 0., 0.],
+            [0., 3., 0.]])
+    """
+    _check_tensors({"val": val})
+    shape = (val.shape[0], val.shape[0]) if shape is None else shape
+    if val.dim() not in (1, 2) or val.shape[0] != min(shape):
+        raise _errors.ArgumentError(f"val has shape {tuple(val.shape)}: expected {min(shape)} values for a matrix {shape}")
+    place = torch.arange(val.shape[0], device=val.device)
+    pattern = Pattern.from_coo(place, place, shape)
+    pattern._diagonal = True  # type: ignore[attr-defined]
+    return SparseMatrix(pattern, val)
+
+
+def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[torch.dtype] = None, device: Any = None) -> SparseMatrix:
+    """Ones on the diagonal; d: number of ones for each place.
+
+    >>> import tamis.torch.dglsp as dglsp
+    >>> dglsp.identity((2, 3)).to_dense()
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    return diag(torch.ones(min(shape) if d is None else (min(shape), d), dtype=dtype, device=device), shape)
+
+
+def from_torch_sparse(matrix: Tensor) -> SparseMatrix:
+    """From a sparse tensor in COO, CSR or CSC, with its gradients.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.from_torch_sparse(torch.eye(2).to_sparse()).val
+    tensor([1., 1.])
+    """
+    _check_tensors({"matrix": matrix})
+    if matrix.layout is torch.sparse_csc:
+        return from_csc(matrix.ccol_indices(), matrix.row_indices(), matrix.values(), (matrix.shape[0], matrix.shape[1]))
+    pattern = Pattern.from_torch(matrix)
+    return SparseMatrix(pattern, _values(pattern.values, pattern.columns))
+
+
+def to_torch_sparse_coo(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in COO, with gradients.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.to_torch_sparse_coo(dglsp.identity((2, 2))).layout
+    torch.sparse_coo
+    """
+    check_matrix(spmat, "spmat")
+    return torch.sparse_coo_tensor(torch.stack([spmat.row.long(), spmat.col.long()]), spmat.val, (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def to_torch_sparse_csr(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in CSR, with gradients.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.to_torch_sparse_csr(dglsp.identity((2, 2))).values()
+    tensor([1., 1.])
+    """
+    check_matrix(spmat, "spmat")
+    offsets, columns, order = spmat.csr()
+    return torch.sparse_csr_tensor(offsets, columns.long(), spmat.val[order], (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def to_torch_sparse_csc(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in CSC, with gradients.
+
+    >>> import torch, tamis.torch.dglsp as dglsp
+    >>> dglsp.to_torch_sparse_csc(dglsp.identity((2, 2))).values()
+    tensor([1., 1.])
+    """
+    check_matrix(spmat, "spmat")
+    offsets, rows, order = spmat.csc()
+    return torch.sparse_csc_tensor(offsets, rows.long(), spmat.val[order], (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
+    """Other values in the same pattern.
 
     >>> import torch, tamis.torch.dglsp as dglsp
     >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
-    >>> dglsp.bsddmm(A, torch.ones(2, 3, 4), torch.ones(3, 2, 4)).val.shape
-    torch.Size([2, 4])
+    >>> dglsp.val_like(A, torch.tensor([4., 5.])).to_dense()
+    tensor([[0., 4.],
+            [5., 0.]])
     """
-    _check_operands(A, (3,), X1=X1, X2=X2)
-    values = A.val if A.val.dim() == 1 else A.val.t().contiguous()
-    return val_like(A, _sddmm(A.pattern, _first(X1), X2.permute(2, 1, 0).contiguous(), values).transpose(0, 1))
+    check_matrix(mat, "mat")
+    return SparseMatrix(mat.pattern, val)
 
 
-def spmm(A: SparseMatrix, X: Tensor) -> Tensor:
-    """A X. X: (cols, L) or (cols,).
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
-    >>> dglsp.spmm(A, torch.tensor([1., 10.]))
-    tensor([20.,  3.])
-    """
-    _check_operands(A, (1, 2), X=X)
-    if A.val.dim() != 1:
-        raise _errors.ArgumentError(f"A.val has shape {tuple(A.val.shape)}: expected a vector; bspmm takes a batch")
-    return _spmm(A.pattern, X, A.val)
-
-
-def bspmm(A: SparseMatrix, X: Tensor) -> Tensor:
-    """A batch of them: A.val (nnz, batch), X (cols, L, batch). Returns (rows, L, batch). Operands are copied batch first.
-
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 4))
-    >>> dglsp.bspmm(A, torch.ones(2, 3, 4)).shape
-    torch.Size([2, 3, 4])
-    """
-    _check_operands(A, (3,), X=X)
-    if A.val.dim() == 2 and A.val.shape[1] != X.shape[2]:
-        raise _errors.ArgumentError(f"A.val has shape {tuple(A.val.shape)} and X {tuple(X.shape)}: expected (nnz, batch) and (cols, L, batch)")
-    return _spmm(A.pattern, _first(X), A.val.t().contiguous()).permute(1, 2, 0)
+# ------------------------------------------------------------------------------ products and softmax
 
 
 def softmax(A: SparseMatrix, dim: int = 1) -> SparseMatrix:
@@ -103,12 +186,7 @@ def softmax(A: SparseMatrix, dim: int = 1) -> SparseMatrix:
     tensor([1.0000, 0.5000, 0.5000])
     """
     check_matrix(A)
-    if dim not in (0, 1):
-        raise _errors.ArgumentError(f"dim = {dim!r}: expected 1 (rows) or 0 (columns)")
-    pattern = A.pattern if dim == 1 else transposed(A.pattern)
-    if A.val.dim() == 1:
-        return val_like(A, _softmax(pattern, A.val))
-    return val_like(A, _softmax(pattern, A.val.t().contiguous()).t())
+    return A.softmax(dim)
 
 
 def matmul(A: Any, B: Any) -> Any:
@@ -123,16 +201,7 @@ def matmul(A: Any, B: Any) -> Any:
     if isinstance(A, Tensor) and isinstance(B, Tensor):
         return torch.matmul(A, B)
     check_matrix(A)
-    if isinstance(B, Tensor):
-        return bspmm(A, B) if B.dim() == 3 else spmm(A, B)
-    check_matrix(B, "B")
-    if A.shape[1] != B.shape[0]:
-        raise _errors.ArgumentError(f"A is {A.shape} and B {B.shape}: expected as many rows of B as A has columns")
-    for D, M, rows in ((A, B, True), (B, A, False)):
-        if getattr(D.pattern, "_diagonal", False) and D.shape[0] == D.shape[1]:
-            factor = sp_broadcast_v(M, D.val.unsqueeze(1) if rows else D.val.unsqueeze(0)).val
-            return val_like(M, factor * M.val if factor.dim() == M.val.dim() else factor.unsqueeze(1) * M.val)
-    raise NotImplementedError("the product of two sparse matrices is computed only if one of them is a square diagonal matrix, made by diag or identity")
+    return A @ B
 
 
 # ------------------------------------------------------------------------------ elementwise
@@ -146,7 +215,7 @@ def neg(A: SparseMatrix) -> SparseMatrix:
     tensor([-1., -2.])
     """
     check_matrix(A)
-    return val_like(A, -A.val)
+    return A.neg()
 
 
 def add(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
@@ -158,14 +227,9 @@ def add(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
     tensor([[1., 2.],
             [0., 4.]])
     """
-    _check_pair(A, B)
-    if A.pattern is B.pattern:
-        return val_like(A, A.val + B.val)
-    known = remembered(A.pattern, "united", dict)
-    if known.get("with") is not B.pattern:
-        known["with"], known["made"] = B.pattern, united([A.pattern, B.pattern])
-    pattern, places = known["made"]
-    return SparseMatrix(pattern, added(places, torch.cat([A.val, B.val]), pattern.nnz))
+    check_matrix(A)
+    check_matrix(B, "B")
+    return A + B
 
 
 def sub(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
@@ -176,8 +240,9 @@ def sub(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
     >>> dglsp.sub(A, dglsp.val_like(A, torch.tensor([1., 2.]))).val
     tensor([4., 4.])
     """
-    _check_pair(A, B)
-    return add(A, neg(B))
+    check_matrix(A)
+    check_matrix(B, "B")
+    return A - B
 
 
 def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
@@ -193,15 +258,8 @@ def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> Spars
     """
     if not isinstance(A, SparseMatrix):
         check_matrix(B, "B")
-        return mul(B, A)
-    if not isinstance(B, SparseMatrix):
-        return val_like(A, A.val * _scalar(B))
-    _check_pair(A, B)
-    if A.pattern is B.pattern:
-        return val_like(A, A.val * B.val)
-    of_a, of_b = _common(A, B)
-    ends = edges(A.pattern)[:, of_a]
-    return SparseMatrix(Pattern.from_coo(ends[1], ends[0], A.shape), A.val[of_a] * B.val[of_b])
+        A, B = B, A
+    return A * B  # type: ignore[operator, return-value]
 
 
 def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
@@ -213,15 +271,7 @@ def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
     tensor([0.2000, 0.5000])
     """
     check_matrix(A)
-    if not isinstance(B, SparseMatrix):
-        return val_like(A, A.val / _scalar(B))
-    _check_pair(A, B)
-    if A.pattern is B.pattern:
-        return val_like(A, A.val / B.val)
-    of_a, of_b = _common(A, B)
-    if not of_a.numel() == A.nnz == B.nnz:
-        raise _errors.ArgumentError(f"A has {A.nnz} entries and B {B.nnz}, {of_a.numel()} at the same places: expected the same places")
-    return val_like(A, A.val / B.val[of_b])
+    return A / B
 
 
 def power(A: SparseMatrix, scalar: Scalar) -> SparseMatrix:
@@ -232,7 +282,7 @@ def power(A: SparseMatrix, scalar: Scalar) -> SparseMatrix:
     tensor([1., 4.])
     """
     check_matrix(A)
-    return val_like(A, A.val ** _scalar(scalar))
+    return A ** scalar
 
 
 def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
@@ -245,13 +295,7 @@ def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """
     check_matrix(A)
     _check_tensors({"v": v})
-    if v.dim() == 1:
-        v = v.unsqueeze(0)
-    if v.dim() == 2 and v.shape == (A.shape[0], 1):
-        return val_like(A, v[:, 0][A.row.long()])
-    if v.dim() == 2 and v.shape == (1, A.shape[1]):
-        return val_like(A, v[0][A.col.long()])
-    raise _errors.ArgumentError(f"v has shape {tuple(v.shape)}: expected ({A.shape[0]}, 1), (1, {A.shape[1]}) or ({A.shape[1]},)")
+    return A._like(broadcast(A, v))
 
 
 def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
@@ -261,7 +305,7 @@ def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     >>> dglsp.sp_add_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([2., 3.])
     """
-    return val_like(A, A.val + sp_broadcast_v(A, v).val)
+    return A._like(A.val + sp_broadcast_v(A, v).val)
 
 
 def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
@@ -271,7 +315,7 @@ def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     >>> dglsp.sp_sub_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([ 0., -1.])
     """
-    return val_like(A, A.val - sp_broadcast_v(A, v).val)
+    return A._like(A.val - sp_broadcast_v(A, v).val)
 
 
 def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
@@ -281,7 +325,7 @@ def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     >>> dglsp.sp_mul_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([1., 2.])
     """
-    return val_like(A, A.val * sp_broadcast_v(A, v).val)
+    return A._like(A.val * sp_broadcast_v(A, v).val)
 
 
 def sp_div_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
@@ -291,13 +335,10 @@ def sp_div_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     >>> dglsp.sp_div_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([1.0000, 0.5000])
     """
-    return val_like(A, A.val / sp_broadcast_v(A, v).val)
+    return A._like(A.val / sp_broadcast_v(A, v).val)
 
 
 # ------------------------------------------------------------------------------ reductions
-
-
-_REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
 
 
 def reduce(input: SparseMatrix, dim: Optional[int] = None, rtype: str = "sum") -> Tensor:
@@ -311,21 +352,7 @@ def reduce(input: SparseMatrix, dim: Optional[int] = None, rtype: str = "sum") -
     (tensor([1., 2., 0., 0.]), tensor([2., 0., 2.]), tensor(4.))
     """
     check_matrix(input, "input")
-    if dim not in (0, 1, None) or rtype not in _REDUCED:
-        raise _errors.ArgumentError(f"dim = {dim!r} and rtype = {rtype!r}: expected 0, 1 or None, and one of {', '.join(map(repr, _REDUCED))}")
-    ours, theirs = _REDUCED[rtype]
-    val = input.val
-    if dim is None:
-        pattern = remembered(input.pattern, "one row", lambda: Pattern.from_coo(torch.zeros_like(input.col), torch.arange(
-            input.nnz, dtype=input.col.dtype, device=val.device), (1, input.nnz)))
-    else:
-        pattern = input.pattern if dim == 1 else transposed(input.pattern)
-    if ours is not None and val.is_floating_point():
-        out = message(pattern, "copy_e", None, val, ours)
-    else:
-        place = rows_of(pattern).long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
-        out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
-    return out[0] if dim is None else out
+    return input.reduce(dim, rtype)
 
 
 def sum(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
@@ -376,35 +403,6 @@ def sprod(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     tensor(6.)
     """
     return reduce(input, dim, "sprod")
-
-
-# ------------------------------------------------------------------------------ patterns
-
-
-def _check_pair(A: Any, B: Any) -> None:
-    check_matrix(A)
-    check_matrix(B, "B")
-    if A.shape != B.shape or A.val.shape[1:] != B.val.shape[1:]:
-        raise _errors.ArgumentError(f"A is {A.shape} with val {tuple(A.val.shape)}, B {B.shape} with val {tuple(B.val.shape)}: expected the same shape "
-                                    f"and batch")
-
-
-def _scalar(x: Any) -> Any:
-    if isinstance(x, (int, float)) or (isinstance(x, Tensor) and x.numel() == 1):
-        return x.reshape(()) if isinstance(x, Tensor) else x
-    raise TypeError(f"{type(x).__name__}: expected a number or a SparseMatrix")
-
-
-def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
-    """Return the entries of A and of B at their common places, in A's order."""
-    of_a, of_b = keys(A.pattern), keys(B.pattern)
-    for M, name in ((A, "A"), (B, "B")):
-        if M.has_duplicate():
-            raise _errors.ArgumentError(f"{name} has several entries at one place: expected one, for instance of {name}.coalesce()")
-    ordered, order = of_b.sort()
-    found = torch.searchsorted(ordered, of_a).clamp_max(max(ordered.numel() - 1, 0))
-    same = (ordered[found] == of_a).nonzero().squeeze(1) if ordered.numel() else ordered
-    return same, order[found[same]]
 
 
 __all__ = ["SparseMatrix", "add", "bsddmm", "bspmm", "diag", "div", "from_coo", "from_csc", "from_csr", "from_torch_sparse", "identity",

@@ -1,0 +1,170 @@
+"""The operators sddmm, spmm and fused."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from .. import _declarations as c
+from .. import _edges, _errors
+from .._call import Settings
+from . import _formulas, _vmap
+from ._kernels import NAMES, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
+from ._ops import CALLS, Operator
+
+_EDGE = "int edge, float scale, float slope, float epsilon"
+
+
+def _known(*sizes: Any) -> bool:
+    return all(type(size) is int for size in sizes)
+
+
+def _check(nnz: Any, values: Optional[Tensor], matrices: list, heights: list, inner: bool, mixed: bool = False) -> None:
+    """Check shapes. matrices: names and tensors; heights: required rows of each; inner: required columns of A and B."""
+    first = matrices[0][1]
+    lead: tuple = ()
+    for (name, x), height in zip(matrices, heights):
+        if x.dtype != first.dtype:
+            raise _errors.ArgumentError(f"{name} is {x.dtype} and the other operands {first.dtype}: convert one, for instance by "
+                                        f"{name}.to({first.dtype})")
+        rows = x.shape[0 if x.dim() == 1 else -2]
+        if _known(rows, height) and rows != height:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: expected {height} rows")
+        own = tuple(x.shape[:-2])
+        if own and lead and _known(*own, *lead) and own != lead:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)}: its leading dimensions differ from {lead}")
+        lead = own or lead
+    if inner:
+        a, b = matrices[0][1], matrices[1][1]
+        if _known(a.shape[-1], b.shape[-1]) and a.shape[-1] != b.shape[-1]:
+            raise _errors.ArgumentError(f"A has shape {tuple(a.shape)} and B {tuple(b.shape)}: expected the same number of columns")
+    if values is None:
+        return
+    if values.dtype != first.dtype and not (mixed and values.dtype == torch.float32 and first.dtype in (torch.float16, torch.bfloat16)):
+        raise _errors.ArgumentError(f"values are {values.dtype}, the operands {first.dtype}: convert one, for instance by values.to({first.dtype})")
+    count, own = values.shape[-1], tuple(values.shape[:-1])
+    if _known(count, nnz) and count != nnz:
+        raise _errors.ArgumentError(f"values has {count} elements: expected {nnz}")
+    if own and lead and _known(*own, *lead) and own != lead[len(lead) - len(own):]:
+        raise _errors.ArgumentError(f"values has shape {tuple(values.shape)}: its leading dimensions differ from {lead}")
+
+
+class Sampled(Operator):
+    """An operation on the places of a pattern: values, then matrices. Its numbers are an edge's, and `transpose`; `run` and `back` take Settings."""
+
+    operation = 0
+    saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"
+    keeps = True
+    rule = _vmap.of_batches
+
+    def split(self, numbers: tuple) -> tuple[tuple, bool]:
+        """Return the edge's numbers, and `transpose`."""
+        raise NotImplementedError
+
+    def inner(self, numbers: tuple) -> Settings:
+        edge, transpose = self.split(numbers)
+        return settings_of(*edge, transpose, False)
+
+    def run(self, of: Any, operands: tuple, how: Any, keep: bool) -> tuple:
+        if not keep or how.edge != SOFTMAX:
+            return computed(self.operation, of, how, operands, None), None
+        statistics = statistics_of(of.shape[1 if how.transpose else 0], *operands[1:], operands[0])
+        how = settings_of(*how[:5], statistics.numel() > 0)
+        return computed(self.operation, of, how, operands, statistics.data_ptr() or None), statistics
+
+    def direct(self, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
+        if torch.is_grad_enabled():
+            for x in operands:
+                if x is not None and x.requires_grad:
+                    return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
+        return computed(self.operation, pattern._current(), how, operands, None)
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return (*operands, results[1]), numbers, 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, how: Any, wanted: list[bool], *late: Any) -> list:
+        statistics = saved[-1]
+        how = settings_of(*how[:5], statistics is not None and statistics.numel() > 0)
+        return backward(self.operation, of, how, saved[0], grad, saved[1:-1], statistics, wanted, *late)
+
+    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
+        values, *matrices = operands
+        edge, transpose = self.split(numbers)
+        out, other = (of.shape[1], of.shape[0]) if transpose else of.shape
+        named = list(zip(NAMES[self.operation], matrices))
+        _check(of.nnz, values, named, [out, other, other] if len(named) > 1 else [other], len(named) > 1, mixed=len(named) == 1)
+        shape = (of.nnz,) if self.operation == c.TAMIS_OP_SDDMM else (out, *matrices[-1].shape[1 if matrices[-1].dim() == 1 else -1:])
+        statistics = statistics_of(out, *matrices, values) if keep and edge[0] == SOFTMAX else None
+        return matrices[0].new_empty((*lead_of(*matrices, values), *shape)), statistics
+
+    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
+        values, matrices = saved[0], saved[1:1 + len(NAMES[self.operation])]
+        of_values = values.new_empty(values.shape) if values is not None and wanted[-1] else None
+        return [*(empty_like(x) if wants else None for wants, x in zip(wanted, matrices)), of_values]
+
+    def formula(self, where: tuple, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
+        values, *matrices = saved[:1 + len(NAMES[self.operation])]
+        found = _edges.gradients(_formulas.Operations(CALLS, *where), self.operation, _formulas.packed(grad), _formulas.wide(values),
+                                 tuple(map(_formulas.wide, matrices)), *self.split(numbers), wanted)
+        return [None if to is None or not wants else torch.zeros_like(to) if of is None else of.sum_to_size(to.shape).to(to.dtype)
+                for of, to, wants in zip(found, (*matrices, values), wanted)]
+
+    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:  # type: ignore[override]
+        values, *matrices = saved[:1 + len(NAMES[self.operation])]
+        dv, *d = map(_formulas.packed, changes)
+        return _edges.tangent(_formulas.Operations(CALLS, *where), self.operation, _formulas.wide(values), tuple(map(_formulas.wide, matrices)),  # type: ignore[no-any-return]
+                              *self.split(numbers), dv, d)
+
+
+class Sddmm(Sampled):
+    name, operation = "sddmm", c.TAMIS_OP_SDDMM
+    operands, numbers = "Tensor? values, Tensor a, Tensor b", _EDGE
+    gradients = (1, 2, 0)
+
+    def split(self, numbers: tuple) -> tuple[tuple, bool]:
+        return numbers, False
+
+    def outer(self, how: Any) -> tuple:
+        return how[:4]  # type: ignore[no-any-return]
+
+
+class Spmm(Sampled):
+    name, operation = "spmm", c.TAMIS_OP_SPMM
+    operands, numbers = "Tensor? values, Tensor b", "bool transpose"
+    saved = operands
+    gradients = (1, 0)
+    keeps, results = False, 1
+
+    def split(self, numbers: tuple) -> tuple[tuple, bool]:
+        return (SCALE, 1.0, 0.01, 1e-10), numbers[0]
+
+    def outer(self, how: Any) -> tuple:
+        return (how.transpose,)
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        return operands, numbers, 0
+
+    def back(self, of: Any, grad: Tensor, saved: Any, how: Any, wanted: list[bool], *late: Any) -> list:
+        return super().back(of, grad, (*saved, None), how, wanted)
+
+
+class Fused(Sampled):
+    name, operation = "fused", c.TAMIS_OP_FUSED
+    operands, numbers = "Tensor? values, Tensor a, Tensor b, Tensor d", f"{_EDGE}, bool transpose"
+    saved = f"{operands}, Tensor statistics"
+    late = "Tensor? result=None"  # from which the gradient has softmax's sums
+    gradients = (1, 2, 3, 0)
+
+    def split(self, numbers: tuple) -> tuple[tuple, bool]:
+        return numbers[:4], numbers[4]
+
+    def outer(self, how: Any) -> tuple:
+        return how[:5]  # type: ignore[no-any-return]
+
+    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
+        late = kept_result(operands[0], operands[1], numbers[0], results[0])
+        return (*operands, results[1], *late), numbers, len(late)
+
+
+SDDMM, SPMM, FUSED = Sddmm(), Spmm(), Fused()
