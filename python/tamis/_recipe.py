@@ -120,7 +120,7 @@ class Frame:
         self.template = bytes(execution) + b"".join(map(bytes, present))
         self.fields = [f"data{number}" for number in range(len(present))]
         offsets = iter([getattr(made, field).offset for field in self.fields])
-        self.places = [None if view is None else next(offsets) for view in views]
+        self.places: list[Any] = [None if view is None else next(offsets) for view in views]
         self.function = of_addresses(function, len(views) + 2)
         self.in_stream = present[0].location == c.TAMIS_DEVICE
 

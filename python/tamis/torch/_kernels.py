@@ -119,11 +119,11 @@ def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, st
         key = tuple(key)
         recipe = recipes.get(key)
         if recipe is not None and recipe.handle.value is not None:
-            return recipe.run(operands, values, None, 1.0, 0.0, statistics)
+            return recipe.run(operands, values, None, 1.0, 0.0, statistics)  # type: ignore[no-any-return]
     result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
-    recipe = None if key is None else recipes.get(key_of(operation, how, operands, values, None))
-    if recipe is not None:
-        recipes[key] = recipe
+    longer = key_of(operation, how, operands, values, None)
+    if key is not None and longer in recipes:
+        recipes[key] = recipes[longer]
     return result
 
 
@@ -197,7 +197,7 @@ def _walked(lead: tuple[int, ...], matrices: tuple[Tensor, ...], values: Optiona
 def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
              statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor]) -> list:
     """Compute the gradients member by member of the first leading dimension. Gradients of shared operands are summed."""
-    operands = (*matrices, values)
+    operands: Any = (*matrices, values)
     shared = [x is None or x.dim() == least for x, least in zip(operands, (*[2] * len(matrices), 1))]
     results: list[Any] = [None] * len(operands)
     for place in range(grad.shape[0]):

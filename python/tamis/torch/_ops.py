@@ -163,7 +163,7 @@ class Operator:
             ctx.set_materialize_grads(False)
             if type(pattern) is not tuple:
                 known = pattern._current()
-                results = self.run(known, tensors, numbers, True)
+                results: Any = self.run(known, tensors, numbers, True)
                 saved, numbers, late = self.save(tensors, results, numbers)
                 ctx.call = pattern, known, numbers, late
                 ctx.save_for_backward(*saved)

@@ -110,7 +110,7 @@ class Sampled(Operator):
         return [None if to is None or not wants else torch.zeros_like(to) if of is None else of.sum_to_size(to.shape).to(to.dtype)
                 for of, to, wants in zip(found, (*matrices, values), wanted)]
 
-    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:  # type: ignore[override]
+    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:
         values, *matrices = saved[:1 + len(NAMES[self.operation])]
         dv, *d = map(_formulas.packed, changes)
         return _edges.tangent(_formulas.Operations(CALLS, *where), self.operation, _formulas.wide(values), tuple(map(_formulas.wide, matrices)),  # type: ignore[no-any-return]

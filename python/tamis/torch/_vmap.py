@@ -113,7 +113,8 @@ def of_graphs(operator: Any, name: str, at: dict[str, int], calls: dict[str, Any
         given, members = list(arguments), info.batch_size
         if dims[at["index"]] is not None or dims[at["columns"]] is not None:
             raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands of one pattern")
-        each, left = members, ()  # an edge's number that all members share is left as it is
+        each = members
+        left: tuple[int, ...] = ()  # an edge's number that all members share is left as it is
         if "data" in at and given[at["data"]] == c.TAMIS_E_NUMBER:
             if dims[at["e"]] is not None or ("wanted" in at and given[at["wanted"]][1]):
                 given[at["data"]], each, given[at["heads"]] = c.TAMIS_E_HEAD, 1, members

@@ -259,7 +259,7 @@ def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> Spars
     if not isinstance(A, SparseMatrix):
         check_matrix(B, "B")
         A, B = B, A
-    return A * B  # type: ignore[operator, return-value]
+    return A * B  # type: ignore[return-value]
 
 
 def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
