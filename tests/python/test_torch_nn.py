@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 import pytest
-from conftest import SOURCE
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
@@ -78,8 +77,9 @@ def test_layers_are_saved():
 # ------------------------------------------------------------------------------ the program of the manual, on a graph like Planetoid's
 
 
-def planetoid():
-    spec = importlib.util.spec_from_file_location("planetoid", SOURCE / "docs" / "examples" / "python" / "planetoid.py")
+@pytest.fixture
+def program(source):
+    spec = importlib.util.spec_from_file_location("planetoid", source / "docs" / "examples" / "python" / "planetoid.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -103,8 +103,7 @@ def write_graph(folder, nodes=620, classes=2, words=20):
 
 
 @pytest.mark.parametrize("model", ["AGNN", "GAT", "GCN", "GATConv"])
-def test_planetoid_learns_a_small_graph(tmp_path, model):
-    program = planetoid()
+def test_planetoid_learns_a_small_graph(program, tmp_path, model):
     write_graph(tmp_path)
     data = program.load(tmp_path, "small")
     assert data["classes"] == 2 and len(data["test"]) == 80 and data["graph"].rows == 620
@@ -113,9 +112,8 @@ def test_planetoid_learns_a_small_graph(tmp_path, model):
     assert program.accuracy(data, model, 1, 3) == program.accuracy(data, model, 1, 3)  # a seed is a run
 
 
-def test_planetoid_words_of_heads_are_those_of_one_product():
+def test_planetoid_words_of_heads_are_those_of_one_product(program):
     """Every head with values of its own, which here are the same."""
-    program = planetoid()
     pattern = tt.Pattern.from_coo(torch.tensor([0, 0, 2, 1]), torch.tensor([1, 3, 0, 2]), (3, 4))
     layer, values = program.Words(pattern, 5, heads=3), torch.rand(4)
     torch.testing.assert_close(layer(values.expand(3, -1).contiguous()), layer(values))
@@ -126,9 +124,8 @@ def test_planetoid_words_of_heads_are_those_of_one_product():
     (False, [(1.0, 0.5), (0.8, 0.4), (0.9, 0.9)], 1, 102),  # the least loss, whatever the accuracy
     (True, [(1.0, 0.5), (0.8, 0.6), (0.9, 0.9), (0.7, 0.8)], 1, 104),  # the last with both as good as any before: 0.8 is below 0.9
     (True, [(1.0, 0.5), (1.0, 0.5), (2.0, 0.4)], 1, 102)])
-def test_planetoid_stops(both, seen, taken, goes_on):
+def test_planetoid_stops(program, both, seen, taken, goes_on):
     """Which epoch's weights are taken, and after how many epochs without any progress it ends."""
-    program = planetoid()
     net, best, count = torch.nn.Linear(1, 1, bias=False), program.Best(both), 0
     for loss, share in seen + 200 * [(9.0, 0.0)]:
         torch.nn.init.constant_(net.weight, float(count))
@@ -140,24 +137,23 @@ def test_planetoid_stops(both, seen, taken, goes_on):
 
 @pytest.mark.long
 @pytest.mark.parametrize("model, epochs, least", [("AGNN", 200, 0.80), ("GAT", 100, 0.78)])
-def test_trains_on_cora(model, epochs, least):
+def test_trains_on_cora(program, source, model, epochs, least):
     """Published: AGNN about 83 %, GAT 82 to 83 % (means of many seeds). One seed, and fewer steps, must come near."""
-    folder = SOURCE.parent / "shared" / "data" / "gnn"
+    folder = source.parent / "shared" / "data" / "gnn"
     if not (folder / "cora.graph.mtx.xz").exists():
         pytest.skip(f"{folder} has no Cora")
-    program = planetoid()
     accuracy, _ = program.accuracy(program.load(folder, "cora"), model, 1, epochs)
     print(f"{model} on Cora: {100 * accuracy:.1f} % of the test nodes")
     assert accuracy > least
 
 
-def test_a_graph_transformer_learns_on_a_mesh():
+def test_a_graph_transformer_learns_on_a_mesh(source):
     """The program of the manual, small: the layers of PyTorch Geometric, where they are installed, have the same losses."""
     if not tt._ops.REGISTERED:
         pytest.skip("message passing needs PyTorch 2.4")
     libraries = ["tamis", *(["pyg"] if importlib.util.find_spec("torch_geometric") else [])]
     for more in (["--steps", "25"], ["--steps", "2", "--memory"]):
-        done = subprocess.run([sys.executable, SOURCE / "docs" / "examples" / "python" / "mesh.py", "--nodes", "400", "--channels", "16", "--layers", "2",
+        done = subprocess.run([sys.executable, source / "docs" / "examples" / "python" / "mesh.py", "--nodes", "400", "--channels", "16", "--layers", "2",
                                "--libraries", *libraries, *more], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         runs = [json.loads(line) for line in done.stdout.splitlines()]
@@ -165,11 +161,11 @@ def test_a_graph_transformer_learns_on_a_mesh():
         assert "--memory" in more or runs[0]["last"] < 0.5 * runs[0]["first"]
 
 
-def test_a_language_model_has_the_same_losses_by_every_method(tmp_path):
+def test_a_language_model_has_the_same_losses_by_every_method(source, tmp_path):
     """The program of the manual, small; it ends with 1 where losses differ. Its picture is drawn from what it printed."""
     if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
         pytest.skip("PyTorch has attention with masks from 2.0")
-    program = SOURCE / "docs" / "examples" / "python" / "language_model.py"
+    program = source / "docs" / "examples" / "python" / "language_model.py"
     done = subprocess.run([sys.executable, program, "--positions", "96", "--kept", "20", "--features", "16", "--steps", "2", "--warm", "0",
                            "--methods", "tamis", "sdpa", "gather", "torch.sparse", "--plot", tmp_path / "steps.svg"],
                           capture_output=True, text=True, check=False)

@@ -487,7 +487,7 @@ int operation_run(const operation_row *row, int argc, char **argv) {
     }
     tamis_device_close(device);
     if (times || lists) return times ? bench(row) : list_unsupported(row);
-    step = argc > 2 ? strtoll(argv[2], NULL, 10) : test_rounds(1, 4);
+    step = argc > 2 ? strtoll(argv[2], NULL, 10) : test_rounds(1, 5); /* odd: the types are four */
     return test_run(on_cpu() ? NULL : on, on_cpu() ? NULL : "devices", set_up, tear_down);
 }
 
