@@ -270,7 +270,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_NUMBER, true}};
     enum { PASSES = sizeof passes / sizeof *passes };
     static const int64_t widths[] = {16, 64, 37, 256, 2, 8};
-    tamis_gpu_message_plan plan = {.cuts = {.count = 1, .pieces = 4}};
+    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
     for (int i = 0; i < PASSES; i++) {
         const int64_t width = widths[(i + (int)type) % 6];

@@ -24,7 +24,7 @@ static void draw(operation_case *c) {
     operand_add(c, D_OUT, OPERAND_SEED, OUT, "dOut", c->S.nnz, edges);
     operand_add(c, D_U, OPERAND_GRADIENT, U, "dU", c->S.rows, all)->optional = true;
     operand_add(c, D_V, OPERAND_GRADIENT, V, "dV", c->S.cols, all)->optional = true;
-    if (o->heads == 1 && operation_once_in(c, 2)) o->heads = 0; /* which means 1 */
+    operation_default_heads(c, &o->heads);
 }
 
 static tamis_status pass(operation_case *c) {

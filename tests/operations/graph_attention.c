@@ -36,7 +36,7 @@ static void draw(operation_case *c) {
     operand_typed(c, SUMS, OPERAND_OUT, -1, "log_sums", c->S.rows, o->heads,
                   c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32)
         ->kept = true;
-    if (o->heads == 1 && operation_once_in(c, 2)) o->heads = 0; /* which means 1 */
+    operation_default_heads(c, &o->heads);
 }
 
 /* Small scores; some are left out, also all of a row. */

@@ -40,7 +40,7 @@ static void draw(operation_case *c) {
         operand_add(c, E, OPERAND_IN, -1, "E", c->S.nnz, edge_columns(o));
         operand_add(c, D_E, OPERAND_GRADIENT, E, "dE", c->S.nnz, edge_columns(o))->optional = true;
     }
-    if (o->heads == 1 && operation_once_in(c, 2)) o->heads = 0; /* which means 1 */
+    operation_default_heads(c, &o->heads);
 }
 
 /* Of equal messages the first counts, and the first NaN before everything. */

@@ -38,7 +38,7 @@ static void draw(operation_case *c) {
         operand_indices(c, ARGUMENT, OPERAND_OUT, "argument", c->S.rows * o->heads, o->argument_type)->kept = true;
     operand_add(c, D_OUT, OPERAND_SEED, OUT, "dOut", rows, o->heads);
     operand_add(c, D_X, OPERAND_GRADIENT, X, "dX", c->S.nnz, o->heads);
-    if (o->heads == 1 && operation_once_in(c, 2)) o->heads = 0; /* which means 1 */
+    operation_default_heads(c, &o->heads);
 }
 
 /* Of equal values the first counts, the first NaN before everything, also before nothing but -infinity. */

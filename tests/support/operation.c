@@ -69,6 +69,10 @@ void operation_pattern(operation_case *c) {
                    (long long)c->S.nnz, tamis_index_type_name(o.index_type), tamis_index_type_name(o.offset_type));
 }
 
+void operation_default_heads(operation_case *c, int64_t *heads) {
+    if (*heads == 1 && operation_once_in(c, 2)) *heads = 0;
+}
+
 int64_t operation_longest(const operation_case *c) {
     const pattern *const p = &c->pattern;
     int64_t *const rows = test_room(p->S.rows, sizeof *rows), *const cols = test_room(p->S.cols, sizeof *cols),

@@ -157,7 +157,8 @@ extern const int64_t operation_shapes[10][2];
    and a column of over 1000, ragged, none at all. Puts it into c->S. */
 enum { OPERATION_PATTERNS = 8 };
 void operation_pattern(operation_case *c);
-int64_t operation_longest(const operation_case *c); /* entries of the longest row or column */
+void operation_default_heads(operation_case *c, int64_t *heads); /* sets one head to 0, which means 1, now and then */
+int64_t operation_longest(const operation_case *c);              /* entries of the longest row or column */
 
 /* Number k is a matrix of c->type at c->place, with gaps. */
 operand *operand_add(operation_case *c, int k, operand_role role, int by, const char *name, int64_t rows, int64_t cols);

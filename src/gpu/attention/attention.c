@@ -18,7 +18,7 @@ typedef struct pass {
     tamis_gpu_device *device;
     tamis_gpu_message_variant variant;
     int64_t slice;              /* elements of a head that a team takes at once */
-    const tamis_gpu_cuts *cuts; /* of the order; NULL: no row is long */
+    const tamis_gpu_cuts *cuts; /* of the order */
     tamis_place partials;       /* of the pieces of cut rows */
 } pass;
 
@@ -123,10 +123,10 @@ static void add_optional(const pass *p, list *to, const char *name, const char *
 static void add_order(const pass *p, list *to) {
     const tamis_message_order *const order = &p->job->order;
     add(to, tamis_gpu_integer("rows", order->rows));
-    add(to, tamis_gpu_integer("pieces", p->cuts ? p->cuts->pieces : 0));
-    add(to, tamis_gpu_integer("limit", p->cuts ? p->cuts->limit : INT64_MAX));
-    add_place(p, to, "cuts", (tamis_place){p->cuts ? p->cuts->rows : NULL, 0});
-    add_place(p, to, "piece_cut", (tamis_place){p->cuts ? p->cuts->piece_cut : NULL, 0});
+    add(to, tamis_gpu_integer("pieces", p->cuts->pieces));
+    add(to, tamis_gpu_integer("limit", p->cuts->limit));
+    add_place(p, to, "cuts", (tamis_place){p->cuts->rows, 0});
+    add_place(p, to, "piece_cut", (tamis_place){p->cuts->piece_cut, 0});
     add(to, tamis_gpu_integer("heads", p->job->heads));
     add(to, tamis_gpu_integer("width", p->job->width));
     add(to, tamis_gpu_integer("slice", p->slice));
@@ -204,7 +204,7 @@ static tamis_status launch(pass *p) {
     else
         add_gradients(p, &arguments);
     add(&arguments, (tamis_gpu_named){.name = NULL});
-    const int64_t rows = job->order.rows + (p->cuts ? p->cuts->pieces : 0);
+    const int64_t rows = job->order.rows + p->cuts->pieces;
     const int64_t groups = tamis_gpu_ceiling(rows * job->heads, p->variant.group / p->variant.team);
     return tamis_gpu_message_launch(p->device, job->stream, &p->variant,
                                     (int64_t[]){tamis_gpu_min(groups, p->device->limits.groups_most[0]), slices},
@@ -274,7 +274,7 @@ static tamis_status attend(const tamis_attention_job *given) {
     const tamis_attention_job job = given->width ? *given : without_width(given);
     pass p = {.job = &job, .device = job.device, .cuts = tamis_gpu_message_cuts(&job.order)};
     choose(&p);
-    return p.cuts && p.cuts->pieces > 0 ? attend_in_parts(&p) : launch(&p);
+    return p.cuts->pieces > 0 ? attend_in_parts(&p) : launch(&p);
 }
 
 const tamis_attention_functions tamis_gpu_attention_functions = {.attend = attend, .segment = tamis_gpu_segment};

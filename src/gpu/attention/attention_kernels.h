@@ -15,14 +15,6 @@
         int32 slice, real scale, IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 permuted,          \
         OUT(real, partials)
 
-#define FOR_EACH_HEAD(task)                                                                                            \
-    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (pieces + rows) * heads;                      \
-         task += GROUPS_X * (GROUP / TEAM))
-
-FUNCTION int64 without_head(int64 task, int32 heads) {
-    return task <= 0x7fffffff ? (int64)((uint32)task / (uint32)heads) : task / heads;
-}
-
 /* The lane's partial dot product <x, y + e> over a slice; `e` is not read unless has_e. */
 FUNCTION real slice_dot(const real *x, const real *y, const real *e, const int has_e, int lane, int32 left) {
     real sum = 0;

@@ -30,8 +30,8 @@ static int32_t team_of(const tamis_segment_job *job, bool quick) {
 typedef struct pass {
     const tamis_segment_job *job;
     tamis_gpu_message_variant variant;
-    int64_t pieces, cut_count, limit;
-    tamis_place cuts, piece_cut, partials, positions;
+    const tamis_gpu_cuts *cuts;
+    tamis_place partials, positions;
 } pass;
 
 /* Launches `kernel`: a team for each head of `tasks` rows and pieces. */
@@ -41,10 +41,10 @@ static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int g
     const tamis_gpu_device *const device = job->device;
     tamis_gpu_message_variant variant = p->variant;
     tamis_gpu_named arguments[MOST] = {tamis_gpu_integer("rows", job->order.rows),
-                                       tamis_gpu_integer("pieces", p->pieces),
-                                       tamis_gpu_integer("limit", p->limit),
-                                       place(job, "cuts", p->cuts),
-                                       place(job, "piece_cut", p->piece_cut),
+                                       tamis_gpu_integer("pieces", p->cuts->pieces),
+                                       tamis_gpu_integer("limit", p->cuts->limit),
+                                       place(job, "cuts", (tamis_place){p->cuts->rows, 0}),
+                                       place(job, "piece_cut", (tamis_place){p->cuts->piece_cut, 0}),
                                        tamis_gpu_integer("heads", job->heads),
                                        tamis_gpu_memory("offsets", job->order.offsets),
                                        place(job, "places", (tamis_place){(void *)(uintptr_t)job->order.entries, 0}),
@@ -65,7 +65,7 @@ static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int g
         arguments[n++] = tamis_gpu_integer("has_argument", job->argument.base != NULL);
         arguments[n++] = place(job, "positions", p->positions);
     }
-    if (kernel == TAMIS_SEGMENTS_MERGE) arguments[n++] = tamis_gpu_integer("cut_count", p->cut_count);
+    if (kernel == TAMIS_SEGMENTS_MERGE) arguments[n++] = tamis_gpu_integer("cut_count", p->cuts->count);
     arguments[n] = (tamis_gpu_named){.name = NULL};
     variant.kernel = (int32_t)kernel;
     variant.group = group;
@@ -81,7 +81,7 @@ static tamis_status run_with_parts(pass *p, int group, int team, int64_t tasks) 
     tamis_status status = TAMIS_OK;
     const tamis_segment_job *const job = p->job;
     const bool softmax = job->op == TAMIS_SEGMENT_SOFTMAX;
-    const int64_t count = tamis_times(p->pieces, job->heads);
+    const int64_t count = tamis_times(p->cuts->pieces, job->heads);
     const int64_t bytes = tamis_gpu_round_up(2 * count * (int64_t)tamis_gpu_real_size(job->type), 64);
     const bool positions = job->op >= TAMIS_SEGMENT_MAX;
     void *memory = NULL;
@@ -90,8 +90,8 @@ static tamis_status run_with_parts(pass *p, int group, int team, int64_t tasks) 
     p->partials = (tamis_place){memory, 0};
     if (positions) p->positions = (tamis_place){memory, bytes};
     TRY_GOTO(done, launch(p, TAMIS_SEGMENTS_KERNEL, group, team, tasks));
-    TRY_GOTO(done, launch(p, TAMIS_SEGMENTS_MERGE, MERGE_GROUP, 1, p->cut_count * MERGE_GROUP));
-    if (softmax) TRY_GOTO(done, launch(p, TAMIS_SEGMENTS_FINISH, group, team, p->pieces));
+    TRY_GOTO(done, launch(p, TAMIS_SEGMENTS_MERGE, MERGE_GROUP, 1, p->cuts->count * MERGE_GROUP));
+    if (softmax) TRY_GOTO(done, launch(p, TAMIS_SEGMENTS_FINISH, group, team, p->cuts->pieces));
 done:
     tamis_gpu_release(job->device, job->stream, memory);
     return status;
@@ -101,7 +101,6 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
     enum { GROUP = 128 };
     tamis_gpu_device *const device = job->device;
     const bool quick = device->limits.subgroup == 32;
-    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(&job->order);
     if (job->type == TAMIS_F64 && !device->limits.has_fp64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
                           device->limits.name);
@@ -115,17 +114,10 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
                           .argument = job->argument_type == TAMIS_I64 ? 64 : 32,
                           .op = (int32_t)job->op,
                           .back = job->back},
-              .limit = INT64_MAX};
-    if (cuts) {
-        p.pieces = cuts->pieces;
-        p.cut_count = cuts->count;
-        p.limit = cuts->limit;
-        p.cuts = (tamis_place){cuts->rows, 0};
-        p.piece_cut = (tamis_place){cuts->piece_cut, 0};
-    }
+              .cuts = tamis_gpu_message_cuts(&job->order)};
     const int team = team_of(job, quick), group = quick ? GROUP : team; /* ONE_TEAM of simt.h */
-    const int64_t tasks = job->order.rows + p.pieces;
+    const int64_t tasks = job->order.rows + p.cuts->pieces;
     const bool reduces = !job->back || job->op == TAMIS_SEGMENT_SOFTMAX;
-    return p.pieces > 0 && reduces ? run_with_parts(&p, group, team, tasks)
-                                   : launch(&p, TAMIS_SEGMENTS_KERNEL, group, team, tasks);
+    return p.cuts->pieces > 0 && reduces ? run_with_parts(&p, group, team, tasks)
+                                         : launch(&p, TAMIS_SEGMENTS_KERNEL, group, team, tasks);
 }

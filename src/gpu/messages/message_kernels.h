@@ -14,6 +14,7 @@
  */
 #define LANES TEAM
 #include "lane_kernels.h"
+#include "taken_kernels.h"
 
 #define TERM_X    0
 #define TERM_ADD  1
@@ -28,11 +29,6 @@
 typedef int64 other_offset;
 #else
 typedef int32 other_offset;
-#endif
-#if ARGUMENT == 64
-typedef int64 taken_entry;
-#else
-typedef int32 taken_entry;
 #endif
 
 /* Start of a lane's unit in a slice of `left` elements. Past its end it is the last unit again, which is not
@@ -165,9 +161,6 @@ FUNCTION real term_of(const int term, real x, real y, real z, real sign) {
     return term == TERM_X ? x : term == TERM_ADD ? x + sign * y : term == TERM_MUL ? x * y : y;
 }
 
-/* True if a number replaces the best so far: a larger one, or the first NaN. */
-FUNCTION int takes(real next, real best) { return !(next <= best) && best == best; }
-
 /* Loads entries `at` and following of a row that ends at `end`; past the end the last entry is repeated. */
 FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *columns, GLOBAL const int64 *entries,
                          const int has_column, const int permuted, int64 at, int64 end) {
@@ -183,8 +176,3 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
     int64 rows, int64 pieces, int64 limit, IN(int64, cuts), IN(int64, piece_cut), IN(offset, offsets),                 \
         IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign, real factor,           \
         int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean
-
-/* Tasks: first the pieces of cut rows, then the whole rows (lane_kernels.h). */
-#define FOR_EACH_TASK(task, count)                                                                                     \
-    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
-#define TASK_OF(task) find_task(task, pieces, limit, cuts, piece_cut, 0, cuts, offsets)

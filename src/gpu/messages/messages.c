@@ -52,7 +52,7 @@ typedef struct pass {
     tamis_gpu_device *device;
     tamis_gpu_message_variant variant;
     int64_t all, span, slice; /* elements of a row, of what a team divides, and of what it takes at once */
-    int64_t pieces, cut_count;
+    const tamis_gpu_cuts *cuts;
     tamis_place parts, places;
 } pass;
 
@@ -176,13 +176,12 @@ static tamis_gpu_named array(const pass *p, const char *name, const void *memory
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
 static int add_job(const pass *p, tamis_gpu_named *to) {
     const tamis_message_job *const job = p->job;
-    const tamis_gpu_cuts *const cuts = p->pieces ? tamis_gpu_message_cuts(&job->order) : NULL;
     int n = 0;
     to[n++] = tamis_gpu_integer("rows", job->order.rows);
-    to[n++] = tamis_gpu_integer("pieces", p->pieces);
-    to[n++] = tamis_gpu_integer("limit", p->pieces ? LIMIT : INT32_MAX);
-    to[n++] = array(p, "cuts", cuts ? cuts->rows : NULL);
-    to[n++] = array(p, "piece_cut", cuts ? cuts->piece_cut : NULL);
+    to[n++] = tamis_gpu_integer("pieces", p->cuts->pieces);
+    to[n++] = tamis_gpu_integer("limit", p->cuts->limit);
+    to[n++] = array(p, "cuts", p->cuts->rows);
+    to[n++] = array(p, "piece_cut", p->cuts->piece_cut);
     to[n++] = array(p, "offsets", job->order.offsets);
     to[n++] = array(p, "columns", job->order.columns);
     to[n++] = array(p, "entries", job->order.entries);
@@ -248,7 +247,7 @@ static int64_t groups_for(const pass *p, int64_t tasks) {
 static tamis_status launch(const pass *p) {
     const bool numbers = p->variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
-    const int64_t tasks = (p->job->order.rows + p->pieces) * (numbers ? numbers_made(p->job) : 1);
+    const int64_t tasks = (p->job->order.rows + p->cuts->pieces) * (numbers ? numbers_made(p->job) : 1);
     tamis_gpu_named arguments[ARGUMENTS_MOST];
     int n = add_job(p, arguments);
     n = p->job->kind == TAMIS_PASS_ENTRIES ? add_ends(p, arguments, n) : add_rows(p, arguments, n);
@@ -268,14 +267,14 @@ static tamis_status merge(const pass *p) {
                                                .argument = p->variant.argument,
                                                .group = MERGE_GROUP,
                                                .team = MERGE_TEAM};
-    const int64_t groups[2] = {tamis_gpu_min(p->cut_count, p->device->limits.groups_most[0]),
+    const int64_t groups[2] = {tamis_gpu_min(p->cuts->count, p->device->limits.groups_most[0]),
                                tamis_gpu_ceiling(p->all, MERGE_TEAM)};
     TRY(check_slices(p, groups[1]));
     return tamis_gpu_message_launch(
         p->device, job->stream, &variant, groups,
         TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("cut_count", p->cut_count), tamis_gpu_integer("pieces", p->pieces),
-            tamis_gpu_integer("limit", LIMIT), tamis_gpu_memory("cuts", tamis_gpu_message_cuts(&job->order)->rows),
+            tamis_gpu_integer("cut_count", p->cuts->count), tamis_gpu_integer("pieces", p->cuts->pieces),
+            tamis_gpu_integer("limit", p->cuts->limit), tamis_gpu_memory("cuts", p->cuts->rows),
             tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
             tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
             tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
@@ -288,7 +287,7 @@ static tamis_status merge(const pass *p) {
 /* Cut rows store their parts in memory allocated for this call. */
 static tamis_status run_with_parts(pass *p) {
     tamis_status status = TAMIS_OK;
-    const int64_t count = tamis_times(p->pieces, p->all);
+    const int64_t count = tamis_times(p->cuts->pieces, p->all);
     const int64_t bytes = tamis_gpu_round_up(count * (int64_t)tamis_gpu_real_size(p->job->type), 64);
     const bool largest = p->job->kind == TAMIS_PASS_LARGEST;
     void *memory = NULL;
@@ -304,17 +303,12 @@ done:
 }
 
 static tamis_status run(const tamis_message_job *job) {
-    pass p = {.job = job, .device = job->device};
+    pass p = {.job = job, .device = job->device, .cuts = tamis_gpu_message_cuts(&job->order)};
     if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
                           p.device->limits.name);
-    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(&job->order);
-    if (cuts) {
-        p.pieces = cuts->pieces;
-        p.cut_count = cuts->count;
-    }
     choose(&p);
-    return p.pieces && job->kind != TAMIS_PASS_ENTRIES ? run_with_parts(&p) : launch(&p);
+    return p.cuts->pieces && job->kind != TAMIS_PASS_ENTRIES ? run_with_parts(&p) : launch(&p);
 }
 
 const tamis_message_functions tamis_gpu_message_functions = {.prepare = prepare, .release = release, .run = run};

@@ -27,3 +27,14 @@ FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const 
     if (r.passed) r.end = r.begin;
     return r;
 }
+
+/* Teams take tasks in turn. TASK_OF: a row or piece in natural order, by the names that kernels give these arguments.
+ */
+#define FOR_EACH_TASK(task, count)                                                                                     \
+    for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
+#define TASK_OF(task) find_task(task, pieces, limit, cuts, piece_cut, 0, cuts, offsets)
+
+/* A task of several heads of a row: its row. */
+FUNCTION int64 without_head(int64 task, int32 heads) {
+    return task <= 0x7fffffff ? (int64)((uint32)task / (uint32)heads) : task / heads;
+}
