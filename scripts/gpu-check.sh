@@ -19,6 +19,15 @@ total=${TOTAL:-900}
 top=$PWD/build/gpu-check
 build=$top/build
 steps=$top/steps
+for step in $(echo "${ONLY:-}" | tr , ' '); do
+    case $step in
+    build | widths | cross-cuda | cross-opencl | python | units | memcheck | racecheck | check | zero-copy | calls | bench) ;;
+    *)
+        echo "gpu-check: ONLY has $step: expected widths, cross-${device%%:*}, cross-opencl, python, units, memcheck, racecheck, check, zero-copy, calls or bench" >&2
+        exit 2
+        ;;
+    esac
+done
 rm -rf "$steps"
 mkdir -p "$steps" "$top/cache" "$top/icd"
 start=$(date +%s)
@@ -201,6 +210,8 @@ units() {
     bad=$(grep -c '^\[ *FAILED *\] [a-z]' "$top/$1.log")
     if [ "$good" -eq 0 ] || grep -q -v '^0 ' "$top/units.$1".*.code; then state=failed; fi
     [ $state = passed ] || grep -A3 'ERROR' "$top/$1.log" | head -12
+    cut=$(cat "$top/units.$1".*.code | grep -c -E '^(124|137) ')
+    [ "$cut" -eq 0 ] || set -- "$1" "$2; $cut cut off by the time limit"
     record "$1" $state "$good" "$bad" 0 "$2"
 }
 
@@ -212,7 +223,7 @@ if begin units 430; then
     start_units dense 60 gpu test_ceilings
     start_units masks 60 core test_mask
     start_units masks 60 operations mask
-    start_units gradients 330 operations gradients 2
+    start_units gradients 330 operations gradients 3
     start_units gradients 330 operations edge
     start_units gradients 100 core test_gradient
     start_units gradients-whole 330 core test_gradient_whole
@@ -226,7 +237,7 @@ if begin units 430; then
     start_units graphs 430 operations message 13
     start_units graphs 330 operations graph_attention 3
     start_units graphs 330 operations segment 7
-    for models in properties recommenders topics; do start_units models 100 ml test_ml_$models; done
+    for models in properties recommenders topics; do start_units models 200 ml test_ml_$models; done
     # shellcheck disable=SC2086
     wait $units_running
     units dense 'include/tamis/dense.h against plain loops; copies of memory; probes'

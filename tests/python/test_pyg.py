@@ -358,8 +358,12 @@ def test_training_under_autocast(name, dtype, device):
         out = layer(x, *given)
     torch.testing.assert_close(out.float(), want, atol=0.05, rtol=0.05)
     inputs = [x, *layer.parameters()]
-    for got, wanted in zip(*(torch.autograd.grad(result.float().square().sum(), inputs) for result in (out, want))):
-        torch.testing.assert_close(got, wanted, atol=0.3, rtol=0.1)
+    all_got, all_wanted = (torch.autograd.grad(result.float().square().sum(), inputs) for result in (out, want))
+    largest = max(wanted.norm() for wanted in all_wanted)
+    for got, wanted in zip(all_got, all_wanted):
+        # some 30 roundings one after the other. Softmax cancels the gradient of the keys' bias: what is left is the others' rounding
+        size = wanted.norm() if wanted.norm() > 1e-3 * largest else largest
+        assert (got - wanted).norm() <= 32 * torch.finfo(dtype).eps * size
 
 
 def test_what_rewrites_their_layers():
@@ -501,6 +505,8 @@ def test_compile():
     (lambda x: pyg.GINEConv(torch.nn.Linear(IN, OUT))(x, graph(), torch.ones(EDGES, 2)), "x has 6 features and edge_attr 2"),
     (lambda x: pyg.GCNConv(IN, OUT)((x, x), graph()), "x is a pair"),
     (lambda x: pyg.GCNConv(IN, OUT, add_self_loops=True, normalize=False), "expected False without normalize")])
-def test_refused(call, words):
+def test_refused(call, words, device):
+    if device == "cuda" and "is not in" in words:
+        words = r"(row_indices|columns)\[0\] = \d+ is not in 0 .. 10"  # the first call that uses the pattern finds it
     with pytest.raises((tamis.Error, TypeError, ValueError), match=words):
         call(torch.randn(NODES, IN))

@@ -160,7 +160,7 @@ def test_third_derivatives():
     def third(loss):
         found = loss
         for _ in range(3):
-            found = sum((part.sin() * torch.arange(1., 1 + part.numel(), dtype=part.dtype).reshape(part.shape)).sum()
+            found = sum((part.sin() * torch.arange(1., 1 + part.numel(), dtype=part.dtype, device=part.device).reshape(part.shape)).sum()
                         for part in torch.autograd.grad(found, (x, e, y), create_graph=True, allow_unused=True) if part is not None)
         return found
 
