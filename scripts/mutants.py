@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Small changes of the code, one at a time: do the tests notice?
-  mutants.py [--since COMMIT | --all] [--count N] [--seed N] [--medium]
+  mutants.py [--since COMMIT | --all] [--count N] [--seed N] [--medium] [--judged FILE]
 
 Draws N places from the C files that changed since COMMIT (or all of them), layer after layer, changes each with
 universalmutator's rules, builds the preset "check" in a copy of the tree and runs its quick tests: first those of the
 layer, then the short ones, then the others; with --medium the medium tier too, for those that are left. A change that does
 not compile, or that compiles to the same code, is drawn again. A test that takes ten times what the longest takes of the
-unchanged tree, which is measured first, has noticed too. Prints the score and each survivor, and exits with 1 below 90 percent.
+unchanged tree, which is measured first, has noticed too. FILE keeps what was judged: the same command goes on where an interrupted
+one stopped. Prints the score and each survivor, and exits with 1 below 90 percent.
 The copy is build/mutants; the sources are left as they are."""
 import argparse
 import filecmp
 import hashlib
+import json
 import os
 import random
 import re
@@ -135,6 +137,7 @@ def tests(labels, pattern=None, but=None):
             resource.setrlimit(resource.RLIMIT_CPU, (limits[labels][0], limits[labels][0] + 5))
     command = ["ctest", "--test-dir", BUILD, "-L", labels, "-j", JOBS, "--stop-on-failure", "--repeat", "until-pass:2"]
     command += (["-R", pattern] if pattern else []) + (["-E", but] if but else [])
+    command += ["--timeout", str(limits[labels][0])] if labels in limits else [] # deadlocks take no processor time
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
                           preexec_fn=limit) as process:
         try:
@@ -173,6 +176,14 @@ def judge(layer, medium, same):
     return killer or ""
 
 
+def judged_before(path):
+    """Return what judge() said of each mutant in the file."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        return dict(json.loads(line) for line in file)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--since", default="HEAD~20", metavar="COMMIT", help="of what changed since (HEAD~20)")
@@ -180,6 +191,7 @@ def main():
     options.add_argument("--count", type=int, default=20, metavar="N", help="how many (20)")
     options.add_argument("--seed", type=int, default=int(time.time()), metavar="N", help="the draw; of the clock without")
     options.add_argument("--medium", action="store_true", help="the medium tier too, for what the quick one leaves")
+    options.add_argument("--judged", metavar="FILE", help="reads the mutants judged before, and adds to them")
     o = options.parse_args()
     listed = (["git", "ls-files"] if o.all else ["git", "diff", "--name-only", "--diff-filter=d", o.since])
     files = [path for path in run(*listed).stdout.split() if re.search(r"\.[ch]$", path) and layer_of(path)]
@@ -194,7 +206,7 @@ def main():
     dice = random.Random(o.seed)
     layers = sorted({layer_of(path) for path in files})
     print(f"{o.count} mutants of {len(files)} files in {len(layers)} layers, seed {o.seed}", flush=True)
-    survivors, done = [], 0
+    survivors, done, judged = [], 0, judged_before(o.judged)
     while done < o.count:
         layer = layers[done % len(layers)]
         path = dice.choice([path for path in files if layer_of(path) == layer])
@@ -204,15 +216,20 @@ def main():
         with open(path) as file:
             text = file.read().split("\n")
         before, text[line] = text[line], changed
-        with open(f"{TREE}/{path}", "w") as file:
-            file.write("\n".join(text))
+        what = f"{path}:{line + 1}: {before.strip()}  ->  {changed.strip()}"
         start = time.time()
-        killer = judge(layer, o.medium, same)
-        subprocess.check_call(["cp", path, f"{TREE}/{path}"])
+        if what not in judged:
+            with open(f"{TREE}/{path}", "w") as file:
+                file.write("\n".join(text))
+            judged[what] = judge(layer, o.medium, same)
+            subprocess.check_call(["cp", path, f"{TREE}/{path}"])
+            if o.judged:
+                with open(o.judged, "a") as file:
+                    file.write(json.dumps([what, judged[what]]) + "\n")
+        killer = judged[what]
         if killer is None:
             continue
         done += 1
-        what = f"{path}:{line + 1}: {before.strip()}  ->  {changed.strip()}"
         print(f"{done:3} {time.time() - start:4.0f} s  {'killed by ' + killer if killer else 'SURVIVED'}  {what}", flush=True)
         if not killer:
             survivors.append(what)
