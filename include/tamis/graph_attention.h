@@ -11,9 +11,9 @@
  * that of Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. All quantities are dimensionless.
  * The caller owns all memory. Half types are summed in fp32, and results are rounded once.
  *
- * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel, and rows with more than 256
- * entries are computed in parts, in memory that the call allocates in stream order. TAMIS_ENTRIES_BY_COLUMN is for the
- * CPU only (TAMIS_ERROR_UNSUPPORTED).
+ * This runs on the CPU and on GPUs. On a GPU the first call of a kind compiles its kernel, and long rows (of more
+ * than 32 entries, in large graphs of more than 256) are computed in parts, in memory that the call allocates in stream
+ * order. TAMIS_ENTRIES_BY_COLUMN is for the CPU only (TAMIS_ERROR_UNSUPPORTED).
  */
 #ifndef TAMIS_GRAPH_ATTENTION_H
 #define TAMIS_GRAPH_ATTENTION_H

@@ -97,9 +97,9 @@ typedef struct tamis_message_options {
  *
  * All matrices are row-major with any stride (column-major: TAMIS_ERROR_UNSUPPORTED), at addresses aligned to one
  * element. Outputs must not overlap inputs. A call allocates nothing, except on a GPU, in stream order, for partial
- * sums of rows with more than 256 entries. The same inputs give the same bits each time on the same device. A GPU sums
- * long rows in parts; on the CPU one thread computes each element, in S's order, with any number of threads. After an
- * argument error the outputs are unchanged.
+ * sums of long rows (of more than 32 entries, in large graphs of more than 256). The same inputs give the same bits
+ * each time on the same device. A GPU sums long rows in parts; on the CPU one thread computes each element, in S's
+ * order, with any number of threads. After an argument error the outputs are unchanged.
  */
 TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options,
                                           const tamis_dense *U, const tamis_dense *E, const tamis_dense *out,

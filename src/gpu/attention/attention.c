@@ -270,9 +270,11 @@ done:
 }
 
 static tamis_status attend(const tamis_attention_job *given) {
+    enum { BUSY = 1 << 18 }; /* entries */
     if (!writes(given)) return TAMIS_OK;
     const tamis_attention_job job = given->width ? *given : without_width(given);
-    pass p = {.job = &job, .device = job.device, .cuts = tamis_gpu_message_cuts(&job.order)};
+    const bool only_long = job.order.nnz > BUSY;
+    pass p = {.job = &job, .device = job.device, .cuts = tamis_gpu_message_cuts(&job.order, only_long)};
     choose(&p);
     return p.cuts->pieces > 0 ? attend_in_parts(&p) : launch(&p);
 }

@@ -114,7 +114,7 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
                           .argument = job->argument_type == TAMIS_I64 ? 64 : 32,
                           .op = (int32_t)job->op,
                           .back = job->back},
-              .cuts = tamis_gpu_message_cuts(&job->order)};
+              .cuts = tamis_gpu_message_cuts(&job->order, true)};
     const int team = team_of(job, quick), group = quick ? GROUP : team; /* ONE_TEAM of simt.h */
     const int64_t tasks = job->order.rows + p.cuts->pieces;
     const bool reduces = !job->back || job->op == TAMIS_SEGMENT_SOFTMAX;

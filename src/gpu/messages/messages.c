@@ -1,8 +1,10 @@
 /*
- * Host side of message_*.simt. A team computes a row of the pattern. Rows of more than LIMIT entries are cut by the
- * lists of rows.simt, which are built once per order of a graph.
+ * Host side of message_*.simt. A team computes a row of the pattern. Long rows are cut by the lists of rows.simt, which
+ * are built once per order of a graph.
  */
 #include "gpu/messages/messages.h"
+
+#include <math.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -10,7 +12,7 @@
 #include "gpu/messages/variants.h"
 #include "gpu/runtime/memory.h"
 
-enum { LIMIT = 256, MERGE_TEAM = 32, MERGE_GROUP = 256, ARGUMENTS_MOST = 40 };
+enum { SHORT_ROW = 32, LONG_ROW = 256, MERGE_TEAM = 32, MERGE_GROUP = 256, ARGUMENTS_MOST = 40 };
 
 /* ------------------------------------------------------------------------------------------ orders */
 
@@ -21,11 +23,33 @@ static void release(void *device, void *made) {
     tamis_release(plan);
 }
 
+/* The length above which rows are cut. A team takes the entries of a piece, and then the pieces of a row, one after the
+   other: about the root of the entries of a graph with hubs, if both are to take as long. Usual rows are not cut. */
+static int64_t limit_of(const tamis_message_order *order) {
+    enum { STEP = 32, DEVIATIONS = 6 };
+    const double mean = (double)order->nnz / (double)order->rows;
+    const double usual = mean + DEVIATIONS * sqrt(mean), balanced = sqrt((double)order->nnz) / 8;
+    const double limit = fmax(ceil(usual / STEP), round(balanced / STEP)) * STEP;
+    return (int64_t)fmin(fmax(limit, SHORT_ROW), LONG_ROW);
+}
+
+static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
+    enum { WORTH = 64 }; /* as many entries take as long as the launch that merges */
+    TRY(tamis_gpu_cuts_make(&plan->base, limit, false, &plan->cuts));
+    const bool slight = plan->cuts.pieces == 2 * plan->cuts.count && 2 * limit <= WORTH;
+    if (plan->cuts.count > 0 && limit < LONG_ROW)
+        TRY(tamis_gpu_cuts_make(&plan->base, LONG_ROW, false, &plan->long_cuts));
+    else
+        plan->long_cuts = plan->cuts;
+    if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX};
+    return TAMIS_OK;
+}
+
 static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, void **made) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_message_plan *plan = NULL;
     *made = NULL;
-    if (order->nnz <= LIMIT) return TAMIS_OK; /* no row is longer */
+    if (order->nnz <= LONG_ROW) return TAMIS_OK; /* too small to gain */
     TRY(tamis_allocate_zeroed(1, sizeof *plan, "long rows of a graph", (void **)&plan));
     plan->base.device = device;
     plan->base.problem = (tamis_problem){.rows = order->rows,
@@ -36,7 +60,7 @@ static tamis_status prepare(void *device, void *stream, const tamis_message_orde
                                          .device = device,
                                          .stream = stream};
     plan->base.profile.max = order->nnz; /* upper bound: not known yet */
-    TRY_GOTO(failed, tamis_gpu_cuts_make(&plan->base, LIMIT, false, &plan->cuts));
+    TRY_GOTO(failed, make_cuts(plan, limit_of(order)));
     *made = plan;
     return TAMIS_OK;
 failed:
@@ -113,15 +137,17 @@ static void share_row(pass *p, bool quick) {
     v->full = quick && p->span % p->slice == 0;
 }
 
-/* Entries whose rows are loaded at once: as many as fit in registers. */
+/* Entries whose rows are loaded at once: as many as fit in registers, and as short rows have. */
 static int32_t loads_of(const pass *p) {
-    enum { REGISTERS = 64, MOST = 4 };
+    enum { REGISTERS = 64, USUAL = 4, MOST = 8, LONG = 16 };
     const tamis_message_job *const job = p->job;
+    const bool many =
+        job->kind != TAMIS_PASS_ENTRIES && p->variant.units == 1 && job->order.nnz >= LONG * job->order.rows;
     const int64_t matrices =
         reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_arguments(job) * 1;
     const int64_t of_one = (matrices > 0 ? matrices : 1) * p->variant.units * p->variant.unit *
                            (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
-    int32_t loads = MOST;
+    int32_t loads = many ? MOST : USUAL;
     while (loads > 1 && loads * of_one > REGISTERS) loads /= 2;
     return loads;
 }
@@ -302,8 +328,14 @@ done:
     return status;
 }
 
+/* True if the call keeps the device busy for as long as its longest uncut row takes. */
+static bool is_busy(const tamis_message_job *job) {
+    enum { ENTRIES = 1 << 19, ROW_BYTES = 256 };
+    return job->order.nnz > ENTRIES && job->heads * job->width * (int64_t)tamis_type_size(job->type) >= ROW_BYTES;
+}
+
 static tamis_status run(const tamis_message_job *job) {
-    pass p = {.job = job, .device = job->device, .cuts = tamis_gpu_message_cuts(&job->order)};
+    pass p = {.job = job, .device = job->device, .cuts = tamis_gpu_message_cuts(&job->order, is_busy(job))};
     if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
                           p.device->limits.name);
