@@ -230,6 +230,10 @@ static tamis_status mask(tamis_gpu_device *d, tamis_index_type index, tamis_inde
     return tamis_gpu_mask_columns(d, NULL, 1, &m, offset, zeros, index, zeros);
 }
 
+#define ONE_CUT                                                                                                        \
+    { .limit = 256, .count = 1, .pieces = 4 }
+static const tamis_gpu_message_plan with_a_cut_row = {.cuts = ONE_CUT, .long_cuts = ONE_CUT};
+
 static tamis_message_order order_of(tamis_index_type offset, tamis_index_type index, const int64_t *entries,
                                     void *plan) {
     return (tamis_message_order){.rows = ROWS,
@@ -270,7 +274,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_NUMBER, true}};
     enum { PASSES = sizeof passes / sizeof *passes };
     static const int64_t widths[] = {16, 64, 37, 256, 2, 8};
-    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
+    tamis_gpu_message_plan plan = with_a_cut_row;
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
     for (int i = 0; i < PASSES; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
@@ -306,7 +310,7 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
     static const int64_t widths[] = {64, 16, 37, 1024, 128, 2};
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0}, none = {NULL, 0},
                       uneven = {(void *)(uintptr_t)instance_zeros(), 2};
-    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
+    tamis_gpu_message_plan plan = with_a_cut_row;
     for (int i = 0; i < 4; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
         const tamis_index_type index = i == 2 ? TAMIS_I64 : TAMIS_I32, offset = i == 3 ? TAMIS_I64 : TAMIS_I32;
@@ -380,7 +384,7 @@ static tamis_status caches(tamis_gpu_device *d, tamis_type type) {
 /* Each operation on segments, both ways, with a row that is cut. */
 static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
-    tamis_gpu_message_plan plan = {.cuts = {.limit = 256, .count = 1, .pieces = 4}};
+    tamis_gpu_message_plan plan = with_a_cut_row;
     for (int i = 0; i < 10; i++) {
         const tamis_index_type offset = i % 3 == 2 ? TAMIS_I64 : TAMIS_I32;
         const int64_t heads = (i + (int)type) % 2 ? 1 : 16;
