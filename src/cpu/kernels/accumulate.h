@@ -376,34 +376,25 @@ INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tai
 typedef void sum_instance(const sum_call *call);
 
 static void sum_32_0(const sum_call *call) { sum_block(call, 0, 1, call->tail); }
-static void sum_32_1(const sum_call *call) { sum_block(call, 0, 1, 0); }
-static void sum_32_2(const sum_call *call) { sum_block(call, 0, 2, 0); }
-static void sum_32_3(const sum_call *call) { sum_block(call, 0, 3, 0); }
-static void sum_32_4(const sum_call *call) { sum_block(call, 0, 4, 0); }
-static void sum_32_5(const sum_call *call) { sum_block(call, 0, 5, 0); }
-static void sum_32_6(const sum_call *call) { sum_block(call, 0, 6, 0); }
-static void sum_32_7(const sum_call *call) { sum_block(call, 0, 7, 0); }
-static void sum_32_8(const sum_call *call) { sum_block(call, 0, 8, 0); }
 static void sum_64_0(const sum_call *call) { sum_block(call, 1, 1, call->tail); }
-static void sum_64_1(const sum_call *call) { sum_block(call, 1, 1, 0); }
-static void sum_64_2(const sum_call *call) { sum_block(call, 1, 2, 0); }
-static void sum_64_3(const sum_call *call) { sum_block(call, 1, 3, 0); }
-static void sum_64_4(const sum_call *call) { sum_block(call, 1, 4, 0); }
-static void sum_64_5(const sum_call *call) { sum_block(call, 1, 5, 0); }
-static void sum_64_6(const sum_call *call) { sum_block(call, 1, 6, 0); }
-static void sum_64_7(const sum_call *call) { sum_block(call, 1, 7, 0); }
-static void sum_64_8(const sum_call *call) { sum_block(call, 1, 8, 0); }
+#define SUM(count)                                                                                                     \
+    static void sum_32_##count(const sum_call *call) { sum_block(call, 0, count, 0); }                                 \
+    static void sum_64_##count(const sum_call *call) { sum_block(call, 1, count, 0); }
+COUNTS_8(SUM)
 #if SUM_BLOCK == 16
-static void sum_32_16(const sum_call *call) { sum_block(call, 0, 16, 0); }
-static void sum_64_16(const sum_call *call) { sum_block(call, 1, 16, 0); }
+SUM(16)
 #else
 #define sum_32_16 NULL
 #define sum_64_16 NULL
 #endif
+#undef SUM
 
-static sum_instance *const sum_instances[2][10] = {
-    {sum_32_0, sum_32_1, sum_32_2, sum_32_3, sum_32_4, sum_32_5, sum_32_6, sum_32_7, sum_32_8, sum_32_16},
-    {sum_64_0, sum_64_1, sum_64_2, sum_64_3, sum_64_4, sum_64_5, sum_64_6, sum_64_7, sum_64_8, sum_64_16}};
+#define NARROW(count) sum_32_##count,
+#define WIDE(count)   sum_64_##count,
+static sum_instance *const sum_instances[2][10] = {{sum_32_0, COUNTS_8(NARROW) sum_32_16},
+                                                   {sum_64_0, COUNTS_8(WIDE) sum_64_16}};
+#undef NARROW
+#undef WIDE
 
 /* Non-temporal stores of whole rows have their own instances: in one instance with normal stores, rows that stay in a
    cache took up to 7 % longer. Blocks of other sizes are stored normally. */
@@ -412,14 +403,14 @@ INLINE void sum_past(const sum_call *call, int wide_columns, int count) {
     const sum_shape shape = {call->first, call->last, count, count > 1, 0};
     if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* other types do not stream */
 }
-static void sum_past_32_2(const sum_call *call) { sum_past(call, 0, 2); }
-static void sum_past_32_4(const sum_call *call) { sum_past(call, 0, 4); }
-static void sum_past_32_8(const sum_call *call) { sum_past(call, 0, 8); }
-static void sum_past_32_16(const sum_call *call) { sum_past(call, 0, 16); }
-static void sum_past_64_2(const sum_call *call) { sum_past(call, 1, 2); }
-static void sum_past_64_4(const sum_call *call) { sum_past(call, 1, 4); }
-static void sum_past_64_8(const sum_call *call) { sum_past(call, 1, 8); }
-static void sum_past_64_16(const sum_call *call) { sum_past(call, 1, 16); }
+#define PAST(count)                                                                                                    \
+    static void sum_past_32_##count(const sum_call *call) { sum_past(call, 0, count); }                                \
+    static void sum_past_64_##count(const sum_call *call) { sum_past(call, 1, count); }
+PAST(2)
+PAST(4)
+PAST(8)
+PAST(16)
+#undef PAST
 static sum_instance *const sum_past_instances[2][10] = {
     {[2] = sum_past_32_2, [4] = sum_past_32_4, [8] = sum_past_32_8, [9] = sum_past_32_16},
     {[2] = sum_past_64_2, [4] = sum_past_64_4, [8] = sum_past_64_8, [9] = sum_past_64_16}};

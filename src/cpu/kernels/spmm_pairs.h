@@ -74,14 +74,10 @@ static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, in
                 : __builtin_shufflevector(low, high, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
         const int64_t n = left - k * LANES;
         if (n <= 0) return;
+        const int tail = n < LANES ? (int)n : 0;
         x *= (real)job->alpha;
-        if (n < LANES) {
-            if (job->beta != 0) x += (real)job->beta * vector_load_tail(out, type, (int)n);
-            vector_store_tail(out, type, (int)n, x);
-        } else {
-            if (job->beta != 0) x += (real)job->beta * vector_load(out, type);
-            vector_store(out, type, x);
-        }
+        if (job->beta != 0) x += (real)job->beta * part_load(out, type, tail);
+        part_store(out, type, tail, x);
     }
 }
 
@@ -169,23 +165,15 @@ typedef void pairs_instance(const pairs_call *call);
     static void pairs_32_##count(const pairs_call *call) { pairs_rows(call, count, 1, 0); }                            \
     static void pairs_32_##count##_part(const pairs_call *call) { pairs_rows(call, count, 0, 0); }                     \
     static void pairs_64_##count(const pairs_call *call) { pairs_rows(call, count, 0, 1); }
-PAIRS(1)
-PAIRS(2)
-PAIRS(3)
-PAIRS(4)
-PAIRS(5)
-PAIRS(6)
-PAIRS(7)
-PAIRS(8)
+COUNTS_8(PAIRS)
 #undef PAIRS
-#define PAIRS(name, part)                                                                                              \
-    {                                                                                                                  \
-        name##1##part, name##2##part, name##3##part, name##4##part, name##5##part, name##6##part, name##7##part,       \
-            name##8##part                                                                                              \
-    }
-static pairs_instance *const pairs_instances[3][PAIRS_BLOCK] = {PAIRS(pairs_32_, ), PAIRS(pairs_32_, _part),
-                                                                PAIRS(pairs_64_, )};
-#undef PAIRS
+#define FULL(count) pairs_32_##count,
+#define PART(count) pairs_32_##count##_part,
+#define WIDE(count) pairs_64_##count,
+static pairs_instance *const pairs_instances[3][PAIRS_BLOCK] = {{COUNTS_8(FULL)}, {COUNTS_8(PART)}, {COUNTS_8(WIDE)}};
+#undef FULL
+#undef PART
+#undef WIDE
 
 static bool pairs_take(const tamis_cpu_job *job) {
     return !job->tiles && !job->real_values && job->width >= PAIRS_LEAST;
