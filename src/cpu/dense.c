@@ -45,42 +45,21 @@ static void body_rows(void *context, int thread, int threads) {
     if (first < last) r->rows(r->job, first, last);
 }
 
-static tamis_status run_rows(run *r, rows_function *rows, int64_t work) {
-    r->rows = rows;
-    tamis_threads_run(threads_for(r->job, r->job->rows, work), body_rows, r);
-    return TAMIS_OK;
-}
-
-static tamis_status map(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->map, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols);
-}
-
-static tamis_status scale(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->scale, job->cols);
-}
-
-static tamis_status multiply(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->multiply,
-                    job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH);
-}
-
-static tamis_status row_dots(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->row_dots, job->cols);
-}
-
-static tamis_status conjugate_step(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->conjugate_step, 3 * job->cols);
-}
+/* Functions that compute rows by the kernel of their name; `work`: multiply-adds a row. */
+#define BY_ROWS(name, work)                                                                                            \
+    static tamis_status name(const tamis_dense_job *job) {                                                             \
+        run r;                                                                                                         \
+        TRY(begin(job, &r));                                                                                           \
+        r.rows = r.kernels->name;                                                                                      \
+        tamis_threads_run(threads_for(job, job->rows, work), body_rows, &r);                                           \
+        return TAMIS_OK;                                                                                               \
+    }
+BY_ROWS(map, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols)
+BY_ROWS(scale, job->cols)
+BY_ROWS(multiply, job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH)
+BY_ROWS(row_dots, job->cols)
+BY_ROWS(conjugate_step, 3 * job->cols)
+#undef BY_ROWS
 
 /* ------------------------------------------------------------------------------------------ by chunks */
 
