@@ -20,33 +20,23 @@
    sum). Exponentials are computed for all rows together, since a row of few scores would wait for its own. States are
    stored at the end, in order: the last row of a chunk may be the one in which the chunk began. */
 static void softmax_segments(const tamis_cpu_job *job, segment *segments, int count, real *x, int64_t total) {
-    const real none = -(real)__builtin_inff();
     real *scores = x;
     for (int s = 0; s < count; scores += segments[s++].count) {
         segment *const seg = &segments[s];
-        const real before = seg->flags & SEGMENT_CONTINUE ? partial_state(seg->accumulator, job->width)[0] : none;
-        const real piece = run_max(scores, seg->count), most = piece > before ? piece : before;
-        const real shift = most == none ? 0 : most;
-        if (seg->flags & SEGMENT_CONTINUE && most != before) {
-            real factor[1] = {before};
-            run_exp(factor, factor, 1, shift);
-            seg->load_scale = factor[0];
-        }
-        seg->final_scale = most; /* until the sums are known */
-        run_subtract(scores, seg->count, shift);
+        softmax_state state =
+            seg->flags & SEGMENT_CONTINUE ? *partial_state(seg->accumulator, job->width) : softmax_begin();
+        seg->load_scale = softmax_raise(&state, run_max(scores, seg->count));
+        seg->final_scale = state.most; /* until the sums are known */
+        run_subtract(scores, seg->count, softmax_shift(state.most));
     }
     run_exp(x, x, total, 0);
     scores = x;
     for (int s = 0; s < count; scores += segments[s++].count) {
         segment *const seg = &segments[s];
-        real fresh[2];
-        real *const state = seg->flags ? partial_state(seg->accumulator, job->width) : fresh;
-        const real before = seg->flags & SEGMENT_CONTINUE ? state[1] * seg->load_scale : 0;
-        state[0] = seg->final_scale;
-        state[1] = before + run_sum(scores, seg->count);
-        if (seg->flags & SEGMENT_KEEP) continue;
-        keep_softmax_row(job, seg->row, state[0], state[1]);
-        seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
+        softmax_state fresh, *const state = seg->flags ? partial_state(seg->accumulator, job->width) : &fresh;
+        const real before = seg->flags & SEGMENT_CONTINUE ? state->sum * seg->load_scale : 0;
+        *state = (softmax_state){seg->final_scale, before + run_sum(scores, seg->count)};
+        if (!(seg->flags & SEGMENT_KEEP)) seg->final_scale = softmax_finish(job, seg->row, *state);
     }
 }
 

@@ -75,6 +75,13 @@ INLINE int64_t column_at(const char *columns, int64_t t, int wide) {
     return ((const int32_t *)(const void *)columns)[t];
 }
 
+INLINE void column_store(char *columns, int64_t t, int wide, int64_t column) {
+    if (wide)
+        ((int64_t *)(void *)columns)[t] = column;
+    else
+        ((int32_t *)(void *)columns)[t] = (int32_t)column;
+}
+
 INLINE int64_t offset_at(const tamis_cpu_job *job, int64_t row) {
     return job->wide_offsets ? ((const int64_t *)job->offsets)[row] : ((const int32_t *)job->offsets)[row];
 }

@@ -18,11 +18,13 @@ INLINE int64_t partial_reals(int64_t width) { return (width + LANES - 1) / LANES
 
 static int64_t partial_bytes(int64_t width) { return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
-INLINE real *partial_state(real *partial, int64_t width) { return partial + partial_reals(width) - LANES; }
+INLINE softmax_state *partial_state(real *partial, int64_t width) {
+    return (softmax_state *)(void *)(partial + partial_reals(width) - LANES);
+}
 
 static void partial_clear(real *partial, int64_t width) {
     memset(partial, 0, (size_t)partial_reals(width) * sizeof(real));
-    partial_state(partial, width)[0] = -(real)__builtin_inff();
+    *partial_state(partial, width) = softmax_begin();
 }
 
 /* True if rows of the output are whole cache lines. */
@@ -49,13 +51,6 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .offsets = job->offsets,
                            .wide_offsets = job->wide_offsets,
                            .alpha = (real)job->alpha};
-}
-
-/* Where a row's partial sum goes if this range does not finish the row; NULL if the row lies within the range. */
-INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
-    if (range->head_cut && row == range->row_begin) return range->head;
-    if (range->tail_cut && row == range->row_end - 1) return range->tail;
-    return NULL;
 }
 
 /* Sets each segment's accumulator: the cut row's partial sum, with tiles the block's row, or the carry. */
@@ -100,12 +95,8 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
                        .load_scale = 1,
                        .final_scale = (real)job->alpha,
                        .flags = SEGMENT_CONTINUE};
-        if (job->edge == TAMIS_EDGE_SOFTMAX) {
-            const real *const state = partial_state(partial, job->width);
-            keep_softmax_row(job, row, state[0], state[1]);
-            if (offset_at(job, row + 1) > offset_at(job, row))
-                all.final_scale = (real)job->alpha / softmax_sum(state[1]);
-        }
+        if (job->edge == TAMIS_EDGE_SOFTMAX)
+            all.final_scale = softmax_finish(job, row, *partial_state(partial, job->width));
         sum(arguments, &all, 1, NULL);
     }
 }
@@ -114,14 +105,10 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
 INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
     const int64_t size = element_bytes(type);
     for (int s = 0; s < count;) {
-        int64_t length, t = 0;
+        int64_t length;
         const int e = run_end(segments, count, s, &length);
         const char *const from = values + segments[s].begin * size;
-        for (; t + LANES <= length; t += LANES)
-            *(vector_anywhere *)(void *)(to + t) = vector_load(from + t * size, type);
-        if (t < length)
-            vector_store_tail((char *)(to + t), REAL, (int)(length - t),
-                              vector_load_tail(from + t * size, type, (int)(length - t)));
+        EACH_VECTOR(length, part_store((char *)(to + t), REAL, tail, part_load(from + t * size, type, tail)));
         to += length;
         s = e;
     }
@@ -197,22 +184,12 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
     real *const total = partials[0];
     real final_scale = (real)job->alpha;
     if (job->edge == TAMIS_EDGE_SOFTMAX) {
-        real most = -(real)__builtin_inff(), normaliser = 0;
+        const softmax_state all = softmax_merge(partials, partial_reals(job->width) - LANES, count);
         for (int i = 0; i < count; i++) {
-            const real *const state = partial_state(partials[i], job->width);
-            if (state[0] > most) most = state[0];
+            real *const part = partials[i], factor = softmax_factor(partial_state(part, job->width)->most, all.most);
+            for (int64_t k = 0; k < padded; k++) part[k] *= factor;
         }
-        const real shift = most == -(real)__builtin_inff() ? 0 : most;
-        for (int i = 0; i < count; i++) {
-            const real *const state = partial_state(partials[i], job->width);
-            real factor[1] = {state[0]};
-            run_exp(factor, factor, 1, shift);
-            normaliser += state[1] * factor[0];
-            real *const part = partials[i];
-            for (int64_t k = 0; k < padded; k++) part[k] *= factor[0];
-        }
-        final_scale /= softmax_sum(normaliser);
-        keep_softmax_row(job, row, most, normaliser);
+        final_scale = softmax_finish(job, row, all);
     }
     for (int i = 1; i < count; i++) {
         const real *const part = partials[i];
@@ -223,29 +200,13 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
     sum(&arguments, &all, 1, NULL);
 }
 
-/* out = scale * sums + beta * out, elements in the order of columns. */
-INLINE void finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
-    const int64_t size = element_bytes(type);
-    for (int64_t k = 0; k < width; k += LANES) {
-        vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
-        if (width - k < LANES) {
-            const int tail = (int)(width - k);
-            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
-            vector_store_tail(out + k * size, type, tail, y);
-        } else {
-            if (beta != 0) y += beta * vector_load(out + k * size, type);
-            vector_store(out + k * size, type, y);
-        }
-    }
-}
-
 /* Writes a finished row of C or E. `scale` divides by the sum of softmax's exponentials. */
 INLINE void finish_output(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
     char *const out = job->out + row * job->out_stride;
     if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
-        finish_row(out, REAL, sums, job->width, scale, (real)job->beta);
+        store_run(out, REAL, sums, job->width, scale, (real)job->beta);
     else
-        finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
+        store_run(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
 }
 
 #endif

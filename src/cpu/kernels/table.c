@@ -32,7 +32,7 @@ static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
         fused_range(job, range, TAMIS_KERNEL_TYPE, dot_function_for(job->wide_columns));
 }
 
-static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
+static void softmax_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
     softmax_rows_range(job, range, TAMIS_KERNEL_TYPE, stage);
 }
 
@@ -47,7 +47,7 @@ static tamis_cpu_kernel *const *const methods[] = {
 
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .methods = methods,
-    .softmax_rows = softmax,
+    .softmax_rows = softmax_rows,
     .merge_row = merge_row,
     .merge_softmax = merge_softmax,
     .partial_bytes = partial_bytes,

@@ -9,9 +9,7 @@
 #ifndef TAMIS_CPU_MESSAGES_ATTENTION_H
 #define TAMIS_CPU_MESSAGES_ATTENTION_H
 
-#include <math.h>
-
-#include "cpu/kernels/exp.h"
+#include "cpu/kernels/softmax.h"
 #include "cpu/messages/pass.h"
 
 /* Entries of a chunk, heads at once, sums at once, and vectors of sums in registers. CHUNK and SUMS are multiples of
@@ -98,19 +96,33 @@ static void chunk_at(const attention *a, int64_t t, int64_t stop, chunk *c) {
     }
 }
 
-INLINE void prefetch_bytes(const char *at, int64_t from, int64_t bytes) {
-    for (int64_t i = 0; at && i < bytes; i += 64) __builtin_prefetch(at + from + i);
-}
+/* Blocks of `width` elements: the statements are compiled for `vectors` = REGISTERS, for single vectors, and for the
+   last one, if that has only `tail` elements. `i` is the first element of a block. */
+#define EACH_BLOCK(width, ...)                                                                                         \
+    do {                                                                                                               \
+        int64_t i = 0;                                                                                                 \
+        for (; i + REGISTERS * LANES <= (width); i += REGISTERS * LANES) {                                             \
+            const int vectors = REGISTERS, tail = 0;                                                                   \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+        for (; i + LANES <= (width); i += LANES) {                                                                     \
+            const int vectors = 1, tail = 0;                                                                           \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+        if (i < (width)) {                                                                                             \
+            const int vectors = 1, tail = (int)((width)-i);                                                            \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    } while (0)
 
 /* <x, y + e> over the elements of a head; e may be NULL. */
 INLINE real attention_dot(const attention *a, const char *x, const char *y, const char *e, int has_e) {
     vector sum = vector_zero();
-    for (int64_t i = 0; i < a->width; i += LANES) {
-        const int tail = a->width - i < LANES ? (int)(a->width - i) : 0;
-        vector other = pass_load(y + i * a->size, tail);
-        if (has_e) other += pass_load(e + i * a->size, tail);
-        sum += pass_load(x + i * a->size, tail) * other;
-    }
+    EACH_VECTOR(a->width, {
+        vector other = pass_load(y + t * a->size, tail);
+        if (has_e) other += pass_load(e + t * a->size, tail);
+        sum += pass_load(x + t * a->size, tail) * other;
+    });
     return vector_sum(sum);
 }
 
@@ -129,44 +141,6 @@ INLINE void attention_scores(const attention *a, const chunk *c, const char *q, 
             scores[(h - first) * CHUNK + n] = a->scale * x + (b ? element_load(b + h * a->size, TYPE) : 0);
         }
     }
-}
-
-/* Vector k of `count` numbers of a chunk; lanes past the end are `after`. */
-INLINE vector chunk_vector(const real *x, int k, int count, real after) {
-    const vector v = vector_load((const char *)(x + k * LANES), REAL);
-    const int left = count - k * LANES;
-    return left >= LANES ? v : vector_first(v, left < 0 ? 0 : left, vector_of(after));
-}
-
-/* ------------------------------------------------------------------------------------------ softmax */
-
-/* Online softmax state of a head: the largest score so far, and the sum of exp(score - most). */
-typedef struct running {
-    real most, sum;
-} running;
-
-/* The shift before the exponential; avoids NaN from -infinity - -infinity. */
-INLINE real attention_shift(real most) { return most == -(real)INFINITY ? 0 : most; }
-
-/* The divisor of a row's weights; the sum is 0 only if there are no entries, or all are masked. */
-INLINE real attention_divisor(real sum) { return sum == 0 ? 1 : sum; }
-
-/* Turns the scores of a chunk into weights; returns the factor that rescales the earlier sums. */
-INLINE real attention_weights(running *r, real *scores, int count) {
-    vector most = vector_of(-(real)INFINITY);
-    for (int k = 0; k < CHUNK / LANES; k++) most = vector_max(chunk_vector(scores, k, count, -(real)INFINITY), most);
-    const real of_chunk = vector_largest(most), old = r->most;
-    r->most = of_chunk > old ? of_chunk : old;
-    const real shift = attention_shift(r->most);
-    vector sum = vector_zero();
-    for (int k = 0; k < CHUNK / LANES; k++) {
-        const vector p = vector_exp(chunk_vector(scores, k, count, -(real)INFINITY) - vector_of(shift));
-        vector_store((char *)(scores + k * LANES), REAL, p);
-        sum += p;
-    }
-    const real again = r->most == old ? 1 : vector_exp(vector_of(old - shift))[0];
-    r->sum = r->sum * again + vector_sum(sum);
-    return again;
 }
 
 /* ------------------------------------------------------------------------------------------ sums */
@@ -192,19 +166,12 @@ INLINE void attention_add(const attention *a, const chunk *c, const real *weight
 
 INLINE void attention_add_head(const attention *a, const chunk *c, const real *weights, real again, int64_t element,
                                int64_t width, real *sums, int has_e) {
-    int64_t i = 0;
-    for (; i + REGISTERS * LANES <= width; i += REGISTERS * LANES)
-        attention_add(a, c, weights, again, (element + i) * a->size, 0, sums + i, has_e, REGISTERS);
-    for (; i + LANES <= width; i += LANES)
-        attention_add(a, c, weights, again, (element + i) * a->size, 0, sums + i, has_e, 1);
-    if (i < width) attention_add(a, c, weights, again, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
+    EACH_BLOCK(width, attention_add(a, c, weights, again, (element + i) * a->size, tail, sums + i, has_e, vectors));
 }
 
 /* Stores the sums of a head, divided. */
 INLINE void attention_store(const attention *a, const real *sums, real divisor, char *to, int64_t width) {
-    for (int64_t i = 0; i < width; i += LANES)
-        pass_store(to + i * a->size, width - i < LANES ? (int)(width - i) : 0,
-                   vector_load((const char *)(sums + i), REAL) / divisor);
+    EACH_VECTOR(width, pass_store(to + t * a->size, tail, vector_load((const char *)(sums + t), REAL) / divisor));
 }
 
 /* ------------------------------------------------------------------------------------------ rows */
@@ -222,40 +189,26 @@ INLINE int64_t heads_at_once(const attention *a) {
 /* Computes heads first .. last - 1 of a row, `width` elements of each from element `from` on. */
 INLINE void attention_row(const attention *a, int64_t row, int64_t begin, int64_t stop, int64_t first, int64_t last,
                           int64_t from, int64_t width, int has_e) {
-    running softmax[HEADS];
+    softmax_state states[HEADS];
     real scores[HEADS * CHUNK], sums[SUMS];
     chunk c;
     const int64_t stride = sums_stride(width), heads = last - first;
-    for (int64_t h = 0; h < heads; h++) softmax[h] = (running){-(real)INFINITY, 0};
+    for (int64_t h = 0; h < heads; h++) states[h] = softmax_begin();
     for (int64_t i = 0; i < heads * stride; i++) sums[i] = 0;
     for (int64_t t = begin; t < stop; t += CHUNK) {
         chunk_at(a, t, stop, &c);
         attention_scores(a, &c, a->q.at + row * a->q.stride, first, last, scores, has_e);
         for (int64_t h = 0; h < heads; h++) {
-            const real again = attention_weights(&softmax[h], scores + h * CHUNK, c.count);
-            attention_add_head(a, &c, scores + h * CHUNK, again, (first + h) * a->width + from, width,
-                               sums + h * stride, has_e);
+            real *const x = scores + h * CHUNK;
+            const real again = softmax_piece(&states[h], x, x, c.count);
+            attention_add_head(a, &c, x, again, (first + h) * a->width + from, width, sums + h * stride, has_e);
         }
     }
     for (int64_t h = 0; h < heads; h++) {
-        attention_store(a, sums + h * stride, attention_divisor(softmax[h].sum),
+        attention_store(a, sums + h * stride, softmax_divisor(states[h].sum),
                         a->out.at + row * a->out.stride + ((first + h) * a->width + from) * a->size, width);
         if (a->log_sums.at && from == 0)
-            ((real *)(void *)(a->log_sums.at + row * a->log_sums.stride))[first + h] =
-                softmax[h].most + (real)log((double)softmax[h].sum);
-    }
-}
-
-INLINE void attention_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e) {
-    const int64_t block = heads_at_once(a);
-    int64_t begin = column_at(a->offsets, row, a->wide_offsets);
-    for (; row < end; row++) {
-        const int64_t stop = column_at(a->offsets, row + 1, a->wide_offsets);
-        for (int64_t h = first; h < last; h += block)
-            for (int64_t from = 0; from == 0 || from < a->width; from += SUMS)
-                attention_row(a, row, begin, stop, h, h + block < last ? h + block : last, from, sums_width(a, from),
-                              has_e);
-        begin = stop;
+            ((real *)(void *)(a->log_sums.at + row * a->log_sums.stride))[first + h] = softmax_log_sum(&states[h]);
     }
 }
 

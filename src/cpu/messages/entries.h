@@ -4,6 +4,7 @@
 #define TAMIS_CPU_MESSAGES_ENTRIES_H
 
 #include "cpu/messages/pass.h"
+#include "sparse/index.h"
 
 /* An entry, the rows at its ends, and its own data. */
 typedef struct ends {
@@ -27,24 +28,16 @@ INLINE vector entry_vector(const pass *p, const ends *e, int64_t element, int ta
 
 INLINE void entry_row(const pass *p, const ends *e, real weight, tamis_message_term term, int taken) {
     char *const out = p->out + e->entry * p->out_stride;
-    int64_t i = 0;
-    for (; i + LANES <= p->all; i += LANES)
-        vector_store(out + i * p->size, TYPE, weight * entry_vector(p, e, i, 0, term, taken));
-    if (i < p->all)
-        vector_store_tail(out + i * p->size, TYPE, (int)(p->all - i),
-                          weight * entry_vector(p, e, i, (int)(p->all - i), term, taken));
+    EACH_VECTOR(p->all, pass_store(out + t * p->size, tail, weight * entry_vector(p, e, t, tail, term, taken)));
 }
 
 INLINE void entry_numbers(const pass *p, ends *e, real weight, int64_t count, tamis_message_term term, int taken) {
     char *const out = p->out + e->entry * p->out_stride;
     const int64_t width = p->all / count;
     for (int64_t h = 0; h < count; h++) {
-        const int64_t end = (h + 1) * width;
-        int64_t i = h * width;
-        e->number = h;
         vector sum = vector_zero();
-        for (; i + LANES <= end; i += LANES) sum += entry_vector(p, e, i, 0, term, taken);
-        if (i < end) sum += entry_vector(p, e, i, (int)(end - i), term, taken);
+        e->number = h;
+        EACH_VECTOR(width, sum += entry_vector(p, e, h * width + t, tail, term, taken));
         element_store(out + h * p->size, TYPE, weight * vector_sum(sum));
     }
 }
@@ -100,8 +93,8 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
         if (term != TAMIS_TERM_X) {
             e.x = p->x + column_at(p->columns, t, p->wide_columns) * p->x_stride;
             if (p->ahead && t + p->ahead < end) {
-                const char *const x = p->x + column_at(p->columns, t + p->ahead, p->wide_columns) * p->x_stride;
-                for (int64_t i = 0; i < p->all * p->size && i < 1024; i += 64) __builtin_prefetch(x + i);
+                const int64_t column = column_at(p->columns, t + p->ahead, p->wide_columns), bytes = p->all * p->size;
+                prefetch_bytes(p->x + column * p->x_stride, 0, bytes < 1024 ? bytes : 1024);
             }
         }
         if (job->edge_data == TAMIS_E_VECTOR)
@@ -115,14 +108,7 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
 
 static void message_entries(const tamis_message_job *job, int64_t begin, int64_t end) {
     const pass p = pass_of(job);
-    int64_t row = 0;
-    for (int64_t high = job->order.rows; high - row > 1;) { /* binary search: the row of position `begin` */
-        const int64_t middle = row + (high - row) / 2;
-        if (column_at(p.offsets, middle, p.wide_offsets) <= begin)
-            row = middle;
-        else
-            high = middle;
-    }
+    const int64_t row = tamis_index_first(p.offsets, job->order.offset_type, 1, job->order.rows, begin + 1) - 1;
     switch (job->term) {
     case TAMIS_TERM_ADD: entries_of(&p, begin, end, row, TAMIS_TERM_ADD, 0); return;
     case TAMIS_TERM_GATE: entries_of(&p, begin, end, row, TAMIS_TERM_GATE, p.argument != NULL); return;

@@ -13,11 +13,6 @@ typedef struct run {
     const tamis_cpu_messages *kernels;
 } run;
 
-static void rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const run *const r = job;
-    r->kernels->rows(r->job, begin, end, first, last);
-}
-
 static void entries(void *context, int part, int parts) {
     const run *const r = context;
     const int64_t begin = tamis_partition_even(r->job->order.nnz, parts, part);
@@ -49,7 +44,7 @@ static tamis_status run_job(const tamis_message_job *job) {
     if (job->kind == TAMIS_PASS_ENTRIES)
         tamis_cpu_run_parts(tamis_cpu_threads_for(&job->order, job->threads, all), entries, &r);
     else
-        tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, &r, all, CUT}, job->threads, all);
+        tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, r.kernels->rows, job, all, CUT}, job->threads, all);
     return TAMIS_OK;
 }
 

@@ -68,16 +68,17 @@ INLINE real pass_weight(const pass *p, int64_t column) {
                       column_at(p->other_offsets, column, p->wide_other));
 }
 
-/* Loads a vector of a row, or its first `tail` elements if tail > 0. */
-INLINE vector pass_load(const char *at, int tail) {
-    return tail ? vector_load_tail(at, TYPE, tail) : vector_load(at, TYPE);
+/* A vector of a row, or its first `tail` elements if tail > 0. */
+INLINE vector pass_load(const char *at, int tail) { return part_load(at, TYPE, tail); }
+INLINE void pass_store(char *at, int tail, vector x) { part_store(at, TYPE, tail, x); }
+
+INLINE void prefetch_bytes(const char *at, int64_t from, int64_t bytes) {
+    for (int64_t i = 0; at && i < bytes; i += 64) __builtin_prefetch(at + from + i);
 }
 
-INLINE void pass_store(char *at, int tail, vector x) {
-    if (tail)
-        vector_store_tail(at, TYPE, tail, x);
-    else
-        vector_store(at, TYPE, x);
+/* The lanes of x that are larger than those of `best`, or the first NaN. */
+INLINE vector_bits pass_larger(vector x, vector best) {
+    return ~(vector_bits)(x <= best) & (vector_bits)(best == best);
 }
 
 /* x, but 0 where the sum of both ends is 0 or less: the gradient of a ReLU message. */

@@ -6,9 +6,7 @@
 #ifndef TAMIS_CPU_MESSAGES_SEGMENTS_H
 #define TAMIS_CPU_MESSAGES_SEGMENTS_H
 
-#include <math.h>
-
-#include "cpu/kernels/exp.h"
+#include "cpu/kernels/softmax.h"
 #include "cpu/messages/pass.h"
 
 enum { ITEMS = 64 }; /* vectors of a row that are kept between the passes of a softmax */
@@ -98,7 +96,7 @@ INLINE void item_store(const segments *s, const values *v, const segment_row *r,
 INLINE vector item_score(const segments *s, const segment_row *r, int64_t k, int across) {
     const vector x = item_load(s, &s->x, r, k, across);
     const int lanes = item_lanes(r, k, across);
-    return across && lanes < LANES ? vector_first(x, lanes, vector_of(-(real)INFINITY)) : x;
+    return part_or(x, across && lanes < LANES ? lanes : 0, SOFTMAX_NONE);
 }
 
 /* Loads a row's numbers for the heads of a vector; broadcast, if lanes are entries. */
@@ -119,7 +117,7 @@ INLINE void row_store(const segments *s, const segment_row *r, vector x) {
 /* ------------------------------------------------------------------------------------------ softmax */
 
 INLINE void segment_softmax(const segments *s, const segment_row *r, int across) {
-    vector kept[ITEMS], most = vector_of(-(real)INFINITY), sum = vector_zero();
+    vector kept[ITEMS], most = vector_of(SOFTMAX_NONE), sum = vector_zero();
     const int keep = r->items <= ITEMS;
     for (int64_t k = 0; k < r->items; k++) {
         const vector x = item_score(s, r, k, across);
@@ -127,14 +125,14 @@ INLINE void segment_softmax(const segments *s, const segment_row *r, int across)
         most = vector_max(x, most);
     }
     if (across) most = vector_of(vector_largest(most));
-    most = vector_select((vector_bits)(most == -(real)INFINITY), vector_zero(), most);
+    most = softmax_shifts(most);
     for (int64_t k = 0; k < r->items; k++) {
         const vector p = vector_exp((keep ? kept[k] : item_score(s, r, k, across)) - most);
         if (keep) kept[k] = p;
         sum += p;
     }
     if (across) sum = vector_of(vector_sum(sum));
-    sum = vector_select((vector_bits)(sum == 0), vector_of(1), sum); /* all masked */
+    sum = softmax_divisors(sum);
     for (int64_t k = 0; k < r->items; k++)
         item_store(s, &s->out, r, k, (keep ? kept[k] : vector_exp(item_score(s, r, k, across) - most)) / sum, across);
 }
@@ -173,10 +171,7 @@ INLINE char *segment_argument(const segments *s, const segment_row *r, int lane)
 
 static void store_argument(const segments *s, const segment_row *r, int lane, int64_t place) {
     const int64_t entry = r->count ? segment_place(s, r->begin + place) : -1;
-    if (s->wide_argument)
-        *(int64_t *)(void *)segment_argument(s, r, lane) = entry;
-    else
-        *(int32_t *)(void *)segment_argument(s, r, lane) = (int32_t)entry;
+    column_store(segment_argument(s, r, lane), 0, s->wide_argument, entry);
 }
 
 /* True if a value ranks before another: NaN first, then larger ones; of equal ones the first. */
@@ -194,10 +189,9 @@ INLINE void segment_largest(const segments *s, const segment_row *r, int across)
     for (int64_t k = 0; k < r->items; k++) {
         const int used = item_lanes(r, k, across);
         vector next = factor * item_load(s, &s->x, r, k, across);
-        if (across && used < LANES) next = vector_first(next, used, vector_of(-(real)INFINITY));
+        next = part_or(next, across && used < LANES ? used : 0, SOFTMAX_NONE);
         const vector_bits here = lanes + (real_bits)(across ? k * LANES : k);
-        /* larger, or the first NaN */
-        const vector_bits take = k ? ~(vector_bits)(next <= best) & (vector_bits)(best == best) : ~(vector_bits){0};
+        const vector_bits take = k ? pass_larger(next, best) : ~(vector_bits){0};
         best = vector_select(take, next, best);
         place = (here & take) | (place & ~take);
     }
@@ -245,7 +239,8 @@ static segment_function *const segment_functions[5][2][2] = {
     {{segment_largest_heads, segment_largest_across}, {segment_largest_back_heads, segment_largest_back_across}},
 };
 
-static void segment_pass(const tamis_segment_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+static void segment_pass(const void *context, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const tamis_segment_job *const job = context;
     const segments s = segments_of(job);
     segment_function *const run = segment_functions[job->op][job->back][s.across];
     const int64_t step = s.across ? 1 : LANES;
