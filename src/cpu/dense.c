@@ -68,8 +68,7 @@ static void body_column_sums(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
     const int64_t items = job->chunks * r->bands;
-    for (int64_t t = tamis_partition_even(items, threads, thread); t < tamis_partition_even(items, threads, thread + 1);
-         t++) {
+    TAMIS_EACH_OF_SHARE(t, items, threads, thread) {
         const int64_t chunk = t / r->bands, first = t % r->bands * SUMS_BAND;
         const int64_t last = first + SUMS_BAND < job->cols ? first + SUMS_BAND : job->cols;
         r->kernels->column_sums(job, tamis_dense_chunk_begin(job, chunk), tamis_dense_chunk_begin(job, chunk + 1),
@@ -118,10 +117,9 @@ static tamis_status gram(const tamis_dense_job *job) {
 
 static void body_dot(void *context, int thread, int threads) {
     const run *const r = context;
-    const int64_t last = tamis_partition_even(r->job->chunks, threads, thread + 1);
-    for (int64_t chunk = tamis_partition_even(r->job->chunks, threads, thread); chunk < last; chunk++)
-        r->sums[chunk] =
-            r->kernels->dot(r->job, tamis_dense_chunk_begin(r->job, chunk), tamis_dense_chunk_begin(r->job, chunk + 1));
+    TAMIS_EACH_OF_SHARE(chunk, r->job->chunks, threads, thread)
+    r->sums[chunk] =
+        r->kernels->dot(r->job, tamis_dense_chunk_begin(r->job, chunk), tamis_dense_chunk_begin(r->job, chunk + 1));
 }
 
 static tamis_status dot(const tamis_dense_job *job, double *result) {
