@@ -127,6 +127,38 @@ static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape
 }
 #endif
 
+INLINE void sum_clear(vector *sum, int count) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) sum[k] = vector_zero();
+}
+
+/* Sums from an accumulator, times `scale`, and back. Accumulator rows are padded to whole vectors. */
+INLINE void sum_resume(vector *sum, int count, const char *from, real scale) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
+}
+
+INLINE void sum_keep(const vector *sum, int count, char *to) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
+}
+
+/* Stores a block of an output row that begins at `row`, in the output's type. */
+INLINE void sum_finish(char *row, int real_out, const sum_shape *shape, tamis_type type, vector *sum, real scale,
+                       real beta) {
+#if !defined(TAMIS_KERNEL_F64)
+    if (type != REAL && real_out) {
+        vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
+#pragma GCC unroll 16
+        for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
+        sum_store_reals(row + shape->first * (int64_t)sizeof(real), *shape, type, kept, scale, beta);
+        return;
+    }
+#endif
+    (void)real_out;
+    sum_store(row + shape->first * element_bytes(type), shape, type, sum, scale, beta);
+}
+
 /* Prefetches the row of B of nonzero t + ahead; and columns, and weights if any, still farther ahead. */
 INLINE void sum_prefetch(const char *b, int64_t b_stride, const char *columns, int64_t t, const real *w, int64_t ahead,
                          int64_t lines, int wide_columns) {
@@ -208,8 +240,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
     for (; row < end_row; row++, out += out_stride) {
         const int64_t end = column_at(offsets, row + 1, wide_offsets);
         vector sum[SUM_BLOCK];
-#pragma GCC unroll 16
-        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        sum_clear(sum, shape->count);
         for (; t < end; t++) {
             const char *const from = b + column_at(columns, t, wide_columns) * b_stride;
             const vector weight = vector_of(ones ? 1 : w[t]);
@@ -265,8 +296,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
         int64_t at = first;
         do {
             vector sum[SUM_BLOCK];
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
+            sum_clear(sum, shape->count);
             if (ahead)
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
             else
@@ -324,39 +354,19 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
     for (int64_t s = 0; s < call->count; s++) {
         const segment seg = call->segments ? call->segments[s] : sum_whole_row(arguments, call->row + s);
         vector sum[SUM_BLOCK];
-        if (seg.flags & SEGMENT_CONTINUE) {
-            const char *const from = (const char *)(seg.accumulator + shape->first);
-            const vector scale = vector_of(seg.load_scale);
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) /* accumulator rows are padded to whole vectors */
-                sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
-        } else {
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
-        }
+        if (seg.flags & SEGMENT_CONTINUE)
+            sum_resume(sum, shape->count, (const char *)(seg.accumulator + shape->first), seg.load_scale);
+        else
+            sum_clear(sum, shape->count);
         sum_nonzeros(sum, b, arguments->b_stride, column_pointer(arguments->columns, seg.begin, wide_columns),
                      seg.count, w, step, seg.begin + seg.count <= arguments->prefetch_end ? arguments->prefetch : 0,
                      type, wide_columns, shape);
         w += seg.count * step;
-
-        if (seg.flags & SEGMENT_KEEP) {
-            char *const to = (char *)(seg.accumulator + shape->first);
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
-            continue;
-        }
-#if !defined(TAMIS_KERNEL_F64)
-        if (type != REAL && arguments->real_out) {
-            vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
-            sum_store_reals(arguments->out + seg.row * arguments->out_stride + shape->first * (int64_t)sizeof(real),
-                            *shape, type, kept, seg.final_scale, arguments->beta);
-            continue;
-        }
-#endif
-        sum_store(arguments->out + seg.row * arguments->out_stride + shape->first * element_bytes(type), shape, type,
-                  sum, seg.final_scale, arguments->beta);
+        if (seg.flags & SEGMENT_KEEP)
+            sum_keep(sum, shape->count, (char *)(seg.accumulator + shape->first));
+        else
+            sum_finish(arguments->out + seg.row * arguments->out_stride, arguments->real_out, shape, type, sum,
+                       seg.final_scale, arguments->beta);
     }
 }
 

@@ -73,12 +73,13 @@ static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, 
 
 /* out = alpha * x + beta * out over n elements of the storage type; beta = 0 does not read out */
 static void store_run(char *out, tamis_type type, const real *x, int64_t n, real alpha, real beta) {
-    EACH_VECTOR(n, {
-        char *const to = out + t * element_bytes(type);
-        vector y = alpha * part_load((const char *)(x + t), REAL, tail);
-        if (beta != 0) y += beta * part_load(to, type, tail);
-        part_store(to, type, tail, y);
-    });
+    const int64_t size = element_bytes(type);
+    if (beta == 0)
+        EACH_VECTOR(n, part_store(out + t * size, type, tail, alpha * part_load((const char *)(x + t), REAL, tail)));
+    else
+        EACH_VECTOR(n, part_store(out + t * size, type, tail,
+                                  alpha * part_load((const char *)(x + t), REAL, tail) +
+                                      beta * part_load(out + t * size, type, tail)));
 }
 
 /* The same for samples first .. first + n of p. */

@@ -76,23 +76,12 @@ INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_s
     const tamis_cpu_job *const job = arguments->job;
     real *const partial = cut_row_partial(arguments->range, row);
     if (partial) {
-#pragma GCC unroll 16
-        for (int k = 0; k < shape->count; k++)
-            *(vector_anywhere *)(void *)((char *)partial + k * VECTOR_BYTES) = sum[k];
+        sum_keep(sum, shape->count, (char *)partial);
         *partial_state(partial, job->width) = state;
         return;
     }
     const real scale = job->edge == TAMIS_EDGE_SOFTMAX ? softmax_finish(job, row, state) : (real)job->alpha;
-#if !defined(TAMIS_KERNEL_F64)
-    if (type != REAL && job->real_out) {
-        vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
-#pragma GCC unroll 16
-        for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
-        sum_store_reals(job->out + row * job->out_stride, *shape, type, kept, scale, (real)job->beta);
-        return;
-    }
-#endif
-    sum_store(job->out + row * job->out_stride, shape, type, sum, scale, (real)job->beta);
+    sum_finish(job->out + row * job->out_stride, job->real_out, shape, type, sum, scale, (real)job->beta);
 }
 
 /* Consecutive rows with the next `total` nonzeros; or one piece of a row, and whether it has nonzeros `before` and
@@ -185,21 +174,16 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
             vector sum[SUM_BLOCK];
             if (!group.before) state = softmax_begin();
             if (softmax && n > 0) factor = softmax_piece(&state, w, w, n);
-#pragma GCC unroll 16
-            for (int k = 0; k < count; k++) {
-                sum[k] = vector_zero();
-                if (group.before) sum[k] = factor * *(const vector_anywhere *)(const void *)(carry + k * VECTOR_BYTES);
-            }
+            sum_clear(sum, count);
+            if (group.before) sum_resume(sum, count, carry, factor);
             sum_nonzeros(sum, dot->b, dot->b_stride, column_pointer(dot->columns, group.begin, wide_columns), n, w, 1,
                          0, type, wide_columns, &shape);
             w += n;
             group.begin += n;
-            if (group.after) {
-#pragma GCC unroll 16
-                for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(carry + k * VECTOR_BYTES) = sum[k];
-            } else {
+            if (group.after)
+                sum_keep(sum, count, carry);
+            else
                 same_store(arguments, row, &shape, type, sum, state);
-            }
         }
         next = group.after ? group.row : group.row_end;
     }
@@ -247,8 +231,7 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
         if (dot.far_a) prefetch_lines(a_row + 3 * dot.a_stride, dot.lines);
         vector a[DOT_BLOCK], sum[SUM_BLOCK];
         dot_load_row(a, a_row, vectors, part, dot.tail, type);
-#pragma GCC unroll 16
-        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        sum_clear(sum, count);
         if (count <= SAME_LONG_VECTORS && end - t > 0 && offset_at(job, row + 1) - offset_at(job, row) >= SAME_LONG) {
             same_pieces(arguments, a, sum, &shape, t, end, type, count, masked);
             value += (end - t) * step;

@@ -80,28 +80,6 @@ static void sddmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     }
 }
 
-INLINE void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
-    segment segments[WALK_SEGMENTS];
-    real x[TAMIS_CPU_CHUNK + 8];
-    const dot_arguments arguments = dot_arguments_of(job, type);
-    dot_rows_function *const rows = job->tiles || job->wide_columns ? NULL : dot_rows_function_of(&arguments);
-    if (rows) {
-        sddmm_rows(job, range, type, arguments, rows);
-        return;
-    }
-    const edge_arguments edge = edge_arguments_of(job);
-    walk w = walk_start(job, range, 0, element_bytes(type));
-    while (walk_next_block(&w)) {
-        int64_t nonzeros;
-        int count;
-        while ((count = walk_fill(&w, segments, job->chunk, &nonzeros)) > 0) {
-            dots(&arguments, segments, count, x);
-            edge_segments(&edge, job, type, segments, count, x);
-            sddmm_store(job, type, segments, count, x);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ row softmax of p */
 
 /* Adds a piece of a row to its state. */

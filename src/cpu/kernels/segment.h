@@ -6,7 +6,7 @@
 #define TAMIS_CPU_KERNELS_SEGMENT_H
 
 #include "cpu/kernels/kernels.h"
-#include "cpu/kernels/vector.h"
+#include "cpu/kernels/loops.h"
 
 /* How SpMM and fused initialise and finish a segment. */
 enum {

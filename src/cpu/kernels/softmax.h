@@ -22,7 +22,7 @@ typedef struct softmax_state {
 
 INLINE softmax_state softmax_begin(void) { return (softmax_state){SOFTMAX_NONE, 0}; }
 
-/* What the scores are shifted by before the exponential. */
+/* Subtracted from the scores before the exponential. */
 INLINE real softmax_shift(real most) { return most == SOFTMAX_NONE ? 0 : most; }
 INLINE vector softmax_shifts(vector most) {
     return vector_select((vector_bits)(most == vector_of(SOFTMAX_NONE)), vector_zero(), most);
@@ -39,12 +39,13 @@ INLINE real softmax_log_sum(const softmax_state *s) { return s->most + (real)log
 /* The factor of sums for `part`, if the largest score of all parts is `most`. */
 INLINE real softmax_factor(real part, real most) { return vector_exp(vector_of(part - softmax_shift(most)))[0]; }
 
-/* Takes the largest score of a further piece; returns the factor of earlier sums. */
-INLINE real softmax_raise(softmax_state *s, real piece) {
-    const real before = s->most;
-    if (!(piece > before)) return 1;
-    s->most = piece;
-    return s->sum == 0 ? 1 : softmax_factor(before, piece);
+INLINE real softmax_most(const softmax_state *s, real piece) { return piece > s->most ? piece : s->most; }
+
+/* The factor of what was summed before the largest score became `most`. */
+INLINE real softmax_again(const softmax_state *before, real most) {
+    real factor = 1;
+    if (before->sum != 0 && most != before->most) factor = softmax_factor(before->most, most);
+    return factor;
 }
 
 /* The largest of n scores, or -infinity if n = 0. */
@@ -77,12 +78,13 @@ INLINE real run_sum(const real *x, int64_t n) {
 
 /* Turns a further piece of a row into exponentials; returns the factor of earlier sums. `to` may be x. */
 INLINE real softmax_piece(softmax_state *s, real *to, const real *x, int64_t n) {
-    const real again = softmax_raise(s, run_max(x, n));
-    s->sum = s->sum * again + run_exp(to, x, n, softmax_shift(s->most));
+    const real most = softmax_most(s, run_max(x, n)), sum = run_exp(to, x, n, softmax_shift(most));
+    const real again = softmax_again(s, most);
+    *s = (softmax_state){most, s->sum * again + sum};
     return again;
 }
 
-/* The state of a row from those of its parts, which are `at` reals after the addresses in `parts`. */
+/* The state of a row from its parts: their states are `at` reals after the addresses in `parts`. */
 INLINE softmax_state softmax_merge(void *const *parts, int64_t at, int count) {
     softmax_state all = softmax_begin();
     for (int i = 0; i < count; i++) {

@@ -115,8 +115,9 @@ INLINE void widen_values(const char *values, const segment *segments, int count,
 }
 
 /* Row by row, with values in place: whole rows need no list of segments; a cut row is one segment. */
-static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, sum_arguments *arguments,
-                      sum_function *sum) {
+static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    sum_function *const sum = sum_function_for(job->wide_columns);
+    sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
     const real *const values = (const real *)(const void *)job->values;
     int64_t row = range->row_begin, begin = range->nonzero_begin;
     while (row < range->row_end) {
@@ -130,50 +131,12 @@ static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, su
                              .accumulator = partial,
                              .load_scale = 1,
                              .flags = SEGMENT_KEEP};
-        arguments->row = row;
-        sum(arguments, partial ? &cut : NULL, rows, values ? values + begin : NULL);
+        arguments.row = row;
+        sum(&arguments, partial ? &cut : NULL, rows, values ? values + begin : NULL);
         row += rows;
         begin = next;
     }
-}
-
-INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
-    segment segments[WALK_SEGMENTS];
-    real weights[TAMIS_CPU_CHUNK + LANES];
-    sum_function *const sum = sum_function_for(job->wide_columns);
-    sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
-    const bool real_values = type == REAL || job->real_values;
-    /* values that are already reals and in order are used in place, for rows of any length */
-    const bool in_place = !job->tiles && (real_values || !job->values);
-    const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
-    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST) {
-        spmm_rows(job, range, &arguments, sum);
-        sum_fence(&arguments);
-        return;
-    }
-    walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
-    while (walk_next_block(&w)) {
-        int64_t nonzeros;
-        int count;
-        clear_block(job, range, &w);
-        while ((count = walk_fill(&w, segments, limit, &nonzeros)) > 0) {
-            place_segments(job, range, &w, segments, count);
-            const real *chunk_weights = weights;
-            if (in_place) {
-                chunk_weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
-            } else if (job->values && real_values) {
-                widen_values(job->values, segments, count, weights, REAL);
-            } else if (job->values) {
-                widen_values(job->values, segments, count, weights, type);
-            }
-            sum(&arguments, segments, count, chunk_weights);
-        }
-        finish_block(job, range, &w, &arguments, sum);
-    }
-}
-
-static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    spmm_range(job, range, TAMIS_KERNEL_TYPE);
+    sum_fence(&arguments);
 }
 
 /* Finishes a row that several threads share: adds their sums in the order of the threads. */
@@ -200,13 +163,24 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
     sum(&arguments, &all, 1, NULL);
 }
 
+/* out = scale * sums + beta * out, elements in the order of columns. */
+INLINE void finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
+    for (int64_t k = 0; k < width; k += LANES) {
+        const int tail = width - k < LANES ? (int)(width - k) : 0;
+        char *const to = out + k * element_bytes(type);
+        vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
+        if (beta != 0) y += beta * part_load(to, type, tail);
+        part_store(to, type, tail, y);
+    }
+}
+
 /* Writes a finished row of C or E. `scale` divides by the sum of softmax's exponentials. */
 INLINE void finish_output(const tamis_cpu_job *job, int64_t row, const real *sums, real scale) {
     char *const out = job->out + row * job->out_stride;
     if (TAMIS_KERNEL_TYPE != REAL && job->real_out)
-        store_run(out, REAL, sums, job->width, scale, (real)job->beta);
+        finish_row(out, REAL, sums, job->width, scale, (real)job->beta);
     else
-        store_run(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
+        finish_row(out, TAMIS_KERNEL_TYPE, sums, job->width, scale, (real)job->beta);
 }
 
 #endif

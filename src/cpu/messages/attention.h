@@ -16,49 +16,35 @@
    LANES. */
 enum { CHUNK = 16, HEADS = 64, SUMS = 4096, REGISTERS = 4 };
 
-/* A matrix of a job: its address, NULL if it is absent, and the bytes from one row to the next. */
-typedef struct rows_of {
-    char *at;
-    int64_t stride;
-} rows_of;
-
 typedef struct attention {
     const tamis_attention_job *job;
+    entry_order order;
     rows_of q, k, v, e, b, out, log_sums, d_out, dq, dk, dv, de, db;
     char *weights;
-    const char *offsets, *columns;
-    const int64_t *entries;
-    int wide_offsets, wide_columns;
     int64_t size, heads, width; /* size: bytes of an element */
     real scale;
     int64_t ahead; /* prefetch distance in entries; 0: none */
 } attention;
 
-static rows_of rows_at(tamis_message_operand x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
-
 static attention attention_of(const tamis_attention_job *job) {
     const int64_t size = element_bytes(TYPE), bytes = job->heads * job->width * size + 1;
     const int64_t ahead = 2048 / bytes;
     return (attention){.job = job,
+                       .order = entry_order_of(&job->order),
                        .q = rows_at(job->q, size),
                        .k = rows_at(job->k, size),
                        .v = rows_at(job->v, size),
                        .e = rows_at(job->e, size),
                        .b = rows_at(job->b, size),
                        .out = rows_at(job->out, size),
-                       .log_sums = rows_at(job->log_sums, (int64_t)sizeof(real)),
                        .d_out = rows_at(job->d_out, size),
                        .dq = rows_at(job->dq, size),
                        .dk = rows_at(job->dk, size),
                        .dv = rows_at(job->dv, size),
                        .de = rows_at(job->de, size),
                        .db = rows_at(job->db, size),
+                       .log_sums = rows_at(job->log_sums, (int64_t)sizeof(real)),
                        .weights = pass_address(job->weights),
-                       .offsets = job->order.offsets,
-                       .columns = job->order.columns,
-                       .entries = job->order.entries,
-                       .wide_offsets = job->order.offset_type == TAMIS_I64,
-                       .wide_columns = job->order.column_type == TAMIS_I64,
                        .size = size,
                        .heads = job->heads,
                        .width = job->width,
@@ -82,38 +68,19 @@ typedef struct chunk {
 static void chunk_at(const attention *a, int64_t t, int64_t stop, chunk *c) {
     c->count = stop - t < CHUNK ? (int)(stop - t) : CHUNK;
     for (int n = 0; n < c->count; n++, t++) {
-        const int64_t column = column_at(a->columns, t, a->wide_columns), next = t + a->ahead;
-        c->entry[n] = a->entries ? a->entries[t] : t;
+        const int64_t column = order_column(&a->order, t), next = t + a->ahead;
+        c->entry[n] = order_entry(&a->order, t);
         c->k[n] = a->k.at + column * a->k.stride;
         c->v[n] = a->v.at + column * a->v.stride;
         c->e[n] = a->e.at ? a->e.at + c->entry[n] * a->e.stride : NULL;
         c->k_ahead[n] = c->v_ahead[n] = c->e_ahead[n] = NULL;
         if (!a->ahead || next >= a->job->order.nnz) continue;
-        const int64_t ahead = column_at(a->columns, next, a->wide_columns);
+        const int64_t ahead = order_column(&a->order, next);
         c->k_ahead[n] = a->k.at + ahead * a->k.stride;
         c->v_ahead[n] = a->v.at + ahead * a->v.stride;
-        if (a->e.at && a->entries) c->e_ahead[n] = a->e.at + a->entries[next] * a->e.stride;
+        if (a->e.at && a->order.entries) c->e_ahead[n] = a->e.at + a->order.entries[next] * a->e.stride;
     }
 }
-
-/* Blocks of `width` elements: the statements are compiled for `vectors` = REGISTERS, for single vectors, and for the
-   last one, if that has only `tail` elements. `i` is the first element of a block. */
-#define EACH_BLOCK(width, ...)                                                                                         \
-    do {                                                                                                               \
-        int64_t i = 0;                                                                                                 \
-        for (; i + REGISTERS * LANES <= (width); i += REGISTERS * LANES) {                                             \
-            const int vectors = REGISTERS, tail = 0;                                                                   \
-            __VA_ARGS__;                                                                                               \
-        }                                                                                                              \
-        for (; i + LANES <= (width); i += LANES) {                                                                     \
-            const int vectors = 1, tail = 0;                                                                           \
-            __VA_ARGS__;                                                                                               \
-        }                                                                                                              \
-        if (i < (width)) {                                                                                             \
-            const int vectors = 1, tail = (int)((width)-i);                                                            \
-            __VA_ARGS__;                                                                                               \
-        }                                                                                                              \
-    } while (0)
 
 /* <x, y + e> over the elements of a head; e may be NULL. */
 INLINE real attention_dot(const attention *a, const char *x, const char *y, const char *e, int has_e) {
@@ -143,6 +110,30 @@ INLINE void attention_scores(const attention *a, const chunk *c, const char *q, 
     }
 }
 
+/* Vector k of `count` scores of a chunk; lanes past the end are -infinity. */
+INLINE vector chunk_vector(const real *x, int k, int count) {
+    const vector v = vector_load((const char *)(x + k * LANES), REAL);
+    const int left = count - k * LANES;
+    return left >= LANES ? v : vector_first(v, left < 0 ? 0 : left, vector_of(SOFTMAX_NONE));
+}
+
+/* softmax_piece for a chunk: a constant number of vectors. */
+INLINE real attention_weights(softmax_state *s, real *scores, int count) {
+    vector largest = vector_of(SOFTMAX_NONE), sum = vector_zero();
+    for (int k = 0; k < CHUNK / LANES; k++) largest = vector_max(chunk_vector(scores, k, count), largest);
+    const real old = s->most;
+    s->most = softmax_most(s, vector_largest(largest));
+    const real shift = softmax_shift(s->most);
+    for (int k = 0; k < CHUNK / LANES; k++) {
+        const vector p = vector_exp(chunk_vector(scores, k, count) - vector_of(shift));
+        vector_store((char *)(scores + k * LANES), REAL, p);
+        sum += p;
+    }
+    const real again = s->most == old ? 1 : vector_exp(vector_of(old - shift))[0];
+    s->sum = s->sum * again + vector_sum(sum);
+    return again;
+}
+
 /* ------------------------------------------------------------------------------------------ sums */
 
 /* Adds a chunk's weighted v + e to `vectors` vectors of sums; `from`: their byte offset in a row of v. */
@@ -166,7 +157,8 @@ INLINE void attention_add(const attention *a, const chunk *c, const real *weight
 
 INLINE void attention_add_head(const attention *a, const chunk *c, const real *weights, real again, int64_t element,
                                int64_t width, real *sums, int has_e) {
-    EACH_BLOCK(width, attention_add(a, c, weights, again, (element + i) * a->size, tail, sums + i, has_e, vectors));
+    EACH_BLOCK(REGISTERS, width,
+               attention_add(a, c, weights, again, (element + i) * a->size, tail, sums + i, has_e, vectors));
 }
 
 /* Stores the sums of a head, divided. */
@@ -200,7 +192,7 @@ INLINE void attention_row(const attention *a, int64_t row, int64_t begin, int64_
         attention_scores(a, &c, a->q.at + row * a->q.stride, first, last, scores, has_e);
         for (int64_t h = 0; h < heads; h++) {
             real *const x = scores + h * CHUNK;
-            const real again = softmax_piece(&states[h], x, x, c.count);
+            const real again = attention_weights(&states[h], x, c.count);
             attention_add_head(a, &c, x, again, (first + h) * a->width + from, width, sums + h * stride, has_e);
         }
     }

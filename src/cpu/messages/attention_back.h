@@ -85,7 +85,7 @@ INLINE void back_add(const attention *a, const back_row *r, const chunk *c, cons
 INLINE void back_add_head(const attention *a, const back_row *r, const chunk *c, const score_gradients *s, int64_t h,
                           int64_t element, int64_t width, real *sums, int has_e) {
     const real *const p = s->p + h * CHUNK, *const d = s->d + h * CHUNK;
-    EACH_BLOCK(width, back_add(a, r, c, p, d, (element + i) * a->size, tail, sums + i, has_e, vectors));
+    EACH_BLOCK(REGISTERS, width, back_add(a, r, c, p, d, (element + i) * a->size, tail, sums + i, has_e, vectors));
 }
 
 /* `width` elements of each head, from element `from` on. */
@@ -129,7 +129,7 @@ INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64
 #pragma GCC unroll 4
     for (int k = 0; k < vectors; k++) dk[k] = dv[k] = vector_zero();
     for (int64_t t = begin; t < stop; t++) {
-        const int64_t row = column_at(a->columns, t, a->wide_columns), entry = a->entries ? a->entries[t] : t;
+        const int64_t row = order_column(&a->order, t), entry = order_entry(&a->order, t);
         const real *const weights = (const real *)(const void *)a->weights + 2 * a->heads * entry + head;
         const real p = weights[0], d = a->scale * weights[a->heads];
         const char *const q = a->q.at + row * a->q.stride + from, *const g = a->d_out.at + row * a->d_out.stride + from;
@@ -152,12 +152,12 @@ INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64
 }
 
 INLINE void back_columns(const attention *a, int64_t column, int64_t end, int64_t first, int64_t last) {
-    int64_t begin = column_at(a->offsets, column, a->wide_offsets);
+    int64_t begin = order_offset(&a->order, column);
     for (; column < end; column++) {
-        const int64_t stop = column_at(a->offsets, column + 1, a->wide_offsets);
+        const int64_t stop = order_offset(&a->order, column + 1);
         for (int64_t h = first; h < last; h++) {
             const int64_t head = h * a->width * a->size;
-            EACH_BLOCK(a->width, back_column(a, column, begin, stop, h, head + i * a->size, tail, vectors));
+            EACH_BLOCK(REGISTERS, a->width, back_column(a, column, begin, stop, h, head + i * a->size, tail, vectors));
         }
         begin = stop;
     }
@@ -167,9 +167,9 @@ INLINE void back_columns(const attention *a, int64_t column, int64_t end, int64_
 INLINE void attention_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e,
                            int back) {
     const int64_t block = heads_at_once(a);
-    int64_t begin = column_at(a->offsets, row, a->wide_offsets);
+    int64_t begin = order_offset(&a->order, row);
     for (; row < end; row++) {
-        const int64_t stop = column_at(a->offsets, row + 1, a->wide_offsets);
+        const int64_t stop = order_offset(&a->order, row + 1);
         for (int64_t h = first; h < last; h += block)
             for (int64_t from = 0; from == 0 || from < a->width; from += SUMS) {
                 const int64_t last_head = h + block < last ? h + block : last;

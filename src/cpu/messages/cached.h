@@ -116,9 +116,7 @@ INLINE void cached_add(const real *const *rows, const real *weights, int count, 
 
 INLINE void cached_add_row(const real *const *rows, const real *weights, int count, real again, int64_t padded,
                            real *sums) {
-    int64_t from = 0;
-    for (; from + 8 * LANES <= padded; from += 8 * LANES) cached_add(rows, weights, count, again, from, sums, 8);
-    for (; from < padded; from += LANES) cached_add(rows, weights, count, again, from, sums, 1);
+    EACH_BLOCK(CACHED_HEADS, padded, (void)tail; cached_add(rows, weights, count, again, i, sums, vectors));
 }
 
 /* Processes positions begin .. end - 1 of a sequence and key head, for query heads first .. first + heads - 1; per
@@ -141,7 +139,7 @@ static void cached_heads(const cached *c, int64_t first, int heads, int64_t begi
         for (int h = 0; h < heads; h++) {
             real scores[CHUNK];
             cached_scores(q + h * CACHED_LONGEST, keys, c->k.padded, (real)o->scale, scores);
-            const real again = softmax_piece(&states[h], scores, scores, count);
+            const real again = attention_weights(&states[h], scores, count);
             cached_add_row(values, scores, count, again, c->v.padded, sums + h * CACHED_LONGEST);
         }
     }

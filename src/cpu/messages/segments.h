@@ -21,9 +21,8 @@ typedef struct values {
 typedef struct segments {
     const tamis_segment_job *job;
     values x, out, d_out;
-    const char *offsets;
-    const int64_t *places;
-    int wide_offsets, wide_argument, across; /* across: lanes are entries */
+    entry_order order;
+    int wide_argument, across; /* across: lanes are entries */
     char *argument;
     int64_t size;
 } segments;
@@ -40,16 +39,14 @@ static values values_of(const segments *s, tamis_segment_operand x, int of_entri
     return (values){.at = pass_address(x.at),
                     .row = x.row * s->size,
                     .head = x.head * s->size,
-                    .packed = of_entries && between == 1 && !(s->across && s->places)};
+                    .packed = of_entries && between == 1 && !(s->across && s->order.entries)};
 }
 
 static segments segments_of(const tamis_segment_job *job) {
     const tamis_segment_operand *const edges = job->x.at.base ? &job->x : &job->out;
     const int softmax = job->op == TAMIS_SEGMENT_SOFTMAX;
     segments s = {.job = job,
-                  .offsets = job->order.offsets,
-                  .places = job->order.entries,
-                  .wide_offsets = job->order.offset_type == TAMIS_I64,
+                  .order = entry_order_of(&job->order),
                   .wide_argument = job->argument_type == TAMIS_I64,
                   .across = job->heads == 1 || edges->head != 1,
                   .argument = pass_address(job->argument),
@@ -60,8 +57,6 @@ static segments segments_of(const tamis_segment_job *job) {
     return s;
 }
 
-INLINE int64_t segment_place(const segments *s, int64_t t) { return s->places ? s->places[t] : t; }
-
 /* Valid lanes of item k of a row. */
 INLINE int item_lanes(const segment_row *r, int64_t k, int across) {
     const int64_t left = across ? r->count - k * LANES : r->heads;
@@ -71,7 +66,7 @@ INLINE int item_lanes(const segment_row *r, int64_t k, int across) {
 /* The address of a lane of item k. */
 INLINE char *item_at(const segments *s, const values *v, const segment_row *r, int64_t k, int lane, int across) {
     const int64_t t = r->begin + (across ? k * LANES + lane : k);
-    return v->at + segment_place(s, t) * v->row + (r->head + (across ? 0 : lane)) * v->head;
+    return v->at + order_entry(&s->order, t) * v->row + (r->head + (across ? 0 : lane)) * v->head;
 }
 
 /* Loads item k, zero-padded. */
@@ -170,7 +165,7 @@ INLINE char *segment_argument(const segments *s, const segment_row *r, int lane)
 }
 
 static void store_argument(const segments *s, const segment_row *r, int lane, int64_t place) {
-    const int64_t entry = r->count ? segment_place(s, r->begin + place) : -1;
+    const int64_t entry = r->count ? order_entry(&s->order, r->begin + place) : -1;
     column_store(segment_argument(s, r, lane), 0, s->wide_argument, entry);
 }
 
@@ -209,7 +204,7 @@ INLINE void segment_largest_back(const segments *s, const segment_row *r, int ac
     for (int64_t k = 0; k < r->items; k++) {
         vector taken = vector_zero();
         for (int i = 0; i < item_lanes(r, k, across); i++) {
-            const int64_t place = segment_place(s, r->begin + (across ? k * LANES + i : k));
+            const int64_t place = order_entry(&s->order, r->begin + (across ? k * LANES + i : k));
             if (column_at(segment_argument(s, r, across ? 0 : i), 0, s->wide_argument) == place) taken[i] = x[i];
         }
         item_store(s, &s->out, r, k, taken, across);
@@ -244,9 +239,9 @@ static void segment_pass(const void *context, int64_t begin, int64_t end, int64_
     const segments s = segments_of(job);
     segment_function *const run = segment_functions[job->op][job->back][s.across];
     const int64_t step = s.across ? 1 : LANES;
-    segment_row r = {.begin = column_at(s.offsets, begin, s.wide_offsets)};
+    segment_row r = {.begin = order_offset(&s.order, begin)};
     for (r.row = begin; r.row < end; r.row++) {
-        r.count = column_at(s.offsets, r.row + 1, s.wide_offsets) - r.begin;
+        r.count = order_offset(&s.order, r.row + 1) - r.begin;
         r.items = s.across ? (r.count + LANES - 1) / LANES : r.count;
         for (r.head = first; r.head < last; r.head += step) {
             r.heads = last - r.head < step ? (int)(last - r.head) : (int)step;

@@ -144,8 +144,8 @@ static void cell_gradient_block(const tamis_cpu_cell_gradient *x, const tamis_cp
         if (x->dd.at) cell_column_sums(p, s->e, x->width, cells + c, together, e_finite, part, dd, s->unused);
     }
     for (int64_t r = 0; x->da.at && r < rows; r++)
-        store_run(x->da.at + (row + r) * x->da.stride, TAMIS_KERNEL_TYPE, s->da + r * inner, x->inner, 1,
-                  (real)x->beta);
+        finish_row(x->da.at + (row + r) * x->da.stride, TAMIS_KERNEL_TYPE, s->da + r * inner, x->inner, 1,
+                   (real)x->beta);
 }
 
 static void cell_gradient(const tamis_cpu_cell_gradient *x, const tamis_cpu_cell_part *part) {
@@ -169,8 +169,8 @@ INLINE void cell_finish_column(const tamis_cpu_cell_rows *to, const tamis_cpu_ce
         }
         real lanes[LANES];
         cell_store(lanes, sum);
-        store_run(to->at + column * to->stride + k * element_bytes(TAMIS_KERNEL_TYPE), TAMIS_KERNEL_TYPE, lanes,
-                  width - k < LANES ? width - k : LANES, 1, beta);
+        finish_row(to->at + column * to->stride + k * element_bytes(TAMIS_KERNEL_TYPE), TAMIS_KERNEL_TYPE, lanes,
+                   width - k < LANES ? width - k : LANES, 1, beta);
     }
 }
 
