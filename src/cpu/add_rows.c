@@ -94,8 +94,7 @@ static void add_row(const job *j, int64_t i) {
 
 static void add_share(void *context, int thread, int threads) {
     const job *const j = context;
-    const int64_t end = tamis_partition_even(j->x->count, threads, thread + 1);
-    for (int64_t i = tamis_partition_even(j->x->count, threads, thread); i < end; i++) add_row(j, i);
+    TAMIS_EACH_OF_SHARE(i, j->x->count, threads, thread) add_row(j, i);
 }
 
 tamis_status tamis_cpu_add_rows(void *device, void *stream, const tamis_row_sum *sum) {

@@ -129,6 +129,8 @@ static tamis_status split(tamis_prepared *p) {
     TRY(tamis_cpu_keep(p, ranges, sizeof *p->ranges, "the split between threads", (void **)&p->ranges));
     if (p->method->split)
         p->method->split(p, p->ranges);
+    else if (p->together)
+        tamis_cpu_split_whole(p, p->together, p->ranges);
     else
         tamis_cpu_partition(p, p->ranges);
     for (int i = 0; i < ranges; i++)

@@ -45,42 +45,21 @@ static void body_rows(void *context, int thread, int threads) {
     if (first < last) r->rows(r->job, first, last);
 }
 
-static tamis_status run_rows(run *r, rows_function *rows, int64_t work) {
-    r->rows = rows;
-    tamis_threads_run(threads_for(r->job, r->job->rows, work), body_rows, r);
-    return TAMIS_OK;
-}
-
-static tamis_status map(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->map, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols);
-}
-
-static tamis_status scale(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->scale, job->cols);
-}
-
-static tamis_status multiply(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->multiply,
-                    job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH);
-}
-
-static tamis_status row_dots(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->row_dots, job->cols);
-}
-
-static tamis_status conjugate_step(const tamis_dense_job *job) {
-    run r;
-    TRY(begin(job, &r));
-    return run_rows(&r, r.kernels->conjugate_step, 3 * job->cols);
-}
+/* Functions that compute rows by the kernel of their name; `work`: multiply-adds a row. */
+#define BY_ROWS(name, work)                                                                                            \
+    static tamis_status name(const tamis_dense_job *job) {                                                             \
+        run r;                                                                                                         \
+        TRY(begin(job, &r));                                                                                           \
+        r.rows = r.kernels->name;                                                                                      \
+        tamis_threads_run(threads_for(job, job->rows, work), body_rows, &r);                                           \
+        return TAMIS_OK;                                                                                               \
+    }
+BY_ROWS(map, job->kind == TAMIS_MAP_EXP_DIGAMMA ? 16 * job->cols : job->cols)
+BY_ROWS(scale, job->cols)
+BY_ROWS(multiply, job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH)
+BY_ROWS(row_dots, job->cols)
+BY_ROWS(conjugate_step, 3 * job->cols)
+#undef BY_ROWS
 
 /* ------------------------------------------------------------------------------------------ by chunks */
 
@@ -89,8 +68,7 @@ static void body_column_sums(void *context, int thread, int threads) {
     const run *const r = context;
     const tamis_dense_job *const job = r->job;
     const int64_t items = job->chunks * r->bands;
-    for (int64_t t = tamis_partition_even(items, threads, thread); t < tamis_partition_even(items, threads, thread + 1);
-         t++) {
+    TAMIS_EACH_OF_SHARE(t, items, threads, thread) {
         const int64_t chunk = t / r->bands, first = t % r->bands * SUMS_BAND;
         const int64_t last = first + SUMS_BAND < job->cols ? first + SUMS_BAND : job->cols;
         r->kernels->column_sums(job, tamis_dense_chunk_begin(job, chunk), tamis_dense_chunk_begin(job, chunk + 1),
@@ -139,10 +117,9 @@ static tamis_status gram(const tamis_dense_job *job) {
 
 static void body_dot(void *context, int thread, int threads) {
     const run *const r = context;
-    const int64_t last = tamis_partition_even(r->job->chunks, threads, thread + 1);
-    for (int64_t chunk = tamis_partition_even(r->job->chunks, threads, thread); chunk < last; chunk++)
-        r->sums[chunk] =
-            r->kernels->dot(r->job, tamis_dense_chunk_begin(r->job, chunk), tamis_dense_chunk_begin(r->job, chunk + 1));
+    TAMIS_EACH_OF_SHARE(chunk, r->job->chunks, threads, thread)
+    r->sums[chunk] =
+        r->kernels->dot(r->job, tamis_dense_chunk_begin(r->job, chunk), tamis_dense_chunk_begin(r->job, chunk + 1));
 }
 
 static tamis_status dot(const tamis_dense_job *job, double *result) {

@@ -27,22 +27,24 @@ TAMIS_INLINE int64_t place_of(const span *r, const tamis_edge_array *a, int64_t 
     return r->member * a->batch_stride + (permutation ? permutation[r->first + t] : r->first + t);
 }
 
+/* Calls `function` with a constant type as its last argument. */
+#define BY_TYPE(type, function, ...)                                                                                   \
+    switch (type) {                                                                                                    \
+    case TAMIS_F32: function(__VA_ARGS__, TAMIS_F32); return;                                                          \
+    case TAMIS_F64: function(__VA_ARGS__, TAMIS_F64); return;                                                          \
+    case TAMIS_F16: function(__VA_ARGS__, TAMIS_F16); return;                                                          \
+    case TAMIS_BF16: function(__VA_ARGS__, TAMIS_BF16); return;                                                        \
+    }
+
 TAMIS_INLINE void load_type(double *to, const span *r, const tamis_edge_array *a, tamis_type type) {
     const char *const from = (const char *)a->at.base + a->at.bytes;
     for (int t = 0; t < r->count; t++) to[t] = tamis_element_load(from, type, place_of(r, a, t));
 }
 
-static void load(double *to, const span *r, const tamis_edge_array *a) {
-    switch (a->type) {
-    case TAMIS_F32: load_type(to, r, a, TAMIS_F32); return;
-    case TAMIS_F64: load_type(to, r, a, TAMIS_F64); return;
-    case TAMIS_F16: load_type(to, r, a, TAMIS_F16); return;
-    case TAMIS_BF16: load_type(to, r, a, TAMIS_BF16); return;
-    }
-}
+static void load(double *to, const span *r, const tamis_edge_array *a){BY_TYPE(a->type, load_type, to, r, a)}
 
-TAMIS_INLINE void store_type(const double *from, const span *r, const tamis_edge_array *a, tamis_type type,
-                             double factor, double keep) {
+TAMIS_INLINE void store_type(const double *from, const span *r, const tamis_edge_array *a, double factor, double keep,
+                             tamis_type type) {
     char *const to = (char *)a->at.base + a->at.bytes;
     for (int t = 0; t < r->count; t++) {
         const int64_t at = place_of(r, a, t);
@@ -53,12 +55,7 @@ TAMIS_INLINE void store_type(const double *from, const span *r, const tamis_edge
 
 static void store(const double *from, const span *r, const tamis_edge_array *a, double factor, double keep) {
     if (!a->at.base) return;
-    switch (a->type) {
-    case TAMIS_F32: store_type(from, r, a, TAMIS_F32, factor, keep); return;
-    case TAMIS_F64: store_type(from, r, a, TAMIS_F64, factor, keep); return;
-    case TAMIS_F16: store_type(from, r, a, TAMIS_F16, factor, keep); return;
-    case TAMIS_BF16: store_type(from, r, a, TAMIS_BF16, factor, keep); return;
-    }
+    BY_TYPE(a->type, store_type, from, r, a, factor, keep)
 }
 
 static void load_or(double *to, const span *r, const tamis_edge_array *a, double otherwise) {
@@ -123,17 +120,6 @@ static void run_chunk(const span *r) {
     case TAMIS_EDGE_##NAME: run_edge(r, TAMIS_EDGE_##NAME); return;
         TAMIS_EDGES(ROW)
 #undef ROW
-    }
-}
-
-static void body_edges(void *context, int thread, int threads) {
-    const tamis_edge_job *const job = context;
-    const int64_t stretches = tamis_edge_stretches(job->nnz), items = stretches * job->batch;
-    for (int64_t i = tamis_partition_even(items, threads, thread); i < tamis_partition_even(items, threads, thread + 1);
-         i++) {
-        const int64_t first = i % stretches * STRETCH, end = first + STRETCH < job->nnz ? first + STRETCH : job->nnz;
-        for (int64_t t = first; t < end; t += CHUNK)
-            run_chunk(&(span){job, i / stretches, t, (int)(end - t < CHUNK ? end - t : CHUNK)});
     }
 }
 
@@ -269,14 +255,24 @@ static void end_stretch(const span *r, scores *x) {
 }
 
 static void over_stretches(const tamis_edge_job *job, int thread, int threads, void (*each)(const span *r, scores *x)) {
-    const int64_t stretches = tamis_edge_stretches(job->nnz), items = stretches * job->batch;
+    const int64_t stretches = tamis_edge_stretches(job->nnz);
     scores x;
-    for (int64_t i = tamis_partition_even(items, threads, thread); i < tamis_partition_even(items, threads, thread + 1);
-         i++) {
+    TAMIS_EACH_OF_SHARE(i, stretches * job->batch, threads, thread) {
         const int64_t first = i % stretches * STRETCH;
         const int64_t count = job->nnz - first < STRETCH ? job->nnz - first : STRETCH;
         each(&(span){job, i / stretches, first, (int)count}, &x);
     }
+}
+
+/* An edge that needs no row: chunk by chunk. */
+static void edge_stretch(const span *r, scores *x) {
+    (void)x;
+    for (int t = 0; t < r->count; t += CHUNK)
+        run_chunk(&(span){r->job, r->member, r->first + t, r->count - t < CHUNK ? r->count - t : CHUNK});
+}
+
+static void body_edges(void *context, int thread, int threads) {
+    over_stretches(context, thread, threads, edge_stretch);
 }
 
 static void body_begin(void *context, int thread, int threads) {
@@ -331,15 +327,12 @@ static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_
 
 static tamis_status run(const tamis_edge_job *job) {
     tamis_edge_job mine = *job;
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     const int64_t items = tamis_edge_stretches(job->nnz) * job->batch;
     const int threads = items < job->threads ? (int)items : job->threads;
     if (items == 0) return TAMIS_OK;
-    if (job->edge != TAMIS_EDGE_SOFTMAX) {
-        tamis_threads_run(threads, body_edges, &mine);
-        return TAMIS_OK;
-    }
-    tamis_threads_run(threads, body_begin, &mine);
-    if (tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* no row is cut */
+    tamis_threads_run(threads, softmax ? body_begin : body_edges, &mine);
+    if (!softmax || tamis_edge_stretches(job->nnz) == 1) return TAMIS_OK; /* no row is cut */
     merge_cut_rows(job);
     tamis_threads_run(threads, body_end, &mine);
     return TAMIS_OK;

@@ -10,12 +10,11 @@
  */
 #include "cpu/execute.h"
 
-#include <stdatomic.h>
-
 #include "base/status.h"
 #include "base/threads.h"
 #include "cpu/method.h"
 #include "cpu/parts.h"
+#include "cpu/stealing.h"
 
 typedef struct execution {
     const tamis_prepared *prepared;
@@ -102,19 +101,6 @@ static void merge_range(execution *run, int number) {
     if (begins_cut_row(range)) arrive(run, number);
 }
 
-/* Takes the next range that nobody has begun, the thread's own first; -1 if none is left. *victim: the thread whose
-   ranges it tries, relative to its own number. */
-static int next_range(execution *run, int thread, int *victim) {
-    const tamis_prepared *const p = run->prepared;
-    for (; *victim < p->threads; ++*victim) {
-        const int whose = (thread + *victim) % p->threads;
-        if (atomic_load_explicit(&run->begun[whose], memory_order_relaxed) >= p->ranges_of_thread) continue;
-        const int begun = atomic_fetch_add_explicit(&run->begun[whose], 1, memory_order_relaxed);
-        if (begun < p->ranges_of_thread) return whose * p->ranges_of_thread + begun;
-    }
-    return -1;
-}
-
 static void body_pack(void *context, int share, int shares) {
     const execution *const run = context;
     run->prepared->pack(&run->first, share, shares);
@@ -122,9 +108,9 @@ static void body_pack(void *context, int share, int shares) {
 
 static void body_ranges(void *context, int thread, int threads) {
     execution *const run = context;
+    const int each = run->prepared->ranges_of_thread;
     int victim = 0;
-    (void)threads;
-    for (int number; (number = next_range(run, thread, &victim)) >= 0;) {
+    for (int number; (number = tamis_cpu_next_part(run->begun, each, thread, threads, &victim)) >= 0;) {
         const tamis_cpu_range range = range_with_scratch(run, thread, number);
         for (int64_t member = 0; member < run->members; member++) run_range(run, member, &range);
         if (run->prepared->cuts) merge_range(run, number);

@@ -30,9 +30,8 @@ static void copy_share(void *context, int thread, int threads) {
     const int64_t *const rows = x->rows;
     const int64_t to_stride = x->to_stride * (int64_t)tamis_type_size(x->type);
     char *const to = tamis_cpu_address(x->to);
-    const int64_t end = tamis_partition_even(x->count, threads, thread + 1);
-    for (int64_t i = tamis_partition_even(x->count, threads, thread); i < end; i++)
-        copy_row(x, rows ? rows[i] : i, to + i * to_stride);
+    TAMIS_EACH_OF_SHARE(i, x->count, threads, thread)
+    copy_row(x, rows ? rows[i] : i, to + i * to_stride);
 }
 
 tamis_status tamis_cpu_gather(void *device, void *stream, const tamis_gathering *gathering) {

@@ -189,9 +189,8 @@ TAMIS_INLINE void fill_row(const job *j, tamis_index_type type, int64_t r) {
 
 static void count_share(void *context, int thread, int threads) {
     const job *const j = context;
-    const int64_t rows = j->mask->members * j->mask->rows, end = tamis_partition_even(rows, threads, thread + 1);
-    for (int64_t r = tamis_partition_even(rows, threads, thread); r < end; r++)
-        tamis_index_store(j->offsets, j->offset_type, r + 1, count_row(j, r));
+    TAMIS_EACH_OF_SHARE(r, j->mask->members * j->mask->rows, threads, thread)
+    tamis_index_store(j->offsets, j->offset_type, r + 1, count_row(j, r));
 }
 
 /* Each thread fills rows with about equally many columns. */

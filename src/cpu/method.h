@@ -32,7 +32,7 @@ typedef struct tamis_cpu_method {
     void (*defaults)(tamis_prepared *prepared);
     /* checks the parameters, and sets the specific parts of prepared->job and of the scratch; NULL: there are none */
     tamis_status (*prepare)(tamis_prepared *prepared);
-    /* the rows of each range; NULL: equal nonzeros, which may cut rows */
+    /* the rows of each range; NULL: equal nonzeros, which may cut rows unless prepared->together is set */
     void (*split)(const tamis_prepared *prepared, tamis_cpu_range *ranges);
     bool blocks;        /* dynamic scheduling: threads take blocks of whole rows, instead of that split */
     size_t state_bytes; /* size of the structure that its kernels read as job->state, zeroed */
@@ -55,7 +55,8 @@ struct tamis_prepared {
        packed_bytes at job->packed, which all threads use */
     void (*pack)(const tamis_cpu_job *job, int share, int shares);
     int64_t packed_bytes;
-    int64_t grain; /* rows of a block for dynamic scheduling */
+    int64_t grain;    /* rows of a block for dynamic scheduling */
+    int64_t together; /* rows that one range has, at multiples of it; 0: rows may be cut */
     int ranges_of_thread;
     tamis_cpu_range *ranges; /* ranges_of_thread per thread */
     bool cuts;               /* some ranges share rows, whose partial sums are merged */
@@ -76,6 +77,13 @@ static inline int tamis_cpu_range_count(const tamis_prepared *p) { return p->thr
 /* The first nonzero of a row of S. */
 static inline int64_t tamis_cpu_offset(const tamis_problem *problem, int64_t row) {
     return tamis_index_load(problem->offsets, problem->offset_type, row);
+}
+
+/* Place i that a prediction looks at, of `count`: multiples of the golden ratio, so that a few are already spread
+   evenly. */
+static inline int64_t tamis_cpu_sample(int64_t count, int i) {
+    const double place = 0.6180339887 * i + 0.5;
+    return (int64_t)((double)count * (place - (int)place));
 }
 
 /* Allocates memory that the plan owns: `count` elements of `size` bytes. */

@@ -30,7 +30,7 @@ extern const tamis_attention_functions tamis_cpu_attention_functions;
 /* messages/cached.c: attention to caches. */
 tamis_status tamis_cpu_cached_attend(const tamis_cached_job *job);
 
-/* messages/messages.c: rejects rows with more entries than the kernels of max and min can count. */
+/* messages/shares.c: rejects rows with more entries than the kernels of max and min can count. */
 tamis_status tamis_cpu_check_places(const tamis_message_order *order);
 
 /* machine.c: a description of this machine, read once. It never fails: unknown numbers get usual values. */

@@ -49,4 +49,10 @@ int64_t tamis_partition_rows_from(const void *offsets, tamis_index_type offset_t
 /* Returns total * part / parts without overflow. */
 int64_t tamis_partition_even(int64_t total, int parts, int part);
 
+/* Loops over the items i of share `share` of `total`. */
+#define TAMIS_EACH_OF_SHARE(i, total, shares, share)                                                                   \
+    for (int64_t i = tamis_partition_even(total, shares, share),                                                       \
+                 i##_end = tamis_partition_even(total, shares, (share) + 1);                                           \
+         i < i##_end; i++)
+
 #endif

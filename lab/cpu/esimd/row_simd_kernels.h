@@ -81,7 +81,7 @@ static void row_simd_sddmm(const tamis_cpu_job *job, const tamis_cpu_range *rang
 }
 
 static void row_simd_fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    fused_range(job, range, TAMIS_KERNEL_TYPE, simd_function_for(job->wide_columns));
+    fused_range(job, range, simd_function_for(job->wide_columns));
 }
 
 static tamis_cpu_kernel *const row_simd_kernels[] = {

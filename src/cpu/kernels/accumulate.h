@@ -127,6 +127,38 @@ static __attribute__((noinline)) void sum_store_reals(char *out, sum_shape shape
 }
 #endif
 
+INLINE void sum_clear(vector *sum, int count) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) sum[k] = vector_zero();
+}
+
+/* Sums from an accumulator, times `scale`, and back. Accumulator rows are padded to whole vectors. */
+INLINE void sum_resume(vector *sum, int count, const char *from, real scale) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
+}
+
+INLINE void sum_keep(const vector *sum, int count, char *to) {
+#pragma GCC unroll 16
+    for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
+}
+
+/* Stores a block of an output row that begins at `row`, in the output's type. */
+INLINE void sum_finish(char *row, int real_out, const sum_shape *shape, tamis_type type, vector *sum, real scale,
+                       real beta) {
+#if !defined(TAMIS_KERNEL_F64)
+    if (type != REAL && real_out) {
+        vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
+#pragma GCC unroll 16
+        for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
+        sum_store_reals(row + shape->first * (int64_t)sizeof(real), *shape, type, kept, scale, beta);
+        return;
+    }
+#endif
+    (void)real_out;
+    sum_store(row + shape->first * element_bytes(type), shape, type, sum, scale, beta);
+}
+
 /* Prefetches the row of B of nonzero t + ahead; and columns, and weights if any, still farther ahead. */
 INLINE void sum_prefetch(const char *b, int64_t b_stride, const char *columns, int64_t t, const real *w, int64_t ahead,
                          int64_t lines, int wide_columns) {
@@ -208,8 +240,7 @@ INLINE int64_t sum_short_rows(const sum_call *call, int64_t row, int64_t end_row
     for (; row < end_row; row++, out += out_stride) {
         const int64_t end = column_at(offsets, row + 1, wide_offsets);
         vector sum[SUM_BLOCK];
-#pragma GCC unroll 16
-        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        sum_clear(sum, shape->count);
         for (; t < end; t++) {
             const char *const from = b + column_at(columns, t, wide_columns) * b_stride;
             const vector weight = vector_of(ones ? 1 : w[t]);
@@ -265,8 +296,7 @@ INLINE void sum_rows_long(const sum_call *call, tamis_type type, int wide_column
         int64_t at = first;
         do {
             vector sum[SUM_BLOCK];
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
+            sum_clear(sum, shape->count);
             if (ahead)
                 sum_nonzeros(sum, arguments->b + at, b_stride, columns, n, w, step, ahead, type, wide_columns, shape);
             else
@@ -324,39 +354,19 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
     for (int64_t s = 0; s < call->count; s++) {
         const segment seg = call->segments ? call->segments[s] : sum_whole_row(arguments, call->row + s);
         vector sum[SUM_BLOCK];
-        if (seg.flags & SEGMENT_CONTINUE) {
-            const char *const from = (const char *)(seg.accumulator + shape->first);
-            const vector scale = vector_of(seg.load_scale);
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) /* accumulator rows are padded to whole vectors */
-                sum[k] = scale * *(const vector_anywhere *)(const void *)(from + k * VECTOR_BYTES);
-        } else {
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) sum[k] = vector_zero();
-        }
+        if (seg.flags & SEGMENT_CONTINUE)
+            sum_resume(sum, shape->count, (const char *)(seg.accumulator + shape->first), seg.load_scale);
+        else
+            sum_clear(sum, shape->count);
         sum_nonzeros(sum, b, arguments->b_stride, column_pointer(arguments->columns, seg.begin, wide_columns),
                      seg.count, w, step, seg.begin + seg.count <= arguments->prefetch_end ? arguments->prefetch : 0,
                      type, wide_columns, shape);
         w += seg.count * step;
-
-        if (seg.flags & SEGMENT_KEEP) {
-            char *const to = (char *)(seg.accumulator + shape->first);
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) *(vector_anywhere *)(void *)(to + k * VECTOR_BYTES) = sum[k];
-            continue;
-        }
-#if !defined(TAMIS_KERNEL_F64)
-        if (type != REAL && arguments->real_out) {
-            vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
-#pragma GCC unroll 16
-            for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
-            sum_store_reals(arguments->out + seg.row * arguments->out_stride + shape->first * (int64_t)sizeof(real),
-                            *shape, type, kept, seg.final_scale, arguments->beta);
-            continue;
-        }
-#endif
-        sum_store(arguments->out + seg.row * arguments->out_stride + shape->first * element_bytes(type), shape, type,
-                  sum, seg.final_scale, arguments->beta);
+        if (seg.flags & SEGMENT_KEEP)
+            sum_keep(sum, shape->count, (char *)(seg.accumulator + shape->first));
+        else
+            sum_finish(arguments->out + seg.row * arguments->out_stride, arguments->real_out, shape, type, sum,
+                       seg.final_scale, arguments->beta);
     }
 }
 
@@ -376,34 +386,25 @@ INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tai
 typedef void sum_instance(const sum_call *call);
 
 static void sum_32_0(const sum_call *call) { sum_block(call, 0, 1, call->tail); }
-static void sum_32_1(const sum_call *call) { sum_block(call, 0, 1, 0); }
-static void sum_32_2(const sum_call *call) { sum_block(call, 0, 2, 0); }
-static void sum_32_3(const sum_call *call) { sum_block(call, 0, 3, 0); }
-static void sum_32_4(const sum_call *call) { sum_block(call, 0, 4, 0); }
-static void sum_32_5(const sum_call *call) { sum_block(call, 0, 5, 0); }
-static void sum_32_6(const sum_call *call) { sum_block(call, 0, 6, 0); }
-static void sum_32_7(const sum_call *call) { sum_block(call, 0, 7, 0); }
-static void sum_32_8(const sum_call *call) { sum_block(call, 0, 8, 0); }
 static void sum_64_0(const sum_call *call) { sum_block(call, 1, 1, call->tail); }
-static void sum_64_1(const sum_call *call) { sum_block(call, 1, 1, 0); }
-static void sum_64_2(const sum_call *call) { sum_block(call, 1, 2, 0); }
-static void sum_64_3(const sum_call *call) { sum_block(call, 1, 3, 0); }
-static void sum_64_4(const sum_call *call) { sum_block(call, 1, 4, 0); }
-static void sum_64_5(const sum_call *call) { sum_block(call, 1, 5, 0); }
-static void sum_64_6(const sum_call *call) { sum_block(call, 1, 6, 0); }
-static void sum_64_7(const sum_call *call) { sum_block(call, 1, 7, 0); }
-static void sum_64_8(const sum_call *call) { sum_block(call, 1, 8, 0); }
+#define SUM(count)                                                                                                     \
+    static void sum_32_##count(const sum_call *call) { sum_block(call, 0, count, 0); }                                 \
+    static void sum_64_##count(const sum_call *call) { sum_block(call, 1, count, 0); }
+COUNTS_8(SUM)
 #if SUM_BLOCK == 16
-static void sum_32_16(const sum_call *call) { sum_block(call, 0, 16, 0); }
-static void sum_64_16(const sum_call *call) { sum_block(call, 1, 16, 0); }
+SUM(16)
 #else
 #define sum_32_16 NULL
 #define sum_64_16 NULL
 #endif
+#undef SUM
 
-static sum_instance *const sum_instances[2][10] = {
-    {sum_32_0, sum_32_1, sum_32_2, sum_32_3, sum_32_4, sum_32_5, sum_32_6, sum_32_7, sum_32_8, sum_32_16},
-    {sum_64_0, sum_64_1, sum_64_2, sum_64_3, sum_64_4, sum_64_5, sum_64_6, sum_64_7, sum_64_8, sum_64_16}};
+#define NARROW(count) sum_32_##count,
+#define WIDE(count)   sum_64_##count,
+static sum_instance *const sum_instances[2][10] = {{sum_32_0, COUNTS_8(NARROW) sum_32_16},
+                                                   {sum_64_0, COUNTS_8(WIDE) sum_64_16}};
+#undef NARROW
+#undef WIDE
 
 /* Non-temporal stores of whole rows have their own instances: in one instance with normal stores, rows that stay in a
    cache took up to 7 % longer. Blocks of other sizes are stored normally. */
@@ -412,14 +413,14 @@ INLINE void sum_past(const sum_call *call, int wide_columns, int count) {
     const sum_shape shape = {call->first, call->last, count, count > 1, 0};
     if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* other types do not stream */
 }
-static void sum_past_32_2(const sum_call *call) { sum_past(call, 0, 2); }
-static void sum_past_32_4(const sum_call *call) { sum_past(call, 0, 4); }
-static void sum_past_32_8(const sum_call *call) { sum_past(call, 0, 8); }
-static void sum_past_32_16(const sum_call *call) { sum_past(call, 0, 16); }
-static void sum_past_64_2(const sum_call *call) { sum_past(call, 1, 2); }
-static void sum_past_64_4(const sum_call *call) { sum_past(call, 1, 4); }
-static void sum_past_64_8(const sum_call *call) { sum_past(call, 1, 8); }
-static void sum_past_64_16(const sum_call *call) { sum_past(call, 1, 16); }
+#define PAST(count)                                                                                                    \
+    static void sum_past_32_##count(const sum_call *call) { sum_past(call, 0, count); }                                \
+    static void sum_past_64_##count(const sum_call *call) { sum_past(call, 1, count); }
+PAST(2)
+PAST(4)
+PAST(8)
+PAST(16)
+#undef PAST
 static sum_instance *const sum_past_instances[2][10] = {
     {[2] = sum_past_32_2, [4] = sum_past_32_4, [8] = sum_past_32_8, [9] = sum_past_32_16},
     {[2] = sum_past_64_2, [4] = sum_past_64_4, [8] = sum_past_64_8, [9] = sum_past_64_16}};

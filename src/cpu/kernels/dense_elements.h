@@ -59,17 +59,11 @@ INLINE vector exp_digamma(vector x) {
 }
 
 INLINE void exp_digamma_row(real *z, const real *x, const real *y, int64_t n, real c, real d) {
-    int64_t j = 0;
-    for (; j + LANES <= n; j += LANES)
-        vector_store(
-            (char *)(z + j), REAL,
-            exp_digamma(c * vector_load((const char *)(x + j), REAL) * vector_load((const char *)(y + j), REAL) + d));
-    if (j == n) return;
-    const int rest = (int)(n - j);
-    vector_store_tail((char *)(z + j), REAL, rest,
-                      exp_digamma(c * vector_load_tail((const char *)(x + j), REAL, rest) *
-                                      vector_load_tail((const char *)(y + j), REAL, rest) +
-                                  d));
+    EACH_VECTOR(n, {
+        const vector product =
+            c * part_load((const char *)(x + t), REAL, tail) * part_load((const char *)(y + t), REAL, tail);
+        part_store((char *)(z + t), REAL, tail, exp_digamma(product + d));
+    });
 }
 
 static void map_row(int kind, real *z, const real *x, real *y, int64_t n, real c, real d) {

@@ -36,17 +36,7 @@ INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, i
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++) sums[r][v] = vector_zero();
-    for (int64_t k = 0; k < m->inner; k++) {
-        vector g[2];
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) g[v] = load_part(m->g + k * m->g_stride + v * LANES, masked, tail);
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++) {
-            const vector x = vector_of(m->x[r * m->x_stride + k]);
-#pragma GCC unroll 2
-            for (int v = 0; v < vectors; v++) sums[r][v] += x * g[v];
-        }
-    }
+    tile_multiply_add(sums, m->x, m->x_stride, 1, m->g, m->g_stride, m->inner, rows, vectors, masked, tail);
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2
@@ -146,18 +136,7 @@ INLINE void gram_tile(const real *x, int64_t stride, int64_t rows, int64_t i, in
 #pragma GCC unroll 4
     for (int r = 0; r < count; r++)
         for (int v = 0; v < vectors; v++) block[r][v] = vector_zero();
-    for (int64_t k = 0; k < rows; k++) {
-        const real *const row = x + k * stride;
-        vector right[2];
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) right[v] = load_part(row + j + v * LANES, masked, tail);
-#pragma GCC unroll 4
-        for (int r = 0; r < count; r++) {
-            const vector left = vector_of(row[i + r]);
-#pragma GCC unroll 2
-            for (int v = 0; v < vectors; v++) block[r][v] += left * right[v];
-        }
-    }
+    tile_multiply_add(block, x + i, 1, stride, x + j, stride, rows, count, vectors, masked, tail);
     for (int r = 0; r < count; r++)
         for (int v = 0; v < vectors; v++) {
             real lanes[LANES];

@@ -32,9 +32,11 @@
 
 /* Vectors of A that registers hold in addition to eight accumulators. */
 #if VECTOR_BYTES == 64 || defined(__aarch64__)
-#define DOT_BLOCK 8
+#define DOT_BLOCK     8
+#define DOT_COUNTS(X) COUNTS_8(X)
 #else
-#define DOT_BLOCK 4
+#define DOT_BLOCK     4
+#define DOT_COUNTS(X) COUNTS_4(X)
 #endif
 
 /* Size of A from which its rows are prefetched: they come once per row of S, too rarely for the hardware prefetcher. */
@@ -92,16 +94,90 @@ INLINE void dot_load_row(vector *a, const char *p, int count, int masked, int ta
         a[k] = masked && k == count - 1 ? dot_load_tail(p, type, tail) : dot_load(p, type, k, count - masked);
 }
 
+/*
+ * Pairs, and rows of one register: its halves, `parts` of them, are multiplied one after the other, so that a sum has
+ * half the lanes. Then shuffles, the bottleneck of such short rows, take half the time. The halves of A, and the sums,
+ * are in the lower halves of vectors. Elsewhere `parts` is 0.
+ */
+#if DOT_PAIRS
+typedef real half_vector __attribute__((vector_size(VECTOR_BYTES / 2)));
+
+#define HALF_STEP1(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15))
+#define HALF_STEP2(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) +                                                         \
+     __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
+#define HALF_STEP3(x, y)                                                                                               \
+    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11) +                                                         \
+     __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15))
+
+INLINE half_vector half_of(vector x) { return (half_vector)_mm512_castps512_ps256((__m512)x); }
+
+INLINE __m256i half_load(const char *p, int half, int masked, int tail) {
+    if (!masked) return _mm256_loadu_si256((const __m256i *)(const void *)(p + 32 * half));
+    return _mm256_maskz_loadu_epi16((__mmask16)(((1u << tail) - 1u) >> (16 * half)), p + 32 * half);
+}
+
+/* Reduces eight half vectors into sums[0 .. 7]. */
+INLINE void half_sums_of_8(const vector x[8], real *sums) {
+    const half_vector a = HALF_STEP1(half_of(x[0]), half_of(x[1])), b = HALF_STEP1(half_of(x[2]), half_of(x[3]));
+    const half_vector c = HALF_STEP1(half_of(x[4]), half_of(x[5])), d = HALF_STEP1(half_of(x[6]), half_of(x[7]));
+    const half_vector e = HALF_STEP2(a, b), f = HALF_STEP2(c, d), g = HALF_STEP3(e, f);
+    memcpy(sums, &g, sizeof g);
+}
+
+/* Reduces four half vectors into sums[0 .. 3]. */
+INLINE void half_sums_of_4(const vector x[4], real *sums) {
+    const half_vector a = HALF_STEP1(half_of(x[0]), half_of(x[1])), b = HALF_STEP1(half_of(x[2]), half_of(x[3]));
+    const half_vector c = HALF_STEP2(a, b), d = HALF_STEP3(c, c);
+    memcpy(sums, &d, 4 * sizeof(real));
+}
+
+INLINE real half_sum(vector x) {
+    const __m256 half = (__m256)half_of(x);
+    const __m128 four = _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
+    const __m128 two = four + _mm_movehl_ps(four, four);
+    return _mm_cvtss_f32(two + _mm_movehdup_ps(two));
+}
+#else
+#define half_sums_of_8 vector_sums_of_8
+#define half_sums_of_4 vector_sums_of_4
+#define half_sum       vector_sum
+#endif
+
+/* The row of A that dot_of multiplies. */
+INLINE void dot_keep_row(vector *a, const char *p, int count, int masked, int tail, tamis_type type, int parts) {
+#if DOT_PAIRS
+#pragma GCC unroll 2
+    for (int h = 0; h < parts; h++) a[h] = (vector)_mm512_castsi256_si512(half_load(p, h, masked, tail));
+#endif
+    if (!parts) dot_load_row(a, p, count, masked, tail, type);
+}
+
+/* Products of a row of B, to be summed. */
+INLINE vector dot_of(const vector *a, const char *row, int count, int masked, int tail, tamis_type type, int parts) {
+#if DOT_PAIRS
+    __m256 sum = _mm256_setzero_ps();
+#pragma GCC unroll 2
+    for (int h = 0; h < parts; h++)
+        sum = _mm256_dpbf16_ps(sum, (__m256bh)_mm512_castsi512_si256((__m512i)a[h]),
+                               (__m256bh)half_load(row, h, masked, tail));
+    if (parts) return (vector)_mm512_castps256_ps512(sum);
+#endif
+    (void)parts;
+    return dot_vectors(vector_zero(), a, row, count, masked, tail, type);
+}
+
 /* Computes the samples x[0 .. n) of one row of S; a[] holds the row of A. Eight, four, then one at a time, so that
    accumulators stay in registers and nothing is written past the row. */
 INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char *columns, int64_t n, int64_t ahead,
-                     real *x, tamis_type type, int wide_columns, int count, int masked) {
+                     real *x, tamis_type type, int wide_columns, int count, int masked, int parts) {
     const char *const b = arguments->b;
     const int64_t b_stride = arguments->b_stride, lines = dot_lines(count, type);
     const int tail = arguments->tail;
     int64_t t = 0;
-#define DOT(at)                                                                                                        \
-    dot_vectors(vector_zero(), a, b + column_at(columns, at, wide_columns) * b_stride, count, masked, tail, type)
+#define DOT(at) dot_of(a, b + column_at(columns, at, wide_columns) * b_stride, count, masked, tail, type, parts)
 #define AHEAD(at)                                                                                                      \
     if (ahead) prefetch_lines(b + column_at(columns, (at) + ahead, wide_columns) * b_stride, lines)
     for (; t + 8 <= n; t += 8) {
@@ -111,7 +187,10 @@ INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char
             AHEAD(t + g);
             sums[g] = DOT(t + g);
         }
-        vector_sums_of_8(sums, x + t);
+        if (parts)
+            half_sums_of_8(sums, x + t);
+        else
+            vector_sums_of_8(sums, x + t);
     }
     if (t + 4 <= n) {
         vector sums[4];
@@ -120,12 +199,15 @@ INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char
             AHEAD(t + g);
             sums[g] = DOT(t + g);
         }
-        vector_sums_of_4(sums, x + t);
+        if (parts)
+            half_sums_of_4(sums, x + t);
+        else
+            vector_sums_of_4(sums, x + t);
         t += 4;
     }
     for (; t < n; t++) {
         AHEAD(t);
-        x[t] = vector_sum(DOT(t));
+        x[t] = parts ? half_sum(DOT(t)) : vector_sum(DOT(t));
     }
 #undef DOT
 #undef AHEAD
@@ -133,16 +215,16 @@ INLINE void dots_row(const dot_arguments *arguments, const vector *a, const char
 
 /* Rows of `count` vectors, at most DOT_BLOCK; if `masked`, the last one is masked. */
 INLINE void dots_kept(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
-                      tamis_type type, int wide_columns, int count, int masked) {
+                      tamis_type type, int wide_columns, int count, int masked, int parts) {
     const int64_t prefetch = arguments->prefetch, lines = dot_lines(count, type);
     for (int s = 0; s < segment_count; s++) {
         const segment *const seg = &segments[s];
         if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, lines);
         vector a[DOT_BLOCK];
-        dot_load_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, arguments->tail, type);
+        dot_keep_row(a, arguments->a + seg->row * arguments->a_stride, count, masked, arguments->tail, type, parts);
         const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
         dots_row(arguments, a, column_pointer(arguments->columns, seg->begin, wide_columns), seg->count, ahead, x, type,
-                 wide_columns, count, masked);
+                 wide_columns, count, masked, parts);
         x += seg->count;
     }
 }
@@ -156,7 +238,7 @@ INLINE int64_t dots_row_end(const dot_arguments *arguments, int64_t row, int64_t
 /* The same without a list: the samples of `nonzeros` nonzeros from arguments->begin on, which is in arguments->row or a
    later row. Returns the row of the last one. */
 INLINE int64_t dots_rows(const dot_arguments *arguments, int64_t nonzeros, real *x, tamis_type type, int count,
-                         int masked) {
+                         int masked, int parts) {
     const int64_t a_stride = arguments->a_stride, lines = dot_lines(count, type), prefetch = arguments->prefetch;
     const int64_t last = arguments->begin + nonzeros;
     int64_t row = arguments->row, t = arguments->begin;
@@ -166,148 +248,15 @@ INLINE int64_t dots_rows(const dot_arguments *arguments, int64_t nonzeros, real 
         if (arguments->far_a) prefetch_lines(a_row + 3 * a_stride, lines);
         if (end <= t) continue;
         vector a[DOT_BLOCK];
-        dot_load_row(a, a_row, count, masked, arguments->tail, type);
+        dot_keep_row(a, a_row, count, masked, arguments->tail, type, parts);
         const int64_t ahead = prefetch && end + prefetch <= arguments->nnz ? prefetch : 0;
-        dots_row(arguments, a, column_pointer(arguments->columns, t, 0), end - t, ahead, x, type, 0, count, masked);
+        dots_row(arguments, a, column_pointer(arguments->columns, t, 0), end - t, ahead, x, type, 0, count, masked,
+                 parts);
         if (end == last) return row;
         x += end - t;
         t = end;
     }
 }
-
-#if DOT_PAIRS
-/*
- * Rows of one register: its halves are multiplied one after the other, so that a sum has half the lanes. Then shuffles,
- * the bottleneck of such short rows, take half the time. Past the end of a row of S the last nonzero is repeated.
- */
-typedef real half_vector __attribute__((vector_size(VECTOR_BYTES / 2)));
-
-#define HALF_STEP1(x, y)                                                                                               \
-    (__builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13) +                                                         \
-     __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15))
-#define HALF_STEP2(x, y)                                                                                               \
-    (__builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13) +                                                         \
-     __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
-#define HALF_STEP3(x, y)                                                                                               \
-    (__builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11) +                                                         \
-     __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15))
-
-INLINE __m256i dot_half(const char *p, int half, int masked, __mmask32 mask) {
-    if (!masked) return _mm256_loadu_si256((const __m256i *)(const void *)(p + 32 * half));
-    return _mm256_maskz_loadu_epi16((__mmask16)(mask >> (16 * half)), p + 32 * half);
-}
-
-INLINE half_vector dot_of_halves(const __m256i *a, const char *row, int parts, int masked, __mmask32 mask) {
-    __m256 sum = _mm256_setzero_ps();
-#pragma GCC unroll 2
-    for (int h = 0; h < parts; h++)
-        sum = _mm256_dpbf16_ps(sum, (__m256bh)a[h], (__m256bh)dot_half(row, h, masked, mask));
-    return (half_vector)sum;
-}
-
-/* Reduces eight half vectors into sums[0 .. 7]. */
-INLINE void half_sums_of_8(const half_vector x[8], real *sums) {
-    const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]);
-    const half_vector c = HALF_STEP1(x[4], x[5]), d = HALF_STEP1(x[6], x[7]);
-    const half_vector e = HALF_STEP2(a, b), f = HALF_STEP2(c, d), g = HALF_STEP3(e, f);
-    memcpy(sums, &g, sizeof g);
-}
-
-/* Reduces four half vectors into sums[0 .. 3]. */
-INLINE void half_sums_of_4(const half_vector x[4], real *sums) {
-    const half_vector a = HALF_STEP1(x[0], x[1]), b = HALF_STEP1(x[2], x[3]), c = HALF_STEP2(a, b);
-    const half_vector d = HALF_STEP3(c, c);
-    memcpy(sums, &d, 4 * sizeof(real));
-}
-
-INLINE real half_sum(half_vector x) {
-    const __m128 four = _mm256_castps256_ps128((__m256)x) + _mm256_extractf128_ps((__m256)x, 1);
-    const __m128 two = four + _mm_movehl_ps(four, four);
-    return _mm_cvtss_f32(two + _mm_movehdup_ps(two));
-}
-
-/* As dots_row, for rows of one or two halves; if `masked`, of arguments->tail elements. Both are compile-time
-   constants. */
-INLINE void dots_halves_row(const dot_arguments *arguments, const __m256i *a, const char *columns, int64_t n,
-                            int64_t ahead, real *x, int wide_columns, int parts, int masked, __mmask32 mask) {
-    const char *const b = arguments->b;
-    const int64_t b_stride = arguments->b_stride;
-    int64_t t = 0;
-#define DOT(at) dot_of_halves(a, b + column_at(columns, at, wide_columns) * b_stride, parts, masked, mask)
-#define AHEAD(at)                                                                                                      \
-    if (ahead) prefetch_lines(b + column_at(columns, (at) + ahead, wide_columns) * b_stride, 1)
-    for (; t + 8 <= n; t += 8) {
-        half_vector sums[8];
-#pragma GCC unroll 8
-        for (int g = 0; g < 8; g++) {
-            AHEAD(t + g);
-            sums[g] = DOT(t + g);
-        }
-        half_sums_of_8(sums, x + t);
-    }
-    if (t + 4 <= n) {
-        half_vector sums[4];
-#pragma GCC unroll 4
-        for (int g = 0; g < 4; g++) {
-            AHEAD(t + g);
-            sums[g] = DOT(t + g);
-        }
-        half_sums_of_4(sums, x + t);
-        t += 4;
-    }
-    for (; t < n; t++) {
-        AHEAD(t);
-        x[t] = half_sum(DOT(t));
-    }
-#undef DOT
-#undef AHEAD
-}
-
-INLINE __mmask32 dots_halves_mask(const dot_arguments *arguments, int masked) {
-    return masked ? (__mmask32)((1u << arguments->tail) - 1u) : UINT32_MAX;
-}
-
-INLINE void dots_halves(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
-                        int wide_columns, int parts, int masked) {
-    const int64_t prefetch = arguments->prefetch;
-    const __mmask32 mask = dots_halves_mask(arguments, masked);
-    for (int s = 0; s < segment_count; s++) {
-        const segment *const seg = &segments[s];
-        if (s + 3 < segment_count) prefetch_lines(arguments->a + segments[s + 3].row * arguments->a_stride, 1);
-        const char *const a_row = arguments->a + seg->row * arguments->a_stride;
-        __m256i a[2];
-#pragma GCC unroll 2
-        for (int h = 0; h < parts; h++) a[h] = dot_half(a_row, h, masked, mask);
-        const int64_t ahead = prefetch && seg->begin + seg->count + prefetch <= arguments->nnz ? prefetch : 0;
-        dots_halves_row(arguments, a, column_pointer(arguments->columns, seg->begin, wide_columns), seg->count, ahead,
-                        x, wide_columns, parts, masked, mask);
-        x += seg->count;
-    }
-}
-
-/* As dots_rows. */
-INLINE int64_t dots_halves_rows(const dot_arguments *arguments, int64_t nonzeros, real *x, int parts, int masked) {
-    const int64_t a_stride = arguments->a_stride, prefetch = arguments->prefetch;
-    const int64_t last = arguments->begin + nonzeros;
-    const __mmask32 mask = dots_halves_mask(arguments, masked);
-    int64_t row = arguments->row, t = arguments->begin;
-    for (;; row++) {
-        const int64_t end = dots_row_end(arguments, row, last);
-        const char *const a_row = arguments->a + row * a_stride;
-        if (arguments->far_a) prefetch_lines(a_row + 3 * a_stride, 1);
-        if (end <= t) continue;
-        __m256i a[2];
-#pragma GCC unroll 2
-        for (int h = 0; h < parts; h++) a[h] = dot_half(a_row, h, masked, mask);
-        const int64_t ahead = prefetch && end + prefetch <= arguments->nnz ? prefetch : 0;
-        dots_halves_row(arguments, a, column_pointer(arguments->columns, t, 0), end - t, ahead, x, 0, parts, masked,
-                        mask);
-        if (end == last) return row;
-        x += end - t;
-        t = end;
-    }
-}
-#endif
 
 /* Any width: blocks of DOT_BLOCK vectors, then single vectors, then the tail, for `group` rows of B at once. */
 INLINE void dots_wide_group(const dot_arguments *arguments, const char *a_row, const char *const *rows, int group,
@@ -372,58 +321,41 @@ INLINE void dots_wide(const dot_arguments *arguments, const segment *segments, i
     }
 }
 
-INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments, int count, real *x, tamis_type type,
-                         int wide_columns) {
+INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments, int segment_count, real *x,
+                         tamis_type type, int wide_columns) {
     if (arguments->vectors == 0 && arguments->tail > 0 && arguments->tail <= NARROW_DOTS_MOST) {
-        narrow_dots(arguments, segments, count, x, type, wide_columns);
+        narrow_dots(arguments, segments, segment_count, x, type, wide_columns);
         return;
     }
     const int kept = arguments->vectors + (arguments->tail > 0) <= DOT_BLOCK;
     if (!kept) {
-        dots_wide(arguments, segments, count, x, type, wide_columns);
+        dots_wide(arguments, segments, segment_count, x, type, wide_columns);
         return;
     }
-    const int vectors = (int)arguments->vectors;
-#if DOT_PAIRS
-    if (vectors == 1 && arguments->tail == 0) {
-        dots_halves(arguments, segments, count, x, wide_columns, 2, 0);
-        return;
-    }
-    if (vectors == 0 && arguments->tail > 0) {
-        if (arguments->tail <= 16)
-            dots_halves(arguments, segments, count, x, wide_columns, 1, 1);
+    const int masked = arguments->tail > 0, vectors = (int)arguments->vectors + masked;
+#define DOTS(count, part, parts)                                                                                       \
+    dots_kept(arguments, segments, segment_count, x, type, wide_columns, count, part, parts)
+#define KEPT(count)                                                                                                    \
+    case 2 * (count): DOTS(count, 0, 0); return;                                                                       \
+    case 2 * (count) + 1: DOTS(count, 1, 0); return;
+    if (DOT_PAIRS && vectors == 1) {
+        if (!masked)
+            DOTS(1, 0, 2);
+        else if (arguments->tail <= 16)
+            DOTS(1, 1, 1);
         else
-            dots_halves(arguments, segments, count, x, wide_columns, 2, 1);
+            DOTS(1, 1, 2);
         return;
     }
-#endif
-    if (arguments->tail > 0) switch (vectors + 1) {
-        case 1: dots_kept(arguments, segments, count, x, type, wide_columns, 1, 1); return;
-        case 2: dots_kept(arguments, segments, count, x, type, wide_columns, 2, 1); return;
-        case 3: dots_kept(arguments, segments, count, x, type, wide_columns, 3, 1); return;
-        case 4: dots_kept(arguments, segments, count, x, type, wide_columns, 4, 1); return;
-#if DOT_BLOCK == 8
-        case 5: dots_kept(arguments, segments, count, x, type, wide_columns, 5, 1); return;
-        case 6: dots_kept(arguments, segments, count, x, type, wide_columns, 6, 1); return;
-        case 7: dots_kept(arguments, segments, count, x, type, wide_columns, 7, 1); return;
-        case 8: dots_kept(arguments, segments, count, x, type, wide_columns, 8, 1); return;
-#endif
-        default: return;
-        }
-    switch (vectors) {
-    case 0: dots_kept(arguments, segments, count, x, type, wide_columns, 0, 0); return;
-    case 1: dots_kept(arguments, segments, count, x, type, wide_columns, 1, 0); return;
-    case 2: dots_kept(arguments, segments, count, x, type, wide_columns, 2, 0); return;
-    case 3: dots_kept(arguments, segments, count, x, type, wide_columns, 3, 0); return;
-    case 4: dots_kept(arguments, segments, count, x, type, wide_columns, 4, 0); return;
-#if DOT_BLOCK == 8
-    case 5: dots_kept(arguments, segments, count, x, type, wide_columns, 5, 0); return;
-    case 6: dots_kept(arguments, segments, count, x, type, wide_columns, 6, 0); return;
-    case 7: dots_kept(arguments, segments, count, x, type, wide_columns, 7, 0); return;
-    case 8: dots_kept(arguments, segments, count, x, type, wide_columns, 8, 0); return;
-#endif
+    switch (2 * vectors + masked) {
+    case 0:
+        DOTS(0, 0, 0);
+        return;
+        DOT_COUNTS(KEPT)
     default: return;
     }
+#undef DOTS
+#undef KEPT
 }
 
 /* Separate functions, so that each has all registers to itself: dots_rows_VECTORS, then the same with the last vector
@@ -431,46 +363,23 @@ INLINE void dots_of_type(const dot_arguments *arguments, const segment *segments
 typedef int64_t dot_rows_function(const dot_arguments *arguments, int64_t nonzeros, real *x);
 #define DOT_ROWS(count)                                                                                                \
     static int64_t dots_rows_##count(const dot_arguments *arguments, int64_t nonzeros, real *x) {                      \
-        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 0);                                         \
+        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 0, DOT_PAIRS && (count) == 1 ? 2 : 0);      \
     }                                                                                                                  \
     static int64_t dots_rows_##count##_part(const dot_arguments *arguments, int64_t nonzeros, real *x) {               \
-        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 1);                                         \
+        if (DOT_PAIRS && (count) == 1 && arguments->tail <= 16)                                                        \
+            return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 1, 1);                                  \
+        return dots_rows(arguments, nonzeros, x, TAMIS_KERNEL_TYPE, count, 1, DOT_PAIRS && (count) == 1 ? 2 : 0);      \
     }
-#if DOT_PAIRS
-static int64_t dots_rows_1(const dot_arguments *arguments, int64_t nonzeros, real *x) {
-    return dots_halves_rows(arguments, nonzeros, x, 2, 0);
-}
-static int64_t dots_rows_1_part(const dot_arguments *arguments, int64_t nonzeros, real *x) {
-    if (arguments->tail <= 16) return dots_halves_rows(arguments, nonzeros, x, 1, 1);
-    return dots_halves_rows(arguments, nonzeros, x, 2, 1);
-}
-#else
-DOT_ROWS(1)
-#endif
-DOT_ROWS(2)
-DOT_ROWS(3)
-DOT_ROWS(4)
-#if DOT_BLOCK == 8
-DOT_ROWS(5)
-DOT_ROWS(6)
-DOT_ROWS(7)
-DOT_ROWS(8)
-#endif
+DOT_COUNTS(DOT_ROWS)
 #undef DOT_ROWS
 
 /* The function for rows without a list; NULL if rows of A do not stay in registers, or are narrow. */
 static dot_rows_function *dot_rows_function_of(const dot_arguments *arguments) {
-    static dot_rows_function *const functions[2][DOT_BLOCK] = {
-        {dots_rows_1, dots_rows_2, dots_rows_3, dots_rows_4,
-#if DOT_BLOCK == 8
-         dots_rows_5, dots_rows_6, dots_rows_7, dots_rows_8
-#endif
-        },
-        {dots_rows_1_part, dots_rows_2_part, dots_rows_3_part, dots_rows_4_part,
-#if DOT_BLOCK == 8
-         dots_rows_5_part, dots_rows_6_part, dots_rows_7_part, dots_rows_8_part
-#endif
-        }};
+#define WHOLE(count) dots_rows_##count,
+#define PART(count)  dots_rows_##count##_part,
+    static dot_rows_function *const functions[2][DOT_BLOCK] = {{DOT_COUNTS(WHOLE)}, {DOT_COUNTS(PART)}};
+#undef WHOLE
+#undef PART
     const int64_t vectors = arguments->vectors + (arguments->tail > 0);
     const bool narrow = arguments->vectors == 0 && arguments->tail <= NARROW_DOTS_MOST;
     return narrow || vectors > DOT_BLOCK ? NULL : functions[arguments->tail > 0][vectors - 1];

@@ -6,8 +6,7 @@
 #define TAMIS_CPU_KERNELS_EDGES_H
 
 #include "base/edge_rows.h"
-#include "cpu/kernels/exp.h"
-#include "cpu/kernels/segment.h"
+#include "cpu/kernels/softmax.h"
 
 typedef struct edge_arguments {
     tamis_edge edge;
@@ -51,19 +50,11 @@ INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vect
 /* Replaces the samples x[0 .. n) with the edge's values. */
 INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_type type, real *x, const char *values,
                         int64_t n, int with_values) {
-    int64_t t = 0;
-    for (; t + LANES <= n; t += LANES) {
-        vector_anywhere *const at = (vector_anywhere *)(void *)(x + t);
-        const vector s = with_values ? vector_load(values + t * element_bytes(type), type) : vector_zero();
-        *at = edge_vector(arguments, edge, *at, s, with_values);
-    }
-    if (t < n) {
-        const int rest = (int)(n - t);
-        const vector s = with_values ? vector_load_tail(values + t * element_bytes(type), type, rest) : vector_zero();
-        const vector y =
-            edge_vector(arguments, edge, vector_load_tail((const char *)(x + t), REAL, rest), s, with_values);
-        vector_store_tail((char *)(x + t), REAL, rest, y);
-    }
+    EACH_VECTOR(n, {
+        char *const at = (char *)(x + t);
+        const vector s = with_values ? part_load(values + t * element_bytes(type), type, tail) : vector_zero();
+        part_store(at, REAL, tail, edge_vector(arguments, edge, part_load(at, REAL, tail), s, with_values));
+    });
 }
 
 static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, const char *values, int64_t n) {
@@ -83,23 +74,12 @@ static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, 
 /* out = alpha * x + beta * out over n elements of the storage type; beta = 0 does not read out */
 static void store_run(char *out, tamis_type type, const real *x, int64_t n, real alpha, real beta) {
     const int64_t size = element_bytes(type);
-    int64_t t = 0;
-    if (beta == 0) {
-        for (; t + LANES <= n; t += LANES)
-            vector_store(out + t * size, type, alpha * *(const vector_anywhere *)(const void *)(x + t));
-        if (t < n)
-            vector_store_tail(out + t * size, type, (int)(n - t),
-                              alpha * vector_load_tail((const char *)(x + t), REAL, (int)(n - t)));
-        return;
-    }
-    for (; t + LANES <= n; t += LANES)
-        vector_store(out + t * size, type,
-                     alpha * *(const vector_anywhere *)(const void *)(x + t) +
-                         beta * vector_load(out + t * size, type));
-    if (t < n)
-        vector_store_tail(out + t * size, type, (int)(n - t),
-                          alpha * vector_load_tail((const char *)(x + t), REAL, (int)(n - t)) +
-                              beta * vector_load_tail(out + t * size, type, (int)(n - t)));
+    if (beta == 0)
+        EACH_VECTOR(n, part_store(out + t * size, type, tail, alpha * part_load((const char *)(x + t), REAL, tail)));
+    else
+        EACH_VECTOR(n, part_store(out + t * size, type, tail,
+                                  alpha * part_load((const char *)(x + t), REAL, tail) +
+                                      beta * part_load(out + t * size, type, tail)));
 }
 
 /* The same for samples first .. first + n of p. */
@@ -108,65 +88,6 @@ static void store_samples(const tamis_cpu_job *job, tamis_type type, int64_t fir
         store_run(job->out + first * (int64_t)sizeof(real), REAL, x, n, (real)job->alpha, (real)job->beta);
     else
         store_run(job->out + first * element_bytes(type), type, x, n, (real)job->alpha, (real)job->beta);
-}
-
-/* Stores a row's largest score and sum of exponentials if the caller asked for them. */
-INLINE void keep_softmax_row(const tamis_cpu_job *job, int64_t row, real most, real sum) {
-    if (!job->softmax_rows) return;
-    real *const pair = (real *)(void *)job->softmax_rows + 2 * row;
-    pair[0] = most;
-    pair[1] = sum;
-}
-
-/* The divisor of a row's exponentials. If all scores are -infinity (a masked row), the exponentials are zeros, and stay
-   zeros. The sum of a row with NaN is NaN. */
-INLINE real softmax_sum(real sum) { return sum == 0 ? 1 : sum; }
-
-/* The largest of n scores, or -infinity if n = 0. It may skip NaN, since the exponential brings NaN back. */
-static real run_max(const real *x, int64_t n) {
-    const vector none = vector_of(-(real)__builtin_inff());
-    vector most = none;
-    int64_t t = 0;
-    for (; t + LANES <= n; t += LANES) most = vector_max(*(const vector_anywhere *)(const void *)(x + t), most);
-    const int rest = (int)(n - t);
-    if (rest > 0)
-        most = vector_max(vector_first(vector_load_tail((const char *)(x + t), REAL, rest), rest, none), most);
-    return vector_largest(most);
-}
-
-/* to[t] = exp(x[t] - shift); returns their sum. `to` may be x. */
-static real run_exp(real *to, const real *x, int64_t n, real shift) {
-    vector sum = vector_zero();
-    int64_t t = 0;
-    for (; t + LANES <= n; t += LANES) {
-        const vector e = vector_exp(*(const vector_anywhere *)(const void *)(x + t) - shift);
-        *(vector_anywhere *)(void *)(to + t) = e;
-        sum += e;
-    }
-    const int rest = (int)(n - t);
-    if (rest > 0) {
-        const vector e = vector_exp(vector_load_tail((const char *)(x + t), REAL, rest) - shift);
-        vector_store_tail((char *)(to + t), REAL, rest, e);
-        sum += vector_first(e, rest, vector_zero());
-    }
-    return vector_sum(sum);
-}
-
-INLINE void run_subtract(real *x, int64_t n, real y) {
-    int64_t t = 0;
-    for (; t + LANES <= n; t += LANES) *(vector_anywhere *)(void *)(x + t) -= y;
-    const int rest = (int)(n - t);
-    if (rest > 0)
-        vector_store_tail((char *)(x + t), REAL, rest, vector_load_tail((const char *)(x + t), REAL, rest) - y);
-}
-
-INLINE real run_sum(const real *x, int64_t n) {
-    vector sum = vector_zero();
-    int64_t t = 0;
-    for (; t + LANES <= n; t += LANES) sum += *(const vector_anywhere *)(const void *)(x + t);
-    const int rest = (int)(n - t);
-    if (rest > 0) sum += vector_load_tail((const char *)(x + t), REAL, rest);
-    return vector_sum(sum);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef TAMIS_CPU_KERNELS_EXP_H
 #define TAMIS_CPU_KERNELS_EXP_H
 
-#include "cpu/kernels/vector.h"
+#include "cpu/kernels/loops.h"
 
 /*
  * exp(x) to about 1 unit in the last place. x = n ln 2 + r, |r| <= ln 2 / 2; exp(r) by its Taylor series (r^8 / 8! is

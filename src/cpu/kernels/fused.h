@@ -20,33 +20,24 @@
    sum). Exponentials are computed for all rows together, since a row of few scores would wait for its own. States are
    stored at the end, in order: the last row of a chunk may be the one in which the chunk began. */
 static void softmax_segments(const tamis_cpu_job *job, segment *segments, int count, real *x, int64_t total) {
-    const real none = -(real)__builtin_inff();
     real *scores = x;
     for (int s = 0; s < count; scores += segments[s++].count) {
         segment *const seg = &segments[s];
-        const real before = seg->flags & SEGMENT_CONTINUE ? partial_state(seg->accumulator, job->width)[0] : none;
-        const real piece = run_max(scores, seg->count), most = piece > before ? piece : before;
-        const real shift = most == none ? 0 : most;
-        if (seg->flags & SEGMENT_CONTINUE && most != before) {
-            real factor[1] = {before};
-            run_exp(factor, factor, 1, shift);
-            seg->load_scale = factor[0];
-        }
+        const softmax_state state =
+            seg->flags & SEGMENT_CONTINUE ? *partial_state(seg->accumulator, job->width) : softmax_begin();
+        const real most = softmax_most(&state, run_max(scores, seg->count));
+        seg->load_scale = softmax_again(&state, most);
         seg->final_scale = most; /* until the sums are known */
-        run_subtract(scores, seg->count, shift);
+        run_subtract(scores, seg->count, softmax_shift(most));
     }
     run_exp(x, x, total, 0);
     scores = x;
     for (int s = 0; s < count; scores += segments[s++].count) {
         segment *const seg = &segments[s];
-        real fresh[2];
-        real *const state = seg->flags ? partial_state(seg->accumulator, job->width) : fresh;
-        const real before = seg->flags & SEGMENT_CONTINUE ? state[1] * seg->load_scale : 0;
-        state[0] = seg->final_scale;
-        state[1] = before + run_sum(scores, seg->count);
-        if (seg->flags & SEGMENT_KEEP) continue;
-        keep_softmax_row(job, seg->row, state[0], state[1]);
-        seg->final_scale = (real)job->alpha / softmax_sum(state[1]);
+        softmax_state fresh, *const state = seg->flags ? partial_state(seg->accumulator, job->width) : &fresh;
+        const real before = seg->flags & SEGMENT_CONTINUE ? state->sum * seg->load_scale : 0;
+        *state = (softmax_state){seg->final_scale, before + run_sum(scores, seg->count)};
+        if (!(seg->flags & SEGMENT_KEEP)) seg->final_scale = softmax_finish(job, seg->row, *state);
     }
 }
 
@@ -71,39 +62,81 @@ static void fused_sums(sum_arguments *arguments, const segment *segments, int co
 
 INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
-INLINE void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
-    real *const x = range->chunk;
-    segment *const segments = (segment *)(void *)((char *)range->chunk + fused_samples_bytes(job->chunk));
-    sum_function *const sum = sum_function_for(job->wide_columns);
+/* Any range, chunk by chunk in the order of a walk: samples and their edge, if there are `dots`, else S's values; then
+   weighted sums, or with `sums` = 0 the samples themselves. `segments` and `x` hold a chunk. */
+static void walk_chunks(const tamis_cpu_job *job, const tamis_cpu_range *range, dot_function *dots, int sums,
+                        segment *segments, int64_t most, real *x) {
+    const tamis_type type = TAMIS_KERNEL_TYPE;
+    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX, real_values = type == REAL || job->real_values;
+    /* values that are already reals and in order are used in place, for rows of any length */
+    const bool in_place = !dots && !job->tiles && (real_values || !job->values);
+    const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
+    const bool rows = dots && !job->tiles && !softmax && job->width > NARROW_SUMS_MOST;
     const dot_arguments dot = dot_arguments_of(job, type);
-    sum_arguments arguments = sum_arguments_of(job, job->d, job->d_stride, 0);
     const edge_arguments edge = edge_arguments_of(job);
-    const bool rows = !job->tiles && job->edge != TAMIS_EDGE_SOFTMAX && job->width > NARROW_SUMS_MOST;
-    walk w = walk_start(job, range, !job->tiles, element_bytes(type));
-    w.most = job->segments;
+    sum_function *const sum = sum_function_for(job->wide_columns);
+    sum_arguments arguments = dots ? sum_arguments_of(job, job->d, job->d_stride, 0)
+                                   : sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
+    walk w =
+        walk_start(job, range, sums && !job->tiles, !dots && real_values ? (int64_t)sizeof(real) : element_bytes(type));
+    w.most = most;
     while (walk_next_block(&w)) {
         int64_t nonzeros;
         int count;
-        clear_block(job, range, &w);
-        while ((count = walk_fill(&w, segments, job->chunk, &nonzeros)) > 0) {
-            place_segments(job, range, &w, segments, count);
-            dots(&dot, segments, count, x);
-            edge_segments(&edge, job, type, segments, count, x);
-            if (job->edge == TAMIS_EDGE_SOFTMAX) {
-                real *scores = x;
-                if (!job->tiles) softmax_segments(job, segments, count, x, nonzeros);
-                for (int s = 0; job->tiles && s < count;
-                     scores += segments[s++].count) /* a row may have several segments */
-                    softmax_segments(job, &segments[s], 1, scores, segments[s].count);
+        if (sums) clear_block(job, range, &w);
+        while ((count = walk_fill(&w, segments, limit, &nonzeros)) > 0) {
+            const real *weights = x;
+            if (sums) place_segments(job, range, &w, segments, count);
+            if (dots) {
+                dots(&dot, segments, count, x);
+                edge_segments(&edge, job, type, segments, count, x);
+            } else if (in_place) {
+                weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
+            } else if (job->values) {
+                widen_values(job->values, segments, count, x, real_values ? REAL : type);
             }
+            if (!sums) {
+                sddmm_store(job, type, segments, count, x);
+                continue;
+            }
+            if (dots && softmax && !job->tiles) softmax_segments(job, segments, count, x, nonzeros);
+            real *scores = x;
+            for (int s = 0; dots && softmax && job->tiles && s < count; scores += segments[s++].count)
+                softmax_segments(job, &segments[s], 1, scores, segments[s].count); /* a row may have several segments */
             if (rows)
                 fused_sums(&arguments, segments, count, x, sum);
             else
-                sum(&arguments, segments, count, x);
+                sum(&arguments, segments, count, weights);
         }
-        finish_block(job, range, &w, &arguments, sum);
+        if (sums) finish_block(job, range, &w, &arguments, sum);
     }
     sum_fence(&arguments);
+}
+
+static void fused_range(const tamis_cpu_job *job, const tamis_cpu_range *range, dot_function *dots) {
+    walk_chunks(job, range, dots, 1, (segment *)(void *)((char *)range->chunk + fused_samples_bytes(job->chunk)),
+                job->segments, range->chunk);
+}
+
+static void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    segment segments[WALK_SEGMENTS];
+    real x[TAMIS_CPU_CHUNK + 8];
+    const dot_arguments arguments = dot_arguments_of(job, TAMIS_KERNEL_TYPE);
+    dot_rows_function *const rows = job->tiles || job->wide_columns ? NULL : dot_rows_function_of(&arguments);
+    if (rows)
+        sddmm_rows(job, range, TAMIS_KERNEL_TYPE, arguments, rows);
+    else
+        walk_chunks(job, range, dot_function_for(job->wide_columns), 0, segments, WALK_SEGMENTS, x);
+}
+
+static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    segment segments[WALK_SEGMENTS];
+    real x[TAMIS_CPU_CHUNK + LANES];
+    const bool in_place = !job->tiles && (TAMIS_KERNEL_TYPE == REAL || job->real_values || !job->values);
+    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST)
+        spmm_rows(job, range);
+    else
+        walk_chunks(job, range, NULL, 1, segments, WALK_SEGMENTS, x);
 }
 
 #endif

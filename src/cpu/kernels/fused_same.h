@@ -70,44 +70,18 @@ INLINE void same_dots(const same_arguments *arguments, const vector *a, const ch
     }
 }
 
-/* Online softmax: turns scores into weights; returns the factor that rescales the earlier sums. */
-INLINE real same_softmax(real *x, int64_t n, real state[2]) {
-    const real piece = run_max(x, n), largest = piece > state[0] ? piece : state[0];
-    const real shift = largest == -(real)__builtin_inff() ? 0 : largest;
-    const real before = state[1], sum = run_exp(x, x, n, shift);
-    real factor = 1;
-    if (before != 0 && largest != state[0]) factor = vector_exp(vector_of(state[0] - shift))[0];
-    state[0] = largest;
-    state[1] = before * factor + sum;
-    return factor;
-}
-
 /* Stores a row, or leaves it for the thread that merges it, as sum_segments does. */
 INLINE void same_store(const same_arguments *arguments, int64_t row, const sum_shape *shape, tamis_type type,
-                       vector *sum, const real state[2]) {
+                       vector *sum, softmax_state state) {
     const tamis_cpu_job *const job = arguments->job;
-    const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     real *const partial = cut_row_partial(arguments->range, row);
     if (partial) {
-#pragma GCC unroll 16
-        for (int k = 0; k < shape->count; k++)
-            *(vector_anywhere *)(void *)((char *)partial + k * VECTOR_BYTES) = sum[k];
-        partial_state(partial, job->width)[0] = state[0];
-        partial_state(partial, job->width)[1] = state[1];
+        sum_keep(sum, shape->count, (char *)partial);
+        *partial_state(partial, job->width) = state;
         return;
     }
-    if (softmax) keep_softmax_row(job, row, state[0], state[1]);
-    const real scale = softmax ? (real)job->alpha / softmax_sum(state[1]) : (real)job->alpha;
-#if !defined(TAMIS_KERNEL_F64)
-    if (type != REAL && job->real_out) {
-        vector kept[SUM_BLOCK]; /* a copy, so that `sum` itself stays in registers */
-#pragma GCC unroll 16
-        for (int k = 0; k < shape->count; k++) kept[k] = sum[k];
-        sum_store_reals(job->out + row * job->out_stride, *shape, type, kept, scale, (real)job->beta);
-        return;
-    }
-#endif
-    sum_store(job->out + row * job->out_stride, shape, type, sum, scale, (real)job->beta);
+    const real scale = job->edge == TAMIS_EDGE_SOFTMAX ? softmax_finish(job, row, state) : (real)job->alpha;
+    sum_finish(job->out + row * job->out_stride, job->real_out, shape, type, sum, scale, (real)job->beta);
 }
 
 /* Consecutive rows with the next `total` nonzeros; or one piece of a row, and whether it has nonzeros `before` and
@@ -185,7 +159,7 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     real x[SAME_PIECE + 2 * LANES + 8] = {0};
     char *const carry = arguments->range->carry;
-    real state[2] = {0, 0};
+    softmax_state state = softmax_begin();
     same_group group = {.begin = arguments->range->nonzero_begin};
     int64_t next = arguments->range->row_begin;
     while (next < arguments->range->row_end) {
@@ -198,26 +172,18 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
             const int64_t n = end > group.begin ? end - group.begin : 0;
             real factor = 1;
             vector sum[SUM_BLOCK];
-            if (!group.before) {
-                state[0] = -(real)__builtin_inff();
-                state[1] = 0;
-            }
-            if (softmax && n > 0) factor = same_softmax(w, n, state);
-#pragma GCC unroll 16
-            for (int k = 0; k < count; k++) {
-                sum[k] = vector_zero();
-                if (group.before) sum[k] = factor * *(const vector_anywhere *)(const void *)(carry + k * VECTOR_BYTES);
-            }
+            if (!group.before) state = softmax_begin();
+            if (softmax && n > 0) factor = softmax_piece(&state, w, w, n);
+            sum_clear(sum, count);
+            if (group.before) sum_resume(sum, count, carry, factor);
             sum_nonzeros(sum, dot->b, dot->b_stride, column_pointer(dot->columns, group.begin, wide_columns), n, w, 1,
                          0, type, wide_columns, &shape);
             w += n;
             group.begin += n;
-            if (group.after) {
-#pragma GCC unroll 16
-                for (int k = 0; k < count; k++) *(vector_anywhere *)(void *)(carry + k * VECTOR_BYTES) = sum[k];
-            } else {
+            if (group.after)
+                sum_keep(sum, count, carry);
+            else
                 same_store(arguments, row, &shape, type, sum, state);
-            }
         }
         next = group.after ? group.row : group.row_end;
     }
@@ -252,7 +218,7 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
     const bool weighted = job->edge == TAMIS_EDGE_SCALE && job->values, plain = job->beta == 0 && !job->real_out;
     const int64_t step = weighted ? size : 0;
     const int64_t whole_begin = range->row_begin + range->head_cut, whole_end = row_end - range->tail_cut;
-    const real alpha = (real)job->alpha, state[2] = {-(real)__builtin_inff(), 0};
+    const real alpha = (real)job->alpha;
     char *const out = job->out;
     char one[sizeof(real)];
     element_store(one, type, 1);
@@ -265,8 +231,7 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
         if (dot.far_a) prefetch_lines(a_row + 3 * dot.a_stride, dot.lines);
         vector a[DOT_BLOCK], sum[SUM_BLOCK];
         dot_load_row(a, a_row, vectors, part, dot.tail, type);
-#pragma GCC unroll 16
-        for (int k = 0; k < count; k++) sum[k] = vector_zero();
+        sum_clear(sum, count);
         if (count <= SAME_LONG_VECTORS && end - t > 0 && offset_at(job, row + 1) - offset_at(job, row) >= SAME_LONG) {
             same_pieces(arguments, a, sum, &shape, t, end, type, count, masked);
             value += (end - t) * step;
@@ -283,7 +248,7 @@ INLINE void same_rows_once(const same_arguments *arguments, tamis_type type, int
         if (plain && row >= whole_begin && row < whole_end)
             sum_store(out + row * out_stride, &shape, type, sum, alpha, 0);
         else
-            same_store(arguments, row, &shape, type, sum, state);
+            same_store(arguments, row, &shape, type, sum, softmax_begin());
     }
 }
 
@@ -296,30 +261,20 @@ typedef void same_instance(const same_arguments *arguments);
     static void same_##count##_part(const same_arguments *x) { same_rows(x, TAMIS_KERNEL_TYPE, 0, count, 1); }         \
     static void same_once_##count(const same_arguments *x) { same_rows_once(x, TAMIS_KERNEL_TYPE, count, 0); }         \
     static void same_once_##count##_part(const same_arguments *x) { same_rows_once(x, TAMIS_KERNEL_TYPE, count, 1); }
-SAME(1)
-SAME(2)
-SAME(3)
-SAME(4)
-#if DOT_BLOCK == 8
-SAME(5)
-SAME(6)
-SAME(7)
-SAME(8)
-#define SAME_EACH(name, part)                                                                                          \
-    {                                                                                                                  \
-        name##1##part, name##2##part, name##3##part, name##4##part, name##5##part, name##6##part, name##7##part,       \
-            name##8##part                                                                                              \
-    }
-#else
-#define SAME_EACH(name, part)                                                                                          \
-    { name##1##part, name##2##part, name##3##part, name##4##part }
-#endif
+DOT_COUNTS(SAME)
 #undef SAME
 
 /* By mode (pieces, or at once), and by whether the last vector is partial. */
-static same_instance *const same_instances[2][2][DOT_BLOCK] = {{SAME_EACH(same_, ), SAME_EACH(same_, _part)},
-                                                               {SAME_EACH(same_once_, ), SAME_EACH(same_once_, _part)}};
-#undef SAME_EACH
+#define PIECES(count)      same_##count,
+#define PIECES_PART(count) same_##count##_part,
+#define ONCE(count)        same_once_##count,
+#define ONCE_PART(count)   same_once_##count##_part,
+static same_instance *const same_instances[2][2][DOT_BLOCK] = {{{DOT_COUNTS(PIECES)}, {DOT_COUNTS(PIECES_PART)}},
+                                                               {{DOT_COUNTS(ONCE)}, {DOT_COUNTS(ONCE_PART)}}};
+#undef PIECES
+#undef PIECES_PART
+#undef ONCE
+#undef ONCE_PART
 
 /* True if rows of that width have an instance. bf16 reads two vectors at a time, and a partial last one cannot overlap
    with a pair. */

@@ -80,52 +80,22 @@ static void sddmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, t
     }
 }
 
-INLINE void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type, dot_function *dots) {
-    segment segments[WALK_SEGMENTS];
-    real x[TAMIS_CPU_CHUNK + 8];
-    const dot_arguments arguments = dot_arguments_of(job, type);
-    dot_rows_function *const rows = job->tiles || job->wide_columns ? NULL : dot_rows_function_of(&arguments);
-    if (rows) {
-        sddmm_rows(job, range, type, arguments, rows);
-        return;
-    }
-    const edge_arguments edge = edge_arguments_of(job);
-    walk w = walk_start(job, range, 0, element_bytes(type));
-    while (walk_next_block(&w)) {
-        int64_t nonzeros;
-        int count;
-        while ((count = walk_fill(&w, segments, job->chunk, &nonzeros)) > 0) {
-            dots(&arguments, segments, count, x);
-            edge_segments(&edge, job, type, segments, count, x);
-            sddmm_store(job, type, segments, count, x);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ row softmax of p */
 
-/* Adds a piece of a row to a softmax state (max, sum of exponentials), as in head and tail. */
-INLINE void softmax_add(real *state, const real *x, int64_t n) {
+/* Adds a piece of a row to its state. */
+INLINE void softmax_add(softmax_state *state, const real *x, int64_t n) {
     real exponentials[TAMIS_CPU_CHUNK + 8];
-    for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {
-        const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
-        const real piece = run_max(x + t, length), most = piece > state[0] ? piece : state[0];
-        const real shift = most == -(real)__builtin_inff() ? 0 : most; /* exp(-inf - -inf) must be 0 here */
-        real factor[1] = {state[0]};
-        run_exp(factor, factor, 1, shift);
-        state[1] = state[1] * (state[1] == 0 ? 0 : factor[0]) + run_exp(exponentials, x + t, length, shift);
-        state[0] = most;
-    }
+    for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK)
+        softmax_piece(state, exponentials, x + t, n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK);
 }
 
-INLINE void softmax_write(const tamis_cpu_job *job, tamis_type type, const real *state, int64_t begin, int64_t n) {
+INLINE void softmax_write(const tamis_cpu_job *job, tamis_type type, softmax_state state, int64_t begin, int64_t n) {
     real exponentials[TAMIS_CPU_CHUNK + 8];
     const real *const x = (const real *)job->samples + begin;
-    const real shift = state[0] == -(real)__builtin_inff() ? 0 : state[0];
-    const real sum = softmax_sum(state[1]);
+    const real sum = softmax_divisor(state.sum);
     for (int64_t t = 0; t < n; t += TAMIS_CPU_CHUNK) {
         const int64_t length = n - t < TAMIS_CPU_CHUNK ? n - t : TAMIS_CPU_CHUNK;
-        run_exp(exponentials, x + t, length, shift);
+        run_exp(exponentials, x + t, length, softmax_shift(state.most));
         for (int64_t i = 0; i < length; i++) exponentials[i] /= sum;
         store_samples(job, type, begin + t, exponentials, length);
     }
@@ -136,42 +106,24 @@ INLINE void softmax_rows_range(const tamis_cpu_job *job, const tamis_cpu_range *
         int64_t begin = offset_at(job, row), end = offset_at(job, row + 1);
         if (begin < range->nonzero_begin) begin = range->nonzero_begin;
         if (end > range->nonzero_end) end = range->nonzero_end;
-        const bool is_head = range->head_cut && row == range->row_begin;
-        const bool is_tail = !is_head && range->tail_cut && row == range->row_end - 1;
-        real whole[2] = {-(real)__builtin_inff(), 0};
-        real *const state = is_head ? (real *)range->head : is_tail ? (real *)range->tail : whole;
+        softmax_state whole, *const cut = (softmax_state *)(void *)cut_row_partial(range, row),
+                                    *const state = cut ? cut : &whole;
         if (stage == 1) {
-            if ((is_head || is_tail) && end > begin) softmax_write(job, type, state, begin, end - begin);
+            if (cut && end > begin) softmax_write(job, type, *state, begin, end - begin);
             continue;
         }
-        state[0] = whole[0];
-        state[1] = 0;
+        *state = softmax_begin();
         if (end > begin) softmax_add(state, (const real *)job->samples + begin, end - begin);
-        if (state != whole) continue;
-        keep_softmax_row(job, row, state[0], state[1]);
-        if (end > begin) softmax_write(job, type, state, begin, end - begin);
+        if (cut) continue;
+        softmax_finish(job, row, *state);
+        if (end > begin) softmax_write(job, type, *state, begin, end - begin);
     }
 }
 
 static void merge_softmax(const tamis_cpu_job *job, int64_t row, void *const *partials, int count) {
-    real most = -(real)__builtin_inff(), sum = 0;
-    for (int i = 0; i < count; i++) {
-        const real *const state = partials[i];
-        if (state[0] > most) most = state[0];
-    }
-    const real shift = most == -(real)__builtin_inff() ? 0 : most;
-    for (int i = 0; i < count; i++) {
-        const real *const state = partials[i];
-        real factor[1] = {state[0]};
-        run_exp(factor, factor, 1, shift);
-        sum += state[1] * factor[0];
-    }
-    for (int i = 0; i < count; i++) {
-        real *const state = partials[i];
-        state[0] = most;
-        state[1] = sum;
-    }
-    keep_softmax_row(job, row, most, sum);
+    const softmax_state all = softmax_merge(partials, 0, count);
+    for (int i = 0; i < count; i++) *(softmax_state *)partials[i] = all;
+    softmax_finish(job, row, all);
 }
 
 #endif

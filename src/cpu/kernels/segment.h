@@ -6,7 +6,7 @@
 #define TAMIS_CPU_KERNELS_SEGMENT_H
 
 #include "cpu/kernels/kernels.h"
-#include "cpu/kernels/vector.h"
+#include "cpu/kernels/loops.h"
 
 /* How SpMM and fused initialise and finish a segment. */
 enum {
@@ -73,6 +73,13 @@ INLINE const char *column_pointer(const void *columns, int64_t t, int wide) {
 INLINE int64_t column_at(const char *columns, int64_t t, int wide) {
     if (wide) return ((const int64_t *)(const void *)columns)[t];
     return ((const int32_t *)(const void *)columns)[t];
+}
+
+INLINE void column_store(char *columns, int64_t t, int wide, int64_t column) {
+    if (wide)
+        ((int64_t *)(void *)columns)[t] = column;
+    else
+        ((int32_t *)(void *)columns)[t] = (int32_t)column;
 }
 
 INLINE int64_t offset_at(const tamis_cpu_job *job, int64_t row) {

@@ -18,11 +18,13 @@ INLINE int64_t partial_reals(int64_t width) { return (width + LANES - 1) / LANES
 
 static int64_t partial_bytes(int64_t width) { return (partial_reals(width) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
-INLINE real *partial_state(real *partial, int64_t width) { return partial + partial_reals(width) - LANES; }
+INLINE softmax_state *partial_state(real *partial, int64_t width) {
+    return (softmax_state *)(void *)(partial + partial_reals(width) - LANES);
+}
 
 static void partial_clear(real *partial, int64_t width) {
     memset(partial, 0, (size_t)partial_reals(width) * sizeof(real));
-    partial_state(partial, width)[0] = -(real)__builtin_inff();
+    *partial_state(partial, width) = softmax_begin();
 }
 
 /* True if rows of the output are whole cache lines. */
@@ -49,13 +51,6 @@ static sum_arguments sum_arguments_of(const tamis_cpu_job *job, const char *b, i
                            .offsets = job->offsets,
                            .wide_offsets = job->wide_offsets,
                            .alpha = (real)job->alpha};
-}
-
-/* Where a row's partial sum goes if this range does not finish the row; NULL if the row lies within the range. */
-INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
-    if (range->head_cut && row == range->row_begin) return range->head;
-    if (range->tail_cut && row == range->row_end - 1) return range->tail;
-    return NULL;
 }
 
 /* Sets each segment's accumulator: the cut row's partial sum, with tiles the block's row, or the carry. */
@@ -100,12 +95,8 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
                        .load_scale = 1,
                        .final_scale = (real)job->alpha,
                        .flags = SEGMENT_CONTINUE};
-        if (job->edge == TAMIS_EDGE_SOFTMAX) {
-            const real *const state = partial_state(partial, job->width);
-            keep_softmax_row(job, row, state[0], state[1]);
-            if (offset_at(job, row + 1) > offset_at(job, row))
-                all.final_scale = (real)job->alpha / softmax_sum(state[1]);
-        }
+        if (job->edge == TAMIS_EDGE_SOFTMAX)
+            all.final_scale = softmax_finish(job, row, *partial_state(partial, job->width));
         sum(arguments, &all, 1, NULL);
     }
 }
@@ -114,22 +105,19 @@ static void finish_block(const tamis_cpu_job *job, const tamis_cpu_range *range,
 INLINE void widen_values(const char *values, const segment *segments, int count, real *to, tamis_type type) {
     const int64_t size = element_bytes(type);
     for (int s = 0; s < count;) {
-        int64_t length, t = 0;
+        int64_t length;
         const int e = run_end(segments, count, s, &length);
         const char *const from = values + segments[s].begin * size;
-        for (; t + LANES <= length; t += LANES)
-            *(vector_anywhere *)(void *)(to + t) = vector_load(from + t * size, type);
-        if (t < length)
-            vector_store_tail((char *)(to + t), REAL, (int)(length - t),
-                              vector_load_tail(from + t * size, type, (int)(length - t)));
+        EACH_VECTOR(length, part_store((char *)(to + t), REAL, tail, part_load(from + t * size, type, tail)));
         to += length;
         s = e;
     }
 }
 
 /* Row by row, with values in place: whole rows need no list of segments; a cut row is one segment. */
-static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, sum_arguments *arguments,
-                      sum_function *sum) {
+static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range) {
+    sum_function *const sum = sum_function_for(job->wide_columns);
+    sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
     const real *const values = (const real *)(const void *)job->values;
     int64_t row = range->row_begin, begin = range->nonzero_begin;
     while (row < range->row_end) {
@@ -143,50 +131,12 @@ static void spmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, su
                              .accumulator = partial,
                              .load_scale = 1,
                              .flags = SEGMENT_KEEP};
-        arguments->row = row;
-        sum(arguments, partial ? &cut : NULL, rows, values ? values + begin : NULL);
+        arguments.row = row;
+        sum(&arguments, partial ? &cut : NULL, rows, values ? values + begin : NULL);
         row += rows;
         begin = next;
     }
-}
-
-INLINE void spmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range, tamis_type type) {
-    segment segments[WALK_SEGMENTS];
-    real weights[TAMIS_CPU_CHUNK + LANES];
-    sum_function *const sum = sum_function_for(job->wide_columns);
-    sum_arguments arguments = sum_arguments_of(job, job->b, job->b_stride, job->values == NULL);
-    const bool real_values = type == REAL || job->real_values;
-    /* values that are already reals and in order are used in place, for rows of any length */
-    const bool in_place = !job->tiles && (real_values || !job->values);
-    const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
-    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST) {
-        spmm_rows(job, range, &arguments, sum);
-        sum_fence(&arguments);
-        return;
-    }
-    walk w = walk_start(job, range, !job->tiles, real_values ? (int64_t)sizeof(real) : element_bytes(type));
-    while (walk_next_block(&w)) {
-        int64_t nonzeros;
-        int count;
-        clear_block(job, range, &w);
-        while ((count = walk_fill(&w, segments, limit, &nonzeros)) > 0) {
-            place_segments(job, range, &w, segments, count);
-            const real *chunk_weights = weights;
-            if (in_place) {
-                chunk_weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
-            } else if (job->values && real_values) {
-                widen_values(job->values, segments, count, weights, REAL);
-            } else if (job->values) {
-                widen_values(job->values, segments, count, weights, type);
-            }
-            sum(&arguments, segments, count, chunk_weights);
-        }
-        finish_block(job, range, &w, &arguments, sum);
-    }
-}
-
-static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    spmm_range(job, range, TAMIS_KERNEL_TYPE);
+    sum_fence(&arguments);
 }
 
 /* Finishes a row that several threads share: adds their sums in the order of the threads. */
@@ -197,22 +147,12 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
     real *const total = partials[0];
     real final_scale = (real)job->alpha;
     if (job->edge == TAMIS_EDGE_SOFTMAX) {
-        real most = -(real)__builtin_inff(), normaliser = 0;
+        const softmax_state all = softmax_merge(partials, partial_reals(job->width) - LANES, count);
         for (int i = 0; i < count; i++) {
-            const real *const state = partial_state(partials[i], job->width);
-            if (state[0] > most) most = state[0];
+            real *const part = partials[i], factor = softmax_factor(partial_state(part, job->width)->most, all.most);
+            for (int64_t k = 0; k < padded; k++) part[k] *= factor;
         }
-        const real shift = most == -(real)__builtin_inff() ? 0 : most;
-        for (int i = 0; i < count; i++) {
-            const real *const state = partial_state(partials[i], job->width);
-            real factor[1] = {state[0]};
-            run_exp(factor, factor, 1, shift);
-            normaliser += state[1] * factor[0];
-            real *const part = partials[i];
-            for (int64_t k = 0; k < padded; k++) part[k] *= factor[0];
-        }
-        final_scale /= softmax_sum(normaliser);
-        keep_softmax_row(job, row, most, normaliser);
+        final_scale = softmax_finish(job, row, all);
     }
     for (int i = 1; i < count; i++) {
         const real *const part = partials[i];
@@ -225,17 +165,12 @@ static void merge_row(const tamis_cpu_job *job, int64_t row, void *const *partia
 
 /* out = scale * sums + beta * out, elements in the order of columns. */
 INLINE void finish_row(char *out, tamis_type type, const real *sums, int64_t width, real scale, real beta) {
-    const int64_t size = element_bytes(type);
     for (int64_t k = 0; k < width; k += LANES) {
+        const int tail = width - k < LANES ? (int)(width - k) : 0;
+        char *const to = out + k * element_bytes(type);
         vector y = scale * *(const vector_anywhere *)(const void *)(sums + k);
-        if (width - k < LANES) {
-            const int tail = (int)(width - k);
-            if (beta != 0) y += beta * vector_load_tail(out + k * size, type, tail);
-            vector_store_tail(out + k * size, type, tail, y);
-        } else {
-            if (beta != 0) y += beta * vector_load(out + k * size, type);
-            vector_store(out + k * size, type, y);
-        }
+        if (beta != 0) y += beta * part_load(to, type, tail);
+        part_store(to, type, tail, y);
     }
 }
 

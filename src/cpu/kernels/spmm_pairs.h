@@ -64,25 +64,15 @@ static __attribute__((noinline)) void pairs_store_any(const pairs_call *call, in
                                                       int count) {
     const tamis_cpu_job *const job = call->job;
     const tamis_type type = job->real_out ? REAL : TAMIS_BF16;
-    const int64_t size = element_bytes(type), left = job->width - call->first;
-    char *out = job->out + row * job->out_stride + call->first * size;
-    for (int k = 0; k < 2 * count; k++, out += LANES * size) {
-        const vector low = sum[k / 2 * 2], high = sum[k / 2 * 2 + 1];
-        vector x =
-            k % 2 == 0
-                ? __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23)
-                : __builtin_shufflevector(low, high, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-        const int64_t n = left - k * LANES;
-        if (n <= 0) return;
-        x *= (real)job->alpha;
-        if (n < LANES) {
-            if (job->beta != 0) x += (real)job->beta * vector_load_tail(out, type, (int)n);
-            vector_store_tail(out, type, (int)n, x);
-        } else {
-            if (job->beta != 0) x += (real)job->beta * vector_load(out, type);
-            vector_store(out, type, x);
-        }
+    const int64_t left = job->width - call->first, most = 2 * LANES * (int64_t)count;
+    vector sums[2 * PAIRS_BLOCK];
+    for (int k = 0; k < 2 * count; k += 2) {
+        const vector low = sum[k], high = sum[k + 1];
+        sums[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
+        sums[k + 1] = __builtin_shufflevector(low, high, 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
     }
+    finish_row(job->out + row * job->out_stride + call->first * element_bytes(type), type,
+               (const real *)(const void *)sums, left < most ? left : most, (real)job->alpha, (real)job->beta);
 }
 
 INLINE void pairs_store(const pairs_call *call, int64_t row, const vector *sum, int count, int full) {
@@ -121,34 +111,39 @@ INLINE void pairs_rows(const pairs_call *call, int count, int full, int wide_col
 #pragma GCC unroll 16
         for (int k = 0; k < 2 * count; k++) sum[k] = vector_zero();
         int64_t t = 0;
-        for (; few && t < n; t++, columns += index_bytes, values += call->value_step) {
-            if (ahead) prefetch_lines(b + column_at(columns, ahead, wide_columns) * job->b_stride, lines);
-            pairs_add(sum, call, b, columns, values, count, full, 1, wide_columns);
+#define ADD(to, at, pair)                                                                                              \
+    pairs_add(to, call, b, columns + (at)*index_bytes, values + (at)*call->value_step, count, full, !(pair),           \
+              wide_columns)
+#define NEXT(count) t += (count), columns += (count)*index_bytes, values += (count)*call->value_step
+#define AHEAD(count)                                                                                                   \
+    for (int i = 0; ahead && i < (count); i++)                                                                         \
+    prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines)
+        for (; few && t < n; NEXT(1)) {
+            AHEAD(1);
+            ADD(sum, 0, 0);
         }
         if (sets == 2 && !few) {
 #pragma GCC unroll 4
             for (int k = 0; k < 2 * count; k++) more[k] = vector_zero();
-            for (; t + 4 <= n; t += 4, columns += 4 * index_bytes, values += 4 * call->value_step) {
-                if (ahead)
-                    for (int i = 0; i < 4; i++)
-                        prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
-                pairs_add(sum, call, b, columns, values, count, full, 0, wide_columns);
-                pairs_add(more, call, b, columns + 2 * index_bytes, values + 2 * call->value_step, count, full, 0,
-                          wide_columns);
+            for (; t + 4 <= n; NEXT(4)) {
+                AHEAD(4);
+                ADD(sum, 0, 1);
+                ADD(more, 2, 1);
             }
 #pragma GCC unroll 4
             for (int k = 0; k < 2 * count; k++) sum[k] += more[k];
         }
-        for (; t + 2 <= n; t += 2, columns += 2 * index_bytes, values += 2 * call->value_step) {
-            if (ahead)
-                for (int i = 0; i < 2; i++)
-                    prefetch_lines(b + column_at(columns, ahead + i, wide_columns) * job->b_stride, lines);
-            pairs_add(sum, call, b, columns, values, count, full, 0, wide_columns);
+        for (; t + 2 <= n; NEXT(2)) {
+            AHEAD(2);
+            ADD(sum, 0, 1);
         }
         if (t < n) {
-            if (ahead) prefetch_lines(b + column_at(columns, ahead, wide_columns) * job->b_stride, lines);
-            pairs_add(sum, call, b, columns, values, count, full, 1, wide_columns);
+            AHEAD(1);
+            ADD(sum, 0, 0);
         }
+#undef ADD
+#undef NEXT
+#undef AHEAD
         if (plain)
             pairs_store(call, row, sum, count, full);
         else {
@@ -169,23 +164,15 @@ typedef void pairs_instance(const pairs_call *call);
     static void pairs_32_##count(const pairs_call *call) { pairs_rows(call, count, 1, 0); }                            \
     static void pairs_32_##count##_part(const pairs_call *call) { pairs_rows(call, count, 0, 0); }                     \
     static void pairs_64_##count(const pairs_call *call) { pairs_rows(call, count, 0, 1); }
-PAIRS(1)
-PAIRS(2)
-PAIRS(3)
-PAIRS(4)
-PAIRS(5)
-PAIRS(6)
-PAIRS(7)
-PAIRS(8)
+COUNTS_8(PAIRS)
 #undef PAIRS
-#define PAIRS(name, part)                                                                                              \
-    {                                                                                                                  \
-        name##1##part, name##2##part, name##3##part, name##4##part, name##5##part, name##6##part, name##7##part,       \
-            name##8##part                                                                                              \
-    }
-static pairs_instance *const pairs_instances[3][PAIRS_BLOCK] = {PAIRS(pairs_32_, ), PAIRS(pairs_32_, _part),
-                                                                PAIRS(pairs_64_, )};
-#undef PAIRS
+#define FULL(count) pairs_32_##count,
+#define PART(count) pairs_32_##count##_part,
+#define WIDE(count) pairs_64_##count,
+static pairs_instance *const pairs_instances[3][PAIRS_BLOCK] = {{COUNTS_8(FULL)}, {COUNTS_8(PART)}, {COUNTS_8(WIDE)}};
+#undef FULL
+#undef PART
+#undef WIDE
 
 static bool pairs_take(const tamis_cpu_job *job) {
     return !job->tiles && !job->real_values && job->width >= PAIRS_LEAST;

@@ -14,10 +14,6 @@
 
 extern const tamis_cpu_kernels TAMIS_KERNEL_TABLE;
 
-static void sddmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    sddmm_range(job, range, TAMIS_KERNEL_TYPE, dot_function_for(job->wide_columns));
-}
-
 static void spmm(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     if (pairs_take(job))
         spmm_pairs_range(job, range, spmm_any);
@@ -29,16 +25,16 @@ static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     if (same_takes(job))
         same_range(job, range);
     else
-        fused_range(job, range, TAMIS_KERNEL_TYPE, dot_function_for(job->wide_columns));
+        fused_range(job, range, dot_function_for(job->wide_columns));
 }
 
-static void softmax(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
+static void softmax_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
     softmax_rows_range(job, range, TAMIS_KERNEL_TYPE, stage);
 }
 
 /* Kernels for any range, by rows or by column tiles. */
 static tamis_cpu_kernel *const range_kernels[] = {
-    [TAMIS_OP_SDDMM] = sddmm, [TAMIS_OP_SPMM] = spmm, [TAMIS_OP_FUSED] = fused};
+    [TAMIS_OP_SDDMM] = sddmm_range, [TAMIS_OP_SPMM] = spmm, [TAMIS_OP_FUSED] = fused};
 
 #define ROW(method, kernels) kernels,
 static tamis_cpu_kernel *const *const methods[] = {
@@ -47,7 +43,7 @@ static tamis_cpu_kernel *const *const methods[] = {
 
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .methods = methods,
-    .softmax_rows = softmax,
+    .softmax_rows = softmax_rows,
     .merge_row = merge_row,
     .merge_softmax = merge_softmax,
     .partial_bytes = partial_bytes,

@@ -9,6 +9,13 @@
 
 enum { WALK_SEGMENTS = 256 };
 
+/* Where a row's partial sum goes if this range does not finish the row; NULL if the row lies within the range. */
+INLINE real *cut_row_partial(const tamis_cpu_range *range, int64_t row) {
+    if (range->head_cut && row == range->row_begin) return range->head;
+    if (range->tail_cut && row == range->row_end - 1) return range->tail;
+    return NULL;
+}
+
 typedef struct walk {
     const tamis_cpu_job *job;
     const tamis_cpu_range *range;

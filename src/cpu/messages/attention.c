@@ -8,31 +8,11 @@
 
 enum { SEGMENT_CUT = 16 }; /* heads between two cuts of a segment */
 
-typedef struct attention_run {
-    const tamis_attention_job *job;
-    const tamis_cpu_messages *kernels;
-} attention_run;
-
-typedef struct segment_run {
-    const tamis_segment_job *job;
-    const tamis_cpu_messages *kernels;
-} segment_run;
-
-static void attention_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const attention_run *const r = job;
-    r->kernels->attention(r->job, begin, end, first, last);
-}
-
-static void segment_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const segment_run *const r = job;
-    r->kernels->segments(r->job, begin, end, first, last);
-}
-
 static tamis_status attend(const tamis_attention_job *job) {
     const tamis_cpu_variant *variant = NULL;
     TRY(tamis_cpu_variant_choose(&variant));
-    const attention_run r = {job, variant->messages[job->type]};
-    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, attention_rows, &r, job->heads, 1}, job->threads,
+    tamis_cpu_shared_rows *const rows = variant->messages[job->type]->attention;
+    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, job, job->heads, 1}, job->threads,
                          job->heads * (job->width + 1));
     return TAMIS_OK;
 }
@@ -40,9 +20,9 @@ static tamis_status attend(const tamis_attention_job *job) {
 static tamis_status segment(const tamis_segment_job *job) {
     const tamis_cpu_variant *variant = NULL;
     TRY(tamis_cpu_variant_choose(&variant));
-    const segment_run r = {job, variant->messages[job->type]};
     if (!job->back && job->op >= TAMIS_SEGMENT_MAX) TRY(tamis_cpu_check_places(&job->order));
-    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, segment_rows, &r, job->heads, SEGMENT_CUT}, job->threads,
+    tamis_cpu_shared_rows *const rows = variant->messages[job->type]->segments;
+    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, job, job->heads, SEGMENT_CUT}, job->threads,
                          job->heads);
     return TAMIS_OK;
 }

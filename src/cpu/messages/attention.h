@@ -9,58 +9,42 @@
 #ifndef TAMIS_CPU_MESSAGES_ATTENTION_H
 #define TAMIS_CPU_MESSAGES_ATTENTION_H
 
-#include <math.h>
-
-#include "cpu/kernels/exp.h"
+#include "cpu/kernels/softmax.h"
 #include "cpu/messages/pass.h"
 
 /* Entries of a chunk, heads at once, sums at once, and vectors of sums in registers. CHUNK and SUMS are multiples of
    LANES. */
 enum { CHUNK = 16, HEADS = 64, SUMS = 4096, REGISTERS = 4 };
 
-/* A matrix of a job: its address, NULL if it is absent, and the bytes from one row to the next. */
-typedef struct rows_of {
-    char *at;
-    int64_t stride;
-} rows_of;
-
 typedef struct attention {
     const tamis_attention_job *job;
+    entry_order order;
     rows_of q, k, v, e, b, out, log_sums, d_out, dq, dk, dv, de, db;
     char *weights;
-    const char *offsets, *columns;
-    const int64_t *entries;
-    int wide_offsets, wide_columns;
     int64_t size, heads, width; /* size: bytes of an element */
     real scale;
     int64_t ahead; /* prefetch distance in entries; 0: none */
 } attention;
 
-static rows_of rows_at(tamis_message_operand x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
-
 static attention attention_of(const tamis_attention_job *job) {
     const int64_t size = element_bytes(TYPE), bytes = job->heads * job->width * size + 1;
     const int64_t ahead = 2048 / bytes;
     return (attention){.job = job,
+                       .order = entry_order_of(&job->order),
                        .q = rows_at(job->q, size),
                        .k = rows_at(job->k, size),
                        .v = rows_at(job->v, size),
                        .e = rows_at(job->e, size),
                        .b = rows_at(job->b, size),
                        .out = rows_at(job->out, size),
-                       .log_sums = rows_at(job->log_sums, (int64_t)sizeof(real)),
                        .d_out = rows_at(job->d_out, size),
                        .dq = rows_at(job->dq, size),
                        .dk = rows_at(job->dk, size),
                        .dv = rows_at(job->dv, size),
                        .de = rows_at(job->de, size),
                        .db = rows_at(job->db, size),
+                       .log_sums = rows_at(job->log_sums, (int64_t)sizeof(real)),
                        .weights = pass_address(job->weights),
-                       .offsets = job->order.offsets,
-                       .columns = job->order.columns,
-                       .entries = job->order.entries,
-                       .wide_offsets = job->order.offset_type == TAMIS_I64,
-                       .wide_columns = job->order.column_type == TAMIS_I64,
                        .size = size,
                        .heads = job->heads,
                        .width = job->width,
@@ -84,33 +68,28 @@ typedef struct chunk {
 static void chunk_at(const attention *a, int64_t t, int64_t stop, chunk *c) {
     c->count = stop - t < CHUNK ? (int)(stop - t) : CHUNK;
     for (int n = 0; n < c->count; n++, t++) {
-        const int64_t column = column_at(a->columns, t, a->wide_columns), next = t + a->ahead;
-        c->entry[n] = a->entries ? a->entries[t] : t;
+        const int64_t column = order_column(&a->order, t), next = t + a->ahead;
+        c->entry[n] = order_entry(&a->order, t);
         c->k[n] = a->k.at + column * a->k.stride;
         c->v[n] = a->v.at + column * a->v.stride;
         c->e[n] = a->e.at ? a->e.at + c->entry[n] * a->e.stride : NULL;
         c->k_ahead[n] = c->v_ahead[n] = c->e_ahead[n] = NULL;
         if (!a->ahead || next >= a->job->order.nnz) continue;
-        const int64_t ahead = column_at(a->columns, next, a->wide_columns);
+        const int64_t ahead = order_column(&a->order, next);
         c->k_ahead[n] = a->k.at + ahead * a->k.stride;
         c->v_ahead[n] = a->v.at + ahead * a->v.stride;
-        if (a->e.at && a->entries) c->e_ahead[n] = a->e.at + a->entries[next] * a->e.stride;
+        if (a->e.at && a->order.entries) c->e_ahead[n] = a->e.at + a->order.entries[next] * a->e.stride;
     }
-}
-
-INLINE void prefetch_bytes(const char *at, int64_t from, int64_t bytes) {
-    for (int64_t i = 0; at && i < bytes; i += 64) __builtin_prefetch(at + from + i);
 }
 
 /* <x, y + e> over the elements of a head; e may be NULL. */
 INLINE real attention_dot(const attention *a, const char *x, const char *y, const char *e, int has_e) {
     vector sum = vector_zero();
-    for (int64_t i = 0; i < a->width; i += LANES) {
-        const int tail = a->width - i < LANES ? (int)(a->width - i) : 0;
-        vector other = pass_load(y + i * a->size, tail);
-        if (has_e) other += pass_load(e + i * a->size, tail);
-        sum += pass_load(x + i * a->size, tail) * other;
-    }
+    EACH_VECTOR(a->width, {
+        vector other = pass_load(y + t * a->size, tail);
+        if (has_e) other += pass_load(e + t * a->size, tail);
+        sum += pass_load(x + t * a->size, tail) * other;
+    });
     return vector_sum(sum);
 }
 
@@ -131,41 +110,27 @@ INLINE void attention_scores(const attention *a, const chunk *c, const char *q, 
     }
 }
 
-/* Vector k of `count` numbers of a chunk; lanes past the end are `after`. */
-INLINE vector chunk_vector(const real *x, int k, int count, real after) {
+/* Vector k of `count` scores of a chunk; lanes past the end are -infinity. */
+INLINE vector chunk_vector(const real *x, int k, int count) {
     const vector v = vector_load((const char *)(x + k * LANES), REAL);
     const int left = count - k * LANES;
-    return left >= LANES ? v : vector_first(v, left < 0 ? 0 : left, vector_of(after));
+    return left >= LANES ? v : vector_first(v, left < 0 ? 0 : left, vector_of(SOFTMAX_NONE));
 }
 
-/* ------------------------------------------------------------------------------------------ softmax */
-
-/* Online softmax state of a head: the largest score so far, and the sum of exp(score - most). */
-typedef struct running {
-    real most, sum;
-} running;
-
-/* The shift before the exponential; avoids NaN from -infinity - -infinity. */
-INLINE real attention_shift(real most) { return most == -(real)INFINITY ? 0 : most; }
-
-/* The divisor of a row's weights; the sum is 0 only if there are no entries, or all are masked. */
-INLINE real attention_divisor(real sum) { return sum == 0 ? 1 : sum; }
-
-/* Turns the scores of a chunk into weights; returns the factor that rescales the earlier sums. */
-INLINE real attention_weights(running *r, real *scores, int count) {
-    vector most = vector_of(-(real)INFINITY);
-    for (int k = 0; k < CHUNK / LANES; k++) most = vector_max(chunk_vector(scores, k, count, -(real)INFINITY), most);
-    const real of_chunk = vector_largest(most), old = r->most;
-    r->most = of_chunk > old ? of_chunk : old;
-    const real shift = attention_shift(r->most);
-    vector sum = vector_zero();
+/* softmax_piece for a chunk: a constant number of vectors. */
+INLINE real attention_weights(softmax_state *s, real *scores, int count) {
+    vector largest = vector_of(SOFTMAX_NONE), sum = vector_zero();
+    for (int k = 0; k < CHUNK / LANES; k++) largest = vector_max(chunk_vector(scores, k, count), largest);
+    const real old = s->most;
+    s->most = softmax_most(s, vector_largest(largest));
+    const real shift = softmax_shift(s->most);
     for (int k = 0; k < CHUNK / LANES; k++) {
-        const vector p = vector_exp(chunk_vector(scores, k, count, -(real)INFINITY) - vector_of(shift));
+        const vector p = vector_exp(chunk_vector(scores, k, count) - vector_of(shift));
         vector_store((char *)(scores + k * LANES), REAL, p);
         sum += p;
     }
-    const real again = r->most == old ? 1 : vector_exp(vector_of(old - shift))[0];
-    r->sum = r->sum * again + vector_sum(sum);
+    const real again = s->most == old ? 1 : vector_exp(vector_of(old - shift))[0];
+    s->sum = s->sum * again + vector_sum(sum);
     return again;
 }
 
@@ -192,19 +157,13 @@ INLINE void attention_add(const attention *a, const chunk *c, const real *weight
 
 INLINE void attention_add_head(const attention *a, const chunk *c, const real *weights, real again, int64_t element,
                                int64_t width, real *sums, int has_e) {
-    int64_t i = 0;
-    for (; i + REGISTERS * LANES <= width; i += REGISTERS * LANES)
-        attention_add(a, c, weights, again, (element + i) * a->size, 0, sums + i, has_e, REGISTERS);
-    for (; i + LANES <= width; i += LANES)
-        attention_add(a, c, weights, again, (element + i) * a->size, 0, sums + i, has_e, 1);
-    if (i < width) attention_add(a, c, weights, again, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
+    EACH_BLOCK(REGISTERS, width,
+               attention_add(a, c, weights, again, (element + i) * a->size, tail, sums + i, has_e, vectors));
 }
 
 /* Stores the sums of a head, divided. */
 INLINE void attention_store(const attention *a, const real *sums, real divisor, char *to, int64_t width) {
-    for (int64_t i = 0; i < width; i += LANES)
-        pass_store(to + i * a->size, width - i < LANES ? (int)(width - i) : 0,
-                   vector_load((const char *)(sums + i), REAL) / divisor);
+    EACH_VECTOR(width, pass_store(to + t * a->size, tail, vector_load((const char *)(sums + t), REAL) / divisor));
 }
 
 /* ------------------------------------------------------------------------------------------ rows */
@@ -222,40 +181,26 @@ INLINE int64_t heads_at_once(const attention *a) {
 /* Computes heads first .. last - 1 of a row, `width` elements of each from element `from` on. */
 INLINE void attention_row(const attention *a, int64_t row, int64_t begin, int64_t stop, int64_t first, int64_t last,
                           int64_t from, int64_t width, int has_e) {
-    running softmax[HEADS];
+    softmax_state states[HEADS];
     real scores[HEADS * CHUNK], sums[SUMS];
     chunk c;
     const int64_t stride = sums_stride(width), heads = last - first;
-    for (int64_t h = 0; h < heads; h++) softmax[h] = (running){-(real)INFINITY, 0};
+    for (int64_t h = 0; h < heads; h++) states[h] = softmax_begin();
     for (int64_t i = 0; i < heads * stride; i++) sums[i] = 0;
     for (int64_t t = begin; t < stop; t += CHUNK) {
         chunk_at(a, t, stop, &c);
         attention_scores(a, &c, a->q.at + row * a->q.stride, first, last, scores, has_e);
         for (int64_t h = 0; h < heads; h++) {
-            const real again = attention_weights(&softmax[h], scores + h * CHUNK, c.count);
-            attention_add_head(a, &c, scores + h * CHUNK, again, (first + h) * a->width + from, width,
-                               sums + h * stride, has_e);
+            real *const x = scores + h * CHUNK;
+            const real again = attention_weights(&states[h], x, c.count);
+            attention_add_head(a, &c, x, again, (first + h) * a->width + from, width, sums + h * stride, has_e);
         }
     }
     for (int64_t h = 0; h < heads; h++) {
-        attention_store(a, sums + h * stride, attention_divisor(softmax[h].sum),
+        attention_store(a, sums + h * stride, softmax_divisor(states[h].sum),
                         a->out.at + row * a->out.stride + ((first + h) * a->width + from) * a->size, width);
         if (a->log_sums.at && from == 0)
-            ((real *)(void *)(a->log_sums.at + row * a->log_sums.stride))[first + h] =
-                softmax[h].most + (real)log((double)softmax[h].sum);
-    }
-}
-
-INLINE void attention_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e) {
-    const int64_t block = heads_at_once(a);
-    int64_t begin = column_at(a->offsets, row, a->wide_offsets);
-    for (; row < end; row++) {
-        const int64_t stop = column_at(a->offsets, row + 1, a->wide_offsets);
-        for (int64_t h = first; h < last; h += block)
-            for (int64_t from = 0; from == 0 || from < a->width; from += SUMS)
-                attention_row(a, row, begin, stop, h, h + block < last ? h + block : last, from, sums_width(a, from),
-                              has_e);
-        begin = stop;
+            ((real *)(void *)(a->log_sums.at + row * a->log_sums.stride))[first + h] = softmax_log_sum(&states[h]);
     }
 }
 

@@ -31,15 +31,16 @@ INLINE void back_scores(const attention *a, const back_row *r, const chunk *c, c
         for (int64_t h = r->first; h < r->last; h++)
             s->d[(h - r->first) * CHUNK + n] =
                 attention_dot(a, r->g + h * bytes, c->v[n] + h * bytes, has_e ? c->e[n] + h * bytes : NULL, has_e);
-    for (int64_t h = 0; h < r->last - r->first; h++)
-        for (int k = 0; k < CHUNK / LANES; k++) {
-            const int64_t i = h * CHUNK + k * LANES;
-            const vector p = vector_exp(chunk_vector(s->p + h * CHUNK, k, c->count, 0) -
-                                        vector_of(attention_shift(r->log_sums[r->first + h])));
-            vector_store((char *)(s->p + i), REAL, p);
-            vector_store((char *)(s->d + i), REAL,
-                         p * (chunk_vector(s->d + h * CHUNK, k, c->count, 0) - vector_of(outer[h])));
-        }
+    for (int64_t h = 0; h < r->last - r->first; h++) {
+        char *const p = (char *)(s->p + h * CHUNK), *const d = (char *)(s->d + h * CHUNK);
+        const real shift = softmax_shift(r->log_sums[r->first + h]);
+        EACH_VECTOR(c->count, {
+            const int64_t at = t * (int64_t)sizeof(real);
+            const vector weights = vector_exp(part_load(p + at, REAL, tail) - shift);
+            part_store(p + at, REAL, tail, weights);
+            part_store(d + at, REAL, tail, weights * (part_load(d + at, REAL, tail) - outer[h]));
+        });
+    }
 }
 
 /* Stores p and ds for the pass over the columns, and the gradients of b. */
@@ -84,16 +85,19 @@ INLINE void back_add(const attention *a, const back_row *r, const chunk *c, cons
 INLINE void back_add_head(const attention *a, const back_row *r, const chunk *c, const score_gradients *s, int64_t h,
                           int64_t element, int64_t width, real *sums, int has_e) {
     const real *const p = s->p + h * CHUNK, *const d = s->d + h * CHUNK;
-    int64_t i = 0;
-    for (; i + REGISTERS * LANES <= width; i += REGISTERS * LANES)
-        back_add(a, r, c, p, d, (element + i) * a->size, 0, sums + i, has_e, REGISTERS);
-    for (; i + LANES <= width; i += LANES) back_add(a, r, c, p, d, (element + i) * a->size, 0, sums + i, has_e, 1);
-    if (i < width) back_add(a, r, c, p, d, (element + i) * a->size, (int)(width - i), sums + i, has_e, 1);
+    EACH_BLOCK(REGISTERS, width, back_add(a, r, c, p, d, (element + i) * a->size, tail, sums + i, has_e, vectors));
 }
 
 /* `width` elements of each head, from element `from` on. */
-INLINE void back_of_row(const attention *a, const back_row *r, int64_t row, int64_t begin, int64_t stop, int64_t from,
-                        int64_t width, int has_e) {
+INLINE void back_of_row(const attention *a, int64_t row, int64_t begin, int64_t stop, int64_t first, int64_t last,
+                        int64_t from, int64_t width, int has_e) {
+    const back_row this_row = {.q = a->q.at + row * a->q.stride,
+                               .g = a->d_out.at + row * a->d_out.stride,
+                               .out = a->out.at + row * a->out.stride,
+                               .log_sums = (const real *)(const void *)(a->log_sums.at + row * a->log_sums.stride),
+                               .first = first,
+                               .last = last};
+    const back_row *const r = &this_row;
     real outer[HEADS], sums[SUMS];
     score_gradients s;
     chunk c;
@@ -115,24 +119,6 @@ INLINE void back_of_row(const attention *a, const back_row *r, int64_t row, int6
                         a->dq.at + row * a->dq.stride + ((r->first + h) * a->width + from) * a->size, width);
 }
 
-INLINE void back_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e) {
-    const int64_t block = heads_at_once(a);
-    int64_t begin = column_at(a->offsets, row, a->wide_offsets);
-    for (; row < end; row++) {
-        const int64_t stop = column_at(a->offsets, row + 1, a->wide_offsets);
-        back_row r = {.q = a->q.at + row * a->q.stride,
-                      .g = a->d_out.at + row * a->d_out.stride,
-                      .out = a->out.at + row * a->out.stride,
-                      .log_sums = (const real *)(const void *)(a->log_sums.at + row * a->log_sums.stride)};
-        for (r.first = first; r.first < last; r.first += block) {
-            r.last = r.first + block < last ? r.first + block : last;
-            for (int64_t from = 0; from == 0 || from < a->width; from += SUMS)
-                back_of_row(a, &r, row, begin, stop, from, sums_width(a, from), has_e);
-        }
-        begin = stop;
-    }
-}
-
 /* ------------------------------------------------------------------------------------------ over the columns */
 
 /* Computes `vectors` vectors of dk and dv of a head; `from`: their byte offset in a row. */
@@ -143,7 +129,7 @@ INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64
 #pragma GCC unroll 4
     for (int k = 0; k < vectors; k++) dk[k] = dv[k] = vector_zero();
     for (int64_t t = begin; t < stop; t++) {
-        const int64_t row = column_at(a->columns, t, a->wide_columns), entry = a->entries ? a->entries[t] : t;
+        const int64_t row = order_column(&a->order, t), entry = order_entry(&a->order, t);
         const real *const weights = (const real *)(const void *)a->weights + 2 * a->heads * entry + head;
         const real p = weights[0], d = a->scale * weights[a->heads];
         const char *const q = a->q.at + row * a->q.stride + from, *const g = a->d_out.at + row * a->d_out.stride + from;
@@ -166,38 +152,49 @@ INLINE void back_column(const attention *a, int64_t column, int64_t begin, int64
 }
 
 INLINE void back_columns(const attention *a, int64_t column, int64_t end, int64_t first, int64_t last) {
-    int64_t begin = column_at(a->offsets, column, a->wide_offsets);
+    int64_t begin = order_offset(&a->order, column);
     for (; column < end; column++) {
-        const int64_t stop = column_at(a->offsets, column + 1, a->wide_offsets);
+        const int64_t stop = order_offset(&a->order, column + 1);
         for (int64_t h = first; h < last; h++) {
             const int64_t head = h * a->width * a->size;
-            int64_t i = 0;
-            for (; i + REGISTERS * LANES <= a->width; i += REGISTERS * LANES)
-                back_column(a, column, begin, stop, h, head + i * a->size, 0, REGISTERS);
-            for (; i + LANES <= a->width; i += LANES) back_column(a, column, begin, stop, h, head + i * a->size, 0, 1);
-            if (i < a->width) back_column(a, column, begin, stop, h, head + i * a->size, (int)(a->width - i), 1);
+            EACH_BLOCK(REGISTERS, a->width, back_column(a, column, begin, stop, h, head + i * a->size, tail, vectors));
         }
         begin = stop;
     }
 }
 
-static void attention_pass(const tamis_attention_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const attention a = attention_of(job);
-    switch (job->pass) {
-    case TAMIS_ATTENTION_FORWARD:
-        if (a.e.at)
-            attention_rows(&a, begin, end, first, last, 1);
-        else
-            attention_rows(&a, begin, end, first, last, 0);
-        return;
-    case TAMIS_ATTENTION_BACK_ROWS:
-        if (a.e.at)
-            back_rows(&a, begin, end, first, last, 1);
-        else
-            back_rows(&a, begin, end, first, last, 0);
-        return;
-    default: back_columns(&a, begin, end, first, last);
+/* Rows row .. end - 1, some heads and elements at a time: forward, or backward. */
+INLINE void attention_rows(const attention *a, int64_t row, int64_t end, int64_t first, int64_t last, int has_e,
+                           int back) {
+    const int64_t block = heads_at_once(a);
+    int64_t begin = order_offset(&a->order, row);
+    for (; row < end; row++) {
+        const int64_t stop = order_offset(&a->order, row + 1);
+        for (int64_t h = first; h < last; h += block)
+            for (int64_t from = 0; from == 0 || from < a->width; from += SUMS) {
+                const int64_t last_head = h + block < last ? h + block : last;
+                if (back)
+                    back_of_row(a, row, begin, stop, h, last_head, from, sums_width(a, from), has_e);
+                else
+                    attention_row(a, row, begin, stop, h, last_head, from, sums_width(a, from), has_e);
+            }
+        begin = stop;
     }
+}
+
+static void attention_pass(const void *context, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const tamis_attention_job *const job = context;
+    const attention a = attention_of(job);
+    if (job->pass == TAMIS_ATTENTION_BACK_COLUMNS)
+        back_columns(&a, begin, end, first, last);
+    else if (job->pass == TAMIS_ATTENTION_BACK_ROWS && a.e.at)
+        attention_rows(&a, begin, end, first, last, 1, 1);
+    else if (job->pass == TAMIS_ATTENTION_BACK_ROWS)
+        attention_rows(&a, begin, end, first, last, 0, 1);
+    else if (a.e.at)
+        attention_rows(&a, begin, end, first, last, 1, 0);
+    else
+        attention_rows(&a, begin, end, first, last, 0, 0);
 }
 
 #endif

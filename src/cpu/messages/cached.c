@@ -45,15 +45,7 @@ static int64_t count_parts(run *r) {
 
 /* The sequence that a part belongs to. */
 static int64_t sequence_of(const run *r, int64_t part) {
-    int64_t low = 0, high = r->job->o.sequences;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (r->firsts[middle] <= part)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tamis_index_first(r->firsts, TAMIS_I64, 1, r->job->o.sequences, part + 1) - 1;
 }
 
 static char *sums_of(const run *r, int64_t part, int64_t key_head) {

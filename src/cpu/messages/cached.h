@@ -67,10 +67,7 @@ INLINE const char *cached_at(const cached *c, const cached_rows *x, int64_t posi
 
 /* Widens a vector to reals, zero-padded to `padded`. */
 INLINE void cached_widen(real *to, const char *from, int64_t width) {
-    for (int64_t i = 0; i < width; i += LANES) {
-        const int tail = width - i < LANES ? (int)(width - i) : 0;
-        vector_store((char *)(to + i), REAL, pass_load(from + i * element_bytes(TYPE), tail));
-    }
+    EACH_VECTOR(width, vector_store((char *)(to + t), REAL, pass_load(from + t * element_bytes(TYPE), tail)));
 }
 
 /* Loads the vectors of positions at .. at + count - 1, padding with the last one; prefetches the next chunk's. */
@@ -119,9 +116,7 @@ INLINE void cached_add(const real *const *rows, const real *weights, int count, 
 
 INLINE void cached_add_row(const real *const *rows, const real *weights, int count, real again, int64_t padded,
                            real *sums) {
-    int64_t from = 0;
-    for (; from + 8 * LANES <= padded; from += 8 * LANES) cached_add(rows, weights, count, again, from, sums, 8);
-    for (; from < padded; from += LANES) cached_add(rows, weights, count, again, from, sums, 1);
+    EACH_BLOCK(CACHED_HEADS, padded, (void)tail; cached_add(rows, weights, count, again, i, sums, vectors));
 }
 
 /* Processes positions begin .. end - 1 of a sequence and key head, for query heads first .. first + heads - 1; per
@@ -130,11 +125,11 @@ static void cached_heads(const cached *c, int64_t first, int heads, int64_t begi
     real q[CACHED_HEADS * CACHED_LONGEST], sums[CACHED_HEADS * CACHED_LONGEST], room[2][CHUNK * CACHED_LONGEST];
     const tamis_cached_attention_options *const o = &c->job->o;
     const real *keys[CHUNK], *values[CHUNK];
-    running softmax[CACHED_HEADS];
+    softmax_state states[CACHED_HEADS];
     for (int h = 0; h < heads; h++) {
         const int64_t place = c->sequence * c->job->q.sequence + (first + h) * c->job->q.head;
         cached_widen(q + h * CACHED_LONGEST, pass_address(c->job->q.at) + place * element_bytes(TYPE), o->inner);
-        softmax[h] = (running){-(real)INFINITY, 0};
+        states[h] = softmax_begin();
         for (int64_t i = 0; i < c->v.padded; i++) sums[h * CACHED_LONGEST + i] = 0;
     }
     for (int64_t at = begin; at < end; at += CHUNK) {
@@ -144,13 +139,12 @@ static void cached_heads(const cached *c, int64_t first, int heads, int64_t begi
         for (int h = 0; h < heads; h++) {
             real scores[CHUNK];
             cached_scores(q + h * CACHED_LONGEST, keys, c->k.padded, (real)o->scale, scores);
-            const real again = attention_weights(&softmax[h], scores, count);
+            const real again = attention_weights(&states[h], scores, count);
             cached_add_row(values, scores, count, again, c->v.padded, sums + h * CACHED_LONGEST);
         }
     }
     for (int h = 0; h < heads; h++, to += o->width + 2) {
-        to[0] = softmax[h].most;
-        to[1] = softmax[h].sum;
+        memcpy(to, &states[h], sizeof states[h]);
         memcpy(to + 2, sums + h * CACHED_LONGEST, (size_t)o->width * sizeof *to);
     }
 }
@@ -169,21 +163,22 @@ static void cached_part(const tamis_cached_job *job, int64_t sequence, int64_t k
 /* Merges `count` parts of a query head, which are `apart` numbers apart, and stores its result in `type`. */
 INLINE void cached_merge_as(const tamis_cached_job *job, int64_t sequence, int64_t head, const real *parts,
                             int64_t apart, int64_t count, tamis_type type) {
-    real merged[CACHED_LONGEST] = {0}, most = -(real)INFINITY, total = 0;
+    real merged[CACHED_LONGEST] = {0};
+    softmax_state all = softmax_begin();
     const int64_t width = job->o.width;
     char *const out =
         pass_address(job->out.at) + (sequence * job->out.sequence + head * job->out.head) * element_bytes(type);
-    for (int64_t p = 0; p < count; p++) most = parts[p * apart] > most ? parts[p * apart] : most;
+    for (int64_t p = 0; p < count; p++) all.most = parts[p * apart] > all.most ? parts[p * apart] : all.most;
     for (int64_t p = 0; p < count; p++) {
         const real *const part = parts + p * apart;
-        const real factor = most == -(real)INFINITY ? 1 : vector_exp(vector_of(part[0] - most))[0];
-        total += factor * part[1];
+        const real factor = softmax_factor(part[0], all.most);
+        all.sum += factor * part[1];
         for (int64_t i = 0; i < width; i++) merged[i] += factor * part[2 + i];
     }
     for (int64_t i = 0; i < width; i++)
-        element_store(out + i * element_bytes(type), type, merged[i] / attention_divisor(total));
+        element_store(out + i * element_bytes(type), type, merged[i] / softmax_divisor(all.sum));
     real *const log_sums = (real *)(void *)pass_address(job->log_sums);
-    if (log_sums) log_sums[sequence * job->o.heads + head] = most + (real)log((double)total);
+    if (log_sums) log_sums[sequence * job->o.heads + head] = softmax_log_sum(&all);
 }
 
 static void cached_merge(const tamis_cached_job *job, int64_t sequence, int64_t head, const void *parts, int64_t apart,

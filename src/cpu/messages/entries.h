@@ -4,6 +4,7 @@
 #define TAMIS_CPU_MESSAGES_ENTRIES_H
 
 #include "cpu/messages/pass.h"
+#include "sparse/index.h"
 
 /* An entry, the rows at its ends, and its own data. */
 typedef struct ends {
@@ -26,25 +27,17 @@ INLINE vector entry_vector(const pass *p, const ends *e, int64_t element, int ta
 }
 
 INLINE void entry_row(const pass *p, const ends *e, real weight, tamis_message_term term, int taken) {
-    char *const out = p->out + e->entry * p->out_stride;
-    int64_t i = 0;
-    for (; i + LANES <= p->all; i += LANES)
-        vector_store(out + i * p->size, TYPE, weight * entry_vector(p, e, i, 0, term, taken));
-    if (i < p->all)
-        vector_store_tail(out + i * p->size, TYPE, (int)(p->all - i),
-                          weight * entry_vector(p, e, i, (int)(p->all - i), term, taken));
+    char *const out = p->out.at + e->entry * p->out.stride;
+    EACH_VECTOR(p->all, pass_store(out + t * p->size, tail, weight * entry_vector(p, e, t, tail, term, taken)));
 }
 
 INLINE void entry_numbers(const pass *p, ends *e, real weight, int64_t count, tamis_message_term term, int taken) {
-    char *const out = p->out + e->entry * p->out_stride;
+    char *const out = p->out.at + e->entry * p->out.stride;
     const int64_t width = p->all / count;
     for (int64_t h = 0; h < count; h++) {
-        const int64_t end = (h + 1) * width;
-        int64_t i = h * width;
-        e->number = h;
         vector sum = vector_zero();
-        for (; i + LANES <= end; i += LANES) sum += entry_vector(p, e, i, 0, term, taken);
-        if (i < end) sum += entry_vector(p, e, i, (int)(end - i), term, taken);
+        e->number = h;
+        EACH_VECTOR(width, sum += entry_vector(p, e, h * width + t, tail, term, taken));
         element_store(out + h * p->size, TYPE, weight * vector_sum(sum));
     }
 }
@@ -67,7 +60,7 @@ static narrow narrow_of(int64_t width, tamis_message_term term) {
 
 INLINE void entry_narrow(const pass *p, const ends *e, real weight, int64_t width, const narrow *n,
                          tamis_message_term term, int taken) {
-    char *out = p->out + e->entry * p->out_stride;
+    char *out = p->out.at + e->entry * p->out.stride;
     const int64_t heads = LANES / width;
     for (int64_t i = 0; i < p->all; i += LANES, out += heads * p->size) {
         const int tail = p->all - i < LANES ? (int)(p->all - i) : 0;
@@ -86,22 +79,22 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
     const tamis_message_job *const job = p->job;
     const int64_t count = job->edge_data == TAMIS_E_HEAD ? job->heads : 1;
     const narrow n = narrow_of(p->all / count, term);
-    int64_t from = column_at(p->offsets, row, p->wide_offsets);
-    int64_t stop = column_at(p->offsets, row + 1, p->wide_offsets);
+    int64_t from = order_offset(&p->order, row);
+    int64_t stop = order_offset(&p->order, row + 1);
     for (; t < end; t++) {
         while (t >= stop) {
             row++;
             from = stop;
-            stop = column_at(p->offsets, row + 1, p->wide_offsets);
+            stop = order_offset(&p->order, row + 1);
         }
         const real weight = job->mean ? (real)job->factor / (real)(stop - from) : (real)job->factor;
-        ends e = {.row = row, .entry = pass_entry(p, t), .number = -1, .z = p->z + row * p->z_stride};
-        if (term == TAMIS_TERM_GATE) e.y = p->y + e.entry * p->y_stride;
+        ends e = {.row = row, .entry = order_entry(&p->order, t), .number = -1, .z = p->z.at + row * p->z.stride};
+        if (term == TAMIS_TERM_GATE) e.y = p->y.at + e.entry * p->y.stride;
         if (term != TAMIS_TERM_X) {
-            e.x = p->x + column_at(p->columns, t, p->wide_columns) * p->x_stride;
+            e.x = p->x.at + order_column(&p->order, t) * p->x.stride;
             if (p->ahead && t + p->ahead < end) {
-                const char *const x = p->x + column_at(p->columns, t + p->ahead, p->wide_columns) * p->x_stride;
-                for (int64_t i = 0; i < p->all * p->size && i < 1024; i += 64) __builtin_prefetch(x + i);
+                const int64_t column = order_column(&p->order, t + p->ahead), bytes = p->all * p->size;
+                prefetch_bytes(p->x.at + column * p->x.stride, 0, bytes < 1024 ? bytes : 1024);
             }
         }
         if (job->edge_data == TAMIS_E_VECTOR)
@@ -115,28 +108,18 @@ INLINE void entries_of(const pass *p, int64_t t, int64_t end, int64_t row, tamis
 
 static void message_entries(const tamis_message_job *job, int64_t begin, int64_t end) {
     const pass p = pass_of(job);
-    int64_t row = 0;
-    for (int64_t high = job->order.rows; high - row > 1;) { /* binary search: the row of position `begin` */
-        const int64_t middle = row + (high - row) / 2;
-        if (column_at(p.offsets, middle, p.wide_offsets) <= begin)
-            row = middle;
-        else
-            high = middle;
-    }
+    const int64_t row = tamis_index_first(p.order.offsets, job->order.offset_type, 1, job->order.rows, begin + 1) - 1;
     switch (job->term) {
     case TAMIS_TERM_ADD: entries_of(&p, begin, end, row, TAMIS_TERM_ADD, 0); return;
     case TAMIS_TERM_GATE: entries_of(&p, begin, end, row, TAMIS_TERM_GATE, p.argument != NULL); return;
-    case TAMIS_TERM_MUL:
-        if (p.argument)
-            entries_of(&p, begin, end, row, TAMIS_TERM_MUL, 1);
-        else
-            entries_of(&p, begin, end, row, TAMIS_TERM_MUL, 0);
-        return;
-    default:
-        if (p.argument)
-            entries_of(&p, begin, end, row, TAMIS_TERM_X, 1);
-        else
-            entries_of(&p, begin, end, row, TAMIS_TERM_X, 0);
+#define ENTRIES(term)                                                                                                  \
+    if (p.argument)                                                                                                    \
+        entries_of(&p, begin, end, row, term, 1);                                                                      \
+    else                                                                                                               \
+        entries_of(&p, begin, end, row, term, 0)
+    case TAMIS_TERM_MUL: ENTRIES(TAMIS_TERM_MUL); return;
+    default: ENTRIES(TAMIS_TERM_X);
+#undef ENTRIES
     }
 }
 

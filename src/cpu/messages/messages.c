@@ -3,7 +3,6 @@
 
 #include "base/status.h"
 #include "cpu/messages/shares.h"
-#include "sparse/index.h"
 #include "sparse/structure.h"
 
 enum { CUT = 16 }; /* a hub is cut at multiples of this many elements */
@@ -13,31 +12,11 @@ typedef struct run {
     const tamis_cpu_messages *kernels;
 } run;
 
-static void rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
-    const run *const r = job;
-    r->kernels->rows(r->job, begin, end, first, last);
-}
-
 static void entries(void *context, int part, int parts) {
     const run *const r = context;
     const int64_t begin = tamis_partition_even(r->job->order.nnz, parts, part);
     const int64_t end = tamis_partition_even(r->job->order.nnz, parts, part + 1);
     if (begin < end) r->kernels->entries(r->job, begin, end);
-}
-
-/* The kernels count places within a row in 31 bits. */
-tamis_status tamis_cpu_check_places(const tamis_message_order *order) {
-    const tamis_long_rows *const found = order->plan;
-    for (int64_t i = 0; found && i < found->count; i++) {
-        const int64_t row = found->rows[i];
-        const int64_t count = tamis_index_load(order->offsets, order->offset_type, row + 1) -
-                              tamis_index_load(order->offsets, order->offset_type, row);
-        if (count > INT32_MAX)
-            return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                              "row %lld of S has %lld entries: max and min take up to %d a row on the CPU",
-                              (long long)row, (long long)count, (int)INT32_MAX);
-    }
-    return TAMIS_OK;
 }
 
 static tamis_status run_job(const tamis_message_job *job) {
@@ -49,7 +28,7 @@ static tamis_status run_job(const tamis_message_job *job) {
     if (job->kind == TAMIS_PASS_ENTRIES)
         tamis_cpu_run_parts(tamis_cpu_threads_for(&job->order, job->threads, all), entries, &r);
     else
-        tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, &r, all, CUT}, job->threads, all);
+        tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, r.kernels->rows, job, all, CUT}, job->threads, all);
     return TAMIS_OK;
 }
 

@@ -13,20 +13,43 @@
    AHEAD_BYTES, up to AHEAD_MOST. */
 enum { AHEAD = 12, AHEAD_BYTES = 8192, AHEAD_MOST = 64, NEAR = 1 << 20 };
 
+INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
+
+/* A matrix of a job: its address, NULL if it is absent, and the bytes from one row to the next. */
+typedef struct rows_of {
+    char *at;
+    int64_t stride;
+} rows_of;
+
+static rows_of rows_at(tamis_message_operand x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
+
+/* The entries of a job, row by row. */
+typedef struct entry_order {
+    const char *offsets, *columns;
+    const int64_t *entries; /* NULL: they are numbered in this order */
+    int wide_offsets, wide_columns;
+} entry_order;
+
+static entry_order entry_order_of(const tamis_message_order *order) {
+    return (entry_order){order->offsets, order->columns, order->entries, order->offset_type == TAMIS_I64,
+                         order->column_type == TAMIS_I64};
+}
+
+INLINE int64_t order_offset(const entry_order *o, int64_t row) { return column_at(o->offsets, row, o->wide_offsets); }
+INLINE int64_t order_column(const entry_order *o, int64_t t) { return column_at(o->columns, t, o->wide_columns); }
+INLINE int64_t order_entry(const entry_order *o, int64_t t) { return o->entries ? o->entries[t] : t; }
+
 typedef struct pass {
     const tamis_message_job *job;
-    const char *x, *y, *z;
-    char *out, *argument;
-    int64_t x_stride, y_stride, z_stride, out_stride;
-    const char *offsets, *columns, *other_offsets;
-    const int64_t *entries;
-    int wide_offsets, wide_columns, wide_other, wide_argument;
+    entry_order order;
+    rows_of x, y, z, out;
+    char *argument;
+    const char *other_offsets;
+    int wide_other, wide_argument;
     int64_t size, all; /* bytes of an element; elements of a row of all heads */
     int64_t ahead;
     real least; /* TAMIS_TERM_ADD: lower bound of terms */
 } pass;
-
-INLINE char *pass_address(tamis_place place) { return place.base ? (char *)place.base + place.bytes : NULL; }
 
 static int64_t ahead_of(int64_t row_bytes) {
     const int64_t rows = AHEAD_BYTES / row_bytes;
@@ -36,21 +59,13 @@ static int64_t ahead_of(int64_t row_bytes) {
 static pass pass_of(const tamis_message_job *job) {
     const int64_t size = element_bytes(TYPE), row_bytes = job->heads * job->width * size;
     return (pass){.job = job,
-                  .x = pass_address(job->x.at),
-                  .y = pass_address(job->y.at),
-                  .z = pass_address(job->z.at),
-                  .out = pass_address(job->out.at),
+                  .order = entry_order_of(&job->order),
+                  .x = rows_at(job->x, size),
+                  .y = rows_at(job->y, size),
+                  .z = rows_at(job->z, size),
+                  .out = rows_at(job->out, size),
                   .argument = pass_address(job->argument),
-                  .x_stride = job->x.stride * size,
-                  .y_stride = job->y.stride * size,
-                  .z_stride = job->z.stride * size,
-                  .out_stride = job->out.stride * size,
-                  .offsets = job->order.offsets,
-                  .columns = job->order.columns,
                   .other_offsets = job->other_offsets,
-                  .entries = job->order.entries,
-                  .wide_offsets = job->order.offset_type == TAMIS_I64,
-                  .wide_columns = job->order.column_type == TAMIS_I64,
                   .wide_other = job->other_offset_type == TAMIS_I64,
                   .wide_argument = job->argument_type == TAMIS_I64,
                   .size = size,
@@ -59,8 +74,6 @@ static pass pass_of(const tamis_message_job *job) {
                   .least = job->term == TAMIS_TERM_RELU ? 0 : -(real)INFINITY};
 }
 
-INLINE int64_t pass_entry(const pass *p, int64_t t) { return p->entries ? p->entries[t] : t; }
-
 /* 1 / (number of entries of the row at the other end), for the gradient of a mean. */
 INLINE real pass_weight(const pass *p, int64_t column) {
     if (!p->other_offsets) return 1;
@@ -68,16 +81,17 @@ INLINE real pass_weight(const pass *p, int64_t column) {
                       column_at(p->other_offsets, column, p->wide_other));
 }
 
-/* Loads a vector of a row, or its first `tail` elements if tail > 0. */
-INLINE vector pass_load(const char *at, int tail) {
-    return tail ? vector_load_tail(at, TYPE, tail) : vector_load(at, TYPE);
+/* A vector of a row, or its first `tail` elements if tail > 0. */
+INLINE vector pass_load(const char *at, int tail) { return part_load(at, TYPE, tail); }
+INLINE void pass_store(char *at, int tail, vector x) { part_store(at, TYPE, tail, x); }
+
+INLINE void prefetch_bytes(const char *at, int64_t from, int64_t bytes) {
+    for (int64_t i = 0; at && i < bytes; i += 64) __builtin_prefetch(at + from + i);
 }
 
-INLINE void pass_store(char *at, int tail, vector x) {
-    if (tail)
-        vector_store_tail(at, TYPE, tail, x);
-    else
-        vector_store(at, TYPE, x);
+/* The lanes where x is larger than `best`, or the first NaN. */
+INLINE vector_bits pass_larger(vector x, vector best) {
+    return ~(vector_bits)(x <= best) & (vector_bits)(best == best);
 }
 
 /* x, but 0 where the sum of both ends is 0 or less: the gradient of a ReLU message. */

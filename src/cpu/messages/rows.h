@@ -33,22 +33,18 @@ typedef struct brought {
 } brought;
 
 INLINE brought bring(const pass *p, const piece *q, int64_t t, tamis_message_term term, int numbers, int count) {
-    brought b = {.entry = pass_entry(p, t), .column = column_at(p->columns, t, p->wide_columns)};
+    brought b = {.entry = order_entry(&p->order, t), .column = order_column(&p->order, t)};
     const int64_t from = q->element * p->size, next = t + p->ahead;
-    if (term != TAMIS_TERM_Y) b.x = p->x + b.column * p->x_stride + from;
-    if (term != TAMIS_TERM_X) b.y = p->y + b.entry * p->y_stride + (numbers ? q->number * p->size : from);
+    if (term != TAMIS_TERM_Y) b.x = p->x.at + b.column * p->x.stride + from;
+    if (term != TAMIS_TERM_X) b.y = p->y.at + b.entry * p->y.stride + (numbers ? q->number * p->size : from);
     if (numbers == FEW_HEADS)
         b.heads = p->job->heads < LANES ? vector_load_tail(b.y, TYPE, (int)p->job->heads) : vector_load(b.y, TYPE);
     if (p->ahead && next < p->job->order.nnz) {
         const int64_t bytes = count * (int64_t)LANES * p->size;
-        if (term != TAMIS_TERM_Y) {
-            const char *const x = p->x + column_at(p->columns, next, p->wide_columns) * p->x_stride + from;
-            for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(x + i);
-        }
-        if (term != TAMIS_TERM_X && p->entries) { /* otherwise y is read in order */
-            const char *const y = p->y + p->entries[next] * p->y_stride + (numbers ? q->number * p->size : from);
-            for (int64_t i = 0; i < (numbers ? 1 : bytes); i += 64) __builtin_prefetch(y + i);
-        }
+        if (term != TAMIS_TERM_Y) prefetch_bytes(p->x.at + order_column(&p->order, next) * p->x.stride, from, bytes);
+        if (term != TAMIS_TERM_X && p->order.entries) /* otherwise y is read in order */
+            prefetch_bytes(p->y.at + p->order.entries[next] * p->y.stride, numbers ? q->number * p->size : from,
+                           numbers ? 1 : bytes);
     }
     return b;
 }
@@ -83,17 +79,17 @@ INLINE vector term_of(const pass *p, const brought *b, const piece *q, tamis_mes
 INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
                      int taken, int count) {
     const tamis_message_job *const job = p->job;
-    int64_t t = column_at(p->offsets, row, p->wide_offsets);
+    int64_t t = order_offset(&p->order, row);
     for (; row < end; row++) {
-        const int64_t begin = t, stop = column_at(p->offsets, row + 1, p->wide_offsets);
-        char *const out = p->out + row * p->out_stride + q->element * p->size;
+        const int64_t begin = t, stop = order_offset(&p->order, row + 1);
+        char *const out = p->out.at + row * p->out.stride + q->element * p->size;
         vector sum[PIECE];
 #pragma GCC unroll 8
         for (int k = 0; k < count; k++) sum[k] = vector_zero();
         for (; t < stop; t++) {
             brought b = bring(p, q, t, term, numbers, count);
             const real weight = term == TAMIS_TERM_ADD || term == TAMIS_TERM_Y ? 1 : pass_weight(p, b.column);
-            if (term == TAMIS_TERM_GATE) b.z = p->z + row * p->z_stride + q->element * p->size;
+            if (term == TAMIS_TERM_GATE) b.z = p->z.at + row * p->z.stride + q->element * p->size;
 #pragma GCC unroll 8
             for (int k = 0; k < count; k++) {
                 const vector add = weight * term_of(p, &b, q, term, numbers, k);
@@ -115,23 +111,18 @@ INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, ta
 static void store_arguments(const pass *p, int64_t row, int64_t element, int lanes, int64_t begin, int64_t stop,
                             vector_bits places) {
     char *const to = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
-    for (int i = 0; i < lanes; i++) {
-        const int64_t entry = begin < stop ? pass_entry(p, begin + places[i]) : -1;
-        if (p->wide_argument)
-            ((int64_t *)(void *)to)[i] = entry;
-        else
-            ((int32_t *)(void *)to)[i] = (int32_t)entry;
-    }
+    for (int i = 0; i < lanes; i++)
+        column_store(to, i, p->wide_argument, begin < stop ? order_entry(&p->order, begin + places[i]) : -1);
 }
 
 /* TAMIS_PASS_LARGEST. Places are relative to the row, so that they fit a lane. */
 INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q, tamis_message_term term, int numbers,
                          int count) {
     const real factor = (real)p->job->factor;
-    int64_t t = column_at(p->offsets, row, p->wide_offsets);
+    int64_t t = order_offset(&p->order, row);
     for (; row < end; row++) {
-        const int64_t begin = t, stop = column_at(p->offsets, row + 1, p->wide_offsets);
-        char *const out = p->out + row * p->out_stride + q->element * p->size;
+        const int64_t begin = t, stop = order_offset(&p->order, row + 1);
+        char *const out = p->out.at + row * p->out.stride + q->element * p->size;
         vector best[PIECE];
         vector_bits place[PIECE];
 #pragma GCC unroll 8
@@ -150,8 +141,7 @@ INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q
 #pragma GCC unroll 8
             for (int k = 0; k < count; k++) {
                 const vector next = factor * term_of(p, &b, q, term, numbers, k);
-                /* larger, or the first NaN */
-                const vector_bits take = ~(vector_bits)(next <= best[k]) & (vector_bits)(best[k] == best[k]);
+                const vector_bits take = pass_larger(next, best[k]);
                 best[k] = vector_select(take, next, best[k]);
                 place[k] = (here & take) | (place[k] & ~take);
             }
@@ -171,38 +161,18 @@ INLINE void largest_rows(const pass *p, int64_t row, int64_t end, const piece *q
 typedef void rows_function(const pass *p, int64_t begin, int64_t end, const piece *q);
 
 /* The instances of a term: pieces of 8, 4, 2 and 1 vectors, and of less than one. */
-#define SUMS(name, term, numbers, taken)                                                                               \
-    static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 8);                \
-    }                                                                                                                  \
-    static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 4);                \
-    }                                                                                                                  \
-    static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 2);                \
-    }                                                                                                                  \
-    static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, taken, 1);                \
-    }                                                                                                                  \
-    static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        sum_rows(p, begin, end, q, term, numbers, taken, 1);                                                           \
+#define INSTANCE(name, size, part, count, rows, ...)                                                                   \
+    static void name##_##size(const pass *p, int64_t begin, int64_t end, const piece *q) {                             \
+        rows(p, begin, end, &(piece){q->element, q->number, part, q->heads}, __VA_ARGS__, count);                      \
     }
-#define LARGEST(name, term, numbers)                                                                                   \
-    static void name##_8(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 8);                   \
-    }                                                                                                                  \
-    static void name##_4(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 4);                   \
-    }                                                                                                                  \
-    static void name##_2(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 2);                   \
-    }                                                                                                                  \
-    static void name##_1(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, &(piece){q->element, q->number, 0, q->heads}, term, numbers, 1);                   \
-    }                                                                                                                  \
-    static void name##_0(const pass *p, int64_t begin, int64_t end, const piece *q) {                                  \
-        largest_rows(p, begin, end, q, term, numbers, 1);                                                              \
-    }
+#define INSTANCES(name, rows, ...)                                                                                     \
+    INSTANCE(name, 8, 0, 8, rows, __VA_ARGS__)                                                                         \
+    INSTANCE(name, 4, 0, 4, rows, __VA_ARGS__)                                                                         \
+    INSTANCE(name, 2, 0, 2, rows, __VA_ARGS__)                                                                         \
+    INSTANCE(name, 1, 0, 1, rows, __VA_ARGS__)                                                                         \
+    INSTANCE(name, 0, q->tail, 1, rows, __VA_ARGS__)
+#define SUMS(name, ...)    INSTANCES(name, sum_rows, __VA_ARGS__)
+#define LARGEST(name, ...) INSTANCES(name, largest_rows, __VA_ARGS__)
 SUMS(sum_x, TAMIS_TERM_X, 0, 0)
 SUMS(sum_add, TAMIS_TERM_ADD, 0, 0)
 SUMS(sum_add_number, TAMIS_TERM_ADD, 1, 0)
@@ -269,7 +239,8 @@ static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t beg
     sizes[0](p, begin, end, &(piece){first, number, (int)(last - first), heads});
 }
 
-static void message_rows(const tamis_message_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+static void message_rows(const void *context, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const tamis_message_job *const job = context;
     const pass p = pass_of(job);
     const int numbers = job->edge_data == TAMIS_E_NUMBER || job->edge_data == TAMIS_E_HEAD;
     const tamis_message_term term = job->term == TAMIS_TERM_RELU ? TAMIS_TERM_ADD : job->term;
@@ -279,10 +250,9 @@ static void message_rows(const tamis_message_job *job, int64_t begin, int64_t en
                      job->width % LANES != 0;
     const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
     while (begin < end) {
-        const int64_t from = column_at(p.offsets, begin, p.wide_offsets);
+        const int64_t from = order_offset(&p.order, begin);
         int64_t stop = begin + 1;
-        while (stop < end && column_at(p.offsets, stop + 1, p.wide_offsets) - from <= most && stop - begin < most)
-            stop++;
+        while (stop < end && order_offset(&p.order, stop + 1) - from <= most && stop - begin < most) stop++;
         if (few)
             run_pieces(&p, few_heads, begin, stop, first, last, 0, job->width);
         else if (!heads)

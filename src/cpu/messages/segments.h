@@ -6,9 +6,7 @@
 #ifndef TAMIS_CPU_MESSAGES_SEGMENTS_H
 #define TAMIS_CPU_MESSAGES_SEGMENTS_H
 
-#include <math.h>
-
-#include "cpu/kernels/exp.h"
+#include "cpu/kernels/softmax.h"
 #include "cpu/messages/pass.h"
 
 enum { ITEMS = 64 }; /* vectors of a row that are kept between the passes of a softmax */
@@ -23,9 +21,8 @@ typedef struct values {
 typedef struct segments {
     const tamis_segment_job *job;
     values x, out, d_out;
-    const char *offsets;
-    const int64_t *places;
-    int wide_offsets, wide_argument, across; /* across: lanes are entries */
+    entry_order order;
+    int wide_argument, across; /* across: lanes are entries */
     char *argument;
     int64_t size;
 } segments;
@@ -42,16 +39,14 @@ static values values_of(const segments *s, tamis_segment_operand x, int of_entri
     return (values){.at = pass_address(x.at),
                     .row = x.row * s->size,
                     .head = x.head * s->size,
-                    .packed = of_entries && between == 1 && !(s->across && s->places)};
+                    .packed = of_entries && between == 1 && !(s->across && s->order.entries)};
 }
 
 static segments segments_of(const tamis_segment_job *job) {
     const tamis_segment_operand *const edges = job->x.at.base ? &job->x : &job->out;
     const int softmax = job->op == TAMIS_SEGMENT_SOFTMAX;
     segments s = {.job = job,
-                  .offsets = job->order.offsets,
-                  .places = job->order.entries,
-                  .wide_offsets = job->order.offset_type == TAMIS_I64,
+                  .order = entry_order_of(&job->order),
                   .wide_argument = job->argument_type == TAMIS_I64,
                   .across = job->heads == 1 || edges->head != 1,
                   .argument = pass_address(job->argument),
@@ -62,8 +57,6 @@ static segments segments_of(const tamis_segment_job *job) {
     return s;
 }
 
-INLINE int64_t segment_place(const segments *s, int64_t t) { return s->places ? s->places[t] : t; }
-
 /* Valid lanes of item k of a row. */
 INLINE int item_lanes(const segment_row *r, int64_t k, int across) {
     const int64_t left = across ? r->count - k * LANES : r->heads;
@@ -73,7 +66,7 @@ INLINE int item_lanes(const segment_row *r, int64_t k, int across) {
 /* The address of a lane of item k. */
 INLINE char *item_at(const segments *s, const values *v, const segment_row *r, int64_t k, int lane, int across) {
     const int64_t t = r->begin + (across ? k * LANES + lane : k);
-    return v->at + segment_place(s, t) * v->row + (r->head + (across ? 0 : lane)) * v->head;
+    return v->at + order_entry(&s->order, t) * v->row + (r->head + (across ? 0 : lane)) * v->head;
 }
 
 /* Loads item k, zero-padded. */
@@ -98,7 +91,7 @@ INLINE void item_store(const segments *s, const values *v, const segment_row *r,
 INLINE vector item_score(const segments *s, const segment_row *r, int64_t k, int across) {
     const vector x = item_load(s, &s->x, r, k, across);
     const int lanes = item_lanes(r, k, across);
-    return across && lanes < LANES ? vector_first(x, lanes, vector_of(-(real)INFINITY)) : x;
+    return part_or(x, across && lanes < LANES ? lanes : 0, SOFTMAX_NONE);
 }
 
 /* Loads a row's numbers for the heads of a vector; broadcast, if lanes are entries. */
@@ -119,7 +112,7 @@ INLINE void row_store(const segments *s, const segment_row *r, vector x) {
 /* ------------------------------------------------------------------------------------------ softmax */
 
 INLINE void segment_softmax(const segments *s, const segment_row *r, int across) {
-    vector kept[ITEMS], most = vector_of(-(real)INFINITY), sum = vector_zero();
+    vector kept[ITEMS], most = vector_of(SOFTMAX_NONE), sum = vector_zero();
     const int keep = r->items <= ITEMS;
     for (int64_t k = 0; k < r->items; k++) {
         const vector x = item_score(s, r, k, across);
@@ -127,14 +120,14 @@ INLINE void segment_softmax(const segments *s, const segment_row *r, int across)
         most = vector_max(x, most);
     }
     if (across) most = vector_of(vector_largest(most));
-    most = vector_select((vector_bits)(most == -(real)INFINITY), vector_zero(), most);
+    most = softmax_shifts(most);
     for (int64_t k = 0; k < r->items; k++) {
         const vector p = vector_exp((keep ? kept[k] : item_score(s, r, k, across)) - most);
         if (keep) kept[k] = p;
         sum += p;
     }
     if (across) sum = vector_of(vector_sum(sum));
-    sum = vector_select((vector_bits)(sum == 0), vector_of(1), sum); /* all masked */
+    sum = softmax_divisors(sum);
     for (int64_t k = 0; k < r->items; k++)
         item_store(s, &s->out, r, k, (keep ? kept[k] : vector_exp(item_score(s, r, k, across) - most)) / sum, across);
 }
@@ -172,11 +165,8 @@ INLINE char *segment_argument(const segments *s, const segment_row *r, int lane)
 }
 
 static void store_argument(const segments *s, const segment_row *r, int lane, int64_t place) {
-    const int64_t entry = r->count ? segment_place(s, r->begin + place) : -1;
-    if (s->wide_argument)
-        *(int64_t *)(void *)segment_argument(s, r, lane) = entry;
-    else
-        *(int32_t *)(void *)segment_argument(s, r, lane) = (int32_t)entry;
+    const int64_t entry = r->count ? order_entry(&s->order, r->begin + place) : -1;
+    column_store(segment_argument(s, r, lane), 0, s->wide_argument, entry);
 }
 
 /* True if a value ranks before another: NaN first, then larger ones; of equal ones the first. */
@@ -194,10 +184,9 @@ INLINE void segment_largest(const segments *s, const segment_row *r, int across)
     for (int64_t k = 0; k < r->items; k++) {
         const int used = item_lanes(r, k, across);
         vector next = factor * item_load(s, &s->x, r, k, across);
-        if (across && used < LANES) next = vector_first(next, used, vector_of(-(real)INFINITY));
+        next = part_or(next, across && used < LANES ? used : 0, SOFTMAX_NONE);
         const vector_bits here = lanes + (real_bits)(across ? k * LANES : k);
-        /* larger, or the first NaN */
-        const vector_bits take = k ? ~(vector_bits)(next <= best) & (vector_bits)(best == best) : ~(vector_bits){0};
+        const vector_bits take = k ? pass_larger(next, best) : ~(vector_bits){0};
         best = vector_select(take, next, best);
         place = (here & take) | (place & ~take);
     }
@@ -215,7 +204,7 @@ INLINE void segment_largest_back(const segments *s, const segment_row *r, int ac
     for (int64_t k = 0; k < r->items; k++) {
         vector taken = vector_zero();
         for (int i = 0; i < item_lanes(r, k, across); i++) {
-            const int64_t place = segment_place(s, r->begin + (across ? k * LANES + i : k));
+            const int64_t place = order_entry(&s->order, r->begin + (across ? k * LANES + i : k));
             if (column_at(segment_argument(s, r, across ? 0 : i), 0, s->wide_argument) == place) taken[i] = x[i];
         }
         item_store(s, &s->out, r, k, taken, across);
@@ -245,13 +234,14 @@ static segment_function *const segment_functions[5][2][2] = {
     {{segment_largest_heads, segment_largest_across}, {segment_largest_back_heads, segment_largest_back_across}},
 };
 
-static void segment_pass(const tamis_segment_job *job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+static void segment_pass(const void *context, int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const tamis_segment_job *const job = context;
     const segments s = segments_of(job);
     segment_function *const run = segment_functions[job->op][job->back][s.across];
     const int64_t step = s.across ? 1 : LANES;
-    segment_row r = {.begin = column_at(s.offsets, begin, s.wide_offsets)};
+    segment_row r = {.begin = order_offset(&s.order, begin)};
     for (r.row = begin; r.row < end; r.row++) {
-        r.count = column_at(s.offsets, r.row + 1, s.wide_offsets) - r.begin;
+        r.count = order_offset(&s.order, r.row + 1) - r.begin;
         r.items = s.across ? (r.count + LANES - 1) / LANES : r.count;
         for (r.head = first; r.head < last; r.head += step) {
             r.heads = last - r.head < step ? (int)(last - r.head) : (int)step;

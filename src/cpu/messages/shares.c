@@ -1,11 +1,11 @@
 /* Divides the rows of an order among threads. */
 #include "cpu/messages/shares.h"
 
-#include <stdatomic.h>
-
 #include "base/memory.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "cpu/parts.h"
+#include "cpu/stealing.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
 
@@ -16,7 +16,7 @@ enum { THREAD_WORTH = 16384, HUBS = 64, HUB_LEAST = 1024, HUB_PART = 4, PARTS = 
 typedef struct parts {
     tamis_thread_body *body;
     void *context;
-    _Atomic int begun[THREADS_MOST]; /* number of parts begun, per share */
+    atomic_int begun[THREADS_MOST];
 } parts;
 
 typedef struct run {
@@ -27,11 +27,9 @@ typedef struct run {
 
 static void take_parts(void *context, int share, int shares) {
     parts *const p = context;
-    for (int i = 0; i < shares; i++) {
-        const int owner = (share + i) % shares;
-        for (int part; (part = atomic_fetch_add_explicit(&p->begun[owner], 1, memory_order_relaxed)) < PARTS;)
-            p->body(p->context, owner * PARTS + part, shares * PARTS);
-    }
+    int victim = 0;
+    for (int part; (part = tamis_cpu_next_part(p->begun, PARTS, share, shares, &victim)) >= 0;)
+        p->body(p->context, part, shares * PARTS);
 }
 
 void tamis_cpu_run_parts(int threads, tamis_thread_body *body, void *context) {
@@ -70,6 +68,17 @@ void tamis_cpu_forget_long_rows(void *device, void *found) {
     tamis_release(found);
 }
 
+/* The kernels count places within a row in 31 bits. */
+tamis_status tamis_cpu_check_places(const tamis_message_order *order) {
+    const tamis_long_rows *const found = order->plan;
+    for (int64_t i = 0; found && i < found->count; i++)
+        if (length_of(order, found->rows[i]) > INT32_MAX)
+            return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                              "row %lld of S has %lld entries: max and min take up to %d a row on the CPU",
+                              (long long)found->rows[i], (long long)length_of(order, found->rows[i]), (int)INT32_MAX);
+    return TAMIS_OK;
+}
+
 int tamis_cpu_threads_for(const tamis_message_order *order, int threads, int64_t elements) {
     const double most = (double)(order->nnz + order->rows) * (double)elements / THREAD_WORTH;
     return most < 1 ? 1 : most < threads ? (int)most : threads;
@@ -87,8 +96,7 @@ static void find_hubs(run *r, int threads) {
 /* Rows plus entries before a row, without hubs. */
 static int64_t work_before(const run *r, int64_t row) {
     int64_t work = offset(r->what.order, row) + row;
-    for (int i = 0; i < r->hub_count && r->hubs[i] < row; i++)
-        work -= offset(r->what.order, r->hubs[i] + 1) - offset(r->what.order, r->hubs[i]);
+    for (int i = 0; i < r->hub_count && r->hubs[i] < row; i++) work -= length_of(r->what.order, r->hubs[i]);
     return work;
 }
 

@@ -10,6 +10,7 @@
 
 #include "backend/message.h"
 #include "base/threads.h"
+#include "cpu/messages/kernels.h"
 
 /* The rows of an order that may be hubs, sorted, found once. */
 typedef struct tamis_long_rows {
@@ -20,9 +21,6 @@ typedef struct tamis_long_rows {
 /* Entries of tamis_message_functions. */
 tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order, void **found);
 void tamis_cpu_forget_long_rows(void *device, void *found);
-
-/* Computes units first .. last - 1 of rows begin .. end - 1. */
-typedef void tamis_cpu_shared_rows(const void *job, int64_t begin, int64_t end, int64_t first, int64_t last);
 
 /* The work to divide: rows of `units` elements or heads, which may be cut at multiples of `cut`. */
 typedef struct tamis_cpu_sharing {

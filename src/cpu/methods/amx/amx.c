@@ -103,6 +103,7 @@ static tamis_status prepare(tamis_prepared *p) {
     p->kernel = kernels->kernels[problem->operation];
     index->by_rows = p->kernels->methods[0][problem->operation]; /* the kernels of cpu-nonzeros */
     index->together = (int)together;
+    p->together = TAMIS_CPU_AMX_ROWS;
     index->block = p->parameters[CELLS];
     TRY(tamis_cpu_amx_build(p, p->parameters[LEAST], index, &most));
     if (index->starts[index->panels] == 0) return TAMIS_OK;
@@ -116,10 +117,6 @@ static tamis_status prepare(tamis_prepared *p) {
         p->chunk_bytes = index->block * TAMIS_CPU_AMX_TILES +
                          tamis_times(together * TAMIS_CPU_AMX_ROWS * TAMIS_CPU_AMX_SIDE * real, slices);
     return TAMIS_OK;
-}
-
-static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    tamis_cpu_split_whole(p, TAMIS_CPU_AMX_ROWS, ranges);
 }
 
 const tamis_cpu_method tamis_cpu_amx = {
@@ -140,6 +137,5 @@ const tamis_cpu_method tamis_cpu_amx = {
     .predict = predict,
     .defaults = defaults,
     .prepare = prepare,
-    .split = split,
     .state_bytes = sizeof(tamis_cpu_amx_index),
 };

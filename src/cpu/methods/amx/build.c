@@ -104,9 +104,8 @@ typedef struct build {
 static void build_body(void *context, int share, int shares) {
     const build *const b = context;
     tamis_cpu_amx_index *const index = b->index;
-    const int64_t end = tamis_partition_even(index->panels, shares, share + 1);
     const marks m = {b->all.seen + share * (index->cells / 64 + 1), b->all.slots + share * index->cells};
-    for (int64_t i = tamis_partition_even(index->panels, shares, share); i < end; i++) {
+    TAMIS_EACH_OF_SHARE(i, index->panels, shares, share) {
         if (b->counts) {
             index->starts[i + 1] = count_cells(b->problem, i, b->least, &m);
             continue;
@@ -162,9 +161,7 @@ tamis_cpu_amx_shares tamis_cpu_amx_profile(const tamis_problem *problem, int64_t
     if (tamis_allocate_zeroed(cells / 64 + 1, sizeof *m.seen, "marks of cells", (void **)&m.seen) != TAMIS_OK)
         return shares;
     for (int i = 0; i < LOOK_PANELS && i < panels && looked < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
-        const double place = 0.6180339887 * i + 0.5;
-        const int64_t panel = (int64_t)((double)panels * (place - (int)place));
+        const int64_t panel = tamis_cpu_sample(panels, i);
         const int64_t count = count_cells(problem, panel, least, &m), nonzeros = nonzeros_of(problem, panel, panel + 1);
         looked += nonzeros;
         shares.cells += (double)count;

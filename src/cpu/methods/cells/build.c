@@ -83,9 +83,8 @@ typedef struct build {
 static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const int64_t cols = b->problem->cols, *const starts = b->index->starts;
-    const int64_t end = tamis_partition_even(b->index->blocks, threads, thread + 1);
     const marks m = {b->all.seen + thread * (cols / 64 + 1), b->all.rows + thread * cols};
-    for (int64_t i = tamis_partition_even(b->index->blocks, threads, thread); i < end; i++) {
+    TAMIS_EACH_OF_SHARE(i, b->index->blocks, threads, thread) {
         if (b->counts)
             b->index->starts[i + 1] = list_block(b->problem, i, &m, NULL, NULL);
         else
@@ -140,9 +139,7 @@ double tamis_cpu_cells_count(const tamis_problem *problem) {
         return (double)problem->nnz;
     }
     for (int i = 0; i < LOOK_BLOCKS && i < blocks && nonzeros < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
-        const double place = 0.6180339887 * i + 0.5;
-        const int64_t at = (int64_t)((double)blocks * (place - (int)place));
+        const int64_t at = tamis_cpu_sample(blocks, i);
         const int64_t row = at * ROWS, end = problem->rows - row < ROWS ? problem->rows : row + ROWS;
         nonzeros += tamis_cpu_offset(problem, end) - tamis_cpu_offset(problem, row);
         cells += list_block(problem, at, &m, NULL, NULL);

@@ -55,6 +55,7 @@ static void predict(const tamis_problem *problem, tamis_prediction *prediction) 
 
 static tamis_status prepare(tamis_prepared *p) {
     tamis_cpu_cell_index *const index = p->state;
+    p->together = TAMIS_CPU_CELL_ROWS;
     TRY(tamis_cpu_cells_build(&p->problem, p->threads, index));
     p->kept[p->kept_count++] = index->starts;
     p->kept[p->kept_count++] = index->cells;
@@ -62,11 +63,6 @@ static tamis_status prepare(tamis_prepared *p) {
                          (size_t)index->starts[index->blocks] * sizeof *index->cells;
     p->chunk_bytes = p->kernels->cells->fused_bytes(p->problem.inner, p->problem.width, index->most);
     return TAMIS_OK;
-}
-
-/* Equal nonzeros, but each range begins with a block and no row is cut. */
-static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    tamis_cpu_split_whole(p, TAMIS_CPU_CELL_ROWS, ranges);
 }
 
 const tamis_cpu_method tamis_cpu_cells = {
@@ -82,6 +78,5 @@ const tamis_cpu_method tamis_cpu_cells = {
     .accepts = accepts,
     .predict = predict,
     .prepare = prepare,
-    .split = split,
     .state_bytes = sizeof(tamis_cpu_cell_index),
 };

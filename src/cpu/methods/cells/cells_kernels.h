@@ -62,24 +62,13 @@ INLINE real *cell_out(const cell_product *x, int64_t row) {
    constants. */
 INLINE void cell_tile(const cell_product *x, int64_t row, int64_t at, int vectors, int more) {
     vector sum[CELL_HEIGHT][2];
-    const real *left = x->left + row * x->left_row, *right = x->right + at;
-    const int64_t left_row = x->left_row, left_step = x->left_step, right_step = x->right_step;
 #pragma GCC unroll 8
     for (int i = 0; i < CELL_HEIGHT; i++)
 #pragma GCC unroll 2
         for (int j = 0; j < vectors; j++)
             sum[i][j] = more ? cell_load(cell_out(x, row + i) + at + j * LANES) : vector_zero();
-    for (int64_t n = 0; n < x->count; n++, left += left_step, right += right_step) {
-        vector v[2];
-#pragma GCC unroll 2
-        for (int j = 0; j < vectors; j++) v[j] = cell_load(right + j * LANES);
-#pragma GCC unroll 8
-        for (int i = 0; i < CELL_HEIGHT; i++) {
-            const vector w = vector_of(left[i * left_row]);
-#pragma GCC unroll 2
-            for (int j = 0; j < vectors; j++) sum[i][j] += w * v[j];
-        }
-    }
+    tile_multiply_add(sum, x->left + row * x->left_row, x->left_row, x->left_step, x->right + at, x->right_step,
+                      x->count, CELL_HEIGHT, vectors, 0, 0);
 #pragma GCC unroll 8
     for (int i = 0; i < CELL_HEIGHT; i++)
 #pragma GCC unroll 2
@@ -121,18 +110,11 @@ static __attribute__((noinline)) void cell_add_kept(const cell_product *x, const
 
 /* Copies a row as reals, zero-padded. Adds 0 * row to *check, which becomes NaN if the row is not finite. */
 INLINE void cell_copy_row(real *to, const char *from, tamis_type type, int64_t width, real factor, vector *check) {
-    const int64_t size = element_bytes(type);
-    int64_t k = 0;
-    for (; k + LANES <= width; k += LANES) {
-        const vector v = vector_load(from + k * size, type);
+    EACH_VECTOR(width, {
+        const vector v = part_load(from + t * element_bytes(type), type, tail);
         *check += v * vector_zero();
-        cell_store(to + k, v * factor);
-    }
-    if (k < width) {
-        const vector v = vector_load_tail(from + k * size, type, (int)(width - k));
-        *check += v * vector_zero();
-        cell_store(to + k, v * factor);
-    }
+        cell_store(to + t, v * factor);
+    });
 }
 
 INLINE int cell_is_finite(vector check) {
@@ -185,11 +167,6 @@ INLINE void cell_mask(real *scores, const tamis_cpu_cell *cells, int64_t count, 
             if (most) most[v] = vector_max(x, most[v]);
             cell_store(scores + v * LANES, x);
         }
-}
-
-/* The shift of the exponentials: the largest score, or 0 for all-masked rows (-infinity). */
-INLINE vector cell_shift(vector most) {
-    return vector_select((vector_bits)(most == vector_of(-(real)__builtin_inff())), vector_zero(), most);
 }
 
 /* ------------------------------------------------------------------------------------------ fused */
@@ -252,7 +229,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
     const edge_arguments edge = edge_arguments_of(job);
     vector most[CELL_VECTORS], sum[CELL_VECTORS];
     for (int v = 0; v < CELL_VECTORS; v++) {
-        most[v] = vector_of(-(real)__builtin_inff());
+        most[v] = vector_of(SOFTMAX_NONE);
         sum[v] = vector_zero();
     }
     cell_copy_block(s->a, s->turned, job->a + row * job->a_stride, job->a_stride, job->inner, rows, 1);
@@ -262,7 +239,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
         cell_copy(s->rows, job->b, job->b_stride, job->inner, cells + c, together);
         cell_scores(s->rows, s->turned, job->inner, together, scores);
         if (softmax) {
-            cell_mask(scores, cells + c, together, edge.scale, -(real)__builtin_inff(), most);
+            cell_mask(scores, cells + c, together, edge.scale, SOFTMAX_NONE, most);
         } else {
             edge_run(&edge, TAMIS_KERNEL_TYPE, scores, NULL, together * CELL_ROWS);
             cell_mask(scores, cells + c, together, 1, 0, NULL);
@@ -275,7 +252,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
         for (int64_t t = 0; softmax && t < together; t++)
 #pragma GCC unroll 16
             for (int v = 0; v < CELL_VECTORS; v++) {
-                const vector p = vector_exp(cell_load(scores + t * CELL_ROWS + v * LANES) - cell_shift(most[v]));
+                const vector p = vector_exp(cell_load(scores + t * CELL_ROWS + v * LANES) - softmax_shifts(most[v]));
                 sum[v] += p;
                 cell_store(scores + t * CELL_ROWS + v * LANES, p);
             }
@@ -283,12 +260,8 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
         cell_sums(scores, s->rows, job->width, cells + c, together, finite, s->sums);
     }
     for (int64_t r = 0; r < rows; r++) {
-        real factor = (real)job->alpha;
-        if (softmax) {
-            const real l = sum[r / LANES][r % LANES];
-            keep_softmax_row(job, row + r, most[r / LANES][r % LANES], l);
-            factor /= softmax_sum(l);
-        }
+        const softmax_state state = {most[r / LANES][r % LANES], sum[r / LANES][r % LANES]};
+        const real factor = softmax ? softmax_finish(job, row + r, state) : (real)job->alpha;
         finish_output(job, row + r, s->sums + r * width, factor);
     }
 }

@@ -10,7 +10,7 @@
 #include "cpu/methods/cells/build.h"
 #include "cpu/methods/cells/cells.h"
 #include "cpu/methods/cells/table.h"
-#include "cpu/variants.h"
+#include "cpu/parts.h"
 #include "sparse/structure.h"
 
 enum {
@@ -134,7 +134,7 @@ typedef struct run {
 
 static tamis_cpu_cell_rows rows_of(const tamis_backward_matrix *x, int64_t member, int64_t size) {
     if (!x->at.base) return (tamis_cpu_cell_rows){.at = NULL};
-    return (tamis_cpu_cell_rows){(char *)x->at.base + x->at.bytes + member * x->batch_stride * size, x->stride * size};
+    return (tamis_cpu_cell_rows){tamis_cpu_address(x->at) + member * x->batch_stride * size, x->stride * size};
 }
 
 static tamis_cpu_cell_gradient member_of(const run *r, int64_t member) {
@@ -163,8 +163,7 @@ static tamis_cpu_cell_part part_of(const run *r, int64_t member, int share) {
     const tamis_prepared_backward *const back = r->back;
     const int64_t item = member * back->shares + share;
     tamis_cpu_cell_part part = back->parts[share];
-    char *const mine = (char *)r->operands->scratch.base + r->operands->scratch.bytes +
-                       item * (back->scratch_bytes + back->sums_bytes);
+    char *const mine = tamis_cpu_address(r->operands->scratch) + item * (back->scratch_bytes + back->sums_bytes);
     part.scratch = mine;
     part.sums = mine + back->scratch_bytes;
     return part;

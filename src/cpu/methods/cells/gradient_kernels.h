@@ -55,7 +55,7 @@ static int64_t cell_sums_bytes(int64_t inner, int64_t width, int64_t columns) {
 INLINE void cell_softmax(const cell_gradient_scratch *s, int64_t count, const vector *most, vector *inverse,
                          vector *mean) {
     for (int v = 0; v < CELL_VECTORS; v++) {
-        const vector shift = cell_shift(most[v]);
+        const vector shift = softmax_shifts(most[v]);
         vector sum = vector_zero(), weighted = vector_zero();
         real *t = s->scores + v * LANES, *g = s->slopes + v * LANES;
         for (int64_t c = 0; c < count; c++, t += CELL_ROWS, g += CELL_ROWS) {
@@ -64,7 +64,7 @@ INLINE void cell_softmax(const cell_gradient_scratch *s, int64_t count, const ve
             weighted += p * cell_load(g);
             cell_store(t, p);
         }
-        inverse[v] = 1 / vector_select((vector_bits)(sum == vector_zero()), vector_of(1), sum);
+        inverse[v] = 1 / softmax_divisors(sum);
         mean[v] = weighted * inverse[v];
     }
 }
@@ -119,13 +119,13 @@ static void cell_gradient_block(const tamis_cpu_cell_gradient *x, const tamis_cp
         cell_copy_block(s->a, s->a_turned, x->a.at + row * x->a.stride, x->a.stride, x->inner, rows, 1);
     const int e_finite =
         cell_copy_block(s->e, s->e_turned, x->e.at + row * x->e.stride, x->e.stride, x->width, rows, (real)x->alpha);
-    for (int v = 0; v < CELL_VECTORS; v++) most[v] = vector_of(-(real)__builtin_inff());
+    for (int v = 0; v < CELL_VECTORS; v++) most[v] = vector_of(SOFTMAX_NONE);
     for (int64_t c = 0; c < count; c += CELL_COLUMNS) {
         const int64_t together = count - c < CELL_COLUMNS ? count - c : CELL_COLUMNS;
         real *const scores = s->scores + c * CELL_ROWS, *const slopes = s->slopes + c * CELL_ROWS;
         cell_copy(s->b, x->b.at, x->b.stride, x->inner, cells + c, together);
         cell_scores(s->b, s->a_turned, x->inner, together, scores);
-        cell_mask(scores, cells + c, together, (real)x->scale, -(real)__builtin_inff(), most);
+        cell_mask(scores, cells + c, together, (real)x->scale, SOFTMAX_NONE, most);
         cell_copy(s->d, x->d.at, x->d.stride, x->width, cells + c, together);
         cell_scores(s->d, s->e_turned, x->width, together, slopes);
         cell_mask(slopes, cells + c, together, 1, 0, NULL);

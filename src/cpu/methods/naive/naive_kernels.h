@@ -107,27 +107,17 @@ INLINE void fused_naive_rows(const tamis_cpu_job *job, const tamis_cpu_range *ra
 }
 
 /* Separate loops for 32- and 64-bit columns. */
-
-static void sddmm_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    if (job->wide_columns)
-        sddmm_naive_rows(job, range, 1);
-    else
-        sddmm_naive_rows(job, range, 0);
-}
-
-static void spmm_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    if (job->wide_columns)
-        spmm_naive_rows(job, range, 1);
-    else
-        spmm_naive_rows(job, range, 0);
-}
-
-static void fused_naive(const tamis_cpu_job *job, const tamis_cpu_range *range) {
-    if (job->wide_columns)
-        fused_naive_rows(job, range, 1);
-    else
-        fused_naive_rows(job, range, 0);
-}
+#define NAIVE(name)                                                                                                    \
+    static void name(const tamis_cpu_job *job, const tamis_cpu_range *range) {                                         \
+        if (job->wide_columns)                                                                                         \
+            name##_rows(job, range, 1);                                                                                \
+        else                                                                                                           \
+            name##_rows(job, range, 0);                                                                                \
+    }
+NAIVE(sddmm_naive)
+NAIVE(spmm_naive)
+NAIVE(fused_naive)
+#undef NAIVE
 
 /* The loops do not support 16-bit types. */
 static tamis_cpu_kernel *const naive_kernels[] = {[TAMIS_OP_SDDMM] = TAMIS_KERNEL_TYPE == REAL ? sddmm_naive : NULL,

@@ -297,10 +297,7 @@ tamis_cpu_panel_shares tamis_cpu_profile_panels(const tamis_problem *problem, in
     int64_t nonzeros = 0, entries = 0, runs = 0, single = 0;
     make_cuts(&all, rows);
     for (int i = 0; i < LOOK_PANELS && i < panels && nonzeros < limit; i++) {
-        /* multiples of the golden ratio: any first few of them are spread evenly over the matrix */
-        const int64_t at = panels <= LOOK_PANELS
-                               ? i
-                               : (int64_t)((double)panels * (0.6180339887 * i + 0.5 - (int)(0.6180339887 * i + 0.5)));
+        const int64_t at = panels <= LOOK_PANELS ? i : tamis_cpu_sample(panels, i);
         const int64_t row = at * rows, end = problem->rows - row < rows ? problem->rows : row + rows;
         if (tamis_cpu_offset(problem, end) - tamis_cpu_offset(problem, row) > MOST) continue;
         read_panel(&p, row, rows);

@@ -141,7 +141,7 @@ static tamis_status prepare(tamis_prepared *p) {
     if (v[ROWS] == 7)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "parameters: rows = 7: cpu-panels has panels of 6 or 8 rows");
     if (v[ROWS] == 0) v[ROWS] = choose_rows(&p->problem, &shares);
-    panels->rows = v[ROWS];
+    panels->rows = p->together = v[ROWS];
     p->job.prefetch = v[PREFETCH];
     p->rows_kept += panels->rows;
     p->job.chunk = tamis_cpu_panel_most(&p->problem, panels->rows);
@@ -153,10 +153,6 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_cpu_keep(p, nnz > 0 ? nnz : 1, 2 * sizeof *panels->entries, "the entries of panels",
                        (void **)&panels->entries));
     return tamis_cpu_build_panels(&p->problem, p->threads, v[LEAST], panels);
-}
-
-static void split(const tamis_prepared *p, tamis_cpu_range *ranges) {
-    tamis_cpu_split_whole(p, p->parameters[ROWS], ranges);
 }
 
 const tamis_cpu_method tamis_cpu_panels = {
@@ -177,6 +173,5 @@ const tamis_cpu_method tamis_cpu_panels = {
     .accepts = accepts,
     .predict = predict,
     .prepare = prepare,
-    .split = split,
     .state_bytes = sizeof(tamis_cpu_panel_index),
 };

@@ -122,14 +122,7 @@ INLINE void panel_sum_of(const panel_sum *x, tamis_type type, int height, int co
     case 0:
         panel_sum_block(x, type, height, 1, 1);
         return;
-        PANEL_SUM(1)
-        PANEL_SUM(2)
-        PANEL_SUM(3)
-        PANEL_SUM(4)
-        PANEL_SUM(5)
-        PANEL_SUM(6)
-        PANEL_SUM(7)
-        PANEL_SUM(8)
+        COUNTS_8(PANEL_SUM)
     default: return;
     }
 }
@@ -152,18 +145,12 @@ static __attribute__((noinline)) void panel_scattered(const panel_sum *x, int64_
 }
 
 /* Separate functions, so that each has all registers to itself. */
-static __attribute__((noinline)) void panel_sum_1(const panel_sum *x, int count) {
-    panel_sum_of(x, TAMIS_KERNEL_TYPE, 1, count);
-}
-static __attribute__((noinline)) void panel_sum_2(const panel_sum *x, int count) {
-    panel_sum_of(x, TAMIS_KERNEL_TYPE, 2, count);
-}
-static __attribute__((noinline)) void panel_sum_3(const panel_sum *x, int count) {
-    panel_sum_of(x, TAMIS_KERNEL_TYPE, 3, count);
-}
-static __attribute__((noinline)) void panel_sum_4(const panel_sum *x, int count) {
-    panel_sum_of(x, TAMIS_KERNEL_TYPE, 4, count);
-}
+#define PANEL_SUMS(height)                                                                                             \
+    static __attribute__((noinline)) void panel_sum_##height(const panel_sum *x, int count) {                          \
+        panel_sum_of(x, TAMIS_KERNEL_TYPE, height, count);                                                             \
+    }
+COUNTS_4(PANEL_SUMS)
+#undef PANEL_SUMS
 typedef void panel_sum_function(const panel_sum *x, int count);
 static panel_sum_function *const panel_sums[5] = {NULL, panel_sum_1, panel_sum_2, panel_sum_3, panel_sum_4};
 
@@ -296,15 +283,11 @@ INLINE void panel_dot_block(const panel_dot *x, tamis_type type, int height, int
     case 2 * n + 1: panel_dot_block(x, type, height, n, 1); return;
 INLINE void panel_dot_of(const panel_dot *x, tamis_type type, int height, int count) {
     switch (2 * count + (x->tail > 0)) {
+#if PANEL_DOT_VECTORS == 8
+        COUNTS_8(PANEL_DOT)
+#else
         PANEL_DOT(1)
         PANEL_DOT(2)
-#if PANEL_DOT_VECTORS == 8
-        PANEL_DOT(3)
-        PANEL_DOT(4)
-        PANEL_DOT(5)
-        PANEL_DOT(6)
-        PANEL_DOT(7)
-        PANEL_DOT(8)
 #endif
     default: return;
     }
@@ -399,12 +382,11 @@ INLINE const real *panel_weights(const tamis_cpu_job *job, tamis_type type, int6
     return chunk;
 }
 
-/* Softmax of one whole row: turns the scores into weights; returns the factor for its sum. */
+/* Softmax of one whole row: turns the scores into weights; returns the factor of its sums. */
 static real panel_softmax(const tamis_cpu_job *job, int64_t row, real *x, int64_t n) {
-    const real most = run_max(x, n), shift = most == -(real)__builtin_inff() ? 0 : most;
-    const real sum = run_exp(x, x, n, shift);
-    keep_softmax_row(job, row, most, sum);
-    return (real)job->alpha / softmax_sum(sum);
+    softmax_state state = softmax_begin();
+    softmax_piece(&state, x, x, n);
+    return softmax_finish(job, row, state);
 }
 
 /* Prefetches what the panel from `row` on reads in an order that the hardware prefetcher does not predict: values, and

@@ -185,9 +185,7 @@ static void build_body(void *context, int thread, int threads) {
     const build *const b = context;
     const tamis_problem *const problem = b->problem;
     const int64_t tiles = b->tiles->tiles, block_rows = b->tiles->block_rows;
-    const int64_t row_begin = tamis_partition_even(problem->rows, threads, thread);
-    const int64_t row_end = tamis_partition_even(problem->rows, threads, thread + 1);
-    for (int64_t row = row_begin; row < row_end; row++) {
+    TAMIS_EACH_OF_SHARE(row, problem->rows, threads, thread) {
         const int64_t block = row / block_rows * block_rows;
         const int64_t height = problem->rows - block < block_rows ? problem->rows - block : block_rows;
         uint32_t *const starts = b->starts + block * (tiles + 1) + (row - block);
