@@ -43,6 +43,7 @@ enum { SUM_LONG_ROW = 24 };
 typedef struct sum_shape {
     int64_t first, last;
     int count, over, tail; /* count and over are compile-time constants */
+    int in_order;          /* one set of sums, however few vectors */
 } sum_shape;
 
 INLINE const char *sum_place(const char *row, const sum_shape *shape, tamis_type type, int k) {
@@ -173,7 +174,7 @@ INLINE void sum_nonzeros(vector *sum, const char *b, int64_t b_stride, const cha
     const int count = shape->count, sets = count == 1 ? 4 : count <= 3 ? 2 : 1;
     const int64_t lines = (count * LANES * element_bytes(type) + 63) / 64;
     int64_t t = 0;
-    if (sets > 1 && n >= 8) {
+    if (sets > 1 && n >= 8 && !shape->in_order) {
         vector more[3][4];
         for (int q = 1; q < sets; q++)
 #pragma GCC unroll 4
@@ -319,7 +320,8 @@ INLINE void sum_rows_of(const sum_call *call, tamis_type type, int wide_columns,
     const sum_arguments *const arguments = call->arguments;
     const int64_t nonzeros = column_at(arguments->offsets, call->row + call->count, arguments->wide_offsets) -
                              column_at(arguments->offsets, call->row, arguments->wide_offsets);
-    if (shape->count == SUM_BLOCK || (shape->count <= 3 && nonzeros >= SUM_LONG_ROW * call->count))
+    const int several = shape->count <= 3 && !arguments->in_order;
+    if (shape->count == SUM_BLOCK || (several && nonzeros >= SUM_LONG_ROW * call->count))
         sum_rows_long(call, type, wide_columns, ones, stream, shape);
     else if (arguments->wide_offsets)
         sum_rows_short(call, type, wide_columns, 1, ones, stream, shape);
@@ -374,7 +376,7 @@ INLINE void sum_segments(const sum_call *call, tamis_type type, int wide_columns
    has no overlapping vector. */
 INLINE void sum_block(const sum_call *call, int wide_columns, int count, int tail) {
     const int over = count > 1 && (TAMIS_KERNEL_TYPE != TAMIS_BF16 || count % 2);
-    const sum_shape shape = {call->first, call->last, count, over, tail};
+    const sum_shape shape = {call->first, call->last, count, over, tail, call->arguments->in_order};
     if (sum_takes_rows(call->arguments, call->segments))
         sum_rows(call, TAMIS_KERNEL_TYPE, wide_columns, 0, &shape);
     else
@@ -410,7 +412,7 @@ static sum_instance *const sum_instances[2][10] = {{sum_32_0, COUNTS_8(NARROW) s
    cache took up to 7 % longer. Blocks of other sizes are stored normally. */
 #if AVX_BYTES == 64
 INLINE void sum_past(const sum_call *call, int wide_columns, int count) {
-    const sum_shape shape = {call->first, call->last, count, count > 1, 0};
+    const sum_shape shape = {call->first, call->last, count, count > 1, 0, 0};
     if (TAMIS_KERNEL_TYPE == REAL) sum_rows(call, REAL, wide_columns, 1, &shape); /* other types do not stream */
 }
 #define PAST(count)                                                                                                    \
@@ -482,14 +484,14 @@ static void sum_of_type(const sum_arguments *arguments, const segment *segments,
 /* By the width of column indices. Narrow rows have their own loops. */
 static void sum_columns_32(const sum_arguments *arguments, const segment *segments, int64_t count,
                            const real *weights) {
-    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST)
+    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST && !arguments->in_order)
         narrow_sums(arguments, segments, (int)count, weights, TAMIS_KERNEL_TYPE, 0);
     else
         sum_of_type(arguments, segments, count, weights, 0);
 }
 static void sum_columns_64(const sum_arguments *arguments, const segment *segments, int64_t count,
                            const real *weights) {
-    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST)
+    if (arguments->width > 0 && arguments->width <= NARROW_SUMS_MOST && !arguments->in_order)
         narrow_sums(arguments, segments, (int)count, weights, TAMIS_KERNEL_TYPE, 1);
     else
         sum_of_type(arguments, segments, count, weights, 1);

@@ -55,6 +55,7 @@ typedef struct sum_arguments {
     int64_t prefetch_end; /* rows that end after this nonzero prefetch nothing */
     int ones;             /* the weights are all 1 and not stored */
     int stream;           /* non-temporal stores of whole rows */
+    int in_order;         /* adds a row's nonzeros one after the other, however wide it is and whatever is beside it */
 
     /* without a list of segments: whole rows from `row` on, times alpha */
     const char *offsets;
@@ -65,6 +66,10 @@ typedef struct sum_arguments {
 
 /* segments may be NULL: whole rows from arguments->row on, `count` of them. */
 typedef void sum_function(const sum_arguments *arguments, const segment *segments, int64_t count, const real *weights);
+
+#ifdef TAMIS_KERNEL_SUMS /* the loops of this instruction set and type (accumulate.h), for messages */
+sum_function *TAMIS_KERNEL_SUMS(bool wide_columns);
+#endif
 
 INLINE const char *column_pointer(const void *columns, int64_t t, int wide) {
     return (const char *)columns + t * (wide ? 8 : 4);

@@ -28,6 +28,10 @@ static void fused(const tamis_cpu_job *job, const tamis_cpu_range *range) {
         fused_range(job, range, dot_function_for(job->wide_columns));
 }
 
+#ifdef TAMIS_KERNEL_SUMS
+sum_function *TAMIS_KERNEL_SUMS(bool wide_columns) { return sum_function_for(wide_columns); }
+#endif
+
 static void softmax_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage) {
     softmax_rows_range(job, range, TAMIS_KERNEL_TYPE, stage);
 }

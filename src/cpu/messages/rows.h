@@ -8,7 +8,7 @@
 #ifndef TAMIS_CPU_MESSAGES_ROWS_H
 #define TAMIS_CPU_MESSAGES_ROWS_H
 
-#include "cpu/messages/pass.h"
+#include "cpu/messages/weighted.h"
 
 #define PIECE 8
 
@@ -173,11 +173,9 @@ typedef void rows_function(const pass *p, int64_t begin, int64_t end, const piec
     INSTANCE(name, 0, q->tail, 1, rows, __VA_ARGS__)
 #define SUMS(name, ...)    INSTANCES(name, sum_rows, __VA_ARGS__)
 #define LARGEST(name, ...) INSTANCES(name, largest_rows, __VA_ARGS__)
-SUMS(sum_x, TAMIS_TERM_X, 0, 0)
 SUMS(sum_add, TAMIS_TERM_ADD, 0, 0)
 SUMS(sum_add_number, TAMIS_TERM_ADD, 1, 0)
 SUMS(sum_mul, TAMIS_TERM_MUL, 0, 0)
-SUMS(sum_mul_number, TAMIS_TERM_MUL, 1, 0)
 SUMS(sum_mul_heads, TAMIS_TERM_MUL, FEW_HEADS, 0)
 SUMS(sum_y, TAMIS_TERM_Y, 0, 0)
 SUMS(sum_y_number, TAMIS_TERM_Y, 1, 0)
@@ -194,13 +192,13 @@ LARGEST(largest_mul_number, TAMIS_TERM_MUL, 1)
 LARGEST(largest_y, TAMIS_TERM_Y, 0)
 LARGEST(largest_y_number, TAMIS_TERM_Y, 1)
 
-/* By kind of pass, term (RELU is ADD) and whether y has numbers; core uses no other combinations. */
+/* By kind of pass, term (RELU is ADD) and whether y has numbers. weighted.h has the others; core uses no more. */
 #define SIZES(name)                                                                                                    \
     { name##_0, name##_1, name##_2, name##_4, name##_8 }
 static rows_function *const functions[3][5][2][5] = {
-    {{SIZES(sum_x)},
+    {{{0}},
      {SIZES(sum_add), SIZES(sum_add_number)},
-     {SIZES(sum_mul), SIZES(sum_mul_number)},
+     {SIZES(sum_mul)},
      {SIZES(sum_y), SIZES(sum_y_number)},
      {SIZES(sum_gate), SIZES(sum_gate_number)}},
     {{SIZES(largest_x)},
@@ -248,7 +246,12 @@ static void message_rows(const void *context, int64_t begin, int64_t end, int64_
     const bool heads = job->edge_data == TAMIS_E_HEAD && job->term != TAMIS_TERM_X;
     const bool few = heads && job->kind == TAMIS_PASS_SUM && term == TAMIS_TERM_MUL && job->heads <= LANES &&
                      job->width % LANES != 0;
+    const bool weighted = weighted_takes(job) && !few;
     const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
+    if (weighted && !heads) {
+        weighted_rows(&p, begin, end, first, last, 0);
+        return;
+    }
     while (begin < end) {
         const int64_t from = order_offset(&p.order, begin);
         int64_t stop = begin + 1;
@@ -259,7 +262,11 @@ static void message_rows(const void *context, int64_t begin, int64_t end, int64_
             run_pieces(&p, sizes, begin, stop, first, last, 0, 0);
         for (int64_t h = 0; heads && !few && h < job->heads; h++) {
             const int64_t low = h * job->width, high = low + job->width;
-            run_pieces(&p, sizes, begin, stop, low > first ? low : first, high < last ? high : last, h, 0);
+            const int64_t from_here = low > first ? low : first, to_here = high < last ? high : last;
+            if (weighted)
+                weighted_rows(&p, begin, stop, from_here, to_here, h);
+            else
+                run_pieces(&p, sizes, begin, stop, from_here, to_here, h, 0);
         }
         begin = stop;
     }
