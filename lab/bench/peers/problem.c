@@ -1,4 +1,4 @@
-/* What several peers ask of a problem. */
+/* Questions that several peers ask of a problem. */
 #include <limits.h>
 
 #include "cli/exit.h"
