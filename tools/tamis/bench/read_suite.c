@@ -97,7 +97,7 @@ static int expand(const char *text, int first, const char *const *values, const 
     return braces;
 }
 
-/* A brace of a line. A tied one, {$n:...}, takes its values with those of the n-th. */
+/* A brace of a line. A tied one, {$n:...}, takes its values as the n-th does. */
 typedef struct brace {
     const char *values; /* between its commas, up to '}' */
     int place;          /* of the value that is taken */
