@@ -2,10 +2,10 @@
  * Shared by the kernels of cuSDDMM (Nisa et al.: Sampled Dense Matrix Multiplication): slices of K are launches in
  * order, and `sums` holds the partial sums between them, each with one writer.
  */
-#define WHOLE 0 /* one slice: the sample is finished at once */
-#define FIRST 1
+#define WHOLE  0 /* one slice: the sample is finished at once */
+#define FIRST  1
 #define MIDDLE 2
-#define LAST 3
+#define LAST   3
 
 #define PIECES_OF_ROW (TK / PIECE)
 
