@@ -86,8 +86,6 @@ class Mesh:
         q, k, v, e = ((torch.randn(n, heads, width, device=self.device) / 2).to(dtype).requires_grad_() for n in (*[self.count] * 3, self.edges))
         self.weights = torch.randn(self.count, heads, width, device=self.device).to(dtype)
         self.calls = {"ours": (lambda: tt.graph_attention(pattern, q, k, v, e), (q, k, v, e))}
-        if given.ours:
-            return
         flat = e.detach().flatten(1).requires_grad_()
         plain = by_pyg(rows, columns, heads, width)
         self.calls["pyg"] = lambda: plain(q, k, v, flat), (q, k, v, flat)
@@ -146,8 +144,8 @@ def measure(nodes: int, degree: int, name: str, given, speed: float) -> None:
 
 
 def main() -> None:
-    given = options(__doc__, {"ours": "ours alone", "seconds": LATER}, {"device": ["cpu", "cuda"]}, device="cpu", nodes=[40_000], degrees=[6, 12], heads=16,
-                    width=64, types=["float16", "bfloat16"], rounds=5, threads=2, compile=False, ours=False, seconds=math.inf).parse_args()
+    given = options(__doc__, {"seconds": LATER}, {"device": ["cpu", "cuda"]}, device="cpu", nodes=[40_000], degrees=[6, 12], heads=16,
+                    width=64, types=["float16", "bfloat16"], rounds=5, threads=2, compile=False, seconds=math.inf).parse_args()
     began = time.perf_counter()
     use_threads(given.threads)
     speed = bandwidth(given.device)

@@ -7,6 +7,8 @@
 set -eu
 [ $# -eq 3 ] || { sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 devices=$2 out=$3
+# shellcheck source=lab/bench/lines.sh
+. "$(dirname "$0")/lines.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 folder=${MATRICES:-$work}
@@ -21,10 +23,6 @@ for model in ${MODELS:=als implicit-als}; do
         { "$program" generate rmat --rows "${ROWS:-2000000}" --cols "${COLUMNS:-200000}" --nnz "$NNZ" $pattern --quiet -o "$file" & jobs="$jobs $!"; }
 done
 for job in $jobs; do wait "$job"; done
-
-# the median of "seconds" over all iterations except the first of each fit
-median() { grep -h '"iteration":' "$@" | grep -v '"iteration": 1,' | sed -n 's/.*"seconds": \([-0-9.e+]*\).*/\1/p' | sort -g | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }'; }
-loss() { sed -n 's/.*"loss": \([-0-9.e+]*\).*/\1/p' "$1" | tail -n 1; }
 
 echo '| model | nonzeros | one, ms an iteration | all, ms | speed-up | loss of one | of all |'
 echo '|---|---|---|---|---|---|---|'
@@ -43,6 +41,6 @@ for model in $MODELS; do
         done
     done
     one=$(median "$work/$model"-*-one) all=$(median "$work/$model"-*-all)
-    awk -v model="$model" -v nnz="$NNZ" -v one="$one" -v all="$all" -v loss="$(loss "$work/$model-1-one")" -v losses="$(loss "$work/$model-1-all")" \
+    awk -v model="$model" -v nnz="$NNZ" -v one="$one" -v all="$all" -v loss="$(number loss "$work/$model-1-one")" -v losses="$(number loss "$work/$model-1-all")" \
         'BEGIN { printf "| %s | %s | %.4g | %.4g | %.2f | %s | %s |\n", model, nnz, 1000 * one, 1000 * all, one / all, loss, losses }'
 done

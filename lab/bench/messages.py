@@ -3,7 +3,7 @@
 also by torch.compile, forward and backward.
 
     messages.py [--device cpu|cuda] [--edges 100000 2000000] [--widths 16 64 256] [--heads 4 8] [--threads 2] [--rounds 5] [--type float32]
-                [--compile] [--memory] [--only add-vector-sum ...] [--seconds S] [--most BYTES] [--wait] [--json FILE]
+                [--compile] [--memory] [--only add-vector-sum ...] [--seconds S] [--most BYTES] [--json FILE]
 
 Each line is a call on a graph of uniform random edges, ten a node: the median time of ours in milliseconds, and how many times as long
 the others take, in rounds of all of them in another order each. `floor` is the time in which the bytes of the call's floor move at the bandwidth that a copy
@@ -25,7 +25,6 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 import time
 
 import torch
@@ -235,10 +234,9 @@ class Case:
 def parsed():
     choices = {"device": ["cpu", "cuda"], "only": [named(*call) for call in CALLS]}
     helps = {"heads": "of the calls that have several", "widths": "of a row, over all heads", "seconds": LATER, "most": "bytes of the largest array; larger calls are left out",
-             "compile": "torch.compile of PyTorch's and PyTorch Geometric's, which takes its time",
-             "wait": "make all calls first, and measure when a line comes from the standard input"}
+             "compile": "torch.compile of PyTorch's and PyTorch Geometric's, which takes its time"}
     return options(__doc__, helps, choices, device="cpu", edges=[100_000, 2_000_000], widths=[16, 64, 256], heads=[8], threads=2, rounds=5, type="float32",
-                   compile=False, memory=False, only=[], most=3 << 29, seconds=math.inf, wait=False, json=str).parse_args()
+                   compile=False, memory=False, only=[], most=3 << 29, seconds=math.inf, json=str).parse_args()
 
 
 def others_of(given) -> dict:
@@ -285,15 +283,11 @@ def main() -> None:
         give_memory_back()
     use_threads(given.threads)
     records, summary = Records(given.json), collections.defaultdict(list)
-    made = cases(given, others_of(given), records)
-    if given.wait:
-        made = list(made)
-        print("made", flush=True)
-        sys.stdin.readline()
+    others = others_of(given)
     began, speed = time.perf_counter(), bandwidth(given.device)
     if given.json and (given.rounds or given.memory):
         records.add(run_record(given, speed))
-    for record, case in made:
+    for record, case in cases(given, others, records):
         line = ""
         if given.memory:
             record.update(case.memory(), vectors_mib=round(record["edges"] * record["width"] * case.weights.element_size() / 2**20, 1))

@@ -5,18 +5,14 @@
 #   ITERATIONS (20), KILLED_ITERATIONS (100): of a training that is killed
 set -eu
 program=$1 device=$2 out=$3
+# shellcheck source=lab/bench/lines.sh
+. "$(dirname "$0")/lines.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 : >"$out"
 
 train() { "$program" train "$method" "$data" "$width" 32 --seed 1 --hold-out 0.1 --quiet "$@"; }
-
-# the number behind "key" in the last line that has it
-number() { sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p" "$2" | tail -n 1; }
-
-# the median of "seconds" of all iterations but the first
-median() { grep '"iteration":' "$1" | tail -n +2 | sed -n 's/.*"seconds": \([-0-9.e+]*\).*/\1/p' | sort -g | awk '{ s[NR] = $1 } END { print s[int((NR + 1) / 2)] }'; }
 
 echo '| model | data | device | an iteration, ms | SDDMM | SpMM | fused | loss | held out | after kill -9 |'
 echo '|---|---|---|---|---|---|---|---|---|---|'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The layers of `tamis.torch.pyg` beside those of PyTorch Geometric: time forward and backward, and memory.
 
-    pyg_layers.py [--graph random|mesh] [--nodes 20000] [--degree 10] [--layers GATConv ...] [--channels 64] [--heads 4] [--device cpu] [--dtype float32]
+    pyg_layers.py [--nodes 20000] [--degree 10] [--layers GATConv ...] [--channels 64] [--heads 4] [--device cpu] [--dtype float32]
                   [--threads 2] [--rounds 5] [--compiled] [--memory]
 
 A line for each layer: medians in milliseconds, of rounds that alternate, and how many times as long PyTorch Geometric takes (with --compiled also what
@@ -23,15 +23,6 @@ LAYERS = {  # name: class, and True if it takes edge features
     "GATv2Conv-edges": ("GATv2Conv", {}, True), "TransformerConv": ("TransformerConv", {}, False), "TransformerConv-edges": ("TransformerConv", {}, True),
     "SAGEConv-mean": ("SAGEConv", {"aggr": "mean"}, False), "SAGEConv-max": ("SAGEConv", {"aggr": "max"}, False), "GINConv": ("GINConv", {}, False),
     "GINEConv": ("GINEConv", {}, True), "GCNConv": ("GCNConv", {}, False)}
-
-
-def mesh(nodes: int, device: str) -> torch.Tensor:
-    """A grid cut into triangles: edges both ways between neighbours, six to a node."""
-    side = round(nodes**0.5)
-    place = torch.arange(side * side, device=device).reshape(side, side)
-    pairs = [(place[:, 1:], place[:, :-1]), (place[1:], place[:-1]), (place[1:, 1:], place[:-1, :-1])]
-    one = torch.cat([torch.stack([a.reshape(-1), b.reshape(-1)]) for a, b in pairs], 1)
-    return torch.cat([one, one.flip(0)], 1)
 
 
 def made(library, name: str, given) -> torch.nn.Module:
@@ -83,19 +74,17 @@ def measure(name: str, given, weights: torch.Tensor, calls: dict, wanted: dict) 
 
 
 def main() -> None:
-    given = options(__doc__, {"channels": "of a node, over all heads", "features": "of an edge"}, {"graph": ["random", "mesh"], "layers": list(LAYERS)},
-                    graph="random", nodes=20000, degree=10, layers=list(LAYERS), channels=64, heads=4, features=8, device="cpu", dtype="float32", threads=2,
+    given = options(__doc__, {"channels": "of a node, over all heads", "features": "of an edge"}, {"layers": list(LAYERS)},
+                    nodes=20000, degree=10, layers=list(LAYERS), channels=64, heads=4, features=8, device="cpu", dtype="float32", threads=2,
                     rounds=5, compiled=False, memory=False).parse_args()
     if given.memory and given.device == "cpu":
         give_memory_back()
     if given.device == "cpu":
         use_threads(given.threads)
     torch.manual_seed(1)
-    edge_index = mesh(given.nodes, given.device) if given.graph == "mesh" else \
-        torch.randint(given.nodes, (2, given.nodes * given.degree), device=given.device)
-    nodes = int(edge_index.max()) + 1 if given.graph == "mesh" else given.nodes
-    edges = edge_index.shape[1]
-    print(f"{given.graph}: {nodes} nodes, {edges} edges, {given.channels} channels, {given.heads} heads, {given.features} features an edge, {given.dtype}, "
+    nodes, edges = given.nodes, given.nodes * given.degree
+    edge_index = torch.randint(nodes, (2, edges), device=given.device)
+    print(f"random: {nodes} nodes, {edges} edges, {given.channels} channels, {given.heads} heads, {given.features} features an edge, {given.dtype}, "
           f"{torch.cuda.get_device_name() if given.device == 'cuda' else f'{given.threads} threads'}", flush=True)
     like = {"device": given.device, "dtype": getattr(torch, given.dtype)}
     x = torch.randn(nodes, given.channels, requires_grad=True, **like)

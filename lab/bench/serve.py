@@ -3,6 +3,7 @@
 
 Uses are generated with a heavy tail. Models are fitted once; then all calls take turns, ours and implicit's, and each line has the medians of the rounds and
 their ratio. Both get what they take: one row of the uses, cut out before. TAMIS_NUM_THREADS and OPENBLAS_NUM_THREADS set the threads; implicit gets --threads."""
+import itertools
 import os
 import resource
 import statistics
@@ -102,17 +103,16 @@ def main():
         if peer is not None:
             peer.fit(X, show_progress=False)
         found = calls_of(kind, model, peer, X, users, rows)
-        times = {name: ([], []) for name in found}
-        for round in range(-1, options.rounds):
-            for name, pair in found.items():
-                for side in ((0, 1) if round % 2 else (1, 0)):
-                    if pair[side] is not None:
-                        took = 1e3 * turns.clocked(pair[side], round + 1)
-                        if round >= 0:
-                            times[name][side].append(took)
-        for name, (own, other) in times.items():
-            a = statistics.median(own)
-            beside = f"  implicit {statistics.median(other):8.2f}  ratio {a / statistics.median(other):5.2f}" if other else ""
+        calls = {(name, side): call for name, pair in found.items() for side, call in enumerate(pair) if call is not None}
+        turn = {key: itertools.count() for key in calls}  # which users and items come
+
+        def measure(key):
+            return 1e3 * turns.clocked(calls[key], next(turn[key]))
+        turns.in_turn(calls, 1, measure)
+        times = {key: statistics.median(found) for key, found in turns.in_turn(calls, options.rounds, measure, shuffled=True).items()}
+        for name in found:
+            a, b = times[name, 0], times.get((name, 1))
+            beside = f"  implicit {b:8.2f}  ratio {a / b:5.2f}" if b else ""
             print(f"{kind:13} {name:24} tamis {a:8.2f}{beside}", flush=True)
         del model, peer, found
     print(f"memory at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB", file=sys.stderr)

@@ -75,8 +75,9 @@ static bool compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     if (!peer && *why) fail_msg("%s: %s", kind->name, why);
     if (!peer) return false;
     memset(f->operands.output.memory, 0xff, f->operands.output.bytes); /* beta = 0 must not read it */
-    assert_int_equal(peer->execute(peer, 0), TAMIS_OK);
-    const tamis_status status = peer->fetch ? peer->fetch(peer, &f->problem, f->oracle) : tool_mirror_fetch(&f->mirror);
+    assert_int_equal(peer->kind->execute(peer, 0), TAMIS_OK);
+    const tamis_status status =
+        peer->kind->fetch ? peer->kind->fetch(peer, &f->problem, f->oracle) : tool_mirror_fetch(&f->mirror);
     assert_int_equal(status, TAMIS_OK);
     tamis_comparison comparison;
     assert_int_equal(tamis_oracle_compare(f->oracle, &f->problem.output, f->problem.alpha, 0, NULL, &comparison),
@@ -85,8 +86,8 @@ static bool compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     assert_true(strlen(peer->variant) > 0 || f->problem.operation == TAMIS_OP_SDDMM);
     if (kind == &tool_peer_cusparse) assert_memory_equal(peer->variant, "12.9.4", 6); /* peer_library.c says so */
     double seconds[3] = {-1, -1, -1};
-    if (peer->timed) assert_int_equal(peer->timed(peer, 0, 3, seconds), TAMIS_OK);
-    for (int i = 0; i < 3 && peer->timed; i++) assert_true(seconds[i] >= 0 && seconds[i] < 10);
+    if (peer->kind->timed) assert_int_equal(peer->kind->timed(peer, 0, 3, seconds), TAMIS_OK);
+    for (int i = 0; i < 3 && peer->kind->timed; i++) assert_true(seconds[i] >= 0 && seconds[i] < 10);
     tool_peer_free(peer);
     return true;
 }

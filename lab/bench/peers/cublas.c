@@ -2,7 +2,6 @@
  * cuBLAS: the time of the whole dense product, although SDDMM needs only its elements at the nonzeros. Nothing is
  * sampled from it: if even that is faster than a sampled product, the matrix is too dense for sampling.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +102,6 @@ static void release(tool_peer *peer) {
     state *self = peer->own;
     tamis_device_free(device_of(peer), self->dense);
     if (self->handle) api.destroy(self->handle);
-    free(self);
 }
 
 static bool make(tool_peer *peer) {
@@ -115,28 +113,19 @@ static bool make(tool_peer *peer) {
     }
     if (problem->beta != 0) return tool_peer_decline(peer, "it does not support beta");
     if (S->rows == 0 || S->cols == 0 || problem->inner == 0) return tool_peer_decline(peer, "an empty product");
-    const int64_t sizes[] = {S->rows, S->cols, problem->inner, problem->A.stride, problem->B.stride};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (sizes[i] > INT_MAX) return tool_peer_decline(peer, "a size does not fit into its int");
-    }
-    const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
     const size_t left = tool_peer_free_memory();
-    if (wanted > (double)left / 4) {
-        return tool_peer_decline(peer, "the dense product of %s does not fit into a quarter of the free %s",
-                                 tool_word_bytes((int64_t)wanted).text, tool_word_bytes((int64_t)left).text);
-    }
-    state *self = tool_allocate(1, sizeof *self);
-    peer->own = self;
-    peer->execute = execute;
-    peer->fetch = fetch;
-    peer->release = release;
+    const tool_word bytes = tool_word_bytes((int64_t)left);
+    if (!tool_peer_takes_dense(peer, problem, "product", left, bytes.text)) return false;
+    state *self = peer->own;
     snprintf(peer->variant, sizeof peer->variant, "gemm, not sampled");
     const int status = api.create(&self->handle);
     if (status != 0) {
         return tool_peer_decline(peer, "cublasCreate: %s", api.error(status));
     }
     const double start = tool_seconds();
-    if (tamis_device_allocate(device_of(peer), (size_t)wanted, &self->dense) != TAMIS_OK) {
+    if (tamis_device_allocate(device_of(peer),
+                              tamis_bytes(S->rows, tamis_bytes(S->cols, tamis_type_size(problem->type))),
+                              &self->dense) != TAMIS_OK) {
         return tool_peer_decline(peer, "%s", tamis_last_error());
     }
     peer->setup = tool_seconds() - start;
@@ -158,4 +147,8 @@ const tool_peer_kind tool_peer_cublas = {.library = "cublas",
                                          .variable = "TAMIS_CUBLAS",
                                          .candidates = candidates,
                                          .symbols = symbols,
-                                         .make = make};
+                                         .state_bytes = sizeof(state),
+                                         .make = make,
+                                         .execute = execute,
+                                         .fetch = fetch,
+                                         .release = release};

@@ -126,8 +126,7 @@ static bool make_csr(tool_peer *peer, void *values, void **matrix) {
 static bool make_ones(tool_peer *peer) {
     const tamis_sparse *S = &peer->mirror->problem.S;
     const size_t size = tamis_type_size(peer->mirror->problem.type);
-    void *host = tool_allocate((size_t)S->nnz, size);
-    for (int64_t t = 0; t < S->nnz; t++) tool_element_set(host, peer->mirror->problem.type, t, 1);
+    void *host = tool_peer_values(peer->host); /* which has none */
     bool made = allocate(peer, tamis_bytes(S->nnz, size), &own(peer)->ones);
     if (made) {
         made = have(peer, tamis_device_upload(device_of(peer), NULL, own(peer)->ones, 0, host, (size_t)S->nnz * size));
@@ -264,7 +263,6 @@ static void release(tool_peer *peer) {
     }
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) tamis_device_free(device_of(peer), memory[i]);
     if (self->handle) api.destroy(self->handle);
-    free(self);
 }
 
 /* Says what cuSPARSE does not support. */
@@ -282,13 +280,8 @@ static const char *unserved(const tool_problem *problem) {
 static bool make(tool_peer *peer) {
     const tool_problem *problem = &peer->mirror->problem;
     const char *refused = unserved(problem);
-    if (refused) {
-        return tool_peer_decline(peer, "%s", refused);
-    }
-    state *self = tool_allocate(1, sizeof *self);
-    peer->own = self;
-    peer->execute = execute;
-    peer->release = release;
+    if (refused) return tool_peer_decline(peer, "%s", refused);
+    state *self = own(peer);
     self->type = tool_peer_type(problem->type);
     self->compute = tool_peer_type(problem->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32);
     int version = 0; /* 12904 is 12.9.4 */
@@ -322,4 +315,7 @@ const tool_peer_kind tool_peer_cusparse = {.library = "cusparse",
                                            .variable = "TAMIS_CUSPARSE",
                                            .candidates = candidates,
                                            .symbols = symbols,
-                                           .make = make};
+                                           .state_bytes = sizeof(state),
+                                           .make = make,
+                                           .execute = execute,
+                                           .release = release};

@@ -194,12 +194,9 @@ static bool make_sparse(tool_peer *peer, void **matrix) {
     const tamis_sparse *S = &problem->S;
     const uint64_t rows = (uint64_t)S->rows, cols = (uint64_t)S->cols, nnz = (uint64_t)S->nnz;
     uint64_t *offsets = tool_allocate(rows + 1, sizeof *offsets), *columns = tool_allocate(nnz, sizeof *columns);
-    void *ones = S->values ? NULL : tool_allocate(nnz, tamis_type_size(problem->type));
+    void *ones = S->values ? NULL : tool_peer_values(problem);
     for (int64_t i = 0; i <= S->rows; i++) offsets[i] = (uint64_t)tool_index_get(S->offsets, S->offset_type, i);
-    for (int64_t t = 0; t < S->nnz; t++) {
-        columns[t] = (uint64_t)tool_index_get(S->columns, S->index_type, t);
-        if (ones) tool_element_set(ones, problem->type, t, 1);
-    }
+    for (int64_t t = 0; t < S->nnz; t++) columns[t] = (uint64_t)tool_index_get(S->columns, S->index_type, t);
     const void *values = S->values ? S->values : ones;
     const int status =
         api.import[type](matrix, *api.type[type], rows, cols, offsets, columns, values, rows + 1, nnz, nnz, BY_ROWS);
@@ -264,7 +261,6 @@ static void release(tool_peer *peer) {
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++) {
         if (*matrices[i]) api.destroy(matrices[i]);
     }
-    free(self);
 }
 
 static bool make_operands(tool_peer *peer) {
@@ -284,15 +280,10 @@ static bool make_operands(tool_peer *peer) {
 
 static bool make(tool_peer *peer) {
     const tool_problem *problem = peer->host;
-    const char *refused = tool_peer_refusal(problem);
-    if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
+    const char *refused = tool_peer_refusal_of_reals(problem);
     if (!refused && !is_sorted(&problem->S)) refused = "it needs sorted columns without duplicates";
     if (refused) return tool_peer_decline(peer, "%s", refused);
-    state *self = tool_allocate(1, sizeof *self);
-    peer->own = self;
-    peer->execute = execute;
-    peer->fetch = fetch;
-    peer->release = release;
+    state *self = own(peer);
     self->type = problem->type == TAMIS_F64;
     const double start = tool_seconds();
     if (!good(set_threads(peer->threads), "GxB_NTHREADS", peer)) return false;
@@ -317,4 +308,8 @@ const tool_peer_kind tool_peer_graphblas = {.library = "graphblas",
                                             .candidates = candidates,
                                             .symbols = symbols,
                                             .begin = begin,
-                                            .make = make};
+                                            .state_bytes = sizeof(state),
+                                            .make = make,
+                                            .execute = execute,
+                                            .fetch = fetch,
+                                            .release = release};

@@ -84,29 +84,17 @@ static void release(tool_peer *peer) {
     state *const self = peer->own;
     if (self->matrix) api.destroy(self->matrix);
     free(self->values);
-    free(self);
 }
 
 static bool serves(tool_peer *peer) {
     const tool_problem *problem = peer->host;
     const tamis_sparse *S = &problem->S;
-    const char *refused = tool_peer_refusal(problem);
+    const char *refused = tool_peer_refusal_of_reals(problem);
     if (problem->operation != TAMIS_OP_SPMM)
         refused = "it only computes spmm";
-    else if (!refused && tamis_type_size(problem->type) == 2)
-        refused = "it supports only fp32 and fp64";
     else if (!refused && (S->index_type != TAMIS_I32 || S->offset_type != TAMIS_I32))
         refused = "it supports only 32-bit indices and offsets";
     return !refused || tool_peer_decline(peer, "%s", refused);
-}
-
-/* S's values in the type of the product, or ones. */
-static void *values_of(const tool_problem *problem) {
-    const tamis_sparse *S = &problem->S;
-    void *const values = tool_allocate((size_t)S->nnz, tamis_type_size(problem->type));
-    for (int64_t t = 0; t < S->nnz; t++)
-        tool_element_set(values, problem->type, t, S->values ? tool_element_get(S->values, S->value_type, t) : 1);
-    return values;
 }
 
 static bool make(tool_peer *peer) {
@@ -116,12 +104,9 @@ static bool make(tool_peer *peer) {
     const int rows = (int)S->rows, cols = (int)S->cols;
     int *const offsets = (int *)(uintptr_t)S->offsets; /* it does not write there */
     int *const columns = (int *)(uintptr_t)S->columns;
-    state *const self = tool_allocate(1, sizeof *self);
-    peer->own = self;
-    peer->execute = execute;
-    peer->release = release;
+    state *const self = peer->own;
     const double start = tool_seconds();
-    self->values = values_of(problem);
+    self->values = tool_peer_values(problem);
     api.set_threads(peer->threads);
     const int status = api.create[problem->type == TAMIS_F64](&self->matrix, FROM_0, rows, cols, offsets, offsets + 1,
                                                               columns, self->values);
@@ -142,4 +127,7 @@ const tool_peer_kind tool_peer_mkl = {.library = "mkl",
                                       .candidates = candidates,
                                       .symbols = symbols,
                                       .begin = begin,
-                                      .make = make};
+                                      .state_bytes = sizeof(state),
+                                      .make = make,
+                                      .execute = execute,
+                                      .release = release};

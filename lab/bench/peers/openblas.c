@@ -3,7 +3,6 @@
  * of S as a dense matrix, which is made in set-up; fused is A B^T, cleared except for the samples, times D. The
  * difference to a sparse kernel is the gain from sparsity.
  */
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 #include "base/threads.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "cli/text.h"
 #include "kinds.h"
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
@@ -123,7 +121,6 @@ static void release(tool_peer *peer) {
     state *self = peer->own;
     free(self->matrix.data);
     free(self->samples);
-    free(self);
 }
 
 /* Writes S as a dense matrix. Values of duplicates are added. */
@@ -138,34 +135,16 @@ static void fill(const tamis_sparse *S, const tamis_dense *matrix) {
     }
 }
 
-static bool serves(tool_peer *peer) {
-    const tool_problem *problem = peer->host;
-    const tamis_sparse *S = &problem->S;
-    const char *refused = tool_peer_refusal(problem);
-    if (!refused && tamis_type_size(problem->type) == 2) refused = "it supports only fp32 and fp64";
-    const int64_t sizes[] = {S->rows,           S->cols,           problem->inner,        problem->A.stride,
-                             problem->B.stride, problem->D.stride, problem->output.stride};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !refused; i++) {
-        if (sizes[i] > INT_MAX) refused = "a size does not fit into its int";
-    }
-    if (refused) return tool_peer_decline(peer, "%s", refused);
-    const double wanted = (double)S->rows * (double)S->cols * (double)tamis_type_size(problem->type);
-    if (wanted <= (double)tool_peer_free_host_memory() / 4) return true;
-    return tool_peer_decline(peer, "the dense matrix of %s does not fit into a quarter of the free memory",
-                             tool_word_bytes((int64_t)wanted).text);
-}
-
 static bool make(tool_peer *peer) {
     static const char *const ways[] = {[TAMIS_OP_SDDMM] = "gemm, sampled",
                                        [TAMIS_OP_SPMM] = "gemm of a dense S",
                                        [TAMIS_OP_FUSED] = "gemm, masked, gemm"};
     const tool_problem *problem = peer->host;
     const tamis_sparse *S = &problem->S;
-    if (!serves(peer)) return false;
-    state *self = tool_allocate(1, sizeof *self);
-    peer->own = self;
-    peer->execute = execute;
-    peer->release = release;
+    const char *refused = tool_peer_refusal_of_reals(problem);
+    if (refused) return tool_peer_decline(peer, "%s", refused);
+    if (!tool_peer_takes_dense(peer, problem, "matrix", tool_peer_free_host_memory(), "memory")) return false;
+    state *self = peer->own;
     const double start = tool_seconds();
     self->matrix = tool_dense_create(S->rows, S->cols, problem->type, TAMIS_ROW_MAJOR, 0, 0).view;
     if (problem->operation == TAMIS_OP_SPMM) fill(S, &self->matrix);
@@ -188,4 +167,7 @@ const tool_peer_kind tool_peer_openblas = {.library = "openblas",
                                            .setting = "OPENBLAS_THREAD_TIMEOUT",
                                            .value = "20",
                                            .symbols = symbols,
-                                           .make = make};
+                                           .state_bytes = sizeof(state),
+                                           .make = make,
+                                           .execute = execute,
+                                           .release = release};

@@ -108,7 +108,6 @@ static void release(tool_peer *peer) {
     snprintf(command, sizeof command, "drop id=%d", self->id);
     if (self->known) (void)tool_driver_ask(self->driver, command, &answer);
     tool_text_free(&answer);
-    free(self);
 }
 
 /* ------------------------------------------------------------------------------------------ making */
@@ -192,13 +191,7 @@ static bool make(tool_peer *peer, const char *module, const char *refused) {
     if (refused) return tool_peer_decline(peer, "%s", refused);
     tool_driver *driver = tool_driver_get(module);
     if (!driver) return false; /* the driver has said why */
-    state *self = tool_allocate(1, sizeof *self);
-    *self = (state){.driver = driver, .id = ++problems};
-    peer->own = self;
-    peer->execute = execute;
-    peer->timed = timed;
-    peer->fetch = fetch;
-    peer->release = release;
+    *(state *)peer->own = (state){.driver = driver, .id = ++problems};
     return prepare(peer);
 }
 
@@ -214,13 +207,15 @@ static bool make_attention(tool_peer *peer) {
 
 static bool make_scipy(tool_peer *peer) { return make(peer, "scipy", tool_peer_refusal(peer->host)); }
 
-const tool_peer_kind tool_peer_torch = {
-    .library = "torch", .name = "torch", .places = TOOL_PEER_CPU | TOOL_PEER_CUDA, .make = make_torch};
+/* A peer's row, but for its names. */
+#define ROW(places_, make_)                                                                                            \
+    .places = places_, .state_bytes = sizeof(state), .make = make_, .execute = execute, .timed = timed,                \
+    .fetch = fetch, .release = release
+
+enum { ANYWHERE = TOOL_PEER_CPU | TOOL_PEER_CUDA };
+const tool_peer_kind tool_peer_torch = {.library = "torch", .name = "torch", ROW(ANYWHERE, make_torch)};
 const tool_peer_kind tool_peer_torch_scatter = {
-    .library = "torch-scatter", .name = "torch-scatter", .places = TOOL_PEER_CPU | TOOL_PEER_CUDA, .make = make_torch};
-const tool_peer_kind tool_peer_torch_attention = {.library = "torch-attention",
-                                                  .name = "torch-attention",
-                                                  .places = TOOL_PEER_CPU | TOOL_PEER_CUDA,
-                                                  .make = make_attention};
-const tool_peer_kind tool_peer_scipy = {
-    .library = "scipy", .name = "scipy", .places = TOOL_PEER_CPU, .make = make_scipy};
+    .library = "torch-scatter", .name = "torch-scatter", ROW(ANYWHERE, make_torch)};
+const tool_peer_kind tool_peer_torch_attention = {
+    .library = "torch-attention", .name = "torch-attention", ROW(ANYWHERE, make_attention)};
+const tool_peer_kind tool_peer_scipy = {.library = "scipy", .name = "scipy", ROW(TOOL_PEER_CPU, make_scipy)};

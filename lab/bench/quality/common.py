@@ -258,20 +258,23 @@ class Results:
         line = {**fields, "version": self.program.version, "commit": self.program.commit}
         self.lines.append(line)
         with open(self.path, "a") as out:
-            record(out, **line)
+            out.write(json.dumps(line) + "\n")
+        shown = {name: round(value, 4) if isinstance(value, float) else value for name, value in line.items() if name != "record"}
+        print(" ".join(f"{name}={value}" for name, value in shown.items()), file=sys.stderr)
 
 
 def shape_of(matrix):
     return {"rows": matrix.shape[0], "cols": matrix.shape[1], "nnz": int(matrix.nnz)}
 
 
-def compare(results, fields, contestants, seeds, trial, measure):
+def compare(results, record, name, matrix, contestants, given, trial, measure):
     """Measure each contestant with each seed, at the setting found by `search`. contestants: for each name, its fit function, the
     ladders of its options and the starts of the search. trial(fit, setting) returns the error that the search minimises;
     measure(fit, setting, seed) returns a dictionary of measurements."""
-    for contestant, (fit, ladders, starts) in contestants.items():
+    fields = dict(record=record, data=name, **shape_of(matrix))
+    for contestant, (fit, ladders, starts) in chosen(contestants, given.only).items():
         known = results.found(**fields, contestant=contestant)
-        left = [seed for seed in seeds if seed not in [line["seed"] for line in known]]
+        left = [seed for seed in given.seeds if seed not in [line["seed"] for line in known]]
         if not left:
             continue
         best, tried = {}, 0
@@ -284,10 +287,10 @@ def compare(results, fields, contestants, seeds, trial, measure):
 
 
 def begun(parser):
-    """Return the options, the program, the results so far, and each data set's name and file."""
+    """Return the options, the program, the results so far, and the names and matrices of the data sets, which are read one by one."""
     given = parser.parse_args()
     program = Program(given.program, given.device)
-    return given, program, Results(given.out, program), [data.split("=", 1) for data in given.data]
+    return given, program, Results(given.out, program), ((name, read(path)) for name, path in (data.split("=", 1) for data in given.data))
 
 
 def chosen(contestants, names):
@@ -305,9 +308,3 @@ def arguments(description):
     parser.add_argument("--only", action="append", default=[], help="a contestant's name; again for more")
     return parser
 
-
-def record(out, **fields):
-    out.write(json.dumps(fields) + "\n")
-    out.flush()
-    shown = {name: round(value, 4) if isinstance(value, float) else value for name, value in fields.items()}
-    print(" ".join(f"{name}={value}" for name, value in shown.items() if name not in ("record",)), file=sys.stderr)

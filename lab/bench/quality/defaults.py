@@ -2,11 +2,9 @@
 """The defaults of als, ccd, sfa and implicit-als on data of many kinds, beside their baselines and beside a constant lambda: a fifth of
 each row's ratings, one of each row's uses held out.
   defaults.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--data msweb=FILE.data.xz] [--data kos=docword.kos.txt.gz]"""
-import argparse
-
 import numpy
 
-from common import Program, hold_out_entries, leave_one_out, part, read, record
+from common import arguments, begun, hold_out_entries, leave_one_out, part
 from standins import RATINGS, USES, clusters, communities, known_rank, popular, stars
 
 CONSTANTS = {"als": 0.1, "ccd": 0.1, "sfa": 0.1, "implicit-als": 0.01}  # lambda's former, constant defaults
@@ -18,7 +16,7 @@ def share(matrix, kept, seed=3):
 
 def rating_sets(files):
     if "jester" in files:
-        jester = read(files["jester"])
+        jester = files["jester"]
         yield "jester", jester
         yield "jester, a fifth", share(jester, 0.2)
         yield "jester, a twentieth", share(jester, 0.05)
@@ -42,7 +40,7 @@ def rating_sets(files):
 def use_sets(files):
     for name in ("msweb", "kos"):
         if name in files:
-            yield name, read(files[name])
+            yield name, files[name]
     yield "clusters", clusters(1500, 600, 8, 7)
     yield "communities", communities(3000, 3000, 100, 20, 5)
     yield "popularity alone", popular(4000, 300, 6, 5)
@@ -50,33 +48,30 @@ def use_sets(files):
         yield name, make()
 
 
-def measure(program, out, name, method, train, held):
+def measure(program, results, name, method, train, held):
     data, away = program.write("train", train), program.write("held", held)
     for setting in ("default", "constant"):
+        key = dict(record="defaults", data=name, method=method, setting=setting)
+        if results.found(**key):
+            continue
         words = ["--factors", 32, "--regularization", CONSTANTS[method]] if setting == "constant" else []
         if words and method == "implicit-als":
             words += ["--weights", "log"]
         found = program.json_lines("train", method, data, "-o", program.file("model"), "--held-out", away, "--device", program.device, "--quiet", *words)[-1]
-        record(out, record="defaults", data=name, method=method, setting=setting, metric=found["metric_name"], value=found["metric"],
-               baseline=found["baseline"], factors=found["factors"], regularization=found["regularization"], weights=found.get("weights"),
-               fit_seconds=found["fit_seconds"], choice_seconds=found.get("choice_seconds", 0), version=program.version, commit=program.commit)
+        results.add(**key, metric=found["metric_name"], value=found["metric"], baseline=found["baseline"], factors=found["factors"],
+                    regularization=found["regularization"], weights=found.get("weights"), fit_seconds=found["fit_seconds"],
+                    choice_seconds=found.get("choice_seconds", 0))
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("program")
-    parser.add_argument("out")
-    parser.add_argument("--data", action="append", default=[])
-    parser.add_argument("--device", default="cpu")
-    given = parser.parse_args()
-    program, files = Program(given.program, given.device), dict(data.split("=", 1) for data in given.data)
-    with open(given.out, "a") as out:
-        for name, matrix in rating_sets(files):
-            train, held = hold_out_entries(matrix, 0.2, 1)
-            for method in ("als", "ccd", "sfa"):
-                measure(program, out, name, method, train, held)
-        for name, matrix in use_sets(files):
-            measure(program, out, name, "implicit-als", *leave_one_out(matrix, 1))
+    _, program, results, data = begun(arguments(__doc__))
+    files = dict(data)
+    for name, matrix in rating_sets(files):
+        train, held = hold_out_entries(matrix, 0.2, 1)
+        for method in ("als", "ccd", "sfa"):
+            measure(program, results, name, method, train, held)
+    for name, matrix in use_sets(files):
+        measure(program, results, name, "implicit-als", *leave_one_out(matrix, 1))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ seeds=${SEEDS:-1,2,3} device=${DEVICE:-cpu}
 "$python" $scripts/ratings.py "$program" "$out/ratings.jsonl" --seeds "$seeds" --device "$device" ${JESTER:+--data "jester=$JESTER"}
 "$python" $scripts/uses.py "$program" "$out/uses.jsonl" --seeds "$seeds" --device "$device" ${MSWEB:+--data "msweb=$MSWEB"}
 "$python" $scripts/tune.py "$program" "$out/tune.jsonl" ${JESTER:+--data "jester=$JESTER"} ${MSWEB:+--data "msweb=$MSWEB"} ${KOS:+--data "kos=$KOS"}
-[ -s "$out/defaults.jsonl" ] || "$python" $scripts/defaults.py "$program" "$out/defaults.jsonl" --device "$device" \
+"$python" $scripts/defaults.py "$program" "$out/defaults.jsonl" --device "$device" \
     ${JESTER:+--data "jester=$JESTER"} ${MSWEB:+--data "msweb=$MSWEB"} ${KOS:+--data "kos=$KOS"}
 cp lab/results/quality.md "$out/page.md"
 "$python" $scripts/table.py "$out/page.md" "$out"/*.jsonl

@@ -5,7 +5,7 @@ on a tenth of the first seed's training entries, by steps along ladders of value
 Without --data a generated set of known rank alone."""
 import numpy
 
-from common import arguments, begun, chosen, compare, errors, hold_out_entries, read, seconds_of, shape_of
+from common import arguments, begun, compare, errors, hold_out_entries, seconds_of
 from standins import known_rank
 
 
@@ -65,18 +65,13 @@ CONTESTANTS = {
 }
 
 
-def ratings(program, results, name, matrix, seeds, only):
-    scale = float(matrix.data.min()), float(matrix.data.max())
-    inner = hold_out_entries(hold_out_entries(matrix, 0.2, seeds[0])[0], 0.1, seeds[0] + 1000)
-    compare(results, dict(record="ratings", data=name, **shape_of(matrix)),
-            chosen(CONTESTANTS, only), seeds, lambda fit, setting: fit(program, *inner, scale, setting, seeds[0])["rmse"],
-            lambda fit, setting, seed: fit(program, *hold_out_entries(matrix, 0.2, seed), scale, setting, seed))
-
-
 def main():
     given, program, results, files = begun(arguments(__doc__))
-    for name, matrix in [("known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7)), *((name, read(path)) for name, path in files)]:
-        ratings(program, results, name, matrix, given.seeds, given.only)
+    for name, matrix in (("known rank 5, noise 0.5", known_rank(2000, 500, 5, 0.1, 0.5, 7)), *files):
+        scale = float(matrix.data.min()), float(matrix.data.max())
+        inner = hold_out_entries(hold_out_entries(matrix, 0.2, given.seeds[0])[0], 0.1, given.seeds[0] + 1000)
+        compare(results, "ratings", name, matrix, CONTESTANTS, given, lambda fit, setting: fit(program, *inner, scale, setting, given.seeds[0])["rmse"],
+                lambda fit, setting, seed: fit(program, *hold_out_entries(matrix, 0.2, seed), scale, setting, seed))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import time
 
 import numpy
 
-from common import arguments, begun, chosen, coherence, hold_out_tokens, perplexity, read, seconds_of, shape_of
+from common import arguments, begun, chosen, coherence, hold_out_tokens, perplexity, seconds_of, shape_of
 
 
 def split(matrix, seed):
@@ -86,8 +86,7 @@ def main():
     parser.add_argument("--topics", default="20,50", type=lambda text: [int(count) for count in text.split(",")])
     parser.add_argument("--passes", default=20, type=int)
     given, program, results, files = begun(parser)
-    for name, path in files:
-        matrix = read(path)
+    for name, matrix in files:
 
         def measure(record, contestants, seed, topics):
             train, observed, held = split(matrix, seed)

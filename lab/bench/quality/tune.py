@@ -6,7 +6,7 @@ import numpy
 
 from tamis import tune
 
-from common import arguments, begun, read
+from common import arguments, begun
 
 
 def ladder(least, most, step):
@@ -28,8 +28,8 @@ GRIDS = {
 
 def main():
     given, _, results, files = begun(arguments(__doc__))
-    for name, path in files:
-        X = read(path).astype(numpy.float32)
+    for name, matrix in files:
+        X = matrix.astype(numpy.float32)
         for of, fine in GRIDS[name].items():
             key = dict(record="tune", data=name, method=of)
             if results.found(**key) or given.only and of not in given.only:

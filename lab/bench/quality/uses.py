@@ -4,7 +4,7 @@ recommendations, computed here for both; settings found as in ratings.py, with t
   uses.py PROGRAM OUT.jsonl [--data msweb=anonymous-msweb.data.xz | kos=docword.kos.txt.gz | NAME=FILE.mtx] [--seeds 1,2,3]"""
 import numpy
 
-from common import arguments, begun, chosen, compare, leave_one_out, ranking, read, seconds_of, shape_of
+from common import arguments, begun, compare, leave_one_out, ranking, seconds_of
 from standins import clusters, communities
 
 
@@ -109,22 +109,17 @@ CONTESTANTS = {
 }
 
 
-def uses(program, results, name, matrix, seeds, only):
+def main():
+    given, program, results, files = begun(arguments(__doc__))
+
     def measure(fit, train, held, setting, seed):
         recommended, seconds = fit(program, train, setting, seed)
         return dict(zip(("recall", "ndcg"), ranking(recommended, held)), seconds=seconds)
 
-    inner = leave_one_out(leave_one_out(matrix, seeds[0])[0], seeds[0] + 1000)
-    compare(results, dict(record="uses", data=name, **shape_of(matrix)),
-            chosen(CONTESTANTS, only), seeds, lambda fit, setting: -measure(fit, *inner, setting, seeds[0])["ndcg"],
-            lambda fit, setting, seed: measure(fit, *leave_one_out(matrix, seed), setting, seed))
-
-
-def main():
-    given, program, results, files = begun(arguments(__doc__))
-    for name, matrix in [("clusters (a stand-in)", clusters(1500, 600, 8, 7)), ("communities (a stand-in)", communities(3000, 3000, 100, 20, 5)),
-                         *((name, read(path)) for name, path in files)]:
-        uses(program, results, name, matrix, given.seeds, given.only)
+    for name, matrix in (("clusters (a stand-in)", clusters(1500, 600, 8, 7)), ("communities (a stand-in)", communities(3000, 3000, 100, 20, 5)), *files):
+        inner = leave_one_out(leave_one_out(matrix, given.seeds[0])[0], given.seeds[0] + 1000)
+        compare(results, "uses", name, matrix, CONTESTANTS, given, lambda fit, setting: -measure(fit, *inner, setting, given.seeds[0])["ndcg"],
+                lambda fit, setting, seed: measure(fit, *leave_one_out(matrix, seed), setting, seed))
 
 
 if __name__ == "__main__":

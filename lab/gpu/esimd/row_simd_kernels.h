@@ -60,7 +60,7 @@ FUNCTION index block_column(simt_team team, const index *own, GLOBAL const index
 #if SIMT_SUBGROUP == 0
     return columns[min64(at + first + j, end - 1)];
 #elif defined(SIMT_OPENCL)
-    return intel_sub_group_shuffle(own[slot], (uint)((int)get_sub_group_local_id() - team.lane + (first + j) % TEAM));
+    return SHUFFLE(own[slot], (uint)((int)get_sub_group_local_id() - team.lane + (first + j) % TEAM));
 #else
     return __shfl_sync(team.mask, own[slot], (first + j) % TEAM, TEAM);
 #endif

@@ -1,4 +1,4 @@
-"""Pictures of results and matrices, by matplotlib: `roofline`, `speedup`, `calls`, `spy`. Each draws on `ax`, or on a new figure, and
+"""Pictures of results and matrices, by matplotlib: `roofline`, `speedup`, `spy`. Each draws on `ax`, or on a new figure, and
 returns the axes.
 
     import tamis_lab.plot, tamis_lab.results

@@ -23,14 +23,14 @@ typedef struct runner {
 static tamis_status execute(void *context) {
     const runner *run = context;
     if (run->plan) return tool_problem_execute(run->problem, run->plan);
-    if (run->peer) return run->peer->execute(run->peer, run->problem->beta);
+    if (run->peer) return run->peer->kind->execute(run->peer, run->problem->beta);
     tool_gather(run->problem, run->threads);
     return TAMIS_OK;
 }
 
 static tamis_status timed(void *context, int count, double *seconds) {
     const runner *run = context;
-    return run->peer->timed(run->peer, run->problem->beta, count, seconds);
+    return run->peer->kind->timed(run->peer, run->problem->beta, count, seconds);
 }
 
 /* The contestants of the current case. */
@@ -54,7 +54,7 @@ static void enter(field *all, tool_bench_results *results, const runner *run, co
     const int i = results->count++;
     all->run[i] = *run;
     all->contestant[i] = (tool_contestant){.name = result->algorithm, .execute = execute, .context = &all->run[i]};
-    if (run->peer && run->peer->timed) all->contestant[i].timed = timed;
+    if (run->peer && run->peer->kind->timed) all->contestant[i].timed = timed;
     results->at[i] = *result;
     all->count = results->count;
 }
@@ -224,9 +224,9 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
     once.beta = 0;
     tamis_status status = tool_mirror_put(&all->mirror);
     if (status != TAMIS_OK) return status;
-    status = run->plan ? tool_problem_execute(&once, run->plan) : run->peer->execute(run->peer, 0);
+    status = run->plan ? tool_problem_execute(&once, run->plan) : run->peer->kind->execute(run->peer, 0);
     if (status != TAMIS_OK) return status;
-    if (run->peer && run->peer->fetch) return run->peer->fetch(run->peer, &one->problem, oracle);
+    if (run->peer && run->peer->kind->fetch) return run->peer->kind->fetch(run->peer, &one->problem, oracle);
     return tool_mirror_fetch(&all->mirror);
 }
 
@@ -314,7 +314,7 @@ static void clean_up(field *all, tool_bench_results *results) {
     for (int i = 0; i < all->count; i++) {
         runner *run = &all->run[i];
         const double start = tool_seconds();
-        const bool fetched = run->plan || (run->peer && !run->peer->fetch);
+        const bool fetched = run->plan || (run->peer && !run->peer->kind->fetch);
         if (fetched && !tool_interrupted()) (void)tool_mirror_fetch(&all->mirror);
         tamis_plan_destroy(run->plan);
         tool_peer_free(run->peer);

@@ -18,15 +18,9 @@ struct tool_peer {
     bool edge;        /* the peer computes the problem's edge, not mask */
     const tool_mirror *mirror;
     const tool_problem *host; /* the same with the host's arrays */
-    void *own;
+    const struct tool_peer_kind *kind;
+    void *own;     /* the state of the kind, zeros before make() */
     char why[256]; /* set by make(): why the peer cannot serve the problem; empty if a message has said so */
-    /* Executes once; on CUDA in the default stream. */
-    tamis_status (*execute)(tool_peer *peer, double beta);
-    /* Executes `count` times and measures each with the peer's own clock; NULL: not supported. */
-    tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
-    /* Copies the rows that the oracle compares to the host's output; NULL: the mirror's output is fetched. */
-    tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle);
-    void (*release)(tool_peer *peer);
 };
 
 /* Devices on which a peer computes: a sum of these. */
@@ -51,8 +45,17 @@ typedef struct tool_peer_kind {
     const tool_peer_symbol *symbols; /* resolved once; a peer without symbols is not a library in this process */
     /* Begins with the library once its symbols are resolved; returns what it lacks, or NULL. NULL: nothing to do. */
     const char *(*begin)(void);
-    /* Fills all fields except name, mirror and host. Returns false if the peer does not support the problem. */
+    size_t state_bytes;
+    /* Fills the variant, the set-up and `own`. Returns false if the peer does not support the problem. */
     bool (*make)(tool_peer *peer);
+    /* Executes once; on CUDA in the default stream. */
+    tamis_status (*execute)(tool_peer *peer, double beta);
+    /* Executes `count` times and measures each with the peer's own clock; NULL: not supported. */
+    tamis_status (*timed)(tool_peer *peer, double beta, int count, double *seconds);
+    /* Copies the rows that the oracle compares to the host's output; NULL: the mirror's output is fetched. */
+    tamis_status (*fetch)(tool_peer *peer, const tool_problem *host, const tamis_oracle *oracle);
+    /* Releases what `own` holds, also after a make() that failed in its middle. */
+    void (*release)(tool_peer *peer);
 } tool_peer_kind;
 
 /* Opens the first of the candidates that loads, or the file that the variable names. Failures are appended to

@@ -64,7 +64,8 @@ tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror,
     if (kind->symbols && !open_kind(kind)) return NULL;
     if (kind->symbols && kind->places == TOOL_PEER_CUDA && !tool_peer_enter(mirror->device)) return NULL;
     tool_peer *peer = tool_allocate(1, sizeof *peer);
-    *peer = (tool_peer){.name = kind->name, .threads = threads, .mirror = mirror, .host = host};
+    *peer = (tool_peer){.name = kind->name, .kind = kind, .threads = threads, .mirror = mirror, .host = host};
+    peer->own = tool_allocate(1, kind->state_bytes);
     if (kind->make(peer)) return peer;
     snprintf(why, bytes, "%s", peer->why);
     tool_peer_free(peer);
@@ -73,6 +74,7 @@ tool_peer *tool_peer_make(const tool_peer_kind *kind, const tool_mirror *mirror,
 
 void tool_peer_free(tool_peer *peer) {
     if (!peer) return;
-    if (peer->release) peer->release(peer);
+    peer->kind->release(peer);
+    free(peer->own);
     free(peer);
 }

@@ -97,24 +97,53 @@ static int expand(const char *text, int first, const char *const *values, const 
     return braces;
 }
 
-/* Reads a directive once for each combination of the values in its braces. */
-static int read_expanded(reader *r, int count, char **words, int (*read)(reader *r, int count, char **words)) {
-    const char *begin[MOST_BRACES] = {NULL}, *value[MOST_BRACES] = {NULL};
-    size_t length[MOST_BRACES] = {0};
-    int braces = 0;
+/* A brace of a line. A tied one, {$n:...}, takes its values as the n-th does. */
+typedef struct brace {
+    const char *values; /* between its commas, up to '}' */
+    int place;          /* of the value that is taken */
+    int tied;           /* the number of the other brace, from 0; -1: none */
+} brace;
+
+/* Finds the value at a place. Returns false past the last one. */
+static bool find_value(const brace *b, int place, const char **value, size_t *length) {
+    const char *at = b->values;
+    for (; place > 0 && at[strcspn(at, ",}")] == ','; place--) at += strcspn(at, ",}") + 1;
+    *value = at;
+    *length = strcspn(at, ",}");
+    return place == 0;
+}
+
+/* Finds the braces of a line. Returns their number, or -1 after a message. */
+static int find_braces(const reader *r, int count, char **words, brace *braces) {
+    int found = 0;
     for (int w = 0; w < count; w++) {
         for (const char *at = strchr(words[w], '{'); at; at = strchr(at + 1, '{')) {
-            if (!strchr(at, '}')) return refuse(r, "an unclosed brace", words[w]);
-            if (braces == MOST_BRACES) return refuse(r, "more than nine braces", NULL);
-            begin[braces] = value[braces] = at + 1;
-            length[braces] = strcspn(at + 1, ",}");
-            braces++;
+            if (!strchr(at, '}')) return refuse(r, "an unclosed brace", words[w]), -1;
+            if (found == MOST_BRACES) return refuse(r, "more than nine braces", NULL), -1;
+            const bool tied = at[1] == '$' && at[2] >= '1' && at[2] <= '9' && at[3] == ':';
+            const int to = tied ? at[2] - '1' : -1;
+            if (to >= found) return refuse(r, "a list tied to none before it", words[w]), -1;
+            braces[found++] =
+                (brace){.values = at + (tied ? 4 : 1), .tied = tied && braces[to].tied >= 0 ? braces[to].tied : to};
         }
     }
+    return found;
+}
+
+/* Reads a directive once for each combination of the values in its braces. The last brace runs fastest. */
+static int read_expanded(reader *r, int count, char **words, int (*read)(reader *r, int count, char **words)) {
+    brace braces[MOST_BRACES];
+    const char *value[MOST_BRACES] = {NULL};
+    size_t length[MOST_BRACES] = {0};
+    const int found = find_braces(r, count, words, braces);
+    if (found < 0) return TOOL_FILE;
     for (;;) {
         char text[LINE_BYTES], *expanded[MOST_WORDS];
         size_t end = 0;
         int used = 0;
+        for (int b = 0; b < found; b++)
+            if (!find_value(&braces[b], braces[braces[b].tied < 0 ? b : braces[b].tied].place, &value[b], &length[b]))
+                return refuse(r, "a list shorter than the one that it is tied to", NULL);
         for (int w = 0; w < count; w++) {
             expanded[w] = text + end;
             const int here = expand(words[w], used, value, length, expanded[w], sizeof text - end);
@@ -124,12 +153,12 @@ static int read_expanded(reader *r, int count, char **words, int (*read)(reader 
         }
         const int code = read(r, count, expanded);
         if (code) return code;
-        int b = braces - 1; /* the last brace runs fastest */
+        int b = found - 1;
         for (; b >= 0; b--) {
-            const char *next = value[b] + length[b];
-            value[b] = *next == ',' ? next + 1 : begin[b];
-            length[b] = strcspn(value[b], ",}");
-            if (value[b] != begin[b]) break;
+            const char *next;
+            size_t bytes;
+            if (braces[b].tied < 0 && find_value(&braces[b], ++braces[b].place, &next, &bytes)) break;
+            braces[b].place = 0;
         }
         if (b < 0) return 0;
     }

@@ -20,21 +20,25 @@ def _row_panel(head: str, note: str, title: str, words_of: str, rows: list[Row],
             "drawing": svg(WIDTH, 46 + 18 * len(rows), title, words_of, lambda ax: _rows(ax, rows, lower, upper))}
 
 
-def _by_machine(page: Page, make: Callable[[Machine], tuple[list[dict[str, Any]], list[dict[str, Any]]]]) -> dict[str, Any]:
-    """The panels and the legend of each machine that has panels."""
-    made = [(machine, *make(machine)) for machine in page.cases.machines]
-    return {"machines": [{"machine": machine, "panels": panels, "legend": marks} for machine, panels, marks in made if panels]}
+Made = tuple[list[dict[str, Any]], list[dict[str, Any]]]  # panels, and the marks of their legend
+
+
+def _by_machine(make: Callable[[Page, Machine], Made]) -> Callable[[Page], dict[str, Any]]:
+    """A section with the panels and the legend of each machine that has panels."""
+    def section(page: Page) -> dict[str, Any]:
+        made = [(machine, *make(page, machine)) for machine in page.cases.machines]
+        return {"machines": [{"machine": machine, "panels": panels, "legend": marks} for machine, panels, marks in made if panels]}
+    return section
 
 
 # ---- speed-ups, matrix by matrix
 
-def matrix_speedups(page: Page) -> dict[str, Any]:
-    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        peers = machine.peers()
-        drawn = _peer_styles(page, peers)
-        panels = [panel for setting in machine.settings for panel in _speedup_panel(setting, peers, drawn)]
-        return panels, marks_of(drawn[name] for name in peers)
-    return _by_machine(page, of)
+@_by_machine
+def matrix_speedups(page: Page, machine: Machine) -> Made:
+    peers = machine.peers()
+    drawn = _peer_styles(page, peers)
+    panels = [panel for setting in machine.settings for panel in _speedup_panel(setting, peers, drawn)]
+    return panels, marks_of(drawn[name] for name in peers)
 
 
 def _peer_styles(page: Page, peers: list[str]) -> dict[str, Style]:
@@ -64,13 +68,12 @@ def _speedup_panel(setting: Setting, peers: list[str], drawn: dict[str, Style]) 
 
 # ---- rooflines
 
-def rooflines(page: Page) -> dict[str, Any]:
-    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        points, doubles = figures.roof_points(machine.cases()), figures.has_doubles(machine.settings)
-        by_class = {name: figures.roof_points(cases) for name, cases in figures.classes(machine).items()}
-        panels = [_roof_panel(page, machine, name, of_class, points, doubles) for name, of_class in by_class.items() if of_class]
-        return panels, legend(page, (one.algorithm for one in points))
-    return _by_machine(page, of)
+@_by_machine
+def rooflines(page: Page, machine: Machine) -> Made:
+    points, doubles = figures.roof_points(machine.cases()), figures.has_doubles(machine.settings)
+    by_class = {name: figures.roof_points(cases) for name, cases in figures.classes(machine).items()}
+    panels = [_roof_panel(page, machine, name, of_class, points, doubles) for name, of_class in by_class.items() if of_class]
+    return panels, legend(page, (one.algorithm for one in points))
 
 
 def _roof_panel(page: Page, machine: Machine, class_name: Optional[str], points: list[Measurement], fitted: list[Measurement],
@@ -96,11 +99,10 @@ def _roof_words(machine: Machine, points: list[Measurement]) -> str:
 MOST_CASES = 6
 
 
-def calls(page: Page) -> dict[str, Any]:
-    def of(machine: Machine) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        cases = _telling(machine)
-        return [_calls_panel(page, case) for case in cases], legend(page, (one.algorithm for case in cases for one in case.rivals))
-    return _by_machine(page, of)
+@_by_machine
+def calls(page: Page, machine: Machine) -> Made:
+    cases = _telling(machine)
+    return [_calls_panel(page, case) for case in cases], legend(page, (one.algorithm for case in cases for one in case.rivals))
 
 
 def _telling(machine: Machine) -> list[Case]:
