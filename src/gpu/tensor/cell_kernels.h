@@ -86,6 +86,13 @@ FUNCTION float sum_of_warp(float x) {
     return x;
 }
 
+/* Sums a number of each of two rows over the four lanes that share them; all four get the sums. */
+FUNCTION void sum_of_four(float *x) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        for (int other = 1; other < 4; other *= 2) x[i] += __shfl_xor_sync(0xffffffffu, x[i], other);
+}
+
 /* Writes two adjacent results, at an address aligned to both. */
 FUNCTION void write_pair(output *at, float x, float y) {
 #if OUTPUT == 32

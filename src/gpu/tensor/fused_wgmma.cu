@@ -374,6 +374,29 @@ FUNCTION void write_panel(row_state &rows, const float *out_sums, const operands
     for (int i = 0; i < 2; i++) keep_row(p, lane % 4 == 0, row + 8 * i, rows.most[i], rows.total[i]);
 }
 
+/* Adds the shares of a cell times the blocks of D, which are next in the ring. */
+FUNCTION void multiply_blocks(float *sums, const uint32 *highs, const uint32 *lows, const shared_memory &shared, uint64 first_across,
+                              turn &slot, const cell_notes *noted, float back, int lane) {
+#pragma unroll
+    for (int i = 0; i < BLOCKS; i++) {
+        const turn first = slot;
+        turn second = slot;
+        gate_wait(FULL(first.place), first.passed);
+        next_turn(slot, SLOTS);
+        if (LOWS) {
+            second = slot;
+            gate_wait(FULL(second.place), second.passed);
+            next_turn(slot, SLOTS);
+        }
+        if (noted->gathered) proxies_meet();
+        multiply_block(sums + 32 * i, highs, lows, tile_of(first_across, first.place), tile_of(first_across, second.place), back);
+        if (lane == 0) {
+            gate_arrive(EMPTY(first.place));
+            if (LOWS) gate_arrive(EMPTY(second.place));
+        }
+    }
+}
+
 /* Multiplies the group's cells, 16 rows per warp, and writes the rows of panels that end here. */
 FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int warp, int lane) {
     wait_for_last_launch();
@@ -445,24 +468,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
         const float d_back = exponentials(highs, lows, rows, sum, row_factors, against, noted, d_two, lane);
 
         /* 4. times D */
-#pragma unroll
-        for (int i = 0; i < BLOCKS; i++) {
-            const turn first = slot;
-            turn second = slot;
-            gate_wait(FULL(first.place), first.passed);
-            next_turn(slot, SLOTS);
-            if (LOWS) {
-                second = slot;
-                gate_wait(FULL(second.place), second.passed);
-                next_turn(slot, SLOTS);
-            }
-            if (noted->gathered) proxies_meet();
-            multiply_block(out_sums + 32 * i, highs, lows, tile_of(first_across, first.place), tile_of(first_across, second.place), d_back);
-            if (lane == 0) {
-                gate_arrive(EMPTY(first.place));
-                if (LOWS) gate_arrive(EMPTY(second.place));
-            }
-        }
+        multiply_blocks(out_sums, highs, lows, shared, first_across, slot, noted, d_back, lane);
 
         /* 5. results, at the end of a panel or of the group's cells */
         const int whole = next_panel != panel, from_before = panel == panel_before;
@@ -471,9 +477,7 @@ FUNCTION void multiply_cells(const operands &p, const shared_memory &shared, int
         if (lane == 0) gate_arrive(NOTED(note.place));
         next_turn(note, CELLS);
         if (!whole && c + 1 < p.end) continue;
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            for (int other = 1; other < 4; other *= 2) rows.total[i] += __shfl_xor_sync(0xffffffffu, rows.total[i], other);
+        sum_of_four(rows.total);
         int writes = 1;
         if (!whole || from_before) /* groups share the panel */
             writes = share_rows(rows, out_sums, p, !from_before, group_of_cell(panel_begins, p.each, p.more),
