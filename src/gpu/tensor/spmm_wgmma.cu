@@ -330,6 +330,17 @@ FUNCTION void write_empty(const operands &p, int64 first_panel, int64 end_panel,
 
 /* ------------------------------------------------------------------------------------------ the two kinds of warps */
 
+/* Notes how to scale a strip's results, and which are doubtful. small: this lane's count of numbers that have lost bits. */
+FUNCTION void note_strip(const operands &p, panel_notes *to, int panel, float rows_scale, uint32 small, int builder, int lane) {
+    const uint32 counted = __reduce_add_sync(0xffffffffu, small);
+    const int64 row = (int64)panel * ROWS + builder * STRIP + lane;
+    const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
+    if (lane < STRIP) {
+        to->back[builder * STRIP + lane] = back;
+        to->doubt[builder * STRIP + lane] = row < p.rows ? SMALL * (float)counted * back : 0;
+    }
+}
+
 /* Builds the group's cells, STRIP rows per warp, and copies the rows of B that they need. */
 FUNCTION void build_cells(const operands &p, const shared_memory &shared, int builder, int lane) {
     turn stage = {0, 0};
@@ -397,16 +408,8 @@ FUNCTION void build_cells(const operands &p, const shared_memory &shared, int bu
             load_values(x, pairs, cell, from, place, p.values, (uint64)p.nnz, lane);
             scatter(tile, pairs, x, cell, from, own_scales, small, lane);
         }
-        if (next_panel != panel || c + 1 == p.end) {
-            const uint32 counted = __reduce_add_sync(0xffffffffu, small);
-            const int64 row = (int64)panel * ROWS + builder * STRIP + lane;
-            panel_notes *const to = shared.notes->panels + panel_count % PANELS;
-            const float back = float_of_bits((254u << 23) - bits_of_float(rows_scale));
-            if (lane < STRIP) {
-                to->back[builder * STRIP + lane] = back;
-                to->doubt[builder * STRIP + lane] = row < p.rows ? SMALL * (float)counted * back : 0;
-            }
-        }
+        if (next_panel != panel || c + 1 == p.end)
+            note_strip(p, shared.notes->panels + panel_count % PANELS, panel, rows_scale, small, builder, lane);
         if (builder == 0 && lane == 0) {
             shared.notes->stages[stage.place].panel = panel;
             shared.notes->stages[stage.place].next_panel = next_panel;
