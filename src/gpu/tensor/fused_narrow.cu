@@ -232,6 +232,30 @@ KERNEL fused_narrow_clear(OUT(int32, arrived), int64 scratch_batch_stride, int32
     for (int i = LOCAL_ID; i < clears; i += GROUP) arrived[i] = 0;
 }
 
+/* Scales scores where they fall with the product, and masks them unless the cell is full. */
+FUNCTION void finish_scores(float *x, float in_log2, int falls, int full, uint32 wanted) {
+    if (falls) {
+#pragma unroll
+        for (int i = 0; i < 32; i++) x[i] *= in_log2;
+    }
+    if (!full) {
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            if (!(wanted >> i & 1)) x[i] = -INFINITY;
+    }
+}
+
+/* Stores a group's part of a panel that groups share. Returns 1 to the last warp of the panel's rows, with all parts. */
+FUNCTION int share_rows(float *sums, row_state &state, float *partials, int32 *arrived, int begins, int first_group, int last_group, int lane) {
+    float *const to = partials + (int64)(2 * GROUP_X + begins) * PART;
+    const float rest[REST] = {state.most[0], state.most[1], state.total[0], state.total[1]};
+#pragma unroll
+    for (int i = 0; i < OUTS + REST; i++) to[i * THREADS] = i < OUTS ? sums[i] : rest[i - OUTS];
+    const int last = arrives_last(arrived + first_group * WARPS, last_group - first_group, lane);
+    if (last) gather_parts(sums, state, partials, first_group, last_group);
+    return last;
+}
+
 KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
                 int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS,
                 real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records),
@@ -257,15 +281,8 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
     next_record record;
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, from_a, all[begin].panel, rows, item);
-#pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
-        if (begin + i < end) {
-            load_mixed_record(record, records, together, begin + i);
-            load_rows(coming, record, lists, others, item);
-            if (i < STAGES - 1) copy_cell(first_stage + i * (TILES * TILE), from_b, from_d, coming, item);
-        }
-        if (i < STAGES - 1) copies_commit();
-    }
+    const auto copy_to = [&](int place) { copy_cell(first_stage + place * (TILES * TILE), from_b, from_d, coming, item); };
+    fill_ring(record, coming, records, together, lists, others, begin, end, item, copy_to);
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh = 1; /* fresh: a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
@@ -283,8 +300,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         float x[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
         if (c + STAGES - 1 < end) { /* while the products run */
-            const int place = stage == 0 ? STAGES - 1 : stage - 1;
-            copy_cell(first_stage + place * (TILES * TILE), from_b, from_d, coming, item);
+            copy_to(stage == 0 ? STAGES - 1 : stage - 1);
             load_rows(coming, record, lists, others, item);
             load_mixed_record(record, records, together, min(c + STAGES + 1, end - 1));
         }
@@ -303,15 +319,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
             copy_own(own, from_a, next_panel, rows, item);
             copies_commit();
         }
-        if (!rises) {
-#pragma unroll
-            for (int i = 0; i < 32; i++) x[i] *= p.in_log2;
-        }
-        if (!full) {
-#pragma unroll
-            for (int i = 0; i < 32; i++)
-                if (!(wanted >> i & 1)) x[i] = -INFINITY;
-        }
+        finish_scores(x, p.in_log2, !rises, full, wanted);
         uint32 factors[16];
         exponentials(factors, state, sums, x, in_log2);
         begin_sums(sums, factors, tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
@@ -324,19 +332,11 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
         panel = next_panel;
         next_panel = after;
         if (!whole && c + 1 < end) continue;
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            for (int other = 1; other < 4; other *= 2) state.total[i] += __shfl_xor_sync(0xffffffffu, state.total[i], other);
+        sum_of_four(state.total);
         int mine = ended * SIDE + warp * 16 < rows; /* 1: this warp writes the result */
-        if (mine && (!whole || from_before)) { /* groups share the panel */
-            const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
-            float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;
-            const float rest[REST] = {state.most[0], state.most[1], state.total[0], state.total[1]};
-#pragma unroll
-            for (int i = 0; i < OUTS + REST; i++) to[i * THREADS] = i < OUTS ? sums[i] : rest[i - OUTS];
-            mine = arrives_last(arrived + first_group * WARPS + warp, last_group - first_group, lane);
-            if (mine) gather_parts(sums, state, partials + item, first_group, last_group);
-        }
+        if (mine && (!whole || from_before)) /* groups share the panel */
+            mine = share_rows(sums, state, partials + item, arrived + warp, !from_before, group_of_cell(all[c].first_cell, each, more),
+                              group_of_cell(all[c].end_cell - 1, each, more), lane);
         if (mine) {
             const int64 row = ended * SIDE + row_in;
             write_rows(p, sums, row, lane, state);

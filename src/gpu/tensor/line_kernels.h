@@ -41,3 +41,18 @@ FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
 #pragma unroll
     for (int i = 0; i < LINES; i++) rows[i] = min((uint32)(panel * SIDE) + item / 8 + AT_A_TIME * i, (uint32)count - 1);
 }
+
+/* Starts to copy the first STAGES - 1 cells, by `copy_to`, to their places of the ring; loads the rows of the next. */
+template <typename copies>
+FUNCTION void fill_ring(next_record &record, uint32 *coming, const int64 *records, const int32 *together,
+                        const index *lists, int64 count, int begin, int end, int item, const copies &copy_to) {
+#pragma unroll
+    for (int i = 0; i < STAGES; i++) {
+        if (begin + i < end) {
+            load_mixed_record(record, records, together, begin + i);
+            load_rows(coming, record, lists, count, item);
+            if (i < STAGES - 1) copy_to(i);
+        }
+        if (i < STAGES - 1) copies_commit();
+    }
+}
