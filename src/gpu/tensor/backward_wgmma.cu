@@ -78,8 +78,10 @@ typedef struct row_sums {
 } row_sums;
 #include "backward_kernels.h"
 
-FUNCTION void begin_rows(row_sums &rows) {
+FUNCTION void begin_rows(row_sums &rows, float *sums) {
     rows.lost = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
 #pragma unroll
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = rows.top[0][i] = rows.top[1][i] = 0;
 }
@@ -122,9 +124,7 @@ FUNCTION void write_result(const problem &p, int which, int64 row, int64 column,
 
 /* Adds the groups' partial sums of a panel in order, as if one group had had all its cells. */
 FUNCTION void gather_parts(float *sums, row_sums &rows, const float *parts, int first_group, int last_group) {
-#pragma unroll
-    for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
-    begin_rows(rows);
+    begin_rows(rows, sums);
 #pragma unroll 1
     for (int g = first_group; g <= last_group; g++) {
         const float *const part = parts + (int64)(2 * g + (g == first_group)) * PART;
@@ -353,6 +353,172 @@ FUNCTION void again_plainly(float *x, const problem &p, int outer, uint32 wanted
     for (int i = 0; i < 32; i++) x[i] = copy[i];
 }
 
+/* Scores x = A B' and outer products g = dE D' of a cell, without the scales of their rows. */
+FUNCTION void multiply_cell(float *x, float *g, uint64 own, uint64 stage, int tile) {
+    float crossed[2][LOWS ? 32 : 1];
+    if (LOWS) {
+        PRODUCTS_PIN(crossed[0], 32);
+        PRODUCTS_PIN(crossed[1], 32);
+    }
+    PRODUCTS_PIN(x, 32);
+    PRODUCTS_PIN(g, 32);
+    products_begin();
+    begin_rows_products(x, crossed[0], own, tile_of(own, LOWS), tile_of(stage, tile), tile_of(stage, tile + LOWS));
+    if (PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
+    begin_rows_products(g, crossed[1], tile_of(own, PARTS), tile_of(own, PARTS + LOWS), tile_of(stage, tile + PARTS),
+                        tile_of(stage, tile + PARTS + LOWS));
+    products_commit();
+    PRODUCTS_WAIT(0);
+    if (!PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
+    add_crossed(g, crossed[1]);
+}
+
+/* Scales and masks the scores and outer products of a cell: fully, except for the scales of the own rows, which it
+   returns. The result is 1 if numbers have lost bits. */
+FUNCTION int scale_cell(float *x, float *g, float *row_factors, float *own_second, const problem &p, const cell_notes *noted,
+                        const index *lists, uint32 wanted, int64 row, int row_in, float in_log2, int unusual, int lane) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        row_factors[i] = fmaxf(fabsf(noted->own[0][row_in + 8 * i]) * in_log2, 0x1p-120f); /* not 0: 0 * infinity is NaN */
+        own_second[i] = noted->own[1][row_in + 8 * i];
+    }
+    uint32 marks = 0;
+    int lost = 0;
+#pragma unroll
+    for (int i = 0; i < 2; i++) { /* compared as bits, negative numbers and NaN are above 2^40 */
+        const float2 two = *(const float2 *)(noted->scales[i] + 2 * lane), own = *(const float2 *)(noted->own[i] + 2 * lane);
+        marks = max(max(marks, max(bits_of_float(two.x), bits_of_float(two.y))), max(bits_of_float(own.x), bits_of_float(own.y)));
+        lost |= bits_of_float(two.x) > 0x7f800000u || bits_of_float(two.y) > 0x7f800000u;
+    }
+    const int special = unusual || __reduce_max_sync(0xffffffffu, marks) > bits_of_float(0x1p40f);
+    lost = special && __any_sync(0xffffffffu, lost);
+    if (special) {
+        again_plainly(x, p, 0, wanted, noted, lists, row, row_in, lane);
+        again_plainly(g, p, 1, wanted, noted, lists, row, row_in, lane);
+        row_factors[0] = row_factors[1] = own_second[0] = own_second[1] = 1;
+    } else {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float2 by = *(const float2 *)(noted->scales[0] + 8 * j + lane % 4 * 2), outer = *(const float2 *)(noted->scales[1] + 8 * j + lane % 4 * 2);
+#pragma unroll
+            for (int i = 4 * j; i < 4 * j + 4; i++) {
+                x[i] *= i % 2 ? by.y : by.x;
+                g[i] *= i % 2 ? outer.y : outer.x;
+            }
+        }
+    }
+    if (!__all_sync(0xffffffffu, wanted == 0xffffffffu)) {
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            if (!(wanted >> i & 1)) x[i] = -INFINITY, g[i] = 0;
+    }
+    return lost;
+}
+
+/* Factors of both products, first and second, as two fp16 numbers each; `back` undoes the scales of their rows. */
+typedef struct cell_factors {
+    uint32 highs[2][16], lows[2][16];
+    float back[2][2];
+} cell_factors;
+
+/* Makes x the factor of the second product, and splits it; makes g that of the first. */
+FUNCTION void find_factors(float *x, float *g, cell_factors &factors, row_sums &of, float *sums, const float *row_factors,
+                           const float *own_second, const cell_notes *noted, int lane) {
+#if BY_COLUMNS
+    const float one[2] = {1, 1};
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+        const int at = 8 * j + lane % 4 * 2;
+        const float2 most = *(const float2 *)(noted->most + at), inverse = *(const float2 *)(noted->inverse + at),
+                     delta = *(const float2 *)(noted->delta + at), by = *(const float2 *)(noted->scales[0] + at),
+                     outer = *(const float2 *)(noted->scales[1] + at);
+#pragma unroll
+        for (int i = 4 * j; i < 4 * j + 4; i++) {
+            const int half = i / 2 % 2;
+            const float score = fmaf(x[i], row_factors[half], i % 2 ? -most.y : -most.x);
+            const float share = power_of_two(score) * (i % 2 ? inverse.y : inverse.x);
+            const float difference = fmaf(g[i], own_second[half], i % 2 ? -delta.y : -delta.x);
+            g[i] = share * difference * fabsf(i % 2 ? by.y : by.x);
+            x[i] = share * fabsf(i % 2 ? outer.y : outer.x);
+        }
+    }
+    split_factors(x, one, factors.highs[1], factors.lows[1], factors.back[1], of.top[1]);
+#else
+    /* exponentials are at most 1, so the largest scale bounds the second product's factors */
+    float largest_by = fmaxf(fabsf(noted->scales[0][lane]), fabsf(noted->scales[0][lane + 32]));
+    largest_by = float_of_bits(__reduce_max_sync(0xffffffffu, bits_of_float(largest_by)));
+    const float by_halves = to_halves(largest_by, factors.back[1][0]);
+    factors.back[1][1] = factors.back[1][0];
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        float largest = -INFINITY;
+#pragma unroll
+        for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
+#pragma unroll
+        for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+        largest = fmaxf(of.most[half], largest * row_factors[half]);
+        const float against = SHIFT(largest), factor = power_of_two(of.most[half] - against);
+        of.most[half] = largest;
+        if (__any_sync(0xffffffffu, factor != 1)) { /* rare after a row's first cells */
+            of.total[half] *= factor;
+            of.delta[half] *= factor;
+            of.top[0][half] *= factor;
+            of.top[1][half] *= factor;
+#pragma unroll
+            for (int i = 2 * half; i < 2 * OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
+        }
+        float total = 0, delta = 0;
+#pragma unroll
+        for (int i = 2 * half; i < 32; i += 4) {
+            const float2 by = *(const float2 *)(noted->scales[0] + i / 4 * 8 + lane % 4 * 2);
+#pragma unroll
+            for (int k = i; k < i + 2; k++) {
+                const float power = power_of_two(fmaf(x[k], row_factors[half], -against));
+                const float term = power * g[k];
+                total += power;
+                delta += term;
+                x[k] = power * (fabsf(k % 2 ? by.y : by.x) * by_halves);
+                g[k] = term * fabsf(k % 2 ? by.y : by.x);
+            }
+            split_two(x[i], x[i + 1], factors.highs[1][i / 2], factors.lows[1][i / 2]);
+        }
+        of.top[1][half] = fmaxf(of.top[1][half], largest_by);
+        of.total[half] += total;
+        of.delta[half] = fmaf(delta, own_second[half], of.delta[half]);
+    }
+#endif
+}
+
+/* Adds both factors times the other rows to the sums; small products first. */
+FUNCTION void add_factored(float *sums, const float *g, cell_factors &factors, row_sums &of, const float *own_second, uint64 stage_across,
+                           int tile) {
+    const float one[2] = {1, 1};
+    float d[2][32];
+    const uint64 y[2] = {tile_of(stage_across, tile), tile_of(stage_across, BY_COLUMNS ? tile + PARTS : tile)};
+    const uint64 z[2] = {tile_of(stage_across, tile + LOWS), tile_of(stage_across, BY_COLUMNS ? tile + PARTS + LOWS : tile + LOWS)};
+    const float *const of_row = BY_COLUMNS ? one : own_second;
+    if (LOWS) {
+#pragma unroll
+        for (int which = 1; which >= 0; which--) {
+            if (which == 0) split_factors(g, of_row, factors.highs[0], factors.lows[0], factors.back[0], of.top[0]);
+#pragma unroll
+            for (int crossed = 1; crossed >= 0; crossed--) {
+                begin_factors(d[0], factors.highs[which], factors.lows[which], y[which], z[which], crossed);
+                PRODUCTS_WAIT(0);
+                add_factors(sums + OUTS * which, d[0], factors.back[which], crossed ? 0x1p-11f : 1);
+            }
+        }
+    } else {
+        begin_factors(d[1], factors.highs[1], factors.lows[1], y[1], z[1], 0);
+        split_factors(g, of_row, factors.highs[0], factors.lows[0], factors.back[0], of.top[0]); /* meanwhile */
+        begin_factors(d[0], factors.highs[0], factors.lows[0], y[0], z[0], 0);
+        PRODUCTS_WAIT(1);
+        add_factors(sums + OUTS, d[1], factors.back[1], 1);
+        PRODUCTS_WAIT(0);
+        add_factors(sums, d[0], factors.back[0], 1);
+    }
+}
+
 KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
                       int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks), IN(float, own_scales),
                       IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
@@ -397,9 +563,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
     int fresh = 1; /* fresh: a panel begins */
     float sums[2 * OUTS];
     row_sums of;
-    begin_rows(of);
-#pragma unroll
-    for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
+    begin_rows(of, sums);
 #pragma unroll 1
     for (int c = begin; c < end; c++) {
         const uint32 wanted = masks[(int64)c * (2 * SIDE) + LOCAL_ID];
@@ -418,24 +582,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
         }
         if (noted->gathered) proxies_meet();
         float x[32], g[32];
-        {
-            float crossed[2][LOWS ? 32 : 1];
-            if (LOWS) {
-                PRODUCTS_PIN(crossed[0], 32);
-                PRODUCTS_PIN(crossed[1], 32);
-            }
-            PRODUCTS_PIN(x, 32);
-            PRODUCTS_PIN(g, 32);
-            products_begin();
-            begin_rows_products(x, crossed[0], own_first, tile_of(own_first, LOWS), tile_of(stage_first, tile), tile_of(stage_first, tile + LOWS));
-            if (PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
-            begin_rows_products(g, crossed[1], tile_of(own_first, PARTS), tile_of(own_first, PARTS + LOWS), tile_of(stage_first, tile + PARTS),
-                                tile_of(stage_first, tile + PARTS + LOWS));
-            products_commit();
-            PRODUCTS_WAIT(0);
-            if (!PRODUCTS_AT_ONCE) add_crossed(x, crossed[0]);
-            add_crossed(g, crossed[1]);
-        }
+        multiply_cell(x, g, own_first, stage_first, tile);
         const int64 panel = noted->cell.panel, next_panel = noted->cell.next_panel;
         fresh = panel != next_panel;
         if (fresh && c + 1 < end) {
@@ -443,144 +590,18 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
             copy_own(from, next_panel, LOCAL_ID);
         }
 
-        /* scales the scores and outer products of each row */
         float row_factors[2], own_second[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            row_factors[i] = fmaxf(fabsf(noted->own[0][row_in + 8 * i]) * in_log2, 0x1p-120f); /* not 0: 0 * infinity is NaN */
-            own_second[i] = noted->own[1][row_in + 8 * i];
-        }
-        uint32 marks = 0;
-        int lost = 0;
-#pragma unroll
-        for (int i = 0; i < 2; i++) { /* compared as bits, negative numbers and NaN are above 2^40 */
-            const float2 two = *(const float2 *)(noted->scales[i] + 2 * lane), own = *(const float2 *)(noted->own[i] + 2 * lane);
-            marks = max(max(marks, max(bits_of_float(two.x), bits_of_float(two.y))), max(bits_of_float(own.x), bits_of_float(own.y)));
-            lost |= bits_of_float(two.x) > 0x7f800000u || bits_of_float(two.y) > 0x7f800000u;
-        }
-        const int special = unusual || __reduce_max_sync(0xffffffffu, marks) > bits_of_float(0x1p40f);
-        of.lost |= special && __any_sync(0xffffffffu, lost);
-        const float one[2] = {1, 1};
-        if (special) {
-            again_plainly(x, p, 0, wanted, noted, lists, panel * SIDE + row_in, row_in, lane);
-            again_plainly(g, p, 1, wanted, noted, lists, panel * SIDE + row_in, row_in, lane);
-            row_factors[0] = row_factors[1] = own_second[0] = own_second[1] = 1;
-        } else {
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                const float2 by = *(const float2 *)(noted->scales[0] + 8 * j + lane % 4 * 2), outer = *(const float2 *)(noted->scales[1] + 8 * j + lane % 4 * 2);
-#pragma unroll
-                for (int i = 4 * j; i < 4 * j + 4; i++) {
-                    x[i] *= i % 2 ? by.y : by.x;
-                    g[i] *= i % 2 ? outer.y : outer.x;
-                }
-            }
-        }
-        if (!__all_sync(0xffffffffu, wanted == 0xffffffffu)) {
-#pragma unroll
-            for (int i = 0; i < 32; i++)
-                if (!(wanted >> i & 1)) x[i] = -INFINITY, g[i] = 0;
-        }
-
-        /* x becomes the factor of the second product, g that of the first */
-        uint32 highs[2][16], lows[2][16];
-        float back[2][2], d[2][32];
-#if BY_COLUMNS
-#pragma unroll
-        for (int j = 0; j < 8; j++) {
-            const int at = 8 * j + lane % 4 * 2;
-            const float2 most = *(const float2 *)(noted->most + at), inverse = *(const float2 *)(noted->inverse + at),
-                         delta = *(const float2 *)(noted->delta + at), by = *(const float2 *)(noted->scales[0] + at),
-                         outer = *(const float2 *)(noted->scales[1] + at);
-#pragma unroll
-            for (int i = 4 * j; i < 4 * j + 4; i++) {
-                const int half = i / 2 % 2;
-                const float score = fmaf(x[i], row_factors[half], i % 2 ? -most.y : -most.x);
-                const float share = power_of_two(score) * (i % 2 ? inverse.y : inverse.x);
-                const float difference = fmaf(g[i], own_second[half], i % 2 ? -delta.y : -delta.x);
-                g[i] = share * difference * fabsf(i % 2 ? by.y : by.x);
-                x[i] = share * fabsf(i % 2 ? outer.y : outer.x);
-            }
-        }
-        split_factors(x, one, highs[1], lows[1], back[1], of.top[1]);
-#else
-        /* exponentials are at most 1, so the largest scale bounds the second product's factors */
-        float largest_by = fmaxf(fabsf(noted->scales[0][lane]), fabsf(noted->scales[0][lane + 32]));
-        largest_by = float_of_bits(__reduce_max_sync(0xffffffffu, bits_of_float(largest_by)));
-        const float by_halves = to_halves(largest_by, back[1][0]);
-        back[1][1] = back[1][0];
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float largest = -INFINITY;
-#pragma unroll
-            for (int i = 2 * half; i < 32; i += 4) largest = fmaxf(largest, fmaxf(x[i], x[i + 1]));
-#pragma unroll
-            for (int other = 1; other < 4; other *= 2) largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, other));
-            largest = fmaxf(of.most[half], largest * row_factors[half]);
-            const float against = SHIFT(largest), factor = power_of_two(of.most[half] - against);
-            of.most[half] = largest;
-            if (__any_sync(0xffffffffu, factor != 1)) { /* rare after a row's first cells */
-                of.total[half] *= factor;
-                of.delta[half] *= factor;
-                of.top[0][half] *= factor;
-                of.top[1][half] *= factor;
-#pragma unroll
-                for (int i = 2 * half; i < 2 * OUTS; i += 4) sums[i] *= factor, sums[i + 1] *= factor;
-            }
-            float total = 0, delta = 0;
-#pragma unroll
-            for (int i = 2 * half; i < 32; i += 4) {
-                const float2 by = *(const float2 *)(noted->scales[0] + i / 4 * 8 + lane % 4 * 2);
-#pragma unroll
-                for (int k = i; k < i + 2; k++) {
-                    const float power = power_of_two(fmaf(x[k], row_factors[half], -against));
-                    const float term = power * g[k];
-                    total += power;
-                    delta += term;
-                    x[k] = power * (fabsf(k % 2 ? by.y : by.x) * by_halves);
-                    g[k] = term * fabsf(k % 2 ? by.y : by.x);
-                }
-                split_two(x[i], x[i + 1], highs[1][i / 2], lows[1][i / 2]);
-            }
-            of.top[1][half] = fmaxf(of.top[1][half], largest_by);
-            of.total[half] += total;
-            of.delta[half] = fmaf(delta, own_second[half], of.delta[half]);
-        }
-#endif
-        const uint64 y[2] = {tile_of(stage_across, tile), tile_of(stage_across, BY_COLUMNS ? tile + PARTS : tile)};
-        const uint64 z[2] = {tile_of(stage_across, tile + LOWS), tile_of(stage_across, BY_COLUMNS ? tile + PARTS + LOWS : tile + LOWS)};
-        const float *const of_row = BY_COLUMNS ? one : own_second;
-        if (LOWS) {
-#pragma unroll
-            for (int which = 1; which >= 0; which--) {
-                if (which == 0) split_factors(g, of_row, highs[0], lows[0], back[0], of.top[0]);
-#pragma unroll
-                for (int crossed = 1; crossed >= 0; crossed--) {
-                    begin_factors(d[0], highs[which], lows[which], y[which], z[which], crossed);
-                    PRODUCTS_WAIT(0);
-                    add_factors(sums + OUTS * which, d[0], back[which], crossed ? 0x1p-11f : 1);
-                }
-            }
-        } else {
-            begin_factors(d[1], highs[1], lows[1], y[1], z[1], 0);
-            split_factors(g, of_row, highs[0], lows[0], back[0], of.top[0]); /* meanwhile */
-            begin_factors(d[0], highs[0], lows[0], y[0], z[0], 0);
-            PRODUCTS_WAIT(1);
-            add_factors(sums + OUTS, d[1], back[1], 1);
-            PRODUCTS_WAIT(0);
-            add_factors(sums, d[0], back[0], 1);
-        }
+        of.lost |= scale_cell(x, g, row_factors, own_second, p, noted, lists, wanted, panel * SIDE + row_in, row_in, in_log2, unusual, lane);
+        cell_factors factors;
+        find_factors(x, g, factors, of, sums, row_factors, own_second, noted, lane);
+        add_factored(sums, g, factors, of, own_second, stage_across, tile);
 
         const int whole = fresh, from_before = panel == panel_before;
         const int panel_begins = noted->cell.first_cell, panel_ends = noted->cell.end_cell - 1;
         next_turn(stage, STAGES);
         if (!whole && c + 1 < end) continue;
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            for (int other = 1; other < 4; other *= 2) {
-                of.total[i] += __shfl_xor_sync(0xffffffffu, of.total[i], other);
-                of.delta[i] += __shfl_xor_sync(0xffffffffu, of.delta[i], other);
-            }
+        sum_of_four(of.total);
+        sum_of_four(of.delta);
         int mine = 1; /* 1: this warp writes the result */
         if (BY_COLUMNS) of.most[0] = of.most[1] = 0;
         if (!whole || from_before) { /* groups share the panel */
@@ -590,9 +611,7 @@ KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, rec
             if (mine) gather_parts(sums, of, partials + LOCAL_ID, first_group, last_group);
         }
         if (mine) write_panel(p, panel * SIDE + row_in, lane, sums, of, stats, own_filled);
-        begin_rows(of);
-#pragma unroll
-        for (int i = 0; i < 2 * OUTS; i++) sums[i] = 0;
+        begin_rows(of, sums);
         if (whole) write_empty(p, panel + 1, next_panel, LOCAL_ID, stats, own_filled);
     }
 }
