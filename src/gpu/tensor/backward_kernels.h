@@ -43,3 +43,50 @@ FUNCTION void merge_lanes(row_sums &rows) {
             merge_row(rows, i, most, total, delta);
         }
 }
+
+#ifdef PASS /* backward_narrow.cu, backward_wide.cu: PER threads have a panel's sums; RESTS: 3 with row_sums' top and  \
+               lost */
+/* Merges a group's partial sums into these. */
+FUNCTION void merge_part(row_sums &of, float *sums, const float *part) {
+#if PASS == SUMS
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        merge_row(of, i, __ldcg(part + i * PER), __ldcg(part + (2 + i) * PER), __ldcg(part + (4 + i) * PER));
+#else
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) sums[i] += __ldcg(part + i * PER);
+#if RESTS
+#pragma unroll
+    for (int i = 0; i < 2; i++) of.top[i] = fmaxf(of.top[i], __ldcg(part + (OUTS + i) * PER));
+    of.lost |= __ldcg(part + (OUTS + 2) * PER) != 0;
+#endif
+#endif
+}
+
+/* Stores a group's part of a panel that groups share. Returns 1 to the last warp of the panel's rows, with all parts.
+ */
+FUNCTION int share_panel(row_sums &of, float *sums, float *partials, int32 *arrived, int begins, int first_group,
+                         int last_group, int lane) {
+    float *const to = partials + (int64)(2 * GROUP_X + begins) * PART;
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) to[i * PER] = sums[i];
+#if RESTS
+    to[OUTS * PER] = of.top[0], to[(OUTS + 1) * PER] = of.top[1], to[(OUTS + 2) * PER] = (float)of.lost;
+#endif
+    if (!arrives_last(arrived + first_group * WARPS, last_group - first_group, lane)) return 0;
+    begin_rows(of, sums);
+#pragma unroll 1
+    for (int group = first_group; group <= last_group; group++)
+        merge_part(of, sums, partials + (int64)(2 * group + (group == first_group)) * PART);
+    return 1;
+}
+
+/* Stores the statistics of a thread's two rows: log2 of the sum of exponentials, less `scale`, and delta. A row without
+   nonzeros has no shares. */
+FUNCTION void store_stats(const row_sums &of, float2 *stats, float scale) {
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        stats[8 * i] = make_float2(of.total[i] == 0 ? INFINITY : of.most[i] + log2f(of.total[i]) - scale,
+                                   of.total[i] == 0 ? 0 : of.delta[i] / of.total[i]);
+}
+#endif

@@ -56,6 +56,8 @@
 #define SECOND_TILES (PASS == COLUMNS || PASS == SECOND ? WIDTH_TILES : 0)
 #define OWN_TILES    (INNER_TILES + NEEDS_G * WIDTH_TILES)
 #define OUTS     (PASS == SUMS ? 6 : 32 * (FIRST_TILES + SECOND_TILES)) /* sums of a thread */
+#define PER      THREADS
+#define RESTS    0
 #define PART     (OUTS * THREADS) /* floats of a panel's partial sums */
 #define COPIES_FIRST (TILES > 2) /* copies before a cell's products, for lack of registers for both; else while they run */
 #define SHARES_LOG (ELEMENT == 16 ? 14.0f : 0.0f) /* log2 of the scale of shares */
@@ -181,12 +183,15 @@ FUNCTION void write_empty(const problem &p, float2 *stats, int64 first_panel, in
 typedef struct row_sums {
     float most[2], total[2], delta[2], largest;
 } row_sums;
-#include "backward_kernels.h"
 
-FUNCTION void begin_rows(row_sums &rows) {
+FUNCTION void begin_rows(row_sums &rows, float *sums) {
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) sums[i] = 0;
 #pragma unroll
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = 0;
 }
+
+#include "backward_kernels.h"
 
 /* Adds a cell (online softmax). x: scores, -infinity outside S, to be scaled by in_log2 > 0 to units of log 2; g: outer
    products, 0 outside S. */
@@ -254,6 +259,106 @@ FUNCTION float scale_of_differences(const uint32 *largest) {
     return exponent == 255 ? 1 : float_of_bits((uint32)min(max(253 - exponent, 27), 227) << 23);
 }
 
+/* Starts the outer products of a cell. */
+FUNCTION void begin_outer(float *g, uint64 own, uint64 stage) {
+    begin_dots(g, tile_of(own, INNER_TILES), tile_of(stage, INNER_TILES), WIDTH_STEPS);
+}
+
+/* Adds a cell to the sums. x: products of its rows; g: outer products, which may still run; lse and delta: of the own
+   rows; noted: of the other rows. */
+FUNCTION void add_products(row_sums &of, float *sums, float *x, float *g, const problem &p, const float *lse, const float *delta,
+                           const float4 *noted, uint64 own, uint64 stage, uint64 across, uint32 wanted, int full, int lane) {
+#if PASS == SUMS
+    if (!(p.in_log2 > 0)) { /* negative scale: the largest score is not that of the largest product */
+#pragma unroll
+        for (int i = 0; i < 32; i++) x[i] *= p.in_log2;
+    }
+    if (!full) {
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            if (!(wanted >> i & 1)) x[i] = -INFINITY;
+    }
+    if (PRODUCTS_AT_ONCE) begin_outer(g, own, stage);
+    PRODUCTS_WAIT(0);
+    PRODUCTS_PIN(g, 32);
+    if (!full) {
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            if (!(wanted >> i & 1)) g[i] = 0;
+    }
+    add_cell(of, x, g, p.in_log2 > 0 ? p.in_log2 : 1);
+#else
+    if (PASS == ROWS) {
+#pragma unroll
+        for (int i = 0; i < 32; i++) x[i] = share_of(x[i], p.in_log2, lse[i / 2 % 2]);
+    } else {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float4 two = noted[4 * j + lane % 4];
+#pragma unroll
+            for (int i = 4 * j; i < 4 * j + 4; i++) x[i] = share_of(x[i], p.in_log2, i % 2 ? two.z : two.x);
+        }
+    }
+    uint32 factors[2][16]; /* shares times differences, and shares: 0 outside S, or NaN if a g is infinite */
+    if (!full) {
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            if (!(wanted >> i & 1)) x[i] = 0;
+    }
+#if SECOND_TILES
+#pragma unroll
+    for (int i = 0; i < 32; i += 2) factors[1][i / 2] = pair_of(x[i], x[i + 1]);
+#endif
+#if NEEDS_G
+    PRODUCTS_WAIT(0);
+    PRODUCTS_PIN(g, 32);
+#endif
+#if SECOND_TILES
+    begin_sums(sums + 32 * FIRST_TILES, factors[1], tile_of(across, INNER_TILES), WIDTH_TILES);
+#endif
+#if FIRST_TILES
+    if (PRODUCTS_AT_ONCE) begin_outer(g, own, stage);
+    if (PASS == ROWS) {
+#pragma unroll
+        for (int i = 0; i < 32; i++) g[i] = difference_of(x[i], g[i], delta[i / 2 % 2], p.by);
+    } else {
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            const float4 two = noted[4 * j + lane % 4];
+#pragma unroll
+            for (int i = 4 * j; i < 4 * j + 4; i++) g[i] = difference_of(x[i], g[i], i % 2 ? two.w : two.y, p.by);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 32; i += 2) factors[0][i / 2] = pair_of(g[i], g[i + 1]);
+    begin_sums(sums, factors[0], across, INNER_TILES);
+#endif
+    PRODUCTS_WAIT(0);
+    PRODUCTS_PIN(sums, OUTS);
+#endif
+}
+
+/* Writes the results of a panel that ends at cell c, or stores this group's part, if the panel is shared. */
+FUNCTION void finish_panel(row_sums &of, float *sums, const problem &p, int c, int64 row, int shared, int begins, float *partials,
+                           int32 *arrived, float2 *stats, int each, int more, int lane) {
+    int mine = 1; /* 1: this warp writes the result */
+#if PASS == SUMS
+    merge_lanes(of);
+#pragma unroll
+    for (int i = 0; i < 2; i++) sums[i] = of.most[i], sums[2 + i] = of.total[i], sums[4 + i] = of.delta[i];
+#endif
+    if (shared) /* groups share the panel */
+        mine = share_panel(of, sums, partials, arrived, begins, group_of_cell(p.cells[c].first_cell, each, more),
+                           group_of_cell(p.cells[c].end_cell - 1, each, more), lane);
+#if PASS == SUMS
+    if (mine && lane % 4 == 0) store_stats(of, stats + row, SHARES_LOG);
+#else
+    if (mine && FIRST_TILES) write_rows(p, 0, c, sums, row, lane);
+    if (mine && SECOND_TILES) write_rows(p, 1, c, sums + 32 * FIRST_TILES, row, lane);
+#endif
+    begin_rows(of, sums);
+}
+
 KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials),
                        OUT(int32, arrived), OUT(uint32, largest), int64 counters, IN(index, lists), IN(int32, together),
                        IN(uint32, masks), OUT(float, stats)) {
@@ -280,29 +385,19 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
     next_record record;
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, from, all[begin].panel, rows, item);
-#pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
-        if (begin + i < end) {
-            load_mixed_record(record, records, together, begin + i);
-            load_rows(coming, record, lists, others, item);
-            if (i < STAGES - 1) copy_cell(first_stage + i * (TILES * TILE), first_notes + i * (SIDE * 8), from, p.stats, coming, item);
-        }
-        if (i < STAGES - 1) copies_commit();
-    }
+    const auto copy_to = [&](int place) { copy_cell(first_stage + place * (TILES * TILE), first_notes + place * (SIDE * 8), from, p.stats, coming, item); };
+    fill_ring(record, coming, records, together, lists, others, begin, end, item, copy_to);
     load_mixed_record(record, records, together, min(begin + STAGES, end - 1));
     int stage = 0, fresh = 1; /* fresh: a panel begins */
     uint32 next_wanted = masks[(int64)begin * THREADS + item];
     int64 panel = all[begin].panel, next_panel = all[begin].next_panel;
     float sums[OUTS], lse[2], delta[2];
     row_sums of;
-    begin_rows(of);
+    begin_rows(of, sums);
     of.largest = 0;
-#pragma unroll
-    for (int i = 0; i < OUTS; i++) sums[i] = 0;
     const auto copy_next = [&](int c, int stage) {
         if (c + STAGES - 1 < end) {
-            const int place = stage == 0 ? STAGES - 1 : stage - 1;
-            copy_cell(first_stage + place * (TILES * TILE), first_notes + place * (SIDE * 8), from, p.stats, coming, item);
+            copy_to(stage == 0 ? STAGES - 1 : stage - 1);
             load_rows(coming, record, lists, others, item);
             load_mixed_record(record, records, together, min(c + STAGES + 1, end - 1));
         }
@@ -326,8 +421,7 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         const int tile = stage * TILES;
         float x[32], g[32];
         begin_dots(x, own_first, tile_of(stage_first, tile), INNER_STEPS);
-        if (NEEDS_G && !PRODUCTS_AT_ONCE)
-            begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
+        if (NEEDS_G && !PRODUCTS_AT_ONCE) begin_outer(g, own_first, tile_of(stage_first, tile));
         if (!COPIES_FIRST) copy_next(c, stage);
         int64 after = next_panel;
         if (c + 1 < end) {
@@ -338,75 +432,8 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         const int full = __all_sync(0xffffffffu, wanted == 0xffffffffu);
         PRODUCTS_WAIT(NEEDS_G);
         PRODUCTS_PIN(x, 32);
-#if PASS == SUMS
-        if (!(p.in_log2 > 0)) { /* negative scale: the largest score is not that of the largest product */
-#pragma unroll
-            for (int i = 0; i < 32; i++) x[i] *= p.in_log2;
-        }
-        if (!full) {
-#pragma unroll
-            for (int i = 0; i < 32; i++)
-                if (!(wanted >> i & 1)) x[i] = -INFINITY;
-        }
-        if (PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
-        PRODUCTS_WAIT(0);
-        PRODUCTS_PIN(g, 32);
-        if (!full) {
-#pragma unroll
-            for (int i = 0; i < 32; i++)
-                if (!(wanted >> i & 1)) g[i] = 0;
-        }
-        add_cell(of, x, g, p.in_log2 > 0 ? p.in_log2 : 1);
-#else
         const float4 *const noted = (const float4 *)(memory + (first_notes - own) + stage * (SIDE * 8));
-        if (PASS == ROWS) {
-#pragma unroll
-            for (int i = 0; i < 32; i++) x[i] = share_of(x[i], p.in_log2, lse[i / 2 % 2]);
-        } else {
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                const float4 two = noted[4 * j + lane % 4];
-#pragma unroll
-                for (int i = 4 * j; i < 4 * j + 4; i++) x[i] = share_of(x[i], p.in_log2, i % 2 ? two.z : two.x);
-            }
-        }
-        uint32 factors[2][16]; /* shares times differences, and shares: 0 outside S, or NaN if a g is infinite */
-        if (!full) {
-#pragma unroll
-            for (int i = 0; i < 32; i++)
-                if (!(wanted >> i & 1)) x[i] = 0;
-        }
-#if SECOND_TILES
-#pragma unroll
-        for (int i = 0; i < 32; i += 2) factors[1][i / 2] = pair_of(x[i], x[i + 1]);
-#endif
-#if NEEDS_G
-        PRODUCTS_WAIT(0);
-        PRODUCTS_PIN(g, 32);
-#endif
-#if SECOND_TILES
-        begin_sums(sums + 32 * FIRST_TILES, factors[1], tile_of(stage_across, tile + INNER_TILES), WIDTH_TILES);
-#endif
-#if FIRST_TILES
-        if (PRODUCTS_AT_ONCE) begin_dots(g, tile_of(own_first, INNER_TILES), tile_of(stage_first, tile + INNER_TILES), WIDTH_STEPS);
-        if (PASS == ROWS) {
-#pragma unroll
-            for (int i = 0; i < 32; i++) g[i] = difference_of(x[i], g[i], delta[i / 2 % 2], p.by);
-        } else {
-#pragma unroll
-            for (int j = 0; j < 8; j++) {
-                const float4 two = noted[4 * j + lane % 4];
-#pragma unroll
-                for (int i = 4 * j; i < 4 * j + 4; i++) g[i] = difference_of(x[i], g[i], i % 2 ? two.w : two.y, p.by);
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < 32; i += 2) factors[0][i / 2] = pair_of(g[i], g[i + 1]);
-        begin_sums(sums, factors[0], tile_of(stage_across, tile), INNER_TILES);
-#endif
-        PRODUCTS_WAIT(0);
-        PRODUCTS_PIN(sums, OUTS);
-#endif
+        add_products(of, sums, x, g, p, lse, delta, noted, own_first, tile_of(stage_first, tile), tile_of(stage_across, tile), wanted, full, lane);
         if (fresh && c + 1 < end) {
             __syncthreads(); /* the own rows are no longer needed */
             copy_own(own, from, next_panel, rows, item);
@@ -418,52 +445,8 @@ KERNEL backward_narrow(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more
         panel = next_panel;
         next_panel = after;
         if (!whole && c + 1 < end) continue;
-        int mine = 1; /* 1: this warp writes the result */
-#if PASS == SUMS
-        merge_lanes(of);
-#pragma unroll
-        for (int i = 0; i < 2; i++) sums[i] = of.most[i], sums[2 + i] = of.total[i], sums[4 + i] = of.delta[i];
-#endif
-        if (!whole || from_before) { /* groups share the panel */
-            const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
-            float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;
-#pragma unroll
-            for (int i = 0; i < OUTS; i++) to[i * THREADS] = sums[i];
-            mine = arrives_last(arrived + first_group * WARPS + warp, last_group - first_group, lane);
-            if (mine) {
-                begin_rows(of);
-#pragma unroll
-                for (int i = 0; i < OUTS; i++) sums[i] = 0;
-#pragma unroll 1
-                for (int g = first_group; g <= last_group; g++) {
-                    const float *const part = partials + (int64)(2 * g + (g == first_group)) * PART + item;
-#if PASS == SUMS
-#pragma unroll
-                    for (int i = 0; i < 2; i++)
-                        merge_row(of, i, __ldcg(part + i * THREADS), __ldcg(part + (2 + i) * THREADS), __ldcg(part + (4 + i) * THREADS));
-#else
-#pragma unroll
-                    for (int i = 0; i < OUTS; i++) sums[i] += __ldcg(part + i * THREADS);
-#endif
-                }
-            }
-        }
-        const int64 row = ended * SIDE + row_in;
-#if PASS == SUMS
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if (mine && lane % 4 == 0) /* a row without nonzeros has no shares */
-                ((float2 *)stats)[row + 8 * i] = make_float2(of.total[i] == 0 ? INFINITY : of.most[i] + log2f(of.total[i]) - SHARES_LOG,
-                                                             of.total[i] == 0 ? 0 : of.delta[i] / of.total[i]);
-        begin_rows(of);
-#else
-        if (mine) {
-            if (FIRST_TILES) write_rows(p, 0, c, sums, row, lane);
-            if (SECOND_TILES) write_rows(p, 1, c, sums + 32 * FIRST_TILES, row, lane);
-        }
-#pragma unroll
-        for (int i = 0; i < OUTS; i++) sums[i] = 0;
-#endif
+        finish_panel(of, sums, p, c, ended * SIDE + row_in, !whole || from_before, !from_before, partials + item, arrived + warp, (float2 *)stats,
+                     each, more, lane);
         if (whole) write_empty(p, (float2 *)stats, ended + 1, following, item);
         COPIES_WAIT(0); /* the next panel's own rows */
     }

@@ -211,13 +211,16 @@ typedef struct row_sums {
     float most[2], total[2], delta[2], top[2];
     int lost;
 } row_sums;
-#include "backward_kernels.h"
 
-FUNCTION void begin_rows(row_sums &rows) {
+FUNCTION void begin_rows(row_sums &rows, float *sums) {
     rows.lost = 0;
+#pragma unroll
+    for (int i = 0; i < OUTS; i++) sums[i] = 0;
 #pragma unroll
     for (int i = 0; i < 2; i++) rows.most[i] = -INFINITY, rows.total[i] = rows.delta[i] = rows.top[i] = 0;
 }
+
+#include "backward_kernels.h"
 
 /* Adds half a cell (online softmax). x: scores, -infinity outside S; g: outer products, 0 outside S. */
 FUNCTION void add_cell(row_sums &rows, const float *x, const float *g) {
@@ -346,6 +349,119 @@ FUNCTION void add_products(float *sums, const uint32 *highs, const uint32 *lows,
 
 /* ------------------------------------------------------------------------------------------ the kernel */
 
+/* Scores and outer products of half a cell, without the scales of their rows. */
+FUNCTION void multiply_half(float *x, float *g, uint64 own, uint64 other) {
+    float crossed[2][WANTED];
+    PRODUCTS_PIN(x, WANTED);
+    PRODUCTS_PIN(g, WANTED);
+    PRODUCTS_PIN(crossed[0], WANTED);
+    PRODUCTS_PIN(crossed[1], WANTED);
+    products_begin();
+    begin_dots(x, crossed[0], own, other, INNER_TILES);
+    if (NEEDS_G)
+        begin_dots(g, crossed[1], tile_of(own, 2 * INNER_TILES), tile_of(other, 2 * INNER_TILES), WIDTH_TILES);
+    products_commit();
+    PRODUCTS_WAIT(0);
+    add_small(x, crossed[0]);
+    if (NEEDS_G) add_small(g, crossed[1]);
+}
+
+/* Scales and masks them. Returns 1 if numbers have lost bits. */
+FUNCTION int scale_half(float *x, float *g, const problem &p, const cell_notes *noted, const index *lists, const cell_record &cell,
+                        const float (*own_by)[2], uint32 wanted, int first_column, int64 row, float in_log2, int unusual, int lane) {
+    uint32 marks = 0; /* compared as bits, negative numbers and NaN are above 2^40 */
+    int lost = 0;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const uint32 bits = bits_of_float(noted->scales[i][first_column + lane]);
+        marks = max(max(marks, bits), max(bits_of_float(own_by[i][0]), bits_of_float(own_by[i][1])));
+        lost |= bits > 0x7f800000u;
+    }
+    const int special = unusual || __reduce_max_sync(0xffffffffu, marks) > bits_of_float(0x1p40f);
+    lost = special && __any_sync(0xffffffffu, lost);
+    if (special) {
+        again_plainly(x, p, 0, wanted, noted, lists, cell.list, cell.last, first_column, own_by[0], row, lane);
+        if (NEEDS_G)
+            again_plainly(g, p, 1, wanted, noted, lists, cell.list, cell.last, first_column, own_by[1], row, lane);
+    } else {
+#pragma unroll
+        for (int j = 0; j < WANTED / 4; j++) {
+            const float2 by = *(const float2 *)(noted->scales[0] + first_column + column_of(4 * j, lane)),
+                         outer = *(const float2 *)(noted->scales[1] + first_column + column_of(4 * j, lane));
+#pragma unroll
+            for (int i = 4 * j; i < 4 * j + 4; i++) {
+                x[i] *= (i % 2 ? by.y : by.x) * (own_by[0][i / 2 % 2] * in_log2);
+                if (NEEDS_G) g[i] *= (i % 2 ? outer.y : outer.x) * own_by[1][i / 2 % 2];
+            }
+        }
+    }
+    if (!__all_sync(0xffffffffu, wanted == 0xffffu)) {
+#pragma unroll
+        for (int i = 0; i < WANTED; i++)
+            if (!(wanted >> i & 1)) x[i] = -INFINITY, g[i] = 0;
+    }
+    return lost;
+}
+
+/* Adds half a cell to the sums: its shares, or shares times differences,, times the other rows. */
+FUNCTION void add_half(float *sums, row_sums &of, float *x, const float *g, const cell_notes *noted, const float *lse, const float *delta,
+                       uint64 across, int first_column, int lane) {
+#if PASS == SUMS
+    add_cell(of, x, g);
+#else
+#pragma unroll
+    for (int j = 0; j < WANTED / 4; j++) {
+        const int at = first_column + column_of(4 * j, lane);
+        const float4 known = BY_COLUMNS ? *(const float4 *)(noted->stats + at) : make_float4(0, 0, 0, 0);
+        const float2 by = *(const float2 *)(noted->scales[RESULT] + at);
+#pragma unroll
+        for (int i = 4 * j; i < 4 * j + 4; i++) {
+            const float minus = BY_COLUMNS ? (i % 2 ? known.z : known.x) : lse[i / 2 % 2];
+            const float mean = BY_COLUMNS ? (i % 2 ? known.w : known.y) : delta[i / 2 % 2];
+            const float share = power_of_two(x[i] - minus);
+            x[i] = (RESULT ? share : share * (g[i] - mean)) * fabsf(i % 2 ? by.y : by.x);
+        }
+    }
+    uint32 highs[WANTED / 2], lows[WANTED / 2];
+    float back[2];
+    split_half(x, highs, lows, back, of.top);
+    add_products(sums, highs, lows, back, tile_of(across, 2 * INNER_TILES * RESULT));
+#endif
+}
+
+/* The second half hands its sums to the first. */
+FUNCTION void merge_halves(row_sums &of, float *sums, float *merged, int second_half) {
+#if PASS == SUMS
+    merge_lanes(of);
+    if (second_half)
+#pragma unroll
+        for (int i = 0; i < 2; i++) merged[3 * i * PER] = of.most[i], merged[(3 * i + 1) * PER] = of.total[i], merged[(3 * i + 2) * PER] = of.delta[i];
+    __syncthreads();
+    if (!second_half)
+#pragma unroll
+        for (int i = 0; i < 2; i++) merge_row(of, i, merged[3 * i * PER], merged[(3 * i + 1) * PER], merged[(3 * i + 2) * PER]);
+#pragma unroll
+    for (int i = 0; i < 2; i++) sums[i] = of.most[i], sums[2 + i] = of.total[i], sums[4 + i] = of.delta[i];
+#else
+#pragma unroll
+    for (int t = 0; t < OUT_TILES; t++) {
+        if (t > 0) __syncthreads();
+        if (second_half) {
+#pragma unroll
+            for (int i = 0; i < 32; i++) merged[i * PER] = sums[32 * t + i];
+            merged[32 * PER] = of.top[0], merged[33 * PER] = of.top[1], merged[34 * PER] = (float)of.lost;
+        }
+        __syncthreads();
+        if (!second_half) {
+#pragma unroll
+            for (int i = 0; i < 32; i++) sums[32 * t + i] += merged[i * PER];
+            of.top[0] = fmaxf(of.top[0], merged[32 * PER]), of.top[1] = fmaxf(of.top[1], merged[33 * PER]);
+            of.lost |= merged[34 * PER] != 0;
+        }
+    }
+#endif
+}
+
 KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials),
                      OUT(int32, arrived), int64 counters, int64 own_filled, int64 filled, IN(index, lists), IN(int32, together),
                      IN(uint32, masks), IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split),
@@ -377,22 +493,13 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
     next_record record;
     uint32 coming[LINES]; /* rows of the cell that is copied next */
     copy_own(own, own_rows, all[begin].panel, item);
-#pragma unroll
-    for (int i = 0; i < STAGES; i++) { /* the last cell is copied in the loop */
-        if (begin + i < end) {
-            load_mixed_record(record, records, together, begin + i);
-            load_rows(coming, record, lists, ALL_ROWS, item);
-            if (i < STAGES - 1) copy_cell(first_stage + i * (CELL_TILES * TILE), notes + i, from, coming, item);
-        }
-        if (i < STAGES - 1) copies_commit();
-    }
+    const auto copy_to = [&](int place) { copy_cell(first_stage + place * (CELL_TILES * TILE), notes + place, from, coming, item); };
+    fill_ring(record, coming, records, together, lists, ALL_ROWS, begin, end, item, copy_to);
     if (begin + STAGES < end) load_mixed_record(record, records, together, begin + STAGES);
     int stage = 0, fresh = 1; /* fresh: a panel begins */
     float sums[OUTS], own_by[2][2], lse[2], delta[2];
     row_sums of;
-    begin_rows(of);
-#pragma unroll
-    for (int i = 0; i < OUTS; i++) sums[i] = 0;
+    begin_rows(of, sums);
 #pragma unroll 1
     for (int c = begin; c < end; c++) {
         const uint32 wanted = masks[(int64)c * PER + in_half] >> WANTED * second_half & 0xffffu;
@@ -404,8 +511,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         proxies_meet();
         __syncthreads(); /* all copies have arrived, and the previous cell's stage is free */
         if (c + STAGES - 1 < end) {
-            const int place = stage == 0 ? STAGES - 1 : stage - 1;
-            copy_cell(first_stage + place * (CELL_TILES * TILE), notes + place, from, coming, item);
+            copy_to(stage == 0 ? STAGES - 1 : stage - 1);
             if (c + STAGES < end) load_rows(coming, record, lists, ALL_ROWS, item);
             if (c + STAGES + 1 < end) load_mixed_record(record, records, together, c + STAGES + 1);
         }
@@ -422,21 +528,7 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
         const cell_notes *const noted = notes + stage;
         const int tile = stage * CELL_TILES;
         float x[WANTED], g[WANTED];
-        {
-            float crossed[2][WANTED];
-            PRODUCTS_PIN(x, WANTED);
-            PRODUCTS_PIN(g, WANTED);
-            PRODUCTS_PIN(crossed[0], WANTED);
-            PRODUCTS_PIN(crossed[1], WANTED);
-            products_begin();
-            begin_dots(x, crossed[0], own_first, tile_of(half_first, tile), INNER_TILES);
-            if (NEEDS_G)
-                begin_dots(g, crossed[1], tile_of(own_first, 2 * INNER_TILES), tile_of(half_first, tile + 2 * INNER_TILES), WIDTH_TILES);
-            products_commit();
-            PRODUCTS_WAIT(0);
-            add_small(x, crossed[0]);
-            if (NEEDS_G) add_small(g, crossed[1]);
-        }
+        multiply_half(x, g, own_first, tile_of(half_first, tile));
         fresh = panel != next_panel;
         if (fresh && c + 1 < end) {
             __syncthreads(); /* the own rows are no longer needed */
@@ -444,135 +536,26 @@ KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, 
             copies_commit();
         }
 
-        uint32 marks = 0; /* compared as bits, negative numbers and NaN are above 2^40 */
-        int lost = 0;
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const uint32 bits = bits_of_float(noted->scales[i][first_column + lane]);
-            marks = max(max(marks, bits), max(bits_of_float(own_by[i][0]), bits_of_float(own_by[i][1])));
-            lost |= bits > 0x7f800000u;
-        }
-        const int special = unusual || __reduce_max_sync(0xffffffffu, marks) > bits_of_float(0x1p40f);
-        of.lost |= special && __any_sync(0xffffffffu, lost);
-        if (special) {
-            again_plainly(x, p, 0, wanted, noted, lists, all[c].list, all[c].last, first_column, own_by[0], panel * SIDE + row_in, lane);
-            if (NEEDS_G)
-                again_plainly(g, p, 1, wanted, noted, lists, all[c].list, all[c].last, first_column, own_by[1], panel * SIDE + row_in, lane);
-        } else {
-#pragma unroll
-            for (int j = 0; j < WANTED / 4; j++) {
-                const float2 by = *(const float2 *)(noted->scales[0] + first_column + column_of(4 * j, lane)),
-                             outer = *(const float2 *)(noted->scales[1] + first_column + column_of(4 * j, lane));
-#pragma unroll
-                for (int i = 4 * j; i < 4 * j + 4; i++) {
-                    x[i] *= (i % 2 ? by.y : by.x) * (own_by[0][i / 2 % 2] * in_log2);
-                    if (NEEDS_G) g[i] *= (i % 2 ? outer.y : outer.x) * own_by[1][i / 2 % 2];
-                }
-            }
-        }
-        if (!__all_sync(0xffffffffu, wanted == 0xffffu)) {
-#pragma unroll
-            for (int i = 0; i < WANTED; i++)
-                if (!(wanted >> i & 1)) x[i] = -INFINITY, g[i] = 0;
-        }
-#if PASS == SUMS
-        add_cell(of, x, g);
-#else
-#pragma unroll
-        for (int j = 0; j < WANTED / 4; j++) {
-            const int at = first_column + column_of(4 * j, lane);
-            const float4 known = BY_COLUMNS ? *(const float4 *)(noted->stats + at) : make_float4(0, 0, 0, 0);
-            const float2 by = *(const float2 *)(noted->scales[RESULT] + at);
-#pragma unroll
-            for (int i = 4 * j; i < 4 * j + 4; i++) {
-                const float minus = BY_COLUMNS ? (i % 2 ? known.z : known.x) : lse[i / 2 % 2];
-                const float mean = BY_COLUMNS ? (i % 2 ? known.w : known.y) : delta[i / 2 % 2];
-                const float share = power_of_two(x[i] - minus);
-                x[i] = (RESULT ? share : share * (g[i] - mean)) * fabsf(i % 2 ? by.y : by.x);
-            }
-        }
-        uint32 highs[WANTED / 2], lows[WANTED / 2];
-        float back[2];
-        split_half(x, highs, lows, back, of.top);
-        add_products(sums, highs, lows, back, tile_of(half_across, tile + 2 * INNER_TILES * RESULT));
-#endif
+        of.lost |= scale_half(x, g, p, noted, lists, all[c], own_by, wanted, first_column, panel * SIDE + row_in, in_log2, unusual, lane);
+        add_half(sums, of, x, g, noted, lse, delta, tile_of(half_across, tile), first_column, lane);
 
         const int whole = fresh, from_before = panel == panel_before;
         stage = stage + 1 == STAGES ? 0 : stage + 1;
         if (!whole && c + 1 < end) continue;
-        /* the second half hands its sums to the first */
-#if PASS == SUMS
-        merge_lanes(of);
-        if (second_half)
-#pragma unroll
-            for (int i = 0; i < 2; i++) merged[3 * i * PER] = of.most[i], merged[(3 * i + 1) * PER] = of.total[i], merged[(3 * i + 2) * PER] = of.delta[i];
-        __syncthreads();
-        if (!second_half)
-#pragma unroll
-            for (int i = 0; i < 2; i++) merge_row(of, i, merged[3 * i * PER], merged[(3 * i + 1) * PER], merged[(3 * i + 2) * PER]);
-#pragma unroll
-        for (int i = 0; i < 2; i++) sums[i] = of.most[i], sums[2 + i] = of.total[i], sums[4 + i] = of.delta[i];
-#else
-#pragma unroll
-        for (int t = 0; t < OUT_TILES; t++) {
-            if (t > 0) __syncthreads();
-            if (second_half) {
-#pragma unroll
-                for (int i = 0; i < 32; i++) merged[i * PER] = sums[32 * t + i];
-                merged[32 * PER] = of.top[0], merged[33 * PER] = of.top[1], merged[34 * PER] = (float)of.lost;
-            }
-            __syncthreads();
-            if (!second_half) {
-#pragma unroll
-                for (int i = 0; i < 32; i++) sums[32 * t + i] += merged[i * PER];
-                of.top[0] = fmaxf(of.top[0], merged[32 * PER]), of.top[1] = fmaxf(of.top[1], merged[33 * PER]);
-                of.lost |= merged[34 * PER] != 0;
-            }
-        }
-#endif
+        merge_halves(of, sums, merged, second_half);
         if (!second_half) {
             int mine = PASS == SUMS || panel * SIDE + warp * 16 < rows; /* 1: this warp writes the result */
-            if (mine && (!whole || from_before)) { /* groups share the panel */
-                const int first_group = group_of_cell(all[c].first_cell, each, more), last_group = group_of_cell(all[c].end_cell - 1, each, more);
-                float *const to = partials + (int64)(2 * GROUP_X + !from_before) * PART + item;
-#pragma unroll
-                for (int i = 0; i < OUTS; i++) to[i * PER] = sums[i];
-                to[OUTS * PER] = of.top[0], to[(OUTS + 1) * PER] = of.top[1], to[(OUTS + 2) * PER] = (float)of.lost;
-                mine = arrives_last(arrived + first_group * WARPS + warp, last_group - first_group, lane);
-                if (mine) {
-                    begin_rows(of);
-#pragma unroll
-                    for (int i = 0; i < OUTS; i++) sums[i] = 0;
-#pragma unroll 1
-                    for (int group = first_group; group <= last_group; group++) {
-                        const float *const part = partials + (int64)(2 * group + (group == first_group)) * PART + item;
-#if PASS == SUMS
-#pragma unroll
-                        for (int i = 0; i < 2; i++) merge_row(of, i, __ldcg(part + i * PER), __ldcg(part + (2 + i) * PER), __ldcg(part + (4 + i) * PER));
-#else
-#pragma unroll
-                        for (int i = 0; i < OUTS; i++) sums[i] += __ldcg(part + i * PER);
-#pragma unroll
-                        for (int i = 0; i < 2; i++) of.top[i] = fmaxf(of.top[i], __ldcg(part + (OUTS + i) * PER));
-                        of.lost |= __ldcg(part + (OUTS + 2) * PER) != 0;
-#endif
-                    }
-                }
-            }
+            if (mine && (!whole || from_before)) /* groups share the panel */
+                mine = share_panel(of, sums, partials + item, arrived + warp, !from_before, group_of_cell(all[c].first_cell, each, more),
+                                   group_of_cell(all[c].end_cell - 1, each, more), lane);
             const int64 row = panel * SIDE + row_in;
 #if PASS == SUMS
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                if (mine && lane % 4 == 0) /* a row without nonzeros has no shares */
-                    ((float2 *)stats)[row + 8 * i] = make_float2(of.total[i] == 0 ? INFINITY : of.most[i] + log2f(of.total[i]),
-                                                                 of.total[i] == 0 ? 0 : of.delta[i] / of.total[i]);
+            if (mine && lane % 4 == 0) store_stats(of, (float2 *)stats + row, 0);
 #else
             if (mine) write_rows(p, sums, of.top, of.lost, row, lane);
 #endif
         }
-        begin_rows(of);
-#pragma unroll
-        for (int i = 0; i < OUTS; i++) sums[i] = 0;
+        begin_rows(of, sums);
         if (whole) write_empty(p, (float2 *)stats, panel + 1, next_panel, item);
     }
 }
