@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the format, products of sizes that may overflow, and runs clang-tidy on the library's host code and the program. Kernels
-# are checked by compiler warnings only, since clang 14 lacks some of gcc's vector built-ins.
+# Checks the format, products of sizes that may overflow and the length of device functions, and runs clang-tidy on the library's
+# host code and the program. Kernels are else checked by compiler warnings only, since clang 14 lacks some of gcc's vector built-ins.
 #   lint.sh           all checks, with the static analyser at full depth: half an hour of a core
 #   lint.sh quick     all checks, with the analyser limited to a tenth of a second a file
 #   lint.sh changed   as quick, but only for files that differ from the last commit; the format of all files
@@ -27,6 +27,13 @@ echo 'lint: format is right'
 scripts/words.py
 scripts/size-products.py
 echo 'lint: no product of sizes is allocated unchecked'
+git ls-files 'src/gpu/*.cu' 'src/gpu/*.simt' 'src/gpu/*.h' 'lab/gpu/*.cu' 'lab/gpu/*.simt' 'lab/gpu/*.h' | xargs awk '
+    FNR == 1 { begin = 0 }
+    /^(FUNCTION|NOINLINE|KERNEL|static|template|inline|__)/ && !(begin && last ~ /^template/) { begin = FNR }
+    { last = $0 }
+    /^}/ && begin { if (FNR - begin >= 100) { print "lint: " FILENAME ":" begin ": a function of more than 100 lines" > "/dev/stderr"; bad = 1 } begin = 0 }
+    END { exit bad }'
+echo 'lint: no function of kernels exceeds 100 lines'
 folder=build/release
 [ $mode != changed ] || folder=build/check
 [ -f $folder/compile_commands.json ] || cmake --preset "$(basename $folder)" >/dev/null
