@@ -121,9 +121,10 @@ def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, st
         if recipe is not None and recipe.handle.value is not None:
             return recipe.run(operands, values, None, 1.0, 0.0, statistics)  # type: ignore[no-any-return]
     result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
-    longer = key_of(operation, how, operands, values, None)
-    if key is not None and longer in recipes:
-        recipes[key] = recipes[longer]
+    if key is not None:
+        longer = key_of(operation, how, operands, values, None)
+        if longer in recipes:
+            recipes[key] = recipes[longer]
     return result
 
 
