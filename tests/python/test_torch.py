@@ -52,6 +52,14 @@ def test_copies_are_not_larger_than_the_call(device):
     assert tt.spmm(tt.Pattern.causal(5, device=device), k[:, :2])[0, 0, 4, 0] == 5
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_fused_where_d_is_b_in_some_calls(recorded, device):
+    pattern = tt.Pattern.causal(6, device=device)
+    A, B = (operand(6, 4, device=device).requires_grad_(recorded) for _ in range(2))
+    for D in (B, A, B, A.detach(), B.detach()):
+        torch.testing.assert_close(tt.fused(pattern, A, B, D), (A @ B.T).tril() @ D)
+
+
 def test_maps_and_lists_of_no_members(device):
     pattern, x = tt.Pattern.causal(6, device=device), operand(0, 6, 4, device=device)
     assert torch.vmap(lambda a: tt.spmm(pattern, a))(x).shape == (0, 6, 4)

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cpu/fitted.h"
+#include "cpu/predict.h"
 #include "cpu_device.h"
 #include "select/choose.h"
 #include "small.h"
@@ -337,6 +339,23 @@ TEST(test_algorithms_of_other_operations) {
         assert_int_equal(choice.declined_count, TAMIS_OP_FUSED);
         for (int i = 0; i < choice.declined_count; i++) assert_string_equal(choice.declined[i].reason, reason);
     }
+}
+
+/* A table of some 3/8 to 3/4 of L2 shares it with S and C. */
+TEST(test_crowded_l2) {
+    const double l2 = 1 << 20;
+    const tamis_evidence evidence = {
+        .cache_l2 = 1 << 20,
+        .fresh_share = 0.5,
+        .ceilings = {.threads = 1, .gather_gbs = {{1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}}}};
+    const tamis_problem problem = {.threads = 1, .evidence = &evidence};
+    const double alone = tamis_cpu_near_seconds(&problem, 0.375 * l2, 1e9);
+    assert_true(fabs(alone - 1) < 1e-12);
+    assert_true(tamis_cpu_fit.crowded > 1);
+    for (double share = 0.376; share <= 0.75; share += 0.187)
+        assert_true(fabs(tamis_cpu_near_seconds(&problem, share * l2, 1e9) - tamis_cpu_fit.crowded * alone) < 1e-12);
+    assert_true(fabs(tamis_cpu_near_seconds(&problem, 0.751 * l2, 1e9) - alone) < 1e-12);
+    assert_true(tamis_cpu_far_share(&problem, 0.75 * l2) == 0 && tamis_cpu_far_share(&problem, 0.751 * l2) == 0.5);
 }
 
 TEST(test_instruction_sets) {

@@ -23,7 +23,7 @@ from .._kinds import Torch
 from .._library import lib, must
 from .._living import Living
 from .._pattern import Pattern
-from .._recipe import RecipeOfGradient, keep_recipe, key_of
+from .._recipe import RecipeOfGradient, keep_recipe, key_of, same_array
 from .._sparse import Sparse
 from .._views import column, dense, fits, packed, seen, torch_view, uneven
 from . import _held
@@ -105,7 +105,7 @@ def _key(key: list, tensors: tuple) -> Optional[tuple]:
 def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
     """Return the result, by the recipe of an earlier call if there is one. tensors: the values and the operands. The key differs from that of `compute`,
     and is shorter."""
-    key: Any = [how, operation]
+    key: Any = [how, operation, len(tensors) == 4 and same_array(tensors[2], tensors[3])]  # D is B: its plan takes no other D
     for x in tensors:  # as in `_key`, without its call
         if x is None:
             key.append(None)
@@ -121,9 +121,10 @@ def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, st
         if recipe is not None and recipe.handle.value is not None:
             return recipe.run(operands, values, None, 1.0, 0.0, statistics)  # type: ignore[no-any-return]
     result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
-    longer = key_of(operation, how, operands, values, None)
-    if key is not None and longer in recipes:
-        recipes[key] = recipes[longer]
+    if key is not None:
+        longer = key_of(operation, how, operands, values, None)
+        if longer in recipes:
+            recipes[key] = recipes[longer]
     return result
 
 

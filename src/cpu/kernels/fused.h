@@ -62,14 +62,18 @@ static void fused_sums(sum_arguments *arguments, const segment *segments, int co
 
 INLINE int64_t fused_samples_bytes(int64_t chunk) { return ((chunk + 8) * (int64_t)sizeof(real) + 63) / 64 * 64; }
 
+/* True if values are already reals and in order: SpMM then reads them in place, for rows of any length. */
+INLINE bool values_in_place(const tamis_cpu_job *job) {
+    return !job->tiles && (TAMIS_KERNEL_TYPE == REAL || job->real_values || !job->values);
+}
+
 /* Any range, chunk by chunk in the order of a walk: samples and their edge, if there are `dots`, else S's values; then
    weighted sums, or with `sums` = 0 the samples themselves. `segments` and `x` hold a chunk. */
 static void walk_chunks(const tamis_cpu_job *job, const tamis_cpu_range *range, dot_function *dots, int sums,
                         segment *segments, int64_t most, real *x) {
     const tamis_type type = TAMIS_KERNEL_TYPE;
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX, real_values = type == REAL || job->real_values;
-    /* values that are already reals and in order are used in place, for rows of any length */
-    const bool in_place = !dots && !job->tiles && (real_values || !job->values);
+    const bool in_place = !dots && values_in_place(job);
     const int64_t limit = in_place && !job->chunks_sums ? INT64_MAX / 2 : job->chunk;
     const bool rows = dots && !job->tiles && !softmax && job->width > NARROW_SUMS_MOST;
     const dot_arguments dot = dot_arguments_of(job, type);
@@ -132,8 +136,7 @@ static void sddmm_range(const tamis_cpu_job *job, const tamis_cpu_range *range) 
 static void spmm_any(const tamis_cpu_job *job, const tamis_cpu_range *range) {
     segment segments[WALK_SEGMENTS];
     real x[TAMIS_CPU_CHUNK + LANES];
-    const bool in_place = !job->tiles && (TAMIS_KERNEL_TYPE == REAL || job->real_values || !job->values);
-    if (in_place && !job->chunks_sums && job->width > NARROW_SUMS_MOST)
+    if (values_in_place(job) && !job->chunks_sums && job->width > NARROW_SUMS_MOST)
         spmm_rows(job, range);
     else
         walk_chunks(job, range, NULL, 1, segments, WALK_SEGMENTS, x);

@@ -244,9 +244,9 @@ static void message_rows(const void *context, int64_t begin, int64_t end, int64_
     const tamis_message_term term = job->term == TAMIS_TERM_RELU ? TAMIS_TERM_ADD : job->term;
     rows_function *const *const sizes = functions[job->kind][term][numbers && term != TAMIS_TERM_X];
     const bool heads = job->edge_data == TAMIS_E_HEAD && job->term != TAMIS_TERM_X;
-    const bool few = heads && job->kind == TAMIS_PASS_SUM && term == TAMIS_TERM_MUL && job->heads <= LANES &&
-                     job->width % LANES != 0;
-    const bool weighted = weighted_takes(job) && !few;
+    const bool sums = job->kind == TAMIS_PASS_SUM, multiplied = sums && term == TAMIS_TERM_MUL && numbers;
+    const bool few = multiplied && heads && job->heads <= LANES && job->width % LANES != 0;
+    const bool weighted = ((sums && term == TAMIS_TERM_X) || multiplied) && !few;
     const int64_t most = GATHERED / (p.all * p.size + 1) + 1; /* entries before the next piece */
     if (weighted && !heads) {
         weighted_rows(&p, begin, end, first, last, 0);

@@ -23,11 +23,6 @@ typedef struct weighted_call {
     const real *ready; /* the same, if they need not be gathered */
 } weighted_call;
 
-static bool weighted_takes(const tamis_message_job *job) {
-    const bool number = job->edge_data == TAMIS_E_NUMBER || job->edge_data == TAMIS_E_HEAD;
-    return job->kind == TAMIS_PASS_SUM && (job->term == TAMIS_TERM_X || (job->term == TAMIS_TERM_MUL && number));
-}
-
 static void gather_weights(const weighted_call *call, int64_t begin, int64_t count, real *to) {
     const pass *const p = call->p;
     const int64_t *const entries = p->order.entries ? p->order.entries + begin : NULL;
@@ -77,14 +72,12 @@ static void divide_rows(const weighted_call *call, int64_t row, int64_t end) {
 static void weighted_all(weighted_call *call, int64_t row, int64_t end) {
     const pass *const p = call->p;
     const bool gathers = !call->ready && !call->arguments.ones, mean = p->job->mean;
-    const int64_t entries = gathers ? WEIGHTS : INT64_MAX;
     const int64_t rows = mean ? MEAN_BYTES / (call->arguments.width * p->size) + 1 : INT64_MAX;
     while (row < end) {
         real weights[WEIGHTS];
-        const int64_t begin = order_offset(&p->order, row);
-        int64_t stop = gathers ? row : rows < end - row ? row + rows : end;
-        while (gathers && stop < end && stop - row < rows && order_offset(&p->order, stop + 1) - begin <= entries)
-            stop++;
+        const int64_t begin = order_offset(&p->order, row), last = rows < end - row ? row + rows : end;
+        int64_t stop = gathers ? row : last;
+        while (stop < last && order_offset(&p->order, stop + 1) - begin <= WEIGHTS) stop++;
         if (stop == row || (mean && TYPE != REAL)) {
             weighted_row(call, row++);
             continue;
