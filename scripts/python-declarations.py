@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Writes python/tamis/_declarations.py, the C interface for ctypes, from the public headers, and the edges' formulas from
-src/base/edge_rows.h.
+"""Writes the C interface for ctypes from the public headers, and the edges' formulas from src/base/edge_rows.h. The build calls it.
 
-    scripts/python-declarations.py           writes the file
-    scripts/python-declarations.py --check   ends with 1 if the file differs from the headers
+    scripts/python-declarations.py FILE    writes python/tamis/_declarations.py, if anything in it changed
 
 Whatever it cannot read in a header is an error: nothing is left out silently.
 """
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import sys
@@ -17,7 +16,6 @@ SOURCE = pathlib.Path(__file__).resolve().parents[1]
 HEADERS = ["types", "tamis", "gradient", "stream", "structure", "shard", "transport", "group", "slabs", "matrix", "generate", "mask", "dense", "message", "graph_attention", "cached_attention", "reference",
            "algorithms", "ceilings", "cache", "data", "ml"]  # each header after the headers it includes
 OF_MODELS = {"data", "ml"}  # headers whose functions are in libtamis_ml
-WRITTEN = SOURCE / "python" / "tamis" / "_declarations.py"
 WIDTH = 120
 
 SCALARS = {"int": "c_int", "unsigned": "c_uint", "bool": "c_bool", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
@@ -209,7 +207,7 @@ def written():
     missing = {path.stem for path in (SOURCE / "include" / "tamis").glob("*.h")} - set(HEADERS)
     if missing:
         sys.exit(f"python-declarations.py: HEADERS lacks {', '.join(sorted(missing))}")
-    lines = ['"""The C interface for ctypes: scripts/python-declarations.py writes this file from include/tamis. Do not edit it."""',
+    lines = ['"""The C interface for ctypes: the build writes this file from include/tamis (scripts/python-declarations.py)."""',
              "# ruff: noqa",
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int64, c_size_t,",
              "                    c_uint, c_uint16, c_uint64, c_void_p)",
@@ -232,14 +230,14 @@ def written():
 
 
 def main():
-    text = written()
-    if sys.argv[1:] == ["--check"]:
-        if WRITTEN.read_text(encoding="utf-8") != text:
-            sys.exit(f"{WRITTEN.relative_to(SOURCE)} differs from the headers: run scripts/python-declarations.py")
-    elif sys.argv[1:]:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    else:
-        WRITTEN.write_text(text, encoding="utf-8")
+    path, text = pathlib.Path(sys.argv[1]), written()
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}")  # two builds may write it at once
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 if __name__ == "__main__":

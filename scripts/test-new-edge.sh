@@ -7,9 +7,8 @@ rm -rf "$copy/tree"
 mkdir -p "$copy/tree"
 git ls-files -co --exclude-standard | tar -cf - -T - | tar -xf - -C "$copy/tree"
 scripts/new-method-files.py docs/manual/new-edge.md "$copy/tree" "$copy/tree"
-"$copy/tree/scripts/python-declarations.py"
 cmake -S "$copy/tree" --preset check -B "$copy/build" -DBUILD_TESTING=ON >"$copy/configure.log"
-cmake --build "$copy/build" --target tamis_program tamis_test_core tamis_test_operations >"$copy/build.log" ||
+cmake --build "$copy/build" --target tamis_program tamis_shared tamis_test_core tamis_test_operations >"$copy/build.log" ||
     { cat "$copy/build.log" >&2; exit 1; }
 "$copy/build/tests/tamis_test_core" test_edge_rows
 "$copy/build/tests/tamis_test_operations" gradients
