@@ -67,6 +67,9 @@ TEST(bodies_are_opened) {
 
 /* All kernels of all files that the library holds, except kernels that another one launches. */
 TEST(kernels_of_the_library) {
+    enum {
+        BUFFERS_MOST = 17
+    }; /* the gradient of graph attention by rows: twelve are matrices of the caller or of weights */
     static const char head[] = "\nKERNEL ";
     int kernels = 0;
     for (int i = 0; i < tamis_gpu_source_count; i++) {
@@ -82,6 +85,9 @@ TEST(kernels_of_the_library) {
             name[bytes] = 0;
             if (tamis_gpu_signature_read(whole, name, false, &s) != TAMIS_OK || s.count == 0)
                 fail_msg("%s: %s", tamis_gpu_sources[i].name, tamis_last_error());
+            int buffers = 0;
+            for (int k = 0; k < s.count; k++) buffers += s.parameters[k].kind == TAMIS_GPU_PLACE;
+            if (buffers > BUFFERS_MOST) fail_msg("%s takes %d buffers: %d at most", name, buffers, BUFFERS_MOST);
             kernels++;
         }
         tamis_release(whole);

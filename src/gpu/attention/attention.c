@@ -125,8 +125,7 @@ static void add_order(const pass *p, list *to) {
     add(to, tamis_gpu_integer("rows", order->rows));
     add(to, tamis_gpu_integer("pieces", p->cuts->pieces));
     add(to, tamis_gpu_integer("limit", p->cuts->limit));
-    add_place(p, to, "cuts", (tamis_place){p->cuts->rows, 0});
-    add_place(p, to, "piece_cut", (tamis_place){p->cuts->piece_cut, 0});
+    add_place(p, to, "piece_rows", (tamis_place){p->cuts->piece_rows, 0});
     add(to, tamis_gpu_integer("heads", p->job->heads));
     add(to, tamis_gpu_integer("width", p->job->width));
     add(to, tamis_gpu_integer("slice", p->slice));

@@ -43,8 +43,7 @@ static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int g
     tamis_gpu_named arguments[MOST] = {tamis_gpu_integer("rows", job->order.rows),
                                        tamis_gpu_integer("pieces", p->cuts->pieces),
                                        tamis_gpu_integer("limit", p->cuts->limit),
-                                       place(job, "cuts", (tamis_place){p->cuts->rows, 0}),
-                                       place(job, "piece_cut", (tamis_place){p->cuts->piece_cut, 0}),
+                                       place(job, "piece_rows", (tamis_place){p->cuts->piece_rows, 0}),
                                        tamis_gpu_integer("heads", job->heads),
                                        tamis_gpu_memory("offsets", job->order.offsets),
                                        place(job, "places", (tamis_place){(void *)(uintptr_t)job->order.entries, 0}),
@@ -59,13 +58,16 @@ static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int g
                                        tamis_gpu_integer("out_row", job->out.row),
                                        tamis_gpu_integer("out_head", job->out.head),
                                        place(job, "partials", p->partials)};
-    int n = 19;
+    int n = 18;
     if (kernel != TAMIS_SEGMENTS_FINISH) {
         arguments[n++] = place(job, "argument", job->argument);
         arguments[n++] = tamis_gpu_integer("has_argument", job->argument.base != NULL);
         arguments[n++] = place(job, "positions", p->positions);
     }
-    if (kernel == TAMIS_SEGMENTS_MERGE) arguments[n++] = tamis_gpu_integer("cut_count", p->cuts->count);
+    if (kernel == TAMIS_SEGMENTS_MERGE) {
+        arguments[n++] = tamis_gpu_integer("cut_count", p->cuts->count);
+        arguments[n++] = tamis_gpu_memory("cuts", p->cuts->rows);
+    }
     arguments[n] = (tamis_gpu_named){.name = NULL};
     variant.kernel = (int32_t)kernel;
     variant.group = group;

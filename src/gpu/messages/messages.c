@@ -206,8 +206,7 @@ static int add_job(const pass *p, tamis_gpu_named *to) {
     to[n++] = tamis_gpu_integer("rows", job->order.rows);
     to[n++] = tamis_gpu_integer("pieces", p->cuts->pieces);
     to[n++] = tamis_gpu_integer("limit", p->cuts->limit);
-    to[n++] = array(p, "cuts", p->cuts->rows);
-    to[n++] = array(p, "piece_cut", p->cuts->piece_cut);
+    to[n++] = array(p, "piece_rows", p->cuts->piece_rows);
     to[n++] = array(p, "offsets", job->order.offsets);
     to[n++] = array(p, "columns", job->order.columns);
     to[n++] = array(p, "entries", job->order.entries);

@@ -60,7 +60,7 @@ int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit) {
 
 /* Flags and counts of rows, and the sums of their tiles; a cut row has at least LEAST nonzeros and two pieces. */
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width) {
-    const int64_t piece = width * (int64_t)tamis_gpu_real_size(problem->type) + 8;
+    const int64_t piece = width * (int64_t)tamis_gpu_real_size(problem->type) + 2 * 8;
     return (tamis_call_bytes){.row = 2 * 8 + 1, .entry = (2 * piece + 2 * 8 + LEAST - 1) / LEAST};
 }
 
@@ -81,14 +81,14 @@ done:
     return status;
 }
 
-/* Lists the cut rows, and the cut row of each piece. */
+/* Lists the cut rows, and the row of each piece. */
 static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const void *is_cut, const void *pieces) {
     TRY(tamis_gpu_add_kept(p, &s->rows, 2 * s->count, 8, "rows that are cut"));
-    TRY(tamis_gpu_add_kept(p, &s->piece_cut, s->pieces, 8, "pieces of rows"));
+    TRY(tamis_gpu_add_kept(p, &s->piece_rows, 2 * s->pieces, 8, "pieces of rows"));
     return launch(p, "rows_list", p->problem.rows * 32,
                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_memory("is_cut", is_cut),
                                       tamis_gpu_memory("pieces", pieces), tamis_gpu_memory("cuts", s->rows),
-                                      tamis_gpu_memory("piece_cut", s->piece_cut)));
+                                      tamis_gpu_memory("piece_rows", s->piece_rows)));
 }
 
 bool tamis_gpu_cuts_any(const tamis_prepared *p, int64_t limit) { return p->profile.max > limit; }

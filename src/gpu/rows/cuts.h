@@ -12,7 +12,7 @@ typedef struct tamis_gpu_cuts {
     int64_t limit;
     int64_t count, pieces;       /* of cut rows; for a single call, upper bounds */
     void *rows;                  /* int64, two per cut row: the row, and its first piece */
-    void *piece_cut;             /* int64: the cut row of each piece */
+    void *piece_rows;            /* int64, two per piece: its row, and the row's first piece */
     void *order;                 /* int64: rows by falling length; NULL: natural order */
     void *cut_sums, *piece_sums; /* single call: the prefix sums, whose last entries are the counts */
 } tamis_gpu_cuts;

@@ -119,9 +119,9 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         p, stream, SUMS, launch, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", s->cuts.pieces),
                             tamis_gpu_place("pieces_counted", tamis_gpu_cuts_counted_pieces(p, &s->cuts)),
-                            tamis_gpu_integer("limit", p->parameters[LIMIT]), tamis_gpu_memory("cuts", s->cuts.rows),
-                            tamis_gpu_memory("piece_cut", s->cuts.piece_cut), tamis_gpu_memory("order", s->cuts.order),
-                            tamis_gpu_integer("slice", p->parameters[SLICE]),
+                            tamis_gpu_integer("limit", p->parameters[LIMIT]),
+                            tamis_gpu_memory("piece_rows", s->cuts.piece_rows),
+                            tamis_gpu_memory("order", s->cuts.order), tamis_gpu_integer("slice", p->parameters[SLICE]),
                             tamis_gpu_place("partials", x->scratch))));
     return tamis_gpu_cuts_merge(p, stream, MERGE, &common, &s->cuts, x->scratch);
 }

@@ -7,16 +7,14 @@ typedef struct row_task {
     int passed;
 } row_task;
 
-/* Finds a task: first the pieces of cut rows, then all rows. cuts[2 c]: a cut row, cuts[2 c + 1]: its first piece;
-   piece_cut: the cut of each piece. */
-FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *cuts,
-                            GLOBAL const int64 *piece_cut, int ordered, GLOBAL const int64 *order,
-                            GLOBAL const offset *offsets) {
+/* Finds a task: first the pieces of cut rows, then all rows. piece_rows: two per piece, its row and the row's first
+   piece. */
+FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *piece_rows, int ordered,
+                            GLOBAL const int64 *order, GLOBAL const offset *offsets) {
     row_task r;
     if (task < pieces) {
-        const int64 cut = piece_cut[task];
-        r.row = cuts[2 * cut];
-        r.begin = (int64)offsets[r.row] + (task - cuts[2 * cut + 1]) * limit;
+        r.row = piece_rows[2 * task];
+        r.begin = (int64)offsets[r.row] + (task - piece_rows[2 * task + 1]) * limit;
         r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
     } else {
         r.row = ordered ? order[ordered ? task - pieces : 0] : task - pieces;
@@ -32,7 +30,7 @@ FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const 
  */
 #define FOR_EACH_TASK(task, count)                                                                                     \
     for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
-#define TASK_OF(task) find_task(task, pieces, limit, cuts, piece_cut, 0, cuts, offsets)
+#define TASK_OF(task) find_task(task, pieces, limit, piece_rows, 0, piece_rows, offsets)
 
 /* A task of several heads of a row: its row. */
 FUNCTION int64 without_head(int64 task, int32 heads) {

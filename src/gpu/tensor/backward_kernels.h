@@ -16,12 +16,15 @@
 #define BACKWARD_SCRATCH                                                                                               \
     MEMBER(partials, scratch_batch_stride);                                                                            \
     MEMBER(stats, scratch_batch_stride)
-/* Further parameters of kernels on split rows. */
+/* Kernels on split rows: these and their scales, at offsets in bytes of one buffer. */
+#define SPLIT_PARAMETERS                                                                                               \
+    int64 own_filled, int64 filled, IN(char, lines), int64 own_scales_at, int64 scales_at, int64 own_split_at,         \
+        int64 split_at
 #define SPLIT_MEMBERS                                                                                                  \
-    MEMBER(own_scales, scratch_batch_stride);                                                                          \
-    MEMBER(scales, scratch_batch_stride);                                                                              \
-    MEMBER(own_split, 4 * scratch_batch_stride);                                                                       \
-    MEMBER(split, 4 * scratch_batch_stride)
+    MEMBER(lines, 4 * scratch_batch_stride);                                                                           \
+    const float *const own_scales = (const float *)(lines + own_scales_at), *const scales =                            \
+                                                                                (const float *)(lines + scales_at);    \
+    const char *const own_split = lines + own_split_at, *const split = lines + split_at
 
 /* Merges another part of row i (most, total, delta) into this one. */
 FUNCTION void merge_row(row_sums &rows, int i, float most, float total, float delta) {

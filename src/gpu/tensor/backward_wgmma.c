@@ -376,10 +376,10 @@ typedef struct call {
 #define SPLIT_ARGUMENTS(c, p, own)                                                                                     \
     tamis_gpu_integer("own_filled", tamis_gpu_round_up((p)->problem.rows, SIDE)),                                      \
         tamis_gpu_integer("filled", tamis_gpu_round_up((p)->problem.cols, SIDE)),                                      \
-        tamis_gpu_place("own_scales", tamis_gpu_after((c)->scratch, (c)->at.scales[own])),                             \
-        tamis_gpu_place("scales", tamis_gpu_after((c)->scratch, (c)->at.scales[1 - (own)])),                           \
-        tamis_gpu_place("own_split", tamis_gpu_after((c)->scratch, (c)->at.split[own])),                               \
-        tamis_gpu_place("split", tamis_gpu_after((c)->scratch, (c)->at.split[1 - (own)])),                             \
+        tamis_gpu_place("lines", (c)->scratch), tamis_gpu_integer("own_scales_at", (c)->at.scales[own]),               \
+        tamis_gpu_integer("scales_at", (c)->at.scales[1 - (own)]),                                                     \
+        tamis_gpu_integer("own_split_at", (c)->at.split[own]),                                                         \
+        tamis_gpu_integer("split_at", (c)->at.split[1 - (own)]),                                                       \
         tamis_gpu_place("stats", tamis_gpu_after((c)->scratch, (c)->at.stats))
 
 static tamis_gpu_launch launch_of(const pass *of, bool early) {

@@ -520,8 +520,7 @@ FUNCTION void add_factored(float *sums, const float *g, cell_factors &factors, r
 }
 
 KERNEL backward_wgmma(BACKWARD_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived),
-                      int64 own_filled, int64 filled, IN(index, lists), IN(int32, together), IN(uint32, masks), IN(float, own_scales),
-                      IN(float, scales), IN(char, own_split), IN(char, split), OUT(float, stats)) {
+                      IN(index, lists), IN(int32, together), IN(uint32, masks), SPLIT_PARAMETERS, OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
     BACKWARD_SCRATCH;
     SPLIT_MEMBERS;

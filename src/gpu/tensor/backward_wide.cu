@@ -463,9 +463,8 @@ FUNCTION void merge_halves(row_sums &of, float *sums, float *merged, int second_
 }
 
 KERNEL backward_wide(BACKWARD_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records), OUT(float, partials),
-                     OUT(int32, arrived), int64 counters, int64 own_filled, int64 filled, IN(index, lists), IN(int32, together),
-                     IN(uint32, masks), IN(float, own_scales), IN(float, scales), IN(char, own_split), IN(char, split),
-                     OUT(float, stats)) {
+                     OUT(int32, arrived), int64 counters, IN(index, lists), IN(int32, together), IN(uint32, masks),
+                     SPLIT_PARAMETERS, OUT(float, stats)) {
     extern __shared__ __align__(1024) char memory[];
     BACKWARD_SCRATCH;
     SPLIT_MEMBERS;

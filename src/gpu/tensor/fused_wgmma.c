@@ -242,12 +242,14 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("each", s->cells.count / s->groups),
                             tamis_gpu_integer("more", s->cells.count % s->groups),
                             tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", partials),
-                            tamis_gpu_place("arrived", arrived), tamis_gpu_integer("tiled_rows", rows.tiled_rows),
-                            tamis_gpu_integer("tiled", rows.tiled), tamis_gpu_memory("lists", s->cells.lists),
-                            tamis_gpu_memory("together", s->together), tamis_gpu_memory("masks", s->masks),
-                            tamis_gpu_memory("row_masks", s->row_masks), tamis_gpu_memory("firsts", s->firsts),
-                            tamis_gpu_place("scales", x->scratch), tamis_gpu_place("split", split),
-                            tamis_gpu_place("d_scales", d_scales), tamis_gpu_place("d_split", d_split)));
+                            tamis_gpu_integer("arrived_at", partial_bytes(s) / 4),
+                            tamis_gpu_integer("tiled_rows", rows.tiled_rows), tamis_gpu_integer("tiled", rows.tiled),
+                            tamis_gpu_memory("lists", s->cells.lists), tamis_gpu_memory("together", s->together),
+                            tamis_gpu_memory("masks", s->masks), tamis_gpu_memory("row_masks", s->row_masks),
+                            tamis_gpu_memory("firsts", s->firsts), tamis_gpu_place("lines", x->scratch),
+                            tamis_gpu_integer("split_at", scales_bytes(problem)),
+                            tamis_gpu_integer("d_scales_at", d_scales.bytes - x->scratch.bytes),
+                            tamis_gpu_integer("d_split_at", d_split.bytes - x->scratch.bytes)));
 }
 
 const tamis_gpu_method tamis_fused_wgmma = {.name = "gpu-tensor",

@@ -492,20 +492,17 @@ KERNEL fused_wgmma(int64 rows, IN(offset, offsets), IN(index, columns), IN(value
                    int64 a_stride, IN(element, b), int64 b_stride, int64 inner, IN(element, d), int64 d_stride,
                    int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS, real edge_scale, real alpha,
                    real beta, KEEP_PARAMETERS, int32 each, int32 more, IN(int64, records), OUT(float, partials),
-                   OUT(int32, arrived), int64 tiled_rows, int64 tiled, IN(index, lists), IN(int32, together),
-                   IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(float, scales), IN(char, split),
-                   IN(float, d_scales), IN(char, d_split)) {
+                   int64 arrived_at, int64 tiled_rows, int64 tiled, IN(index, lists), IN(int32, together),
+                   IN(uint32, masks), IN(uint32, row_masks), IN(index, firsts), IN(char, lines), int64 split_at,
+                   int64 d_scales_at, int64 d_split_at) {
     extern __shared__ __align__(1024) char memory[];
     MEMBER(partials, scratch_batch_stride);
-    MEMBER(arrived, scratch_batch_stride);
-    MEMBER(scales, scratch_batch_stride);
-    MEMBER(split, 4 * scratch_batch_stride);
-    MEMBER(d_scales, scratch_batch_stride);
-    MEMBER(d_split, 4 * scratch_batch_stride);
+    MEMBER(lines, 4 * scratch_batch_stride);
     const operands p = {rows, inner, width, offsets, columns, values, a, b, d, a_stride, b_stride, d_stride, out, out_stride,
                         keeps ? pairs : 0, edge_scale, alpha, beta, first_cell(blockIdx.x, each, more),
                         first_cell(blockIdx.x + 1, each, more), each, more, records, lists, together, masks, row_masks, firsts,
-                        tiled_rows, (tiled - tiled_rows) * 128, scales, d_scales, split, d_split, partials, arrived};
+                        tiled_rows, (tiled - tiled_rows) * 128, (const float *)lines, (const float *)(lines + d_scales_at),
+                        lines + split_at, lines + d_split_at, partials, (int32 *)(partials + arrived_at)};
     const uint32 base = shared_address(memory);
     cell_notes *const notes = (cell_notes *)(memory + (RESIDENT + SLOTS) * TILE);
     const shared_memory shared = {base, base + RESIDENT * TILE, shared_address(notes + CELLS), notes};
