@@ -20,6 +20,7 @@
 #ifndef TAMIS_ML_MODEL_H
 #define TAMIS_ML_MODEL_H
 
+#include <math.h>
 #include <tamis/dense.h>
 #include <tamis/ml.h>
 #include <tamis/stream.h>
@@ -33,6 +34,12 @@
 /* Returns the steps of conjugate gradients from zero for new rows. In exact arithmetic as many as unknowns suffice; a
    few more make up for rounding. */
 static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
+
+/* Checks that an option is valid and finite; the message says what was expected. */
+static inline tamis_status ml_check_number(const char *name, double value, bool valid, const char *expected) {
+    if (valid && isfinite(value)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %g, expected %s", name, value, expected);
+}
 
 /* Checks a number of rounds that new rows also take. It is bounded, so that an untrusted model file cannot make a call
    run for ever. */

@@ -91,9 +91,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    if (!(options->rate > 0) || !isfinite(options->rate))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
-    return TAMIS_OK;
+    return ml_check_number("rate", options->rate, options->rate > 0, "a positive number");
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {

@@ -75,8 +75,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    return TAMIS_OK;
+    return ml_check_rounds("inner_rounds", options->inner_rounds);
 }
 
 /* ------------------------------------------------------------------------------------------ one side */

@@ -60,16 +60,11 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    if (!(options->row_prior > 0) || !isfinite(options->row_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "row_prior = %g, expected a positive number: it is the shape of a gamma distribution",
-                          options->row_prior);
-    if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (no scale) or more",
-                          options->column_prior);
-    if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
-    return TAMIS_OK;
+    TRY(ml_check_number("row_prior", options->row_prior, options->row_prior > 0,
+                        "a positive number: it is the shape of a gamma distribution"));
+    TRY(ml_check_number("column_prior", options->column_prior, options->column_prior >= 0, "0 (no scale) or more"));
+    return ml_check_number("rate_decay", options->rate_decay, options->rate_decay >= 0 && options->rate_decay <= 1,
+                           "0 to 1");
 }
 
 /* Refuses options that files of older versions may have. Their loss is unbounded: scaling rows by c and columns by 1 /

@@ -101,13 +101,10 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    if (!(options->row_prior >= 0) || !isfinite(options->row_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "row_prior = %g, expected 0 (1 / factors) or more", options->row_prior);
-    if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (1 / factors) or more",
-                          options->column_prior);
-    if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
+    TRY(ml_check_number("row_prior", options->row_prior, options->row_prior >= 0, "0 (1 / factors) or more"));
+    TRY(ml_check_number("column_prior", options->column_prior, options->column_prior >= 0, "0 (1 / factors) or more"));
+    TRY(ml_check_number("rate_decay", options->rate_decay, options->rate_decay >= 0 && options->rate_decay <= 1,
+                        "0 to 1"));
     if (options->maximum_a_posteriori && (options->learn_row_prior || options->elbo))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s with maximum_a_posteriori: documents have no distributions then",
                           options->learn_row_prior ? "learn_row_prior" : "elbo");

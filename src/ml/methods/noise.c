@@ -40,10 +40,8 @@ static const double LEAST = 1e-3;
 static const double TAKEN_MOST = 0.75;
 
 tamis_status ml_check_lambda(const tamis_model_options *options) {
-    if (options->regularization >= 0 && isfinite(options->regularization)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      "regularization = %g, expected a positive number, or 0 to find it by the noise of the data",
-                      options->regularization);
+    return ml_check_number("regularization", options->regularization, options->regularization >= 0,
+                           "a positive number, or 0 to find it by the noise of the data");
 }
 
 static double weight_of(const tamis_model *model, double ratings) {

@@ -79,16 +79,12 @@ static void defaults(tamis_model_options *options) {
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization >= 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number, or 0 to choose it",
-                          options->regularization);
-    if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
-                          options->column_regularization);
+    TRY(ml_check_number("regularization", options->regularization, options->regularization >= 0,
+                        "a positive number, or 0 to choose it"));
+    TRY(ml_check_number("column_regularization", options->column_regularization, options->column_regularization >= 0,
+                        "0 or more"));
     TRY(ml_check_rounds("cg_steps", options->cg_steps));
-    if (!(options->rate > 0) || !isfinite(options->rate))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
-    return TAMIS_OK;
+    return ml_check_number("rate", options->rate, options->rate > 0, "a positive number");
 }
 
 /* ------------------------------------------------------------------------------------------ biases */
