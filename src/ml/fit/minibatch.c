@@ -131,7 +131,7 @@ static tamis_status make_all(const tamis_model *model, const tamis_sparse *data,
 
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches) {
-    *batches = (ml_batches){.count = data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
+    *batches = (ml_batches){.count = rows > 0 && data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
     shuffled S = {0};
     if (shuffle && batches->count > 1) TRY(shuffled_make(model, data, &S));
     const tamis_status status = make_all(model, S.offsets ? &S.view : data, visits, plans, plan_count, batches);

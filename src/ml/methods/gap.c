@@ -189,7 +189,7 @@ static int rounds_of(const tamis_model *model, bool keep) {
     return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;
 }
 
-/* Makes the work for data in mini-batches of `rows` rows. keep: the model keeps X. */
+/* Makes the work for data in mini-batches of `rows` rows, 0: of all. keep: the model keeps X. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
     const int64_t kept = keep ? data->rows : 0;
     /* what a fit left behind that failed before its first step is not filled yet */
@@ -227,8 +227,7 @@ static tamis_status make_states(tamis_model *model, bool *fresh) {
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    const int64_t all = data->rows > 0 ? data->rows : 1;
-    TRY(prepare(model, data, model->options.batch_rows > 0 ? model->options.batch_rows : all, true));
+    TRY(prepare(model, data, model->options.batch_rows, true));
     gap *const work = model->work;
     for (int64_t i = 0; i < work->batches.count && !model->options.skip_loss; i++) {
         double sum;
@@ -333,7 +332,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     (void)whole; /* averages are a row's */
     tamis_status status;
     *sum = *weight = 0;
-    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false));
+    TRY_GOTO(done, prepare(model, batch, 0, false));
     TRY_GOTO(done, learn_once(model, model->work, sum, weight));
     model->steps++;
 done:
@@ -350,7 +349,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
     TRY_GOTO(done, ml_model_workspace(model));
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
     TRY_GOTO(done, ml_dense_make(model, model->width, 1, &work->Y_sums));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));
