@@ -10,14 +10,12 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 
-#define OPTION(name, kind)                                                                                             \
-    { #name, kind, 1, offsetof(tamis_model, options.name) }
-#define OPTION_SINCE(version, name, kind)                                                                              \
-    { #name, kind, version, offsetof(tamis_model, options.name) }
-#define MEMBER(name, kind)                                                                                             \
-    { #name, kind, 1, offsetof(tamis_model, name) }
-#define MEMBER_SINCE(version, name, kind)                                                                              \
-    { #name, kind, version, offsetof(tamis_model, name) }
+#define FIELD(key, version, member, kind)                                                                              \
+    { key, kind, version, offsetof(tamis_model, member), sizeof(((tamis_model *)NULL)->member) }
+#define OPTION(name, kind)                FIELD(#name, 1, options.name, kind)
+#define OPTION_SINCE(version, name, kind) FIELD(#name, version, options.name, kind)
+#define MEMBER(name, kind)                FIELD(#name, 1, name, kind)
+#define MEMBER_SINCE(version, name, kind) FIELD(#name, version, name, kind)
 
 const ml_field ml_fields[] = {
     OPTION(method, ML_FIELD_METHOD),

@@ -18,8 +18,8 @@ typedef enum ml_field_kind {
 typedef struct ml_field {
     const char *key;
     ml_field_kind kind;
-    int since;     /* the first version of the format that has it */
-    size_t offset; /* in tamis_model */
+    int since;           /* the first version of the format that has it */
+    size_t offset, size; /* in tamis_model */
 } ml_field;
 
 /* The keys in the order of the file. The method comes first, because the meaning of the rest depends on it. */
