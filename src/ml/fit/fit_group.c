@@ -220,7 +220,7 @@ static tamis_status choose(joining *j) {
     tamis_group *const group = j->rank.group;
     const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
     tamis_status status = TAMIS_OK;
-    ml_sample sample = {0};
+    ml_rows sample = {0};
     ml_choice choice;
     int32_t chooses = ml_chooses(j->model, data->cols);
     TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
@@ -232,7 +232,7 @@ static tamis_status choose(joining *j) {
     memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
     ml_take_choice(j->model, &choice);
 done:
-    ml_sample_free(&sample);
+    ml_rows_free(&sample);
     return status;
 }
 

@@ -72,10 +72,10 @@ static void place_parts(const sample_trip *t, int64_t rows) {
     }
 }
 
-static tamis_status make_room(const sample_trip *t, ml_sample *sample) {
+static tamis_status make_room(const sample_trip *t, ml_rows *sample) {
     const int ranks = t->rank->ranks;
     TRY(allocate(t->rows_from[ranks] + 1, sizeof *sample->offsets, (void **)&sample->offsets));
-    TRY(allocate(t->entries_from[ranks], sizeof *sample->columns, (void **)&sample->columns));
+    TRY(allocate(t->entries_from[ranks], sizeof *t->columns, &sample->columns));
     return allocate(t->entries_from[ranks], tamis_type_size(t->data->value_type), &sample->values);
 }
 
@@ -92,7 +92,7 @@ static tamis_status send(const sample_trip *t, const void *array, int64_t count,
     return ml_exchange(t->rank, &transfer);
 }
 
-static tamis_status travel(sample_trip *t, ml_sample *sample) {
+static tamis_status travel(sample_trip *t, ml_rows *sample) {
     const tamis_sparse *const data = t->data;
     const int ranks = t->rank->ranks;
     int64_t rows;
@@ -120,19 +120,12 @@ static tamis_status travel(sample_trip *t, ml_sample *sample) {
     return TAMIS_OK;
 }
 
-tamis_status ml_group_sample(const ml_rank *rank, const tamis_sparse *data, ml_sample *sample) {
+tamis_status ml_group_sample(const ml_rank *rank, const tamis_sparse *data, ml_rows *sample) {
     sample_trip t = {.rank = rank, .data = data};
-    *sample = (ml_sample){0};
+    *sample = (ml_rows){0};
     const tamis_status status = travel(&t, sample);
     tamis_release(t.starts);
     tamis_release(t.counts);
     tamis_release(t.columns);
     return status;
-}
-
-void ml_sample_free(ml_sample *sample) {
-    tamis_release(sample->offsets);
-    tamis_release(sample->columns);
-    tamis_release(sample->values);
-    *sample = (ml_sample){0};
 }

@@ -6,9 +6,9 @@
 #include "ml/serve/recommend_uses.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "ml/data/canonical.h"
+#include "ml/data/rows.h"
 #include "ml/methods/method.h"
 #include "ml/numbers.h"
 #include "ml/serve/predict.h"
@@ -18,65 +18,18 @@
 
 enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* of a block; at least one row */
 
-/* A copy of rows of a CSR, with the same types. */
-typedef struct copied_rows {
-    tamis_sparse view;
-    int64_t *offsets;
-    void *columns, *values;
-} copied_rows;
-
-static void copied_free(copied_rows *copied) {
-    tamis_release(copied->offsets);
-    tamis_release(copied->columns);
-    tamis_release(copied->values);
-}
-
-/* Checks a row's values; messages give the caller's row number. */
-static tamis_status check_values(const tamis_sparse *uses, int64_t row) {
+/* Checks a row; messages give the caller's row number. */
+static tamis_status check_row(const tamis_sparse *uses, int64_t row) {
+    int64_t begin, end;
+    TRY(ml_seen_row(uses, row, &begin, &end));
     if (!uses->values) return TAMIS_OK;
-    for (int64_t t = ml_offset(uses, row); t < ml_offset(uses, row + 1); t++) {
+    for (int64_t t = begin; t < end; t++) {
         const double value = tamis_element_load(uses->values, uses->value_type, t);
         if (isfinite(value)) continue;
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "seen has the value %g at row %lld, column %lld: expected a finite number", value,
                           (long long)row, (long long)ml_column(uses, t));
     }
-    return TAMIS_OK;
-}
-
-static tamis_status copy_rows(const tamis_sparse *uses, const int64_t *rows, int64_t first, int64_t count,
-                              copied_rows *copied) {
-    const size_t index_size = tamis_index_size(uses->index_type), size = tamis_type_size(uses->value_type);
-    int64_t begin, end, nnz = 0;
-    TRY(tamis_allocate(count + 1, sizeof *copied->offsets, "uses of rows", (void **)&copied->offsets));
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t row = rows ? rows[first + i] : first + i;
-        TRY(ml_seen_row(uses, row, &begin, &end));
-        TRY(check_values(uses, row));
-        copied->offsets[i] = nnz;
-        if (__builtin_add_overflow(nnz, end - begin, &nnz))
-            return tamis_fail(TAMIS_ERROR_OVERFLOW, "more than 2^63 entries of `seen` belong to the requested rows");
-    }
-    copied->offsets[count] = nnz;
-    TRY(tamis_allocate(nnz, index_size, "uses of rows", &copied->columns));
-    if (uses->values) TRY(tamis_allocate(nnz, size, "uses of rows", &copied->values));
-    for (int64_t i = 0; i < count; i++) {
-        const size_t from = (size_t)ml_offset(uses, rows ? rows[first + i] : first + i);
-        const size_t to = (size_t)copied->offsets[i], length = (size_t)copied->offsets[i + 1] - to;
-        if (length == 0) continue;
-        memcpy((char *)copied->columns + to * index_size, (const char *)uses->columns + from * index_size,
-               length * index_size);
-        if (uses->values)
-            memcpy((char *)copied->values + to * size, (const char *)uses->values + from * size, length * size);
-    }
-    copied->view = *uses;
-    copied->view.rows = count;
-    copied->view.nnz = nnz;
-    copied->view.offsets = copied->offsets;
-    copied->view.offset_type = TAMIS_I64;
-    copied->view.offset_base = 0; /* that of a slice */
-    copied->view.columns = copied->columns;
-    copied->view.values = copied->values;
     return TAMIS_OK;
 }
 
@@ -113,11 +66,13 @@ static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *use
     if (!model->method->best && most > SCORES_MOST / model->cols) most = SCORES_MOST / model->cols;
     if (most < 1) most = 1;
     for (int64_t first = 0; first < count; first += most) {
-        copied_rows copied = {0};
-        tamis_status status = copy_rows(uses, rows, first, count - first < most ? count - first : most, &copied);
+        const int64_t some = count - first < most ? count - first : most;
+        for (int64_t i = first; i < first + some; i++) TRY(check_row(uses, rows ? rows[i] : i));
+        ml_rows copied;
+        tamis_status status = ml_rows_copy(uses, rows, first, some, "uses of rows", &copied);
         if (status == TAMIS_OK)
             status = recommend_some(model, &copied.view, candidates, n, columns + first * n, scores + first * n);
-        copied_free(&copied);
+        ml_rows_free(&copied);
         TRY(status);
     }
     return TAMIS_OK;
