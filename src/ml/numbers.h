@@ -38,6 +38,13 @@ static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
+/* Returns the index of a row's entry in a column of a sorted CSR matrix, or -1. */
+static inline int64_t ml_entry_at(const tamis_sparse *S, int64_t row, int64_t column) {
+    const int64_t end = ml_offset(S, row + 1);
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, column);
+    return at < end && ml_column(S, at) == column ? at : -1;
+}
+
 /* Adds up the columns of a matrix on the host. */
 static inline void ml_column_sums(const tamis_dense *X, double *sums) {
     for (int64_t j = 0; j < X->cols; j++) sums[j] = 0;

@@ -152,14 +152,6 @@ static int64_t relevant_in(const scoring *s, int64_t row) {
     return relevant;
 }
 
-/* Returns true if the column is held out in the row, by binary search. */
-static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
-    const tamis_sparse *const S = s->entries;
-    const int64_t end = ml_offset(S, row + 1);
-    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, column);
-    return at < end && ml_column(S, at) == column && is_relevant(s, at);
-}
-
 static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, const int64_t *columns,
                     tamis_score *score) {
     int64_t hits = 0;
@@ -167,7 +159,8 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
     for (int i = 0; i < top; i++) {
         const double worth = 1 / log2((double)i + 2);
         if (i < relevant) best += worth;
-        if (columns[i] < 0 || !is_held_out(s, row, columns[i])) continue;
+        const int64_t at = columns[i] < 0 ? -1 : ml_entry_at(s->entries, row, columns[i]);
+        if (at < 0 || !is_relevant(s, at)) continue;
         hits++;
         gain += worth;
     }

@@ -128,16 +128,9 @@ static tamis_status uses_make(const tamis_sparse *data, uses *made) {
 }
 
 static bool has(const uses *of, int64_t row, int32_t column) {
-    int64_t begin = of->offsets[row], end = of->offsets[row + 1];
-    const int64_t last = end;
-    while (begin < end) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (of->columns[middle] < column)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < last && of->columns[begin] == column;
+    const int64_t end = of->offsets[row + 1];
+    const int64_t at = tamis_index_first(of->columns, TAMIS_I32, of->offsets[row], end, column);
+    return at < end && of->columns[at] == column;
 }
 
 /* ------------------------------------------------------------------------------------------ a step */
