@@ -38,6 +38,7 @@ typedef struct scoring {
     double relevant;                        /* entries of at least this value are relevant; -infinity: all */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
+    int64_t ranked;       /* rows with relevant entries, found by score_ranking */
     ml_operands operands; /* A has a line for each row of the entries */
 } scoring;
 
@@ -202,6 +203,7 @@ static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
     TRY(tamis_allocate(s->entries->rows, sizeof *rows, "rows with held-out entries", (void **)&rows));
     for (int64_t i = 0; i < s->entries->rows; i++)
         if (relevant_in(s, i) > 0) rows[count++] = i;
+    s->ranked = count;
     const tamis_status status = count > 0 ? score_rows(s, rows, count, top, score) : TAMIS_OK;
     tamis_release(rows);
     return status;
@@ -278,12 +280,6 @@ static int64_t rows_with_entries(const tamis_sparse *S) {
     return rows;
 }
 
-static int64_t rows_with_relevant(const scoring *s) {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < s->entries->rows; i++) rows += relevant_in(s, i) > 0;
-    return rows;
-}
-
 static tamis_score nothing(void) {
     return (tamis_score){.rmse = NAN,
                          .mae = NAN,
@@ -328,7 +324,7 @@ tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, doubl
     TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == TAMIS_DATA_USES));
     TRY_GOTO(done, kind == TAMIS_DATA_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
     *metric = kind == TAMIS_DATA_RATINGS ? made.rmse : kind == TAMIS_DATA_COUNTS ? made.perplexity : made.recall;
-    *weight = kind == TAMIS_DATA_USES ? (double)rows_with_relevant(&s) : (double)s.entries->nnz;
+    *weight = kind == TAMIS_DATA_USES ? (double)s.ranked : (double)s.entries->nnz;
 done:
     release(&s);
     return status;
