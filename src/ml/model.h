@@ -1,22 +1,5 @@
-/*
- * Inside of a model, for the files of src/ml.
- *
- *   method.h     what differs between methods   methods.c     the table of methods
- *   als.c implicit.c ccd.c sfa.c lda.c gap.c    the methods, on public calls alone; bpr.c on the host's threads
- *   options.c    defaults, checks, making       factors.c     what a model keeps; describing, freeing
- *   canonical.c  data as methods take them      place.c       matrices on the device
- *   calls.c      plans and timed calls          sums.c        sums that stay on the device
- *   loop.c       the loop over iterations       fit.c         fits of data in memory
- *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
- *   renew.c      warm starts, rows that are put in     copy.c  a second model, to be changed
- *   kept.h       what is kept between calls that use a model
- *   fold.h scan.h  one new row, the best columns of one row
- *   noise.h          lambda by the noise        weights.h     what uses count
- *   choose.h         what an inner split chooses
- *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
- *   operands.c   predictions as products        predict.c recommend.c rank.c similar.c topics.c score.c  using a model
- *   model_file.h saving and loading
- */
+/* The inside of a model, for the files of src/ml. README.md there says what is in which folder, and each file begins
+   with what it is. */
 #ifndef TAMIS_ML_MODEL_H
 #define TAMIS_ML_MODEL_H
 

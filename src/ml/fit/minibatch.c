@@ -8,7 +8,6 @@
 
 #include <stdio.h>
 
-#include "base/random.h"
 #include "ml/data/rows.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/loop.h"
@@ -18,21 +17,11 @@
 
 enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
 
-static void shuffle_numbers(uint64_t seed, uint64_t stream, int64_t count, int64_t *numbers) {
-    tamis_random random = tamis_random_start(seed, stream);
-    for (int64_t i = 0; i < count; i++) numbers[i] = i;
-    for (int64_t i = count - 1; i > 0; i--) {
-        const int64_t other = tamis_random_below(&random, i + 1), number = numbers[i];
-        numbers[i] = numbers[other];
-        numbers[other] = number;
-    }
-}
-
 static tamis_status shuffle_rows(const tamis_model *model, const tamis_sparse *data, ml_rows *shuffled) {
     static const char what[] = "documents in a random order";
     int64_t *order;
     TRY(tamis_allocate(data->rows, sizeof *order, what, (void **)&order));
-    shuffle_numbers(model->options.seed, SHUFFLE, data->rows, order);
+    ml_shuffle(model->options.seed, SHUFFLE, TAMIS_I64, data->rows, order);
     const tamis_status status = ml_rows_copy(data, order, 0, data->rows, what, shuffled);
     tamis_release(order);
     return status;
@@ -124,7 +113,8 @@ static void keep_losses(tamis_model *model, tamis_status status) {
 }
 
 static tamis_status do_steps(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
-    shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);
+    const uint64_t stream = PASSES + (uint64_t)model->iterations_done;
+    ml_shuffle(model->options.seed, stream, TAMIS_I64, batches->count, batches->order);
     while (model->batches_done < batches->count) {
         TRY(step(model, &batches->batch[batches->order[model->batches_done]]));
         model->batches_done++;

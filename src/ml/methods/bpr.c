@@ -214,19 +214,8 @@ static double loss_of(double score) { return score > 0 ? log1p(exp(-score)) : lo
 
 /* ------------------------------------------------------------------------------------------ a pass */
 
-static void shuffle(int32_t *numbers, int64_t count, tamis_random *random) {
-    for (int64_t i = count - 1; i > 0; i--) {
-        const int64_t other = tamis_random_below(random, i + 1);
-        const int32_t kept = numbers[i];
-        numbers[i] = numbers[other];
-        numbers[other] = kept;
-    }
-}
-
 static void order_columns(bpr *work) {
-    tamis_random random = tamis_random_start(work->pass_seed, COLUMN_ORDER);
-    for (int64_t j = 0; j < work->cols; j++) work->order[j] = (int32_t)j;
-    shuffle(work->order, work->cols, &random);
+    ml_shuffle(work->pass_seed, COLUMN_ORDER, TAMIS_I32, work->cols, work->order);
     for (int b = 0; b < work->blocks; b++)
         for (int64_t p = work->column_begin[b]; p < work->column_begin[b + 1]; p++)
             work->block_of[work->order[p]] = (uint8_t)b;
