@@ -50,8 +50,8 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     tamis_status status = TAMIS_OK;
     biases all = {.mean = 0};
     double sum = 0;
-    TRY_GOTO(done, tamis_allocate_zeroed(trained->rows, sizeof(double), "biases of rows", (void **)&all.rows));
-    TRY_GOTO(done, tamis_allocate_zeroed(trained->cols, sizeof(double), "biases of columns", (void **)&all.columns));
+    TRY(tamis_allocate_zeroed(trained->rows + trained->cols, sizeof *all.rows, "biases", (void **)&all.rows));
+    all.columns = all.rows + trained->rows;
     for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
     for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
     for (int64_t row = 0; row < held->rows; row++) {
@@ -63,7 +63,6 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     *metric = sqrt(sum / (double)held->nnz);
 done:
     tamis_release(all.rows);
-    tamis_release(all.columns);
     return status;
 }
 

@@ -76,22 +76,17 @@ static void offer(scorer *s, int64_t row, int64_t column, double score) {
     if (heap->kept == heap->n) ml_put_number(s->thresholds, s->type, row, heap->scores[0]);
 }
 
-static bool any_above(const float *scores, const float *thresholds) {
-    int any = 0;
-    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
-    return any;
-}
-
-static bool any_above_double(const double *scores, const double *thresholds) {
-    int any = 0;
-    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
-    return any;
-}
-
+/* Returns true if a score of a line is above its row's threshold. */
 static bool look_at(const scorer *s, int64_t at, int64_t row) {
-    return s->type == TAMIS_F64
-               ? any_above_double((const double *)s->host_scores + at, (const double *)s->thresholds + row)
-               : any_above((const float *)s->host_scores + at, (const float *)s->thresholds + row);
+    int any = 0;
+    if (s->type == TAMIS_F64) {
+        const double *const scores = (const double *)s->host_scores + at, *const least = (double *)s->thresholds + row;
+        for (int i = 0; i < LINE; i++) any |= scores[i] > least[i];
+    } else {
+        const float *const scores = (const float *)s->host_scores + at, *const least = (float *)s->thresholds + row;
+        for (int i = 0; i < LINE; i++) any |= scores[i] > least[i];
+    }
+    return any;
 }
 
 /* Sets the scores of seen columns in the tile to NaN, which excludes them. */
