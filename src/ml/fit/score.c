@@ -22,7 +22,6 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/serve/coherence.h"
 #include "ml/serve/operands.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
