@@ -39,6 +39,16 @@ static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
 }
 
+/* Returns the most entries that a row has. */
+static inline int64_t ml_longest_row(const tamis_sparse *S) {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t length = ml_offset(S, i + 1) - ml_offset(S, i);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
 /* Returns the index of a row's entry in a column of a sorted CSR matrix, or -1. */
 static inline int64_t ml_entry_at(const tamis_sparse *S, int64_t row, int64_t column) {
     const int64_t end = ml_offset(S, row + 1);

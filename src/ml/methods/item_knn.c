@@ -248,16 +248,6 @@ static bool any_short(const finder *f) {
     return false;
 }
 
-/* Returns an upper bound of the columns that get a score in one row, counted with repetitions. */
-static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < data->rows; i++) {
-        const int64_t length = ml_offset(data, i + 1) - ml_offset(data, i);
-        if (length > longest) longest = length;
-    }
-    return longest * neighbours;
-}
-
 static tamis_status best(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores) {
     finder f = {.data = data, .allowed = allowed, .n = n, .columns = columns, .scores = scores};
@@ -268,7 +258,7 @@ static tamis_status best(tamis_model *model, const tamis_sparse *data, const boo
     int64_t *order = NULL;
     tamis_owned_dense *copy = NULL;
     tamis_status status;
-    f.met_most = most_met(data, model->options.neighbours);
+    f.met_most = ml_longest_row(data) * model->options.neighbours; /* counted with repetitions */
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
     TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(shares, data->cols), sizeof *f.sums, "scores", (void **)&f.sums));
     TRY_GOTO(done,

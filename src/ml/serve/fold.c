@@ -22,11 +22,7 @@ bool ml_folds_alone(const tamis_model *model, int64_t rows) {
 
 /* Allocates scratch for the longest row. */
 static tamis_status allocate(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
-    int64_t longest = 1;
-    for (int64_t i = 0; i < data->rows; i++) {
-        const int64_t count = ml_offset(data, i + 1) - ml_offset(data, i);
-        if (count > longest) longest = count;
-    }
+    const int64_t found = ml_longest_row(data), longest = found > 0 ? found : 1;
     TRY(tamis_allocate(tamis_times(longest, model->width), sizeof *fold->Y, "factors of a row's entries",
                        (void **)&fold->Y));
     TRY(tamis_allocate(3 * longest, sizeof *fold->weights, "a row's entries", (void **)&fold->weights));
