@@ -96,8 +96,8 @@ static tamis_status freedom_of(const tamis_model *model, const ml_noise *noise, 
     return TAMIS_OK;
 }
 
-static tamis_status find(tamis_model *model, const ml_noise *noise, double squares, const tamis_dense *const *features,
-                         bool last_is_bias) {
+tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
+                             const tamis_dense *const *features, bool last_is_bias) {
     const double nnz = (double)model->nnz, sizes[2] = {(double)model->rows, (double)model->cols};
     double taken = 0;
     if (nnz == 0) {
@@ -120,12 +120,7 @@ static tamis_status find(tamis_model *model, const ml_noise *noise, double squar
 }
 
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data) {
-    return find(model, NULL, (double)data->nnz, NULL, false); /* in units of their deviation */
-}
-
-tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
-                             const tamis_dense *const features[2], bool last_is_bias) {
-    return find(model, noise, squares, features, last_is_bias);
+    return ml_noise_lambda(model, NULL, (double)data->nnz, NULL, false); /* in units of their deviation */
 }
 
 tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses) {
