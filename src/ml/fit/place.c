@@ -11,6 +11,13 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
+tamis_status ml_host_threads(const tamis_model *model, int *threads) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(model->device, &description));
+    *threads = model->options.threads > 0 ? model->options.threads : description.threads;
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ dense */
 
 tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense) {

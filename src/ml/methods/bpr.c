@@ -289,13 +289,6 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-static tamis_status threads_of(const tamis_model *model, int *threads) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(model->device, &description));
-    *threads = model->options.threads > 0 ? model->options.threads : description.threads;
-    return TAMIS_OK;
-}
-
 static tamis_dense *kept(tamis_model *model, int i) {
     tamis_dense *const all[] = {&model->row_factors, &model->column_factors, &model->states[OF_ROWS],
                                 &model->states[OF_COLUMNS]};
@@ -361,7 +354,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     work->model = model;
     work->rows = data->rows;
     work->cols = data->cols;
-    TRY(threads_of(model, &work->threads));
+    TRY(ml_host_threads(model, &work->threads));
     TRY(uses_make(data, &work->uses));
     TRY(tamis_allocate(data->cols, sizeof *work->order, "the order of columns", (void **)&work->order));
     TRY(tamis_allocate(data->cols, sizeof *work->block_of, "blocks of columns", (void **)&work->block_of));
@@ -429,7 +422,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     tamis_dense columns;
     int threads;
     tamis_status status;
-    TRY_GOTO(done, threads_of(model, &threads));
+    TRY_GOTO(done, ml_host_threads(model, &threads));
     TRY_GOTO(done, uses_make(data, &f.uses));
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &columns));
     f.at.y = columns.data;

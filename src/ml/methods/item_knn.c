@@ -11,7 +11,7 @@
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/factors.h"
-#include "ml/fit/group.h"
+#include "ml/fit/place.h"
 #include "ml/methods/items.h"
 #include "ml/methods/method.h"
 #include "ml/methods/weights.h"
@@ -251,9 +251,8 @@ static bool any_short(const finder *f) {
 static tamis_status best(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores) {
     finder f = {.data = data, .allowed = allowed, .n = n, .columns = columns, .scores = scores};
-    tamis_device_description device;
-    TRY(tamis_device_describe(model->device, &device));
-    const int asked = ml_threads(model) > 0 ? ml_threads(model) : device.threads;
+    int asked;
+    TRY(ml_host_threads(model, &asked));
     const int shares = asked < 1 || data->rows < (int64_t)asked * ROWS_A_THREAD ? 1 : asked;
     int64_t *order = NULL;
     tamis_owned_dense *copy = NULL;

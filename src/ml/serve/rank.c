@@ -181,10 +181,8 @@ static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) 
 }
 
 static tamis_status threads_of(const scorer *s, int *threads) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(s->model->device, &description));
-    *threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
-    return TAMIS_OK;
+    *threads = s->model->options.threads;
+    return s->on_host ? ml_host_threads(s->model, threads) : TAMIS_OK;
 }
 
 static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
