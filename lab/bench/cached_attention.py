@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Decoding: one query for each head against a cache of keys and values, beside PyTorch's scaled_dot_product_attention.
 
-    python3 cached_attention.py [--device cuda] [--types bfloat16 ...] [--sequences 1 8 64] [--capacity 4096 32768 131072] [--plan]
-
 Each line: the type, sequences, positions; how far ours and theirs are from fp64, relative to the largest number; medians in us of calls in turn, in
 alternating rounds; what keys and values would take to read once at --rate TB/s. Caches are used in turn, so that L2 has none of them. --plan adds
 tamis.torch.attention with a pattern of one row, as a plan keeps it."""

@@ -2,9 +2,6 @@
 """Attention on meshes with vectors on edges beside PyTorch Geometric's TransformerConv, plain and compiled, forward and backward, and on a GPU beside the
 Triton kernels of anemoi-models where they are installed.
 
-    graph_attention.py [--device cpu|cuda] [--nodes 40000] [--degrees 6 12] [--heads 16] [--width 64] [--types float16 bfloat16]
-                       [--rounds 5] [--threads 2] [--compile] [--seconds S]
-
 The graph is a square mesh in the order of its rows, each node with its nearest neighbours. What is timed is what follows the linear
 layers: TransformerConv.propagate on q, k, v and e of the mesh, with gradients of all four. Each line has the median times of ours in
 milliseconds, those in which the bytes of the floor move at the bandwidth of a copy, and how many times as long the others take, in

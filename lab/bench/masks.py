@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """How long it takes to make a mask of attention: Tamis, NumPy or PyTorch by hand, and SciPy.
 
-    masks.py [--positions 65536] [--reach 511] [--device cpu] [--threads 1] [--rounds 5]
-
 Of a causal window (position i sees i - reach to i) all make the row offsets and the columns, in int32; they are compared. Then Tamis alone:
 windows with global places, strides and blocks. Prints a line of JSON for each: `first_ms` is the first call, with memory that is new and, on a GPU,
 kernels that are compiled or loaded; `least_ms` the least of the others. In processor time on the CPU, on a GPU by the clock, until all is done.

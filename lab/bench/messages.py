@@ -2,9 +2,6 @@
 """Message passing beside PyTorch's gather and scatter, torch.sparse, and PyTorch Geometric's scatter where it is installed, with --compile
 also by torch.compile, forward and backward.
 
-    messages.py [--device cpu|cuda] [--edges 100000 2000000] [--widths 16 64 256] [--heads 4 8] [--threads 2] [--rounds 5] [--type float32]
-                [--compile] [--memory] [--only add-vector-sum ...] [--seconds S] [--most BYTES] [--json FILE]
-
 Each line is a call on a graph of uniform random edges, ten a node: the median time of ours in milliseconds, and how many times as long
 the others take, in rounds of all of them in another order each. `floor` is the time in which the bytes of the call's floor move at the bandwidth that a copy
 has: rows once for each edge, edge vectors once, the result once; on a GPU rows once for each node, which is all that memory moves where

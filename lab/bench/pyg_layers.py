@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """The layers of `tamis.torch.pyg` beside those of PyTorch Geometric: time forward and backward, and memory.
 
-    pyg_layers.py [--nodes 20000] [--degree 10] [--layers GATConv ...] [--channels 64] [--heads 4] [--device cpu] [--dtype float32]
-                  [--threads 2] [--rounds 5] [--compiled] [--memory]
-
 A line for each layer: medians in milliseconds, of rounds that alternate, and how many times as long PyTorch Geometric takes (with --compiled also what
 torch.compile makes of it); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs
 besides its operands: on the CPU the largest resident memory, on a GPU the largest that PyTorch has allocated.

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """SciPy's products of sparse by dense beside the same under `tamis.scipy.accelerate`, from the smallest on: where does a call pay off?
 
-    scipy_products.py [--threads 2] [--rounds 9] [--formats csr csc coo]
-
 A line for each format and number of columns: medians in microseconds of calls in turn, and how many times as long SciPy takes. Results are compared.
 """
 from __future__ import annotations

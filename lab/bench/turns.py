@@ -15,11 +15,11 @@ LATER = "begin no other call after so many"
 
 
 def options(about: str | None, helps: dict[str, str] = {}, choices: dict[str, list[str]] = {}, **presets: Any) -> argparse.ArgumentParser:
-    """A parser with an option for each preset: False makes a flag, a list an option with several values, a type one
+    """A parser with an option for each preset, which the help names: False makes a flag, a list an option with several values, a type one
     without a preset."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, preset in presets.items():
-        said: dict[str, Any] = {"help": helps.get(name)}
+        said: dict[str, Any] = {"help": helps.get(name, "") + " [%(default)s]" * (not isinstance(preset, (bool, type)) and preset != [])}
         if preset is False:
             said["action"] = "store_true"
         elif isinstance(preset, type):

@@ -1,25 +1,9 @@
-/*
- * Inside of a model, for the files of src/ml.
- *
- *   method.h     what differs between methods   methods.c     the table of methods
- *   als.c implicit.c ccd.c sfa.c lda.c gap.c    the methods, on public calls alone; bpr.c on the host's threads
- *   options.c    defaults, checks, making       factors.c     what a model keeps; describing, freeing
- *   canonical.c  data as methods take them      place.c       matrices on the device
- *   calls.c      plans and timed calls          sums.c        sums that stay on the device
- *   loop.c       the loop over iterations       fit.c         fits of data in memory
- *   fit_stream.c partial_fit, fits of streams   data.c ratings.c  reading
- *   renew.c      warm starts, rows that are put in     copy.c  a second model, to be changed
- *   kept.h       what is kept between calls that use a model
- *   fold.h scan.h  one new row, the best columns of one row
- *   noise.h          lambda by the noise        weights.h     what uses count
- *   choose.h         what an inner split chooses
- *   group.h      fits on groups                 minibatch.h   data cut into mini-batches
- *   operands.c   predictions as products        predict.c recommend.c rank.c similar.c topics.c score.c  using a model
- *   model_file.h saving and loading
- */
+/* The inside of a model, for the files of src/ml. README.md there says what is in which folder, and each file begins
+   with what it is. */
 #ifndef TAMIS_ML_MODEL_H
 #define TAMIS_ML_MODEL_H
 
+#include <math.h>
 #include <tamis/dense.h>
 #include <tamis/ml.h>
 #include <tamis/stream.h>
@@ -33,6 +17,12 @@
 /* Returns the steps of conjugate gradients from zero for new rows. In exact arithmetic as many as unknowns suffice; a
    few more make up for rounding. */
 static inline int ml_fold_in_steps(int64_t unknowns) { return unknowns + 4 < 200 ? (int)unknowns + 4 : 200; }
+
+/* Checks that an option is valid and finite; the message says what was expected. */
+static inline tamis_status ml_check_number(const char *name, double value, bool valid, const char *expected) {
+    if (valid && isfinite(value)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %g, expected %s", name, value, expected);
+}
 
 /* Checks a number of rounds that new rows also take. It is bounded, so that an untrusted model file cannot make a call
    run for ever. */

@@ -4,6 +4,7 @@
 
 #include <tamis/tamis.h>
 
+#include "base/random.h"
 #include "sparse/index.h"
 
 static inline double ml_number(const void *numbers, tamis_type type, int64_t at) {
@@ -36,6 +37,34 @@ static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
 /* Returns the offset of row i of a CSR matrix. */
 static inline int64_t ml_offset(const tamis_sparse *S, int64_t row) {
     return tamis_index_load(S->offsets, S->offset_type, row);
+}
+
+/* Returns the most entries that a row has. */
+static inline int64_t ml_longest_row(const tamis_sparse *S) {
+    int64_t longest = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t length = ml_offset(S, i + 1) - ml_offset(S, i);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+/* Returns the index of a row's entry in a column of a sorted CSR matrix, or -1. */
+static inline int64_t ml_entry_at(const tamis_sparse *S, int64_t row, int64_t column) {
+    const int64_t end = ml_offset(S, row + 1);
+    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, column);
+    return at < end && ml_column(S, at) == column ? at : -1;
+}
+
+/* Writes 0 .. count - 1 in a random order (Fisher and Yates). */
+static inline void ml_shuffle(uint64_t seed, uint64_t stream, tamis_index_type type, int64_t count, void *numbers) {
+    tamis_random random = tamis_random_start(seed, stream);
+    for (int64_t i = 0; i < count; i++) tamis_index_store(numbers, type, i, i);
+    for (int64_t i = count - 1; i > 0; i--) {
+        const int64_t other = tamis_random_below(&random, i + 1), number = tamis_index_load(numbers, type, i);
+        tamis_index_store(numbers, type, i, tamis_index_load(numbers, type, other));
+        tamis_index_store(numbers, type, other, number);
+    }
 }
 
 /* Adds up the columns of a matrix on the host. */

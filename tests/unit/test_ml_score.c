@@ -5,8 +5,8 @@
 #include "ml/fit/score.h"
 #include "ml/methods/methods.h"
 #include "ml/numbers.h"
-#include "ml/serve/coherence.h"
 #include "ml/serve/predict.h"
+#include "ml/serve/topics.h"
 #include "test_ml_models.h"
 
 #include "cpu_device.h"

@@ -17,7 +17,12 @@
 
 enum { NO_TRANSPOSE = 0, TRANSPOSE = 1, ROW_ORDER = 2, INDEX_32 = 2, INDEX_64 = 3, SDDMM_DEFAULT = 0 };
 
-/* The functions of cuSPARSE that this peer calls, with its order of arguments; enumerations are ints. */
+/* The functions of cuSPARSE that this peer calls, with its order of arguments; enumerations are ints. SDDMM and SpMM
+   have the same arguments: one of the matrices is sparse, the result or the first factor. */
+typedef int size_call(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
+                      int type, int algorithm, size_t *bytes);
+typedef int product_call(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta,
+                         void *c, int type, int algorithm, void *buffer);
 static struct {
     int (*create)(void **handle);
     int (*destroy)(void *handle);
@@ -28,19 +33,11 @@ static struct {
     int (*destroy_sparse)(void *matrix);
     int (*create_dense)(void **matrix, int64_t rows, int64_t cols, int64_t stride, void *values, int type, int order);
     int (*destroy_dense)(void *matrix);
-    int (*sddmm_size)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                      int type, int algorithm, size_t *bytes);
-    int (*sddmm_ready)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                       int type, int algorithm, void *buffer);
-    int (*sddmm)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                 int type, int algorithm, void *buffer);
-    int (*spmm_size)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                     int type, int algorithm, size_t *bytes);
-    int (*spmm_ready)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                      int type, int algorithm, void *buffer);
-    int (*spmm)(void *handle, int op_a, int op_b, const void *alpha, void *a, void *b, const void *beta, void *c,
-                int type, int algorithm, void *buffer);
+    size_call *size[2]; /* of SDDMM, of SpMM */
+    product_call *ready[2], *run[2];
 } api;
+
+enum { SDDMM = 0, SPMM = 1 };
 
 static const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
                                            {"cusparseDestroy", &api.destroy},
@@ -50,12 +47,12 @@ static const tool_peer_symbol symbols[] = {{"cusparseCreate", &api.create},
                                            {"cusparseDestroySpMat", &api.destroy_sparse},
                                            {"cusparseCreateDnMat", &api.create_dense},
                                            {"cusparseDestroyDnMat", &api.destroy_dense},
-                                           {"cusparseSDDMM_bufferSize", &api.sddmm_size},
-                                           {"cusparseSDDMM_preprocess", &api.sddmm_ready},
-                                           {"cusparseSDDMM", &api.sddmm},
-                                           {"cusparseSpMM_bufferSize", &api.spmm_size},
-                                           {"cusparseSpMM_preprocess", &api.spmm_ready},
-                                           {"cusparseSpMM", &api.spmm},
+                                           {"cusparseSDDMM_bufferSize", &api.size[SDDMM]},
+                                           {"cusparseSDDMM_preprocess", &api.ready[SDDMM]},
+                                           {"cusparseSDDMM", &api.run[SDDMM]},
+                                           {"cusparseSpMM_bufferSize", &api.size[SPMM]},
+                                           {"cusparseSpMM_preprocess", &api.ready[SPMM]},
+                                           {"cusparseSpMM", &api.run[SPMM]},
                                            {0}};
 
 /* A scalar of the compute type: fp64 for fp64, else fp32. */
@@ -64,10 +61,10 @@ typedef union scalar {
     double full;
 } scalar;
 
-/* Multiplies S by a dense matrix with one of the algorithms. */
+/* A product by one of the algorithms. It has its sparse matrix, c of SDDMM or a of SpMM, and its buffer. */
 typedef struct product {
-    int algorithm;
-    void *matrix, *buffer;
+    int which, op_b, algorithm;
+    void *a, *b, *c, *buffer;
     double setup;
 } product;
 
@@ -75,11 +72,9 @@ typedef struct state {
     void *handle;
     int type, compute;
     void *A, *B, *D, *out; /* dense matrices of cuSPARSE */
-    void *samples;         /* the sparse matrix that SDDMM writes */
-    void *sample_values;   /* its values in fused */
-    void *sddmm_buffer;
-    void *ones; /* values of a pattern */
-    product spmm;
+    void *sample_values;   /* that SDDMM writes in fused */
+    void *ones;            /* values of a pattern */
+    product sddmm, spmm;
 } state;
 
 static state *own(const tool_peer *peer) { return peer->own; }
@@ -135,54 +130,52 @@ static bool make_ones(tool_peer *peer) {
     return made;
 }
 
+/* Makes the buffer of a product whose matrices are there. */
+static bool make_ready(tool_peer *peer, product *p) {
+    static const char *const names[][2] = {[SDDMM] = {"cusparseSDDMM_bufferSize", "cusparseSDDMM_preprocess"},
+                                           [SPMM] = {"cusparseSpMM_bufferSize", "cusparseSpMM_preprocess"}};
+    const state *self = own(peer);
+    const scalar alpha = number(self, 1), beta = number(self, 0);
+    size_t size = 0;
+    return good(api.size[p->which](self->handle, NO_TRANSPOSE, p->op_b, &alpha, p->a, p->b, &beta, p->c, self->compute,
+                                   p->algorithm, &size),
+                names[p->which][0], peer) &&
+           allocate(peer, size, &p->buffer) &&
+           good(api.ready[p->which](self->handle, NO_TRANSPOSE, p->op_b, &alpha, p->a, p->b, &beta, p->c, self->compute,
+                                    p->algorithm, p->buffer),
+                names[p->which][1], peer) &&
+           have(peer, tamis_stream_synchronize(device_of(peer), NULL));
+}
+
+static int run(const state *self, const product *p, double alpha, double beta) {
+    const scalar factor = number(self, alpha), old = number(self, beta);
+    return api.run[p->which](self->handle, NO_TRANSPOSE, p->op_b, &factor, p->a, p->b, &old, p->c, self->compute,
+                             p->algorithm, p->buffer);
+}
+
 static bool make_sddmm(tool_peer *peer, void *values) {
     state *self = own(peer);
     const tool_problem *problem = &peer->mirror->problem;
     const double start = tool_seconds();
-    const scalar alpha = number(self, 1), beta = number(self, 0);
-    size_t size = 0;
-    bool made = make_dense(peer, &problem->A, &self->A) && make_dense(peer, &problem->B, &self->B) &&
-                make_csr(peer, values, &self->samples) &&
-                good(api.sddmm_size(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
-                                    self->samples, self->compute, SDDMM_DEFAULT, &size),
-                     "cusparseSDDMM_bufferSize", peer) &&
-                allocate(peer, size, &self->sddmm_buffer) &&
-                good(api.sddmm_ready(self->handle, NO_TRANSPOSE, TRANSPOSE, &alpha, self->A, self->B, &beta,
-                                     self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer),
-                     "cusparseSDDMM_preprocess", peer) &&
-                have(peer, tamis_stream_synchronize(device_of(peer), NULL));
+    bool made = make_dense(peer, &problem->A, &self->A) && make_dense(peer, &problem->B, &self->B);
+    self->sddmm = (product){.which = SDDMM, .op_b = TRANSPOSE, .algorithm = SDDMM_DEFAULT, .a = self->A, .b = self->B};
+    made = made && make_csr(peer, values, &self->sddmm.c) && make_ready(peer, &self->sddmm);
     peer->setup += tool_seconds() - start;
     return made;
 }
 
-static int run_spmm(const state *self, const product *spmm, double alpha, double beta) {
-    const scalar factor = number(self, alpha), old = number(self, beta);
-    return api.spmm(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &factor, spmm->matrix, self->D, &old, self->out,
-                    self->compute, spmm->algorithm, spmm->buffer);
-}
-
 static bool make_product(tool_peer *peer, void *values, product *spmm) {
-    const state *self = own(peer);
     const double start = tool_seconds();
-    const scalar alpha = number(self, 1), beta = number(self, 0);
-    size_t size = 0;
-    const bool made = make_csr(peer, values, &spmm->matrix) &&
-                      good(api.spmm_size(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D, &beta,
-                                         self->out, self->compute, spmm->algorithm, &size),
-                           "cusparseSpMM_bufferSize", peer) &&
-                      allocate(peer, size, &spmm->buffer) &&
-                      good(api.spmm_ready(self->handle, NO_TRANSPOSE, NO_TRANSPOSE, &alpha, spmm->matrix, self->D,
-                                          &beta, self->out, self->compute, spmm->algorithm, spmm->buffer),
-                           "cusparseSpMM_preprocess", peer) &&
-                      have(peer, tamis_stream_synchronize(device_of(peer), NULL));
+    const bool made = make_csr(peer, values, &spmm->a) && make_ready(peer, spmm);
     spmm->setup = tool_seconds() - start;
     return made;
 }
 
-static void free_product(const tool_peer *peer, product *spmm) {
-    if (spmm->matrix) api.destroy_sparse(spmm->matrix);
-    tamis_device_free(device_of(peer), spmm->buffer);
-    *spmm = (product){0};
+static void free_product(const tool_peer *peer, product *p) {
+    void *const sparse = p->which == SDDMM ? p->c : p->a;
+    if (sparse) api.destroy_sparse(sparse);
+    tamis_device_free(device_of(peer), p->buffer);
+    *p = (product){0};
 }
 
 /* Measures some executions and keeps the shortest time. False: one failed. */
@@ -192,7 +185,7 @@ static bool try_product(tool_peer *peer, const product *spmm, double *least) {
     bool made = true;
     for (int i = 0; i <= TRIALS && made; i++) {
         double seconds = 0;
-        made = have(peer, tool_timer_take(&timer, 0)) && good(run_spmm(own(peer), spmm, 1, 0), "cusparseSpMM", peer) &&
+        made = have(peer, tool_timer_take(&timer, 0)) && good(run(own(peer), spmm, 1, 0), "cusparseSpMM", peer) &&
                have(peer, tool_timer_take(&timer, 1)) && have(peer, tool_timer_between(&timer, 0, 1, &seconds));
         if (i == 1 || (i > 1 && seconds < *least)) *least = seconds; /* the first one is a warm-up */
     }
@@ -212,10 +205,10 @@ static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     const char *fastest = "";
     double best = 0;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
-        product spmm = {.algorithm = algorithms[i].algorithm};
+        product spmm = {.which = SPMM, .algorithm = algorithms[i].algorithm, .b = self->D, .c = self->out};
         double seconds = 0;
         if (make_product(peer, values, &spmm) && try_product(peer, &spmm, &seconds) &&
-            (!self->spmm.matrix || seconds < best)) {
+            (!self->spmm.a || seconds < best)) {
             const product worse = self->spmm;
             self->spmm = spmm;
             spmm = worse;
@@ -227,7 +220,7 @@ static bool make_spmm(tool_peer *peer, const tamis_dense *right, void *values) {
     const size_t told = strlen(peer->variant); /* the version */
     snprintf(peer->variant + told, sizeof peer->variant - told, ", spmm %s", fastest);
     peer->setup += self->spmm.setup;
-    return self->spmm.matrix != NULL;
+    return self->spmm.a != NULL;
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
@@ -242,22 +235,20 @@ static tamis_status execute(tool_peer *peer, double beta) {
     const tool_problem *problem = &peer->mirror->problem;
     const bool fused = problem->operation == TAMIS_OP_FUSED;
     if (problem->operation != TAMIS_OP_SPMM) {
-        const scalar factor = number(self, fused ? 1 : problem->alpha), old = number(self, fused ? 0 : beta);
-        const int status = api.sddmm(self->handle, NO_TRANSPOSE, TRANSPOSE, &factor, self->A, self->B, &old,
-                                     self->samples, self->compute, SDDMM_DEFAULT, self->sddmm_buffer);
+        const int status = run(self, &self->sddmm, fused ? 1 : problem->alpha, fused ? 0 : beta);
         if (status != 0) return failed("cusparseSDDMM", status);
         if (!fused) return TAMIS_OK;
     }
-    const int status = run_spmm(self, &self->spmm, problem->alpha, beta);
+    const int status = run(self, &self->spmm, problem->alpha, beta);
     return status == 0 ? TAMIS_OK : failed("cusparseSpMM", status);
 }
 
 static void release(tool_peer *peer) {
     state *self = own(peer);
     void *const dense[] = {self->A, self->B, self->D, self->out};
-    void *const memory[] = {self->sddmm_buffer, self->sample_values, self->ones};
+    void *const memory[] = {self->sample_values, self->ones};
     free_product(peer, &self->spmm);
-    if (self->samples) api.destroy_sparse(self->samples);
+    free_product(peer, &self->sddmm);
     for (size_t i = 0; i < sizeof dense / sizeof *dense; i++) {
         if (dense[i]) api.destroy_dense(dense[i]);
     }

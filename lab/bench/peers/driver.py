@@ -72,11 +72,10 @@ class Problem:
             dense = word and len(name) == 1
             setattr(self, name, known[word].reshape(self.rows if name == "A" else self.cols, -1) if dense else known[word])
 
-    def fits(self, nnz, arrays, size):
-        """Raise Declined if the gathered rows, one for each nonzero, exceed a quarter of the free memory."""
-        wanted = nnz * max(self.inner, self.width) * arrays * size
+    def fits(self, wanted, words):
+        """Raise Declined if that many bytes exceed a quarter of the free memory."""
         if wanted > self.memory / 4:
-            raise Declined(f"its gathered rows of {wanted / 2**30:.3g} GiB do not fit a quarter of the free memory")
+            raise Declined(words.format(f"{wanted / 2**30:.3g} GiB") + " a quarter of the free memory")
 
     def measure(self, count):
         seconds = []
@@ -275,7 +274,7 @@ class Scatter(Torch):
     def arrange(self):
         self.short = self.type in ("fp16", "bf16")
         self.sum = self.torch.float32 if self.short else self.element
-        self.fits(len(self.columns), 3, 8 if self.type == "fp64" else 4)
+        self.fits(len(self.columns) * max(self.inner, self.width) * 3 * (8 if self.type == "fp64" else 4), "its gathered rows of {} do not fit")
         self.row_of = self.rows_of(self.offsets.diff().long())
         self.columns = self.columns.long()
         self.values = self.values.to(self.sum)
@@ -305,9 +304,7 @@ class Attention(Torch):
 
     def arrange(self):
         torch = self.torch
-        wanted = self.rows * self.cols * (4 if self.bias is not None else 1)
-        if wanted > self.memory / 4:
-            raise Declined(f"its dense mask of {wanted / 2**30:.3g} GiB does not fit a quarter of the free memory")
+        self.fits(self.rows * self.cols * (4 if self.bias is not None else 1), "its dense mask of {} does not fit")
         counts = self.offsets.diff().long()
         if self.rows and int(counts.min()) == 0:
             raise Declined("a row that attends to nothing comes out as NaN")

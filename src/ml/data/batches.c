@@ -61,9 +61,8 @@ tamis_status tamis_batches_open(const char *path, int64_t rows, tamis_batches **
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path = NULL: expected the name of a file");
     if (rows < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld, expected 1 or more", (long long)rows);
     if (!batches) return tamis_fail(TAMIS_ERROR_ARGUMENT, "batches = NULL: expected an address for the batches");
-    void *memory;
-    TRY(tamis_allocate_zeroed(1, sizeof(tamis_batches), "batches of a file", &memory));
-    tamis_batches *const made = memory;
+    tamis_batches *made;
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "batches of a file", (void **)&made));
     made->rows = rows;
     const tamis_status status = open_batches(made, path);
     if (status != TAMIS_OK) {

@@ -10,18 +10,14 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
-/* Finds the row of an entry of CSR with int64 offsets. */
-static int64_t row_of(const tamis_sparse *S, int64_t t) {
-    return tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
-}
-
 static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
     const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
     for (int64_t t = 0; t < S->nnz; t++) {
         const double value = ml_value(S, t);
         if (isfinite(value) && !(counts && value < 0)) continue;
+        const int64_t row = tamis_index_first(S->offsets, TAMIS_I64, 1, S->rows, t + 1) - 1;
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s has the value %g at row %lld, column %lld: %s", what, value,
-                          (long long)row_of(S, t), (long long)ml_column(S, t),
+                          (long long)row, (long long)ml_column(S, t),
                           isfinite(value) ? "counts cannot be negative" : "expected a finite number");
     }
     return TAMIS_OK;

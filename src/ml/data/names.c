@@ -87,9 +87,8 @@ static tamis_status reserve_slot(tamis_names *names) {
 static tamis_status reserve_start(tamis_names *names) {
     if (names->count < names->starts_room) return TAMIS_OK;
     const int64_t room = names->starts_room > 0 ? names->starts_room * 2 : FIRST_STARTS;
-    void *starts = names->starts;
-    TRY(tamis_reallocate(names->starts_room, room, sizeof(int64_t), "a dictionary's names", &starts));
-    names->starts = starts;
+    TRY(tamis_reallocate(names->starts_room, room, sizeof *names->starts, "a dictionary's names",
+                         (void **)&names->starts));
     names->starts_room = room;
     return TAMIS_OK;
 }
@@ -101,9 +100,7 @@ static tamis_status reserve_bytes(tamis_names *names, int64_t more, const char *
     if (room - names->bytes_used < more) room = names->bytes_used + more;
     const uintptr_t at = (uintptr_t)*name, begin = (uintptr_t)names->bytes;
     const bool inside = names->bytes && at >= begin && at < begin + (uintptr_t)names->bytes_used;
-    void *bytes = names->bytes;
-    TRY(tamis_reallocate(names->bytes_used, room, 1, "a dictionary's names", &bytes));
-    names->bytes = bytes;
+    TRY(tamis_reallocate(names->bytes_used, room, 1, "a dictionary's names", (void **)&names->bytes));
     names->bytes_room = room;
     if (inside) *name = names->bytes + (at - begin);
     return TAMIS_OK;

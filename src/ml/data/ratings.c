@@ -193,15 +193,11 @@ static tamis_status make_room(rating_reader *reader, const char *first) {
     const tamis_bounded_text *const text = &reader->input.text;
     int64_t lines = 0;
     for (const char *p = first; p < text->end; p = next_line(reader, p, NULL)) lines += count_entries(reader, p);
-    void *memory;
-    TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
-    reader->row_indices = memory;
-    TRY(tamis_allocate(lines, sizeof(int32_t), "ratings", &memory));
-    reader->columns = memory;
+    TRY(tamis_allocate(lines, sizeof *reader->row_indices, "ratings", (void **)&reader->row_indices));
+    TRY(tamis_allocate(lines, sizeof *reader->columns, "ratings", (void **)&reader->columns));
     TRY(tamis_allocate(lines, tamis_type_size(reader->options->value_type), "ratings", &reader->values));
     if (reader->form.columns.at[TAMIS_ROLE_TIME] < 0 || reader->form.lists) return TAMIS_OK;
-    TRY(tamis_allocate(lines, sizeof(double), "times of ratings", &memory));
-    reader->times = memory;
+    TRY(tamis_allocate(lines, sizeof *reader->times, "times of ratings", (void **)&reader->times));
     reader->in_order = true;
     return TAMIS_OK;
 }

@@ -234,19 +234,17 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     TRY(tamis_validate(S));
     tamis_status status = TAMIS_OK;
     tamis_owned_sparse *grouped = NULL, *rest = NULL, *held = NULL;
-    void *taken = NULL;
     splitter split = {.S = S, .options = &taken_options};
     if (S->format == TAMIS_COO || S->offset_base != 0) {
         TRY_GOTO(end, group(S, &grouped));
         split.S = tamis_owned_sparse_view(grouped);
     }
-    TRY_GOTO(end, tamis_allocate(S->nnz, sizeof(int32_t), "a split", &taken));
-    split.taken = taken;
+    TRY_GOTO(end, tamis_allocate(S->nnz, sizeof *split.taken, "a split", (void **)&split.taken));
     TRY_GOTO(end, draw(&split));
     TRY_GOTO(end, make(&split, false, &rest));
     TRY_GOTO(end, make(&split, true, &held));
 end:
-    tamis_release(taken);
+    tamis_release(split.taken);
     tamis_owned_sparse_free(grouped);
     if (status == TAMIS_OK) {
         *kept = rest;

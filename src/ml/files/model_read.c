@@ -9,7 +9,7 @@
 
 #include "io/files/input.h"
 #include "ml/files/model_file.h"
-#include "ml/files/model_header_read.h"
+#include "ml/files/model_header.h"
 #include "ml/fit/options.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"
@@ -153,27 +153,10 @@ static tamis_status check_content(const char *path, const tamis_model *model) {
     return status;
 }
 
-/* Copies the plain fields that a file holds. */
+/* Copies the fields that a file holds; the options among them are the same already. */
 static void take_over(const tamis_model *from, tamis_model *model) {
-    model->rows = from->rows;
-    model->cols = from->cols;
-    model->nnz = from->nnz;
-    model->mean = from->mean;
-    model->scale = from->scale;
-    model->prior_ratings = from->prior_ratings;
-    model->lambda = from->lambda;
-    model->share = from->share;
-    model->width = from->width; /* for models of pairs: from the data */
-    model->least = from->least;
-    model->most = from->most;
-    model->data_sum = from->data_sum;
-    model->iterations_done = from->iterations_done;
-    model->batches_done = from->batches_done;
-    model->steps = from->steps;
-    memcpy(model->parts, from->parts, sizeof model->parts);
-    model->loss = from->loss;
-    model->metric = from->metric;
-    model->total_seconds = from->total_seconds;
+    for (int i = 0; i < ML_FIELDS; i++)
+        memcpy((char *)model + ml_fields[i].offset, (const char *)from + ml_fields[i].offset, ml_fields[i].size);
 }
 
 static tamis_status read_model(tamis_device *device, const tamis_bounded_text *text, tamis_model **model) {

@@ -35,19 +35,13 @@ static const tamis_names *names_of(const tamis_model *model, int section) {
     return section == ML_FILE_SECTIONS - 1 ? model->column_names : model->row_names;
 }
 
-/* Matrices without a column were never made. */
-static const tamis_dense *matrix_of(const tamis_model *model, int section) {
-    if (section == 0) return &model->row_factors;
-    return section == 1 ? &model->column_factors : &model->states[section - 2];
-}
-
-static void describe(const tamis_model *model, ml_section *sections) {
+static void describe(tamis_model *model, ml_section *sections) {
     for (int i = 0; i < ML_FILE_SECTIONS; i++) {
         if (ml_section_kind_of(i) == ML_SECTION_NAMES) {
             describe_names(names_of(model, i), &sections[i]);
             continue;
         }
-        const tamis_dense *const dense = matrix_of(model, i);
+        const tamis_dense *const dense = ml_section_matrix(model, i); /* without a column it was never made */
         sections[i] = (ml_section){
             .rows = dense->rows, .cols = dense->cols, .type = model->options.type, .present = dense->cols > 0};
     }
@@ -75,7 +69,7 @@ static tamis_status put_names(writer *w, const tamis_names *names) {
     return TAMIS_OK;
 }
 
-static tamis_status put_all(writer *w, const tamis_model *model, const ml_section *sections, const ml_header *header,
+static tamis_status put_all(writer *w, tamis_model *model, const ml_section *sections, const ml_header *header,
                             int64_t file_bytes, void *piece) {
     const uint32_t numbers[2] = {ML_FILE_VERSION, (uint32_t)header->used};
     const uint64_t bytes = (uint64_t)file_bytes;
@@ -89,7 +83,7 @@ static tamis_status put_all(writer *w, const tamis_model *model, const ml_sectio
         if (ml_section_kind_of(i) == ML_SECTION_NAMES)
             TRY(put_names(w, names_of(model, i)));
         else
-            TRY(put_matrix(w, model, matrix_of(model, i), sections[i].bytes, piece));
+            TRY(put_matrix(w, model, ml_section_matrix(model, i), sections[i].bytes, piece));
     }
     TRY(put_zeros(w));
     const uint64_t sum = ml_checksum_end(&w->checksum);
@@ -105,9 +99,9 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     ml_section sections[ML_FILE_SECTIONS] = {0};
     ml_header header;
     int64_t file_bytes;
-    describe(model, sections);
+    tamis_model now = *model; /* including the sums of the current pass */
+    describe(&now, sections);
     TRY(ml_sections_check(TAMIS_ERROR_INTERNAL, path, model, sections)); /* else the file could not be read back */
-    tamis_model now = *model;                                            /* including the sums of the current pass */
     if (model->method->pending) TRY(model->method->pending(model, now.parts));
     TRY(ml_header_write(&now, sections, &header));
     TRY(ml_sections_place(header.used, sections, &file_bytes));
@@ -115,7 +109,7 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     TRY(tamis_allocate(PIECE, 1, "writing a model", &piece));
     writer w = {.checksum = ml_checksum_start()};
     TRY_GOTO(done, tamis_output_open(path, false, &w.output));
-    status = tamis_output_close(&w.output, put_all(&w, model, sections, &header, file_bytes, piece));
+    status = tamis_output_close(&w.output, put_all(&w, &now, sections, &header, file_bytes, piece));
 done:
     tamis_release(piece);
     return status;

@@ -50,8 +50,8 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     tamis_status status = TAMIS_OK;
     biases all = {.mean = 0};
     double sum = 0;
-    TRY_GOTO(done, tamis_allocate_zeroed(trained->rows, sizeof(double), "biases of rows", (void **)&all.rows));
-    TRY_GOTO(done, tamis_allocate_zeroed(trained->cols, sizeof(double), "biases of columns", (void **)&all.columns));
+    TRY(tamis_allocate_zeroed(trained->rows + trained->cols, sizeof *all.rows, "biases", (void **)&all.rows));
+    all.columns = all.rows + trained->rows;
     for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
     for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
     for (int64_t row = 0; row < held->rows; row++) {
@@ -63,18 +63,10 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     *metric = sqrt(sum / (double)held->nnz);
 done:
     tamis_release(all.rows);
-    tamis_release(all.columns);
     return status;
 }
 
 /* ------------------------------------------------------------------------------------------ implicit data */
-
-/* Returns the index of a row's entry in a column, or -1. */
-static int64_t entry_at(const tamis_sparse *S, int64_t row, int64_t requested) {
-    const int64_t end = ml_offset(S, row + 1);
-    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, requested);
-    return at < end && ml_column(S, at) == requested ? at : -1;
-}
 
 /* Counts the held-out uses of a row; zeros and dislikes are not uses (score.c). */
 static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
@@ -87,9 +79,9 @@ static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
 static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, int64_t row, const int64_t *order) {
     int64_t hits = 0;
     for (int64_t i = 0, listed = 0; i < trained->cols && listed < FIRST; i++) {
-        if (entry_at(trained, row, order[i]) >= 0) continue;
+        if (ml_entry_at(trained, row, order[i]) >= 0) continue;
         listed++;
-        const int64_t at = entry_at(held, row, order[i]);
+        const int64_t at = ml_entry_at(held, row, order[i]);
         hits += at >= 0 && value(held, at) > 0;
     }
     return hits;

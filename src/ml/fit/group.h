@@ -5,7 +5,6 @@
  *
  *   fit_group.c     tamis_model_fit_group, and what ranks must agree on
  *   group_columns.c  the entries by columns
- *   group_sample.c   the rows that a choice is made by
  *   group_factors.c  factors of all ranks together, for the file and in the end
  *   group.c          what a method calls, which on one device does what one device does
  */

@@ -27,10 +27,10 @@ static const int64_t *starts_of(const ml_rank *rank, bool columns) {
 typedef struct collection {
     tamis_model *model;
     bool columns, everywhere;
-    tamis_owned_dense *rows; /* on the host: all ranks' rows if this rank gets them, else its own */
-    const char *own;         /* in `rows` */
-    char *copies;            /* of the own rows, if several ranks get them: one copy per rank */
-    int64_t *send_starts, *receive_starts;
+    tamis_owned_dense *rows;               /* on the host: all ranks' rows if this rank gets them, else its own */
+    const char *own;                       /* in `rows` */
+    char *copies;                          /* of the own rows, if several ranks get them: one copy per rank */
+    int64_t *send_starts, *receive_starts; /* in one allocation */
 } collection;
 
 /* Returns true if the rank receives the rows of all ranks. */
@@ -49,8 +49,9 @@ static tamis_status prepare(collection *c) {
     char *const data = tamis_owned_dense_view(c->rows)->data, *const at = data && whole ? data + first * line : data;
     c->own = at;
     TRY(ml_dense_read(model, factors_of(model, c->columns), at));
-    TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
-    TRY(tamis_allocate(rank->ranks + 1, sizeof(int64_t), "factors of all ranks", (void **)&c->receive_starts));
+    const int64_t entries = (int64_t)rank->ranks + 1;
+    TRY(tamis_allocate(2 * entries, sizeof(int64_t), "factors of all ranks", (void **)&c->send_starts));
+    c->receive_starts = c->send_starts + entries;
     c->send_starts[0] = 0;
     for (int r = 0; r <= rank->ranks; r++) c->receive_starts[r] = whole ? starts[r] * line : 0;
     for (int r = 0; r < rank->ranks; r++)
@@ -83,7 +84,6 @@ done:
     tamis_owned_dense_free(c.rows);
     tamis_release(c.copies);
     tamis_release(c.send_starts);
-    tamis_release(c.receive_starts);
     return status;
 }
 

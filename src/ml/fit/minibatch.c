@@ -7,9 +7,8 @@
 #include "ml/fit/minibatch.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "base/random.h"
+#include "ml/data/rows.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/loop.h"
 #include "ml/fit/place.h"
@@ -18,65 +17,13 @@
 
 enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
 
-static void shuffle_numbers(uint64_t seed, uint64_t stream, int64_t count, int64_t *numbers) {
-    tamis_random random = tamis_random_start(seed, stream);
-    for (int64_t i = 0; i < count; i++) numbers[i] = i;
-    for (int64_t i = count - 1; i > 0; i--) {
-        const int64_t other = tamis_random_below(&random, i + 1), number = numbers[i];
-        numbers[i] = numbers[other];
-        numbers[other] = number;
-    }
-}
-
-/* ------------------------------------------------------------------------------------------ rows in order */
-
-/* A CSR with permuted rows. */
-typedef struct shuffled {
-    tamis_sparse view;
-    void *offsets, *columns, *values;
-} shuffled;
-
-static void shuffled_free(shuffled *S) {
-    tamis_release(S->offsets);
-    tamis_release(S->columns);
-    tamis_release(S->values);
-    *S = (shuffled){0};
-}
-
-static void copy_rows(const tamis_sparse *data, const int64_t *order, shuffled *S) {
-    const size_t index = tamis_index_size(data->index_type), value = tamis_type_size(data->value_type);
-    const int64_t *const from = data->offsets;
-    int64_t *const to = S->offsets;
-    to[0] = 0;
-    for (int64_t i = 0; i < data->rows; i++) {
-        const int64_t first = from[order[i]], count = from[order[i] + 1] - first;
-        to[i + 1] = to[i] + count;
-        if (count == 0) continue;
-        memcpy((char *)S->columns + (size_t)to[i] * index, (const char *)data->columns + (size_t)first * index,
-               (size_t)count * index);
-        memcpy((char *)S->values + (size_t)to[i] * value, (const char *)data->values + (size_t)first * value,
-               (size_t)count * value);
-    }
-}
-
-static tamis_status shuffled_make(const tamis_model *model, const tamis_sparse *data, shuffled *S) {
+static tamis_status shuffle_rows(const tamis_model *model, const tamis_sparse *data, ml_rows *shuffled) {
     static const char what[] = "documents in a random order";
-    *S = (shuffled){0};
-    int64_t *order = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *order, what, (void **)&order));
-    TRY_GOTO(done, tamis_allocate(data->rows + 1, sizeof(int64_t), what, &S->offsets));
-    TRY_GOTO(done, tamis_allocate(data->nnz, tamis_index_size(data->index_type), what, &S->columns));
-    TRY_GOTO(done, tamis_allocate(data->nnz, tamis_type_size(data->value_type), what, &S->values));
-    shuffle_numbers(model->options.seed, SHUFFLE, data->rows, order);
-    copy_rows(data, order, S);
-    S->view = *data;
-    S->view.offsets = S->offsets;
-    S->view.columns = S->columns;
-    S->view.values = S->values;
-done:
+    int64_t *order;
+    TRY(tamis_allocate(data->rows, sizeof *order, what, (void **)&order));
+    ml_shuffle(model->options.seed, SHUFFLE, TAMIS_I64, data->rows, order);
+    const tamis_status status = ml_rows_copy(data, order, 0, data->rows, what, shuffled);
     tamis_release(order);
-    if (status != TAMIS_OK) shuffled_free(S);
     return status;
 }
 
@@ -131,11 +78,12 @@ static tamis_status make_all(const tamis_model *model, const tamis_sparse *data,
 
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches) {
-    *batches = (ml_batches){.count = data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
-    shuffled S = {0};
-    if (shuffle && batches->count > 1) TRY(shuffled_make(model, data, &S));
-    const tamis_status status = make_all(model, S.offsets ? &S.view : data, visits, plans, plan_count, batches);
-    shuffled_free(&S);
+    *batches = (ml_batches){.count = rows > 0 && data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
+    ml_rows S = {.view = *data};
+    tamis_status status = TAMIS_OK;
+    if (shuffle && batches->count > 1) status = shuffle_rows(model, data, &S);
+    if (status == TAMIS_OK) status = make_all(model, &S.view, visits, plans, plan_count, batches);
+    ml_rows_free(&S);
     if (status != TAMIS_OK) ml_batches_free(model, batches);
     return status;
 }
@@ -165,7 +113,8 @@ static void keep_losses(tamis_model *model, tamis_status status) {
 }
 
 static tamis_status do_steps(tamis_model *model, ml_batches *batches, ml_batch_step *step) {
-    shuffle_numbers(model->options.seed, PASSES + (uint64_t)model->iterations_done, batches->count, batches->order);
+    const uint64_t stream = PASSES + (uint64_t)model->iterations_done;
+    ml_shuffle(model->options.seed, stream, TAMIS_I64, batches->count, batches->order);
     while (model->batches_done < batches->count) {
         TRY(step(model, &batches->batch[batches->order[model->batches_done]]));
         model->batches_done++;

@@ -35,7 +35,7 @@ typedef struct ml_batches {
     int64_t summed; /* mini-batches of the pass whose losses are in model->parts */
 } ml_batches;
 
-/* Cuts data into mini-batches of at most `rows` rows (1 or more), of equal sizes up to one row. With `shuffle` the rows
+/* Cuts data into mini-batches of at most `rows` rows (0: of all), of equal sizes up to one row. With `shuffle` the rows
    are first permuted by the seed, since neighbouring documents are often similar; without it mini-batch i has the rows
    batch[i].first to batch[i].first + batch[i].rows - 1. visits: expected visits of each mini-batch, ML_PASSES in a fit.
    `data` is not needed afterwards. An error frees everything. */

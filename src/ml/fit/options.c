@@ -78,14 +78,12 @@ tamis_status ml_options_check(const tamis_model_options *options) {
                           THREADS_MOST);
     if (options->batch_rows < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "batch_rows = %lld is negative", (long long)options->batch_rows);
-    if (!(options->tolerance >= 0 && options->tolerance < 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "tolerance = %g, expected 0 to below 1", options->tolerance);
+    TRY(ml_check_number("tolerance", options->tolerance, options->tolerance >= 0 && options->tolerance < 1,
+                        "0 to below 1"));
     if (!(options->checkpoint_seconds >= 0))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "checkpoint_seconds = %g, expected 0 or more",
                           options->checkpoint_seconds);
-    if (!(options->rate_offset >= 0) || !isfinite(options->rate_offset))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_offset = %g, expected 0 (which means 1) or more",
-                          options->rate_offset);
+    TRY(ml_check_number("rate_offset", options->rate_offset, options->rate_offset >= 0, "0 (which means 1) or more"));
     char algorithms[3][48];
     TRY(ml_algorithms(options->algorithms, algorithms));
     return method->check ? method->check(options) : TAMIS_OK;

@@ -11,6 +11,13 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
+tamis_status ml_host_threads(const tamis_model *model, int *threads) {
+    tamis_device_description description;
+    TRY(tamis_device_describe(model->device, &description));
+    *threads = model->options.threads > 0 ? model->options.threads : description.threads;
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ dense */
 
 tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense) {
@@ -200,22 +207,19 @@ double ml_lambda_weight(const tamis_model *model, int64_t count) {
     return prior > 0 ? (double)count + prior : count > 1 ? (double)count : 1;
 }
 
-static double count_itself(const tamis_model *model, int64_t count) {
-    (void)model;
-    return (double)count;
-}
-
-/* Computes factor * number(number of nonzeros) for each row. */
-static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, double factor,
-                                double (*number)(const tamis_model *model, int64_t count), tamis_dense *made) {
+/* Computes the number of nonzeros of each row, or (weights) factor times its weight of lambda. */
+static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, bool weights, double factor,
+                                tamis_dense *made) {
     const tamis_sparse *const host = tamis_owned_sparse_view(S->host);
     *made = (tamis_dense){0};
     void *numbers;
     const size_t size = tamis_type_size(model->options.type);
     TRY(tamis_allocate(host->rows, size, "a number of each row", &numbers));
-    for (int64_t i = 0; i < host->rows; i++)
+    for (int64_t i = 0; i < host->rows; i++) {
+        const int64_t count = ml_offset(host, i + 1) - ml_offset(host, i);
         ml_put_number(numbers, model->options.type, i,
-                      factor * number(model, ml_offset(host, i + 1) - ml_offset(host, i)));
+                      weights ? factor * ml_lambda_weight(model, count) : (double)count);
+    }
     tamis_status status = ml_dense_make(model, host->rows, 1, made);
     if (status == TAMIS_OK) status = ml_dense_write(model, made, numbers);
     if (status != TAMIS_OK) ml_dense_free(model, made);
@@ -224,13 +228,13 @@ static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, do
 }
 
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {
-    return row_numbers(model, S, 1, count_itself, counts);
+    return row_numbers(model, S, false, 1, counts);
 }
 
 tamis_status ml_row_lambdas(const tamis_model *model, const ml_sparse *S, tamis_dense *lambdas) {
-    return row_numbers(model, S, ml_lambda(model), ml_lambda_weight, lambdas);
+    return row_numbers(model, S, true, ml_lambda(model), lambdas);
 }
 
 tamis_status ml_row_weights(const tamis_model *model, const ml_sparse *S, tamis_dense *weights) {
-    return row_numbers(model, S, 1, ml_lambda_weight, weights);
+    return row_numbers(model, S, true, 1, weights);
 }

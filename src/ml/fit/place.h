@@ -4,6 +4,9 @@
 
 #include "ml/model.h"
 
+/* Finds the threads of work on the host: options.threads, or the device's. */
+tamis_status ml_host_threads(const tamis_model *model, int *threads);
+
 /* Allocates a packed matrix on the device, not initialised. rows or cols 0 is fine (data NULL). */
 tamis_status ml_dense_make(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense);
 void ml_dense_free(const tamis_model *model, tamis_dense *dense);

@@ -22,7 +22,6 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/serve/coherence.h"
 #include "ml/serve/operands.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
@@ -38,6 +37,7 @@ typedef struct scoring {
     double relevant;                        /* entries of at least this value are relevant; -infinity: all */
     tamis_owned_sparse *own_entries, *own_observed;
     tamis_owned_dense *W;
+    int64_t ranked;       /* rows with relevant entries, found by score_ranking */
     ml_operands operands; /* A has a line for each row of the entries */
 } scoring;
 
@@ -152,14 +152,6 @@ static int64_t relevant_in(const scoring *s, int64_t row) {
     return relevant;
 }
 
-/* Returns true if the column is held out in the row, by binary search. */
-static bool is_held_out(const scoring *s, int64_t row, int64_t column) {
-    const tamis_sparse *const S = s->entries;
-    const int64_t end = ml_offset(S, row + 1);
-    const int64_t at = tamis_index_first(S->columns, S->index_type, ml_offset(S, row), end, column);
-    return at < end && ml_column(S, at) == column && is_relevant(s, at);
-}
-
 static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, const int64_t *columns,
                     tamis_score *score) {
     int64_t hits = 0;
@@ -167,7 +159,8 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
     for (int i = 0; i < top; i++) {
         const double worth = 1 / log2((double)i + 2);
         if (i < relevant) best += worth;
-        if (columns[i] < 0 || !is_held_out(s, row, columns[i])) continue;
+        const int64_t at = columns[i] < 0 ? -1 : ml_entry_at(s->entries, row, columns[i]);
+        if (at < 0 || !is_relevant(s, at)) continue;
         hits++;
         gain += worth;
     }
@@ -209,6 +202,7 @@ static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
     TRY(tamis_allocate(s->entries->rows, sizeof *rows, "rows with held-out entries", (void **)&rows));
     for (int64_t i = 0; i < s->entries->rows; i++)
         if (relevant_in(s, i) > 0) rows[count++] = i;
+    s->ranked = count;
     const tamis_status status = count > 0 ? score_rows(s, rows, count, top, score) : TAMIS_OK;
     tamis_release(rows);
     return status;
@@ -285,12 +279,6 @@ static int64_t rows_with_entries(const tamis_sparse *S) {
     return rows;
 }
 
-static int64_t rows_with_relevant(const scoring *s) {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < s->entries->rows; i++) rows += relevant_in(s, i) > 0;
-    return rows;
-}
-
 static tamis_score nothing(void) {
     return (tamis_score){.rmse = NAN,
                          .mae = NAN,
@@ -335,7 +323,7 @@ tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, doubl
     TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == TAMIS_DATA_USES));
     TRY_GOTO(done, kind == TAMIS_DATA_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
     *metric = kind == TAMIS_DATA_RATINGS ? made.rmse : kind == TAMIS_DATA_COUNTS ? made.perplexity : made.recall;
-    *weight = kind == TAMIS_DATA_USES ? (double)rows_with_relevant(&s) : (double)s.entries->nnz;
+    *weight = kind == TAMIS_DATA_USES ? (double)s.ranked : (double)s.entries->nnz;
 done:
     release(&s);
     return status;

@@ -65,8 +65,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    TRY(ml_check_rounds("cg_steps", options->cg_steps));
-    return TAMIS_OK;
+    return ml_check_rounds("cg_steps", options->cg_steps);
 }
 
 /* ------------------------------------------------------------------------------------------ one side */
@@ -258,31 +257,22 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
-static tamis_status fold_in(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+static void make_system(ml_fold *fold) {
+    const tamis_model *const model = fold->model;
     const int64_t last = model->width - 1;
-    ml_fold fold;
-    tamis_status status;
-    TRY_GOTO(done, ml_fold_make(model, data, &fold));
-    for (int64_t i = 0; i < data->rows; i++) {
-        ml_fold_take(&fold, i);
-        fold.shift = ml_lambda(model) * ml_lambda_weight(model, fold.count);
-        for (int64_t t = 0; t < fold.count; t++) {
-            double *const y = fold.Y + t * model->width;
-            fold.weights[t] = 1;
-            fold.targets[t] = (fold.targets[t] - model->mean) / model->scale;
-            if (!ml_biased(model)) continue;
-            fold.targets[t] -= y[last];
-            y[last] = 1;
-        }
-        TRY_GOTO(done, ml_fold_solve(&fold, W, i));
+    fold->shift = ml_lambda(model) * ml_lambda_weight(model, fold->count);
+    for (int64_t t = 0; t < fold->count; t++) {
+        double *const y = fold->Y + t * model->width;
+        fold->weights[t] = 1;
+        fold->targets[t] = (fold->targets[t] - model->mean) / model->scale;
+        if (!ml_biased(model)) continue;
+        fold->targets[t] -= y[last];
+        y[last] = 1;
     }
-done:
-    ml_fold_free(&fold);
-    return status;
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    if (ml_folds_alone(model, data->rows)) return fold_in(model, data, W);
+    if (ml_folds_alone(model, data->rows)) return ml_fold_rows(model, data, NULL, make_system, W);
     als *work;
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
     tamis_status status = TAMIS_OK;

@@ -91,9 +91,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    if (!(options->rate > 0) || !isfinite(options->rate))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
-    return TAMIS_OK;
+    return ml_check_number("rate", options->rate, options->rate > 0, "a positive number");
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
@@ -130,16 +128,9 @@ static tamis_status uses_make(const tamis_sparse *data, uses *made) {
 }
 
 static bool has(const uses *of, int64_t row, int32_t column) {
-    int64_t begin = of->offsets[row], end = of->offsets[row + 1];
-    const int64_t last = end;
-    while (begin < end) {
-        const int64_t middle = begin + (end - begin) / 2;
-        if (of->columns[middle] < column)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin < last && of->columns[begin] == column;
+    const int64_t end = of->offsets[row + 1];
+    const int64_t at = tamis_index_first(of->columns, TAMIS_I32, of->offsets[row], end, column);
+    return at < end && of->columns[at] == column;
 }
 
 /* ------------------------------------------------------------------------------------------ a step */
@@ -223,19 +214,8 @@ static double loss_of(double score) { return score > 0 ? log1p(exp(-score)) : lo
 
 /* ------------------------------------------------------------------------------------------ a pass */
 
-static void shuffle(int32_t *numbers, int64_t count, tamis_random *random) {
-    for (int64_t i = count - 1; i > 0; i--) {
-        const int64_t other = tamis_random_below(random, i + 1);
-        const int32_t kept = numbers[i];
-        numbers[i] = numbers[other];
-        numbers[other] = kept;
-    }
-}
-
 static void order_columns(bpr *work) {
-    tamis_random random = tamis_random_start(work->pass_seed, COLUMN_ORDER);
-    for (int64_t j = 0; j < work->cols; j++) work->order[j] = (int32_t)j;
-    shuffle(work->order, work->cols, &random);
+    ml_shuffle(work->pass_seed, COLUMN_ORDER, TAMIS_I32, work->cols, work->order);
     for (int b = 0; b < work->blocks; b++)
         for (int64_t p = work->column_begin[b]; p < work->column_begin[b + 1]; p++)
             work->block_of[work->order[p]] = (uint8_t)b;
@@ -309,13 +289,6 @@ static void free_work(const tamis_model *model, void *given) {
     tamis_release(work);
 }
 
-static tamis_status threads_of(const tamis_model *model, int *threads) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(model->device, &description));
-    *threads = model->options.threads > 0 ? model->options.threads : description.threads;
-    return TAMIS_OK;
-}
-
 static tamis_dense *kept(tamis_model *model, int i) {
     tamis_dense *const all[] = {&model->row_factors, &model->column_factors, &model->states[OF_ROWS],
                                 &model->states[OF_COLUMNS]};
@@ -381,7 +354,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     work->model = model;
     work->rows = data->rows;
     work->cols = data->cols;
-    TRY(threads_of(model, &work->threads));
+    TRY(ml_host_threads(model, &work->threads));
     TRY(uses_make(data, &work->uses));
     TRY(tamis_allocate(data->cols, sizeof *work->order, "the order of columns", (void **)&work->order));
     TRY(tamis_allocate(data->cols, sizeof *work->block_of, "blocks of columns", (void **)&work->block_of));
@@ -449,7 +422,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     tamis_dense columns;
     int threads;
     tamis_status status;
-    TRY_GOTO(done, threads_of(model, &threads));
+    TRY_GOTO(done, ml_host_threads(model, &threads));
     TRY_GOTO(done, uses_make(data, &f.uses));
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &columns));
     f.at.y = columns.data;

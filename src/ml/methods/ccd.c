@@ -75,8 +75,7 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
-    TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    return TAMIS_OK;
+    return ml_check_rounds("inner_rounds", options->inner_rounds);
 }
 
 /* ------------------------------------------------------------------------------------------ one side */
@@ -242,16 +241,13 @@ done:
 }
 
 static tamis_status make_biases(const tamis_model *model, const tamis_sparse *data) {
-    double *rows = NULL, *columns = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *rows, "biases", (void **)&rows));
-    TRY_GOTO(done, tamis_allocate(data->cols, sizeof *columns, "biases", (void **)&columns));
-    TRY_GOTO(done, ml_damped_biases(model, data, rows, columns));
-    TRY_GOTO(done, ml_last_write(model, &model->row_factors, rows));
-    TRY_GOTO(done, ml_last_write(model, &model->column_factors, columns));
-done:
+    double *rows;
+    TRY(tamis_allocate(data->rows + data->cols, sizeof *rows, "biases", (void **)&rows));
+    double *const columns = rows + data->rows;
+    tamis_status status = ml_damped_biases(model, data, rows, columns);
+    if (status == TAMIS_OK) status = ml_last_write(model, &model->row_factors, rows);
+    if (status == TAMIS_OK) status = ml_last_write(model, &model->column_factors, columns);
     tamis_release(rows);
-    tamis_release(columns);
     return status;
 }
 

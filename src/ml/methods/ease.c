@@ -159,10 +159,9 @@ static tamis_status make_gram(tamis_model *model, double *A) {
 
 static tamis_status iterate(tamis_model *model) {
     const int64_t n = model->cols;
-    tamis_device_description description;
+    int threads;
     double *A;
-    TRY(tamis_device_describe(model->device, &description));
-    const int threads = model->options.threads > 0 ? model->options.threads : description.threads;
+    TRY(ml_host_threads(model, &threads));
     TRY(tamis_allocate(tamis_times(n, n), sizeof *A, "weights of pairs of columns", (void **)&A));
     tamis_status status = make_gram(model, A);
     if (status == TAMIS_OK) status = invert(model, A, n, threads > 0 ? threads : 1);

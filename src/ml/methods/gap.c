@@ -60,16 +60,11 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    if (!(options->row_prior > 0) || !isfinite(options->row_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "row_prior = %g, expected a positive number: it is the shape of a gamma distribution",
-                          options->row_prior);
-    if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (no scale) or more",
-                          options->column_prior);
-    if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
-    return TAMIS_OK;
+    TRY(ml_check_number("row_prior", options->row_prior, options->row_prior > 0,
+                        "a positive number: it is the shape of a gamma distribution"));
+    TRY(ml_check_number("column_prior", options->column_prior, options->column_prior >= 0, "0 (no scale) or more"));
+    return ml_check_number("rate_decay", options->rate_decay, options->rate_decay >= 0 && options->rate_decay <= 1,
+                           "0 to 1");
 }
 
 /* Refuses options that files of older versions may have. Their loss is unbounded: scaling rows by c and columns by 1 /
@@ -194,7 +189,7 @@ static int rounds_of(const tamis_model *model, bool keep) {
     return keep || asked > STREAM_ROUNDS ? asked : STREAM_ROUNDS;
 }
 
-/* Makes the work for data in mini-batches of `rows` rows. keep: the model keeps X. */
+/* Makes the work for data in mini-batches of `rows` rows, 0: of all. keep: the model keeps X. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool keep) {
     const int64_t kept = keep ? data->rows : 0;
     /* what a fit left behind that failed before its first step is not filled yet */
@@ -232,8 +227,7 @@ static tamis_status make_states(tamis_model *model, bool *fresh) {
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    const int64_t all = data->rows > 0 ? data->rows : 1;
-    TRY(prepare(model, data, model->options.batch_rows > 0 ? model->options.batch_rows : all, true));
+    TRY(prepare(model, data, model->options.batch_rows, true));
     gap *const work = model->work;
     for (int64_t i = 0; i < work->batches.count && !model->options.skip_loss; i++) {
         double sum;
@@ -338,7 +332,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     (void)whole; /* averages are a row's */
     tamis_status status;
     *sum = *weight = 0;
-    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false));
+    TRY_GOTO(done, prepare(model, batch, 0, false));
     TRY_GOTO(done, learn_once(model, model->work, sum, weight));
     model->steps++;
 done:
@@ -355,7 +349,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
     TRY_GOTO(done, ml_model_workspace(model));
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
     TRY_GOTO(done, ml_dense_make(model, model->width, 1, &work->Y_sums));
     TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));

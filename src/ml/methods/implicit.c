@@ -61,8 +61,7 @@ static void defaults(tamis_model_options *options) {
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
     TRY(ml_check_rounds("cg_steps", options->cg_steps));
-    if (!(options->confidence >= 0) || !isfinite(options->confidence))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "confidence = %g, expected 0 or more", options->confidence);
+    TRY(ml_check_number("confidence", options->confidence, options->confidence >= 0, "0 or more"));
     return ml_weights_check(options, TAMIS_WEIGHTS_AUTO);
 }
 
@@ -243,31 +242,19 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
-static tamis_status fold_in(const tamis_model *model, const tamis_sparse *data, const double *inverse,
-                            const tamis_dense *W) {
-    const double confidence = model->options.confidence;
-    ml_fold fold;
-    tamis_status status;
-    TRY_GOTO(done, ml_fold_make(model, data, &fold));
-    fold.inverse = inverse;
-    for (int64_t i = 0; i < data->rows; i++) {
-        ml_fold_take(&fold, i);
-        for (int64_t t = 0; t < fold.count; t++) {
-            const double r = fold.targets[t];
-            fold.weights[t] = confidence * fabs(r);
-            fold.targets[t] = r > 0 ? 1 + confidence * r : 0;
-        }
-        TRY_GOTO(done, ml_fold_solve(&fold, W, i));
+static void make_system(ml_fold *fold) {
+    const double confidence = fold->model->options.confidence;
+    for (int64_t t = 0; t < fold->count; t++) {
+        const double r = fold->targets[t];
+        fold->weights[t] = confidence * fabs(r);
+        fold->targets[t] = r > 0 ? 1 + confidence * r : 0;
     }
-done:
-    ml_fold_free(&fold);
-    return status;
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const ml_gram_kept *gram;
     TRY(ml_kept_gram(model, &gram));
-    if (ml_folds_alone(model, data->rows)) return fold_in(model, data, gram->inverse, W);
+    if (ml_folds_alone(model, data->rows)) return ml_fold_rows(model, data, gram->inverse, make_system, W);
     side half = {.G = gram->G, .known = true};
     tamis_status status;
     const int steps = ml_fold_in_steps(model->width);

@@ -11,7 +11,7 @@
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/factors.h"
-#include "ml/fit/group.h"
+#include "ml/fit/place.h"
 #include "ml/methods/items.h"
 #include "ml/methods/method.h"
 #include "ml/methods/weights.h"
@@ -248,27 +248,16 @@ static bool any_short(const finder *f) {
     return false;
 }
 
-/* Returns an upper bound of the columns that get a score in one row, counted with repetitions. */
-static int64_t most_met(const tamis_sparse *data, int64_t neighbours) {
-    int64_t longest = 0;
-    for (int64_t i = 0; i < data->rows; i++) {
-        const int64_t length = ml_offset(data, i + 1) - ml_offset(data, i);
-        if (length > longest) longest = length;
-    }
-    return longest * neighbours;
-}
-
 static tamis_status best(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores) {
     finder f = {.data = data, .allowed = allowed, .n = n, .columns = columns, .scores = scores};
-    tamis_device_description device;
-    TRY(tamis_device_describe(model->device, &device));
-    const int asked = ml_threads(model) > 0 ? ml_threads(model) : device.threads;
+    int asked;
+    TRY(ml_host_threads(model, &asked));
     const int shares = asked < 1 || data->rows < (int64_t)asked * ROWS_A_THREAD ? 1 : asked;
     int64_t *order = NULL;
     tamis_owned_dense *copy = NULL;
     tamis_status status;
-    f.met_most = most_met(data, model->options.neighbours);
+    f.met_most = ml_longest_row(data) * model->options.neighbours; /* counted with repetitions */
     TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
     TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(shares, data->cols), sizeof *f.sums, "scores", (void **)&f.sums));
     TRY_GOTO(done,

@@ -101,13 +101,10 @@ static void defaults(tamis_model_options *options) {
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    if (!(options->row_prior >= 0) || !isfinite(options->row_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "row_prior = %g, expected 0 (1 / factors) or more", options->row_prior);
-    if (!(options->column_prior >= 0) || !isfinite(options->column_prior))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_prior = %g, expected 0 (1 / factors) or more",
-                          options->column_prior);
-    if (!(options->rate_decay >= 0 && options->rate_decay <= 1))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate_decay = %g, expected 0 to 1", options->rate_decay);
+    TRY(ml_check_number("row_prior", options->row_prior, options->row_prior >= 0, "0 (1 / factors) or more"));
+    TRY(ml_check_number("column_prior", options->column_prior, options->column_prior >= 0, "0 (1 / factors) or more"));
+    TRY(ml_check_number("rate_decay", options->rate_decay, options->rate_decay >= 0 && options->rate_decay <= 1,
+                        "0 to 1"));
     if (options->maximum_a_posteriori && (options->learn_row_prior || options->elbo))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s with maximum_a_posteriori: documents have no distributions then",
                           options->learn_row_prior ? "learn_row_prior" : "elbo");
@@ -120,13 +117,13 @@ static double prior(const tamis_model *model, double given) {
     return given > 0 ? given : 1 / (double)model->options.factors;
 }
 
-/* Returns the documents per mini-batch: from a few hundred, so that small collections have enough updates per pass, to
-   a few thousand; but enough to have as many entries as words, since each update visits all words. */
+/* Returns the documents per mini-batch, 0 for all: from a few hundred, so that small collections have enough updates
+   per pass, to a few thousand; but enough to have as many entries as words, since each update visits all words. */
 static int64_t batch_rows(const tamis_model *model, const tamis_sparse *data) {
     if (model->options.batch_rows > 0) return model->options.batch_rows;
     double rows = fmin(fmax((double)data->rows / 16, 256), 4096);
     if (data->nnz > 0) rows = fmax(rows, (double)data->cols * ((double)data->rows / (double)data->nnz));
-    return rows < (double)data->rows ? (int64_t)rows : data->rows > 0 ? data->rows : 1;
+    return rows < (double)data->rows ? (int64_t)rows : 0;
 }
 
 /* ------------------------------------------------------------------------------------------ one mini-batch */
@@ -338,7 +335,7 @@ static tamis_status make_documents(const tamis_model *model, lda *work, int64_t 
     return TAMIS_OK;
 }
 
-/* Makes the work for data in mini-batches of `rows` rows. */
+/* Makes the work for data in mini-batches of `rows` rows, 0: of all. */
 static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                             double documents) {
     bool fresh;
@@ -413,7 +410,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     tamis_status status;
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
-    TRY_GOTO(done, prepare(model, batch, batch->rows > 0 ? batch->rows : 1, false, 1, documents));
+    TRY_GOTO(done, prepare(model, batch, 0, false, 1, documents));
     const lda *const work = model->work;
     *sum = *weight = 0;
     if (work->batches.batch[0].total <= 0) goto done;
@@ -440,7 +437,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
     tamis_status status;
     TRY_GOTO(done, ml_model_workspace(model));
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 1, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 1, &work->batches));
     TRY_GOTO(done, make_scratch(model, work));
     TRY_GOTO(done, make_documents(model, work, data->rows));
     TRY_GOTO(done, make_weights(model, work));
@@ -503,7 +500,7 @@ static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *
     int64_t documents;
     tamis_status status;
     TRY_GOTO(done, tamis_allocate(data->cols, sizeof *largest, "words", (void **)&largest));
-    TRY_GOTO(done, ml_batches_make(model, data, data->rows > 0 ? data->rows : 1, false, 1, plans, 2, &work->batches));
+    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 2, &work->batches));
     ml_batch *const batch = &work->batches.batch[0];
     batch->plans[ML_PLAN_SAMPLE] = batch->plans[ML_PLAN_COLUMNS];
     batch->plans[ML_PLAN_COLUMNS] = NULL;

@@ -40,10 +40,8 @@ static const double LEAST = 1e-3;
 static const double TAKEN_MOST = 0.75;
 
 tamis_status ml_check_lambda(const tamis_model_options *options) {
-    if (options->regularization >= 0 && isfinite(options->regularization)) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                      "regularization = %g, expected a positive number, or 0 to find it by the noise of the data",
-                      options->regularization);
+    return ml_check_number("regularization", options->regularization, options->regularization >= 0,
+                           "a positive number, or 0 to find it by the noise of the data");
 }
 
 static double weight_of(const tamis_model *model, double ratings) {
@@ -98,8 +96,8 @@ static tamis_status freedom_of(const tamis_model *model, const ml_noise *noise, 
     return TAMIS_OK;
 }
 
-static tamis_status find(tamis_model *model, const ml_noise *noise, double squares, const tamis_dense *const *features,
-                         bool last_is_bias) {
+tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
+                             const tamis_dense *const *features, bool last_is_bias) {
     const double nnz = (double)model->nnz, sizes[2] = {(double)model->rows, (double)model->cols};
     double taken = 0;
     if (nnz == 0) {
@@ -122,12 +120,7 @@ static tamis_status find(tamis_model *model, const ml_noise *noise, double squar
 }
 
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data) {
-    return find(model, NULL, (double)data->nnz, NULL, false); /* in units of their deviation */
-}
-
-tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
-                             const tamis_dense *const features[2], bool last_is_bias) {
-    return find(model, noise, squares, features, last_is_bias);
+    return ml_noise_lambda(model, NULL, (double)data->nnz, NULL, false); /* in units of their deviation */
 }
 
 tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses) {

@@ -20,10 +20,10 @@ void ml_noise_free(const tamis_model *model, ml_noise *noise);
 /* Sets model->lambda for the first iteration, which takes all ratings for noise. */
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data);
 /* Sets it for a later iteration, from the current factors. squares: the sum of squared residuals of this rank's
-   ratings, in units of the model's scale. features: this rank's rows and columns; last_is_bias: their last column is a
-   bias, fitted with them, that multiplies a one. Waits. */
+   ratings, in units of the model's scale. features: this rank's rows and columns (NULL: no degrees of freedom are
+   taken); last_is_bias: their last column is a bias, fitted with them, that multiplies a one. Waits. */
 tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double squares,
-                             const tamis_dense *const features[2], bool last_is_bias);
+                             const tamis_dense *const *features, bool last_is_bias);
 
 /* Sets it for implicit-als. logarithms: the sum of logarithms of this rank's weights c p; uses: their number. */
 tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses);

@@ -79,16 +79,12 @@ static void defaults(tamis_model_options *options) {
 }
 
 static tamis_status check(const tamis_model_options *options) {
-    if (!(options->regularization >= 0) || !isfinite(options->regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = %g, expected a positive number, or 0 to choose it",
-                          options->regularization);
-    if (!(options->column_regularization >= 0) || !isfinite(options->column_regularization))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "column_regularization = %g, expected 0 or more",
-                          options->column_regularization);
+    TRY(ml_check_number("regularization", options->regularization, options->regularization >= 0,
+                        "a positive number, or 0 to choose it"));
+    TRY(ml_check_number("column_regularization", options->column_regularization, options->column_regularization >= 0,
+                        "0 or more"));
     TRY(ml_check_rounds("cg_steps", options->cg_steps));
-    if (!(options->rate > 0) || !isfinite(options->rate))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "rate = %g, expected a positive number", options->rate);
-    return TAMIS_OK;
+    return ml_check_number("rate", options->rate, options->rate > 0, "a positive number");
 }
 
 /* ------------------------------------------------------------------------------------------ biases */
@@ -277,8 +273,8 @@ static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *wo
     return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
 
-/* Makes the work for mini-batches of `rows` rows. With W (new rows) it writes their biases to W, and T is its own. If W
-   is NULL (a fit), T is the model's state, and the scratch of the items' step is included. */
+/* Makes the work for mini-batches of `rows` rows, 0: of all. With W (new rows) it writes their biases to W, and T is
+   its own. If W is NULL (a fit), T is the model's state, and the scratch of the items' step is included. */
 static tamis_status make_work(const tamis_model *model, const tamis_sparse *data, int64_t rows, const tamis_dense *W,
                               int visits, int steps, sfa **made) {
     const int64_t width = model->options.factors;
@@ -450,7 +446,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     TRY(make_model(model, batch));
     if (whole == 0) TRY(learn_biases(model, batch, anew)); /* counts each rating once, not in every pass of a stream */
     sfa *work;
-    TRY(make_work(model, batch, batch->rows > 0 ? batch->rows : 1, NULL, 1, model->options.cg_steps, &work));
+    TRY(make_work(model, batch, 0, NULL, 1, model->options.cg_steps, &work));
     tamis_status status;
     TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
     TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
@@ -472,7 +468,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     sfa *work;
     TRY(tamis_dense_fill(model->device, NULL, W, 0));
     const int steps = ml_fold_in_steps(model->options.factors);
-    TRY(make_work(model, data, data->rows > 0 ? data->rows : 1, W, 1, steps, &work));
+    TRY(make_work(model, data, 0, W, 1, steps, &work));
     tamis_status status;
     const tamis_dense U = ml_features(model, W);
     TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));

@@ -20,13 +20,9 @@ bool ml_folds_alone(const tamis_model *model, int64_t rows) {
     return model->location == TAMIS_HOST && rows <= ROWS_MOST && model->width <= WIDTH_MOST;
 }
 
-tamis_status ml_fold_make(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
-    *fold = (ml_fold){.model = model, .data = data, .width = model->width};
-    int64_t longest = 1;
-    for (int64_t i = 0; i < data->rows; i++) {
-        const int64_t count = ml_offset(data, i + 1) - ml_offset(data, i);
-        if (count > longest) longest = count;
-    }
+/* Allocates scratch for the longest row. */
+static tamis_status allocate(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
+    const int64_t found = ml_longest_row(data), longest = found > 0 ? found : 1;
     TRY(tamis_allocate(tamis_times(longest, model->width), sizeof *fold->Y, "factors of a row's entries",
                        (void **)&fold->Y));
     TRY(tamis_allocate(3 * longest, sizeof *fold->weights, "a row's entries", (void **)&fold->weights));
@@ -35,14 +31,8 @@ tamis_status ml_fold_make(const tamis_model *model, const tamis_sparse *data, ml
     return TAMIS_OK;
 }
 
-void ml_fold_free(ml_fold *fold) {
-    tamis_release(fold->Y);
-    tamis_release(fold->weights);
-    tamis_release(fold->vectors);
-    *fold = (ml_fold){0};
-}
-
-void ml_fold_take(ml_fold *fold, int64_t row) {
+/* Gathers the factors of the row's columns, and its values as targets. */
+static void take(ml_fold *fold, int64_t row) {
     const tamis_dense *const from = &fold->model->column_factors;
     const int64_t first = ml_offset(fold->data, row), width = fold->width;
     fold->count = ml_offset(fold->data, row + 1) - first;
@@ -82,7 +72,7 @@ static tamis_status precondition(const ml_fold *fold, const double *r, double *z
     return TAMIS_OK;
 }
 
-tamis_status ml_fold_solve(ml_fold *fold, const tamis_dense *W, int64_t row) {
+static tamis_status solve(const ml_fold *fold, const tamis_dense *W, int64_t row) {
     const int64_t n = fold->width, count = fold->count;
     double *const x = fold->vectors, *const r = x + n, *const z = r + n, *const p = z + n, *const Gp = p + n;
     double *const Ap = Gp + n, *const dots = fold->targets + (fold->targets - fold->weights);
@@ -115,4 +105,19 @@ tamis_status ml_fold_solve(ml_fold *fold, const tamis_dense *W, int64_t row) {
     }
     for (int64_t k = 0; k < n; k++) ml_put_element(W, row, k, x[k]);
     return TAMIS_OK;
+}
+
+tamis_status ml_fold_rows(const tamis_model *model, const tamis_sparse *data, const double *inverse,
+                          ml_fold_system *make, const tamis_dense *W) {
+    ml_fold fold = {.model = model, .data = data, .width = model->width, .inverse = inverse};
+    tamis_status status = allocate(model, data, &fold);
+    for (int64_t i = 0; i < data->rows && status == TAMIS_OK; i++) {
+        take(&fold, i);
+        make(&fold);
+        status = solve(&fold, W, i);
+    }
+    tamis_release(fold.Y);
+    tamis_release(fold.weights);
+    tamis_release(fold.vectors);
+    return status;
 }

@@ -10,7 +10,7 @@ typedef struct ml_fold {
     const tamis_model *model;
     const tamis_sparse *data;
     int64_t width, count;
-    double *Y, *weights, *targets; /* a row, a number and a number for each entry */
+    double *Y, *weights, *targets; /* a row, a number and a number for each entry; targets begin as the values */
     const double *inverse;         /* of G; NULL: G is `shift` times the identity */
     double shift;
     double *vectors; /* of the solution */
@@ -18,12 +18,10 @@ typedef struct ml_fold {
 
 /* Returns true if computing this many rows one by one is faster than by plans (fold.c). */
 bool ml_folds_alone(const tamis_model *model, int64_t rows);
-/* Allocates scratch for the longest row of `data`. The caller frees it with ml_fold_free(), also after an error. */
-tamis_status ml_fold_make(const tamis_model *model, const tamis_sparse *data, ml_fold *fold);
-void ml_fold_free(ml_fold *fold);
-/* Gathers the factors of the columns of row `row` into Y; sets count and targets to the row's length and values. */
-void ml_fold_take(ml_fold *fold, int64_t row);
-/* Solves the row's system and writes the solution to row `row` of W. */
-tamis_status ml_fold_solve(ml_fold *fold, const tamis_dense *W, int64_t row);
+/* Makes the system of a row from the factors of its columns, in Y, and its values. */
+typedef void ml_fold_system(ml_fold *fold);
+/* Solves the systems of the rows of `data` into W. inverse: see ml_fold. */
+tamis_status ml_fold_rows(const tamis_model *model, const tamis_sparse *data, const double *inverse,
+                          ml_fold_system *make, const tamis_dense *W);
 
 #endif

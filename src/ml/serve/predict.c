@@ -180,14 +180,6 @@ static tamis_status dense_to_device(copies *c, const ml_operand *operand, tamis_
     return TAMIS_OK;
 }
 
-static void release(copies *c) {
-    for (int i = 0; i < c->count; i++) tamis_device_free(c->model->device, c->blocks[i]);
-}
-
-static void expect(const ml_operands *operands, tamis_type type, const void *dots, int64_t count, double *predictions) {
-    for (int64_t t = 0; t < count; t++) predictions[t] = ml_expectation(operands, ml_number(dots, type, t));
-}
-
 /* Reads the predictions at the places of S's entries. */
 static void look_up(const tamis_dense *A, const tamis_sparse *S, double *predictions) {
     int64_t row = 0;
@@ -227,9 +219,9 @@ tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const t
     const tamis_dense P = ml_values_view(model, dots, S->nnz);
     TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &P, &once, NULL));
     if (dots != host) TRY_GOTO(done, tamis_device_download(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
-    expect(operands, type, host, S->nnz, predictions);
+    for (int64_t t = 0; t < S->nnz; t++) predictions[t] = ml_expectation(operands, ml_number(host, type, t));
 done:
-    release(&c);
+    for (int i = 0; i < c.count; i++) tamis_device_free(model->device, c.blocks[i]);
     tamis_release(host);
     return status;
 }

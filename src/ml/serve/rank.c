@@ -47,7 +47,8 @@ typedef struct scorer {
     tamis_model *model;
     const tamis_dense *A, *B; /* on the host; B only as a size if ... */
     const tamis_dense *there; /* ... this is not NULL: B on the device */
-    size_t size;              /* of an element */
+    tamis_type type;
+    size_t size; /* of an element */
     bool on_host;
     int threads;
     int64_t block, tile; /* rows and columns of a product, at most */
@@ -62,63 +63,38 @@ typedef struct scorer {
     /* of the block under way */
     int64_t first, rows, column, columns;
     ml_best *heaps;
-    float *thresholds;
-    double *thresholds_double;
+    void *thresholds; /* of the scores' type */
     int64_t *cursors; /* into seen->columns */
 } scorer;
 
 /* ------------------------------------------------------------------------------------------ selection */
 
-static double score_at(const scorer *s, int64_t at) {
-    return s->size == 8 ? ((const double *)s->host_scores)[at] : (double)((const float *)s->host_scores)[at];
-}
-
 /* Offers a score. Once n are kept, the next one must beat the worst of them. */
 static void offer(scorer *s, int64_t row, int64_t column, double score) {
     ml_best *const heap = &s->heaps[row];
     ml_best_offer(heap, column, score);
-    if (heap->kept < heap->n) return;
-    if (s->size == 8)
-        s->thresholds_double[row] = heap->scores[0];
-    else
-        s->thresholds[row] = (float)heap->scores[0]; /* was one: nothing is lost */
+    if (heap->kept == heap->n) ml_put_number(s->thresholds, s->type, row, heap->scores[0]);
 }
 
-static void forget_threshold(scorer *s, int64_t row) {
-    if (s->size == 8)
-        s->thresholds_double[row] = -INFINITY;
-    else
-        s->thresholds[row] = -INFINITY;
-}
-
-static bool any_above(const float *scores, const float *thresholds) {
-    int any = 0;
-    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
-    return any;
-}
-
-static bool any_above_double(const double *scores, const double *thresholds) {
-    int any = 0;
-    for (int i = 0; i < LINE; i++) any |= scores[i] > thresholds[i];
-    return any;
-}
-
+/* Returns true if a score of a line is above its row's threshold. */
 static bool look_at(const scorer *s, int64_t at, int64_t row) {
-    return s->size == 8 ? any_above_double((const double *)s->host_scores + at, s->thresholds_double + row)
-                        : any_above((const float *)s->host_scores + at, s->thresholds + row);
+    int any = 0;
+    if (s->type == TAMIS_F64) {
+        const double *const scores = (const double *)s->host_scores + at, *const least = (double *)s->thresholds + row;
+        for (int i = 0; i < LINE; i++) any |= scores[i] > least[i];
+    } else {
+        const float *const scores = (const float *)s->host_scores + at, *const least = (float *)s->thresholds + row;
+        for (int i = 0; i < LINE; i++) any |= scores[i] > least[i];
+    }
+    return any;
 }
 
 /* Sets the scores of seen columns in the tile to NaN, which excludes them. */
 static void leave_out_seen(scorer *s, int64_t row) {
     const int64_t *const columns = s->seen->columns, end = s->seen->offsets[s->first + row + 1];
     int64_t t = s->cursors[row];
-    for (; t < end && columns[t] < s->column + s->columns; t++) {
-        const int64_t at = (columns[t] - s->column) * s->rows + row;
-        if (s->size == 8)
-            ((double *)s->host_scores)[at] = NAN;
-        else
-            ((float *)s->host_scores)[at] = NAN;
-    }
+    for (; t < end && columns[t] < s->column + s->columns; t++)
+        ml_put_number(s->host_scores, s->type, (columns[t] - s->column) * s->rows + row, NAN);
     s->cursors[row] = t;
 }
 
@@ -132,7 +108,8 @@ static void select_rows(scorer *s, int64_t from, int64_t to) {
         for (int64_t row = from; row < to; row += LINE) {
             const int64_t end = to - row < LINE ? to : row + LINE;
             if (end - row == LINE && !look_at(s, line + row, row)) continue;
-            for (int64_t r = row; r < end; r++) offer(s, r, s->column + j, score_at(s, line + r));
+            for (int64_t r = row; r < end; r++)
+                offer(s, r, s->column + j, ml_number(s->host_scores, s->type, line + r));
         }
     }
 }
@@ -204,10 +181,8 @@ static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) 
 }
 
 static tamis_status threads_of(const scorer *s, int *threads) {
-    tamis_device_description description;
-    TRY(tamis_device_describe(s->model->device, &description));
-    *threads = s->model->options.threads > 0 ? s->model->options.threads : s->on_host ? description.threads : 0;
-    return TAMIS_OK;
+    *threads = s->model->options.threads;
+    return s->on_host ? ml_host_threads(s->model, threads) : TAMIS_OK;
 }
 
 static tamis_status score_block(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
@@ -216,7 +191,7 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
     for (int64_t row = 0; row < s->rows; row++) {
         const int64_t at = (s->first + row) * n;
         s->heaps[row] = (ml_best){.columns = columns + at, .scores = scores + at, .n = n};
-        forget_threshold(s, row);
+        ml_put_number(s->thresholds, s->type, row, -INFINITY);
         if (s->seen) s->cursors[row] = s->seen->offsets[s->first + row];
     }
     for (int64_t tile = 0; tile < s->tile_count; tile++) {
@@ -277,7 +252,6 @@ static void scorer_free(scorer *s) {
     tamis_release(s->host_scores);
     tamis_release(s->heaps);
     tamis_release(s->thresholds);
-    tamis_release(s->thresholds_double);
     tamis_release(s->cursors);
 }
 
@@ -310,10 +284,7 @@ static tamis_status scorer_make(scorer *s) {
     TRY(threads_of(s, &s->threads));
     choose_sizes(s);
     TRY(tamis_allocate(s->block, sizeof *s->heaps, "the best columns", (void **)&s->heaps));
-    if (s->size == 8)
-        TRY(tamis_allocate(s->block, sizeof(double), "the best columns", (void **)&s->thresholds_double));
-    else
-        TRY(tamis_allocate(s->block, sizeof(float), "the best columns", (void **)&s->thresholds));
+    TRY(tamis_allocate(s->block, s->size, "the best columns", &s->thresholds));
     TRY(tamis_allocate(s->block, sizeof *s->cursors, "the best columns", (void **)&s->cursors));
     TRY(tamis_allocate(tamis_times(s->block, s->A->cols), s->size, "a block of rows", &s->host_turned));
     TRY(tamis_allocate(tamis_times(s->block, s->tile), s->size, "scores", &s->host_scores));
@@ -332,7 +303,8 @@ tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int6
                 .B = &operands->B.host,
                 .there = operands->B.there,
                 .on_host = model->location == TAMIS_HOST};
-    s.size = tamis_type_size(s.A->type);
+    s.type = s.A->type;
+    s.size = tamis_type_size(s.type);
     if (s.A->rows == 0 || n == 0) return TAMIS_OK;
     tamis_status status;
     ml_seen sorted = {0};

@@ -1,13 +1,17 @@
-/*
- * Recommendations: checks arguments, and dispatches to rank.c (by row factors) or recommend_uses.c (by rows' uses).
- */
+/* Recommendations by row factors or, of models of pairs of columns, which keep no rows, by the rows' uses. */
+#include <math.h>
 #include <tamis/ml.h>
 
+#include "ml/data/canonical.h"
+#include "ml/data/rows.h"
+#include "ml/methods/method.h"
 #include "ml/model.h"
+#include "ml/numbers.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
-#include "ml/serve/recommend_uses.h"
+#include "ml/serve/seen.h"
 #include "sparse/check.h"
+#include "sparse/element.h"
 
 static tamis_status check_asked(const char *who, const int64_t *rows, int64_t count, int64_t have) {
     if (count < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld is negative", (long long)count);
@@ -30,18 +34,94 @@ static tamis_status check_seen(const tamis_model *model, const tamis_sparse *see
                       W ? "W" : "the model", (long long)have);
 }
 
+/* Ranks the columns for rows with these factors or scores, which it frees. */
+static tamis_status rank_and_free(tamis_model *model, tamis_owned_dense *lines, const int64_t *rows,
+                                  const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
+                                  double *scores) {
+    ml_operands operands = {0};
+    tamis_status status = model->method->operands(model, tamis_owned_dense_view(lines), &operands);
+    if (status == TAMIS_OK) status = ml_rank(model, &operands, rows, seen, candidates, n, columns, scores);
+    ml_operands_free(&operands);
+    tamis_owned_dense_free(lines);
+    return status;
+}
+
 static tamis_status recommend_rows(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                                    const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
                                    double *scores) {
     tamis_owned_dense *asked;
     TRY(ml_gather_rows(model, W ? W : &model->row_factors, rows, count, &asked));
-    ml_operands operands = {0};
-    tamis_status status = model->method->operands(model, tamis_owned_dense_view(asked), &operands);
-    if (status == TAMIS_OK) status = ml_rank(model, &operands, rows, seen, candidates, n, columns, scores);
-    ml_operands_free(&operands);
-    tamis_owned_dense_free(asked);
+    return rank_and_free(model, asked, rows, seen, candidates, n, columns, scores);
+}
+
+/* ------------------------------------------------------------------------------------------ by uses */
+
+/* Works on blocks of rows: copies them, converts them to canonical form, and weights them as tamis_model_transform
+   does. A method with sparse scores finds the best itself (ml_method.best); for others all scores of the block are
+   computed. */
+enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* of a block; at least one row */
+
+/* Checks a row; messages give the caller's row number. */
+static tamis_status check_row(const tamis_sparse *uses, int64_t row) {
+    int64_t begin, end;
+    TRY(ml_seen_row(uses, row, &begin, &end));
+    if (!uses->values) return TAMIS_OK;
+    for (int64_t t = begin; t < end; t++) {
+        const double value = tamis_element_load(uses->values, uses->value_type, t);
+        if (isfinite(value)) continue;
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "seen has the value %g at row %lld, column %lld: expected a finite number", value,
+                          (long long)row, (long long)ml_column(uses, t));
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status recommend_some(tamis_model *model, const tamis_sparse *uses, const bool *candidates, int n,
+                                   int64_t *columns, double *scores) {
+    tamis_owned_sparse *data;
+    tamis_owned_dense *lines;
+    if (!model->method->best) {
+        TRY(ml_transform(model, uses, "seen", &lines));
+        return rank_and_free(model, lines, NULL, uses, candidates, n, columns, scores);
+    }
+    TRY(ml_canonical(model, uses, "seen", &data));
+    tamis_sparse view = *tamis_owned_sparse_view(data);
+    tamis_status status = model->method->prepare(model, &view, false);
+    if (status == TAMIS_OK) status = model->method->best(model, &view, candidates, n, columns, scores);
+    tamis_owned_sparse_free(data);
     return status;
 }
+
+static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
+                                     const bool *candidates, int n, int64_t *columns, double *scores) {
+    int64_t most = ROWS_MOST;
+    if (!model->method->best && most > SCORES_MOST / model->cols) most = SCORES_MOST / model->cols;
+    if (most < 1) most = 1;
+    for (int64_t first = 0; first < count; first += most) {
+        const int64_t some = count - first < most ? count - first : most;
+        for (int64_t i = first; i < first + some; i++) TRY(check_row(uses, rows ? rows[i] : i));
+        ml_rows copied;
+        tamis_status status = ml_rows_copy(uses, rows, first, some, "uses of rows", &copied);
+        if (status == TAMIS_OK)
+            status = recommend_some(model, &copied.view, candidates, n, columns + first * n, scores + first * n);
+        ml_rows_free(&copied);
+        TRY(status);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status recommend_uses(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
+                                   const bool *candidates, int n, int64_t *columns, double *scores) {
+    if (uses->format == TAMIS_CSR) return recommend_blocks(model, uses, rows, count, candidates, n, columns, scores);
+    tamis_owned_sparse *by_rows;
+    TRY(ml_canonical(model, uses, "seen", &by_rows));
+    const tamis_status status =
+        recommend_blocks(model, tamis_owned_sparse_view(by_rows), rows, count, candidates, n, columns, scores);
+    tamis_owned_sparse_free(by_rows);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------ the calls */
 
 tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                                          const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
@@ -65,7 +145,7 @@ tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *
     if (!columns || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", columns ? "scores" : "columns");
     if (__builtin_mul_overflow(count, (int64_t)n, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is too large for an array", (long long)count, n);
-    if (from_uses) return ml_recommend_uses(model, seen, rows, count, candidates, n, columns, scores);
+    if (from_uses) return recommend_uses(model, seen, rows, count, candidates, n, columns, scores);
     if (model->location != TAMIS_HOST || count > ML_RANK_ALONE)
         return recommend_rows(model, W, rows, count, seen, candidates, n, columns, scores);
     for (int64_t i = 0; i < count; i++) { /* of one row all factors are used as they are, biases too (operands.c) */

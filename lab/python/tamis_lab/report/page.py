@@ -64,10 +64,6 @@ def _sentence(results: Results, cases: Cases) -> str:
     return text + (f"; Tamis {', '.join(versions)}" if versions else "") + (f", {', '.join(days)}" if days else "") + "."
 
 
-def _wrong(cases: Cases) -> int:
-    return sum(one.passed is False and not one.peer for case in cases.all for one in case.measurements)
-
-
 def _version() -> str:
     try:
         from tamis._library import __version__
@@ -92,7 +88,7 @@ def render(results: Results, title: Optional[str] = None) -> str:
                           "body": environment.get_template(f"{name}.html").render(given, several=len(cases.machines) > 1)})
     texts = {name: (HERE / name).read_text(encoding="utf-8") for name in ("palette.css", "page.css", "page.js")}
     return environment.get_template("page.html").render(
-        title=title or _title(results), machines=_machines(cases), sentence=_sentence(results, cases), wrong=_wrong(cases),
-        limits=limits(cases), sections=found,
+        title=title or _title(results), machines=_machines(cases), sentence=_sentence(results, cases),
+        wrong=sum(one.passed is False and not one.peer for case in cases.all for one in case.measurements), limits=limits(cases), sections=found,
         version=_version(), files=[path.rpartition("/")[2] for path in results.files], style=texts["palette.css"] + texts["page.css"],
         script=texts["page.js"])

@@ -1,0 +1,48 @@
+/* See rows.h. */
+#include "ml/data/rows.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "ml/numbers.h"
+
+void ml_rows_free(ml_rows *copied) {
+    tamis_release(copied->offsets);
+    tamis_release(copied->columns);
+    tamis_release(copied->values);
+    *copied = (ml_rows){0};
+}
+
+tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t first, int64_t count, const char *what,
+                          ml_rows *copied) {
+    const size_t index = tamis_index_size(S->index_type), size = tamis_type_size(S->value_type);
+    int64_t nnz = 0;
+    *copied = (ml_rows){0};
+    TRY(tamis_allocate(count + 1, sizeof *copied->offsets, what, (void **)&copied->offsets));
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = rows ? rows[first + i] : first + i;
+        copied->offsets[i] = nnz;
+        if (__builtin_add_overflow(nnz, ml_offset(S, row + 1) - ml_offset(S, row), &nnz))
+            return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: more than 2^63 entries", what);
+    }
+    copied->offsets[count] = nnz;
+    TRY(tamis_allocate(nnz, index, what, &copied->columns));
+    if (S->values) TRY(tamis_allocate(nnz, size, what, &copied->values));
+    for (int64_t i = 0; i < count; i++) {
+        const size_t from = (size_t)ml_offset(S, rows ? rows[first + i] : first + i), to = (size_t)copied->offsets[i];
+        const size_t length = (size_t)copied->offsets[i + 1] - to;
+        if (length == 0) continue;
+        memcpy((char *)copied->columns + to * index, (const char *)S->columns + from * index, length * index);
+        if (S->values) memcpy((char *)copied->values + to * size, (const char *)S->values + from * size, length * size);
+    }
+    copied->view = *S;
+    copied->view.rows = count;
+    copied->view.nnz = nnz;
+    copied->view.offsets = copied->offsets;
+    copied->view.offset_type = TAMIS_I64;
+    copied->view.offset_base = 0; /* that of a slice */
+    copied->view.columns = copied->columns;
+    copied->view.values = copied->values;
+    return TAMIS_OK;
+}

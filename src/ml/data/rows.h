@@ -1,0 +1,21 @@
+/* Rows of a CSR matrix as a matrix of their own. */
+#ifndef TAMIS_ML_ROWS_H
+#define TAMIS_ML_ROWS_H
+
+#include <tamis/tamis.h>
+
+/* A CSR matrix and its arrays. */
+typedef struct ml_rows {
+    tamis_sparse view;
+    int64_t *offsets;
+    void *columns, *values;
+} ml_rows;
+
+/* Copies the rows of S that are listed in rows[first] to rows[first + count - 1] (NULL: these rows themselves), with
+   S's types but int64 offsets. `what` names them in messages. The caller frees them with ml_rows_free, also after an
+   error. */
+tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t first, int64_t count, const char *what,
+                          ml_rows *copied);
+void ml_rows_free(ml_rows *copied);
+
+#endif
