@@ -10,8 +10,6 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "cli/ranks.h"
-#include "cli/text.h"
 #include "group/choice.h"
 
 #define AT(field) offsetof(tool_bench_settings, field)

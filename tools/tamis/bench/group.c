@@ -1,7 +1,6 @@
 /* Several devices against the first of them alone: the same rows and clock, in turns, with each result checked. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "cli/exit.h"

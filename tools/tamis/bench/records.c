@@ -2,7 +2,6 @@
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 /* Measures one matrix: all operations, types, widths and thread counts on each device. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/peers.h"

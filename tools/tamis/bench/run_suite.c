@@ -1,7 +1,6 @@
 /* Runs the cases of a suite one after the other, each with its own options. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "cli/exit.h"

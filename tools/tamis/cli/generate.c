@@ -3,16 +3,6 @@
 
 #include "cli/generate.h"
 
-#include <stdio.h>
-
-#include "cli/command.h"
-#include "cli/exit.h"
-#include "cli/json.h"
-#include "cli/outputs.h"
-#include "cli/progress.h"
-#include "cli/text.h"
-#include "cli/visible.h"
-
 #define AT(field) offsetof(tool_generate_settings, field)
 
 const tool_option tool_generate_options[] = {

@@ -4,9 +4,6 @@
 #include "cli/problem.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "cli/exit.h"
 
 bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/device.h"
 #include "cli/exit.h"
 #include "cli/interrupt.h"
 #include "cli/python.h"

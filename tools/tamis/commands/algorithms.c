@@ -2,13 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <tamis/algorithms.h>
-#include <tamis/tamis.h>
 
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/exit.h"
 #include "cli/json.h"
-#include "cli/table.h"
 #include "cli/text.h"
 
 typedef struct settings {

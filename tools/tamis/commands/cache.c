@@ -1,7 +1,6 @@
 /* tamis cache: the compiled GPU kernels, the choices of measured plans and the ceilings on disk. */
 #include <stdio.h>
 #include <tamis/cache.h>
-#include <tamis/tamis.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"

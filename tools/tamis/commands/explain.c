@@ -11,7 +11,6 @@
 #include "cli/json.h"
 #include "cli/mirror.h"
 #include "cli/problem.h"
-#include "cli/progress.h"
 #include "cli/slabs.h"
 #include "cli/source.h"
 #include "cli/table.h"

@@ -1,7 +1,6 @@
 /* tamis info: describes the contents of a file. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <tamis/matrix.h>
 
 #include "cli/command.h"

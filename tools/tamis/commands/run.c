@@ -1,7 +1,6 @@
 /* tamis run: one operation on a matrix, with given or random operands, and its result in a file. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"

@@ -12,7 +12,6 @@
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
 #include "cli/python.h"
 #include "cli/raster.h"
 #include "cli/source.h"
