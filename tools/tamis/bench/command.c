@@ -162,11 +162,10 @@ static int run_bench(const void *given, int count, char **operands) {
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;
-        if (tool_interrupted()) {
-            tool_error("interrupted after %lld of %lld cases; the completed measurements have been written",
-                       (long long)run.done, (long long)run.cases);
-            code = TOOL_INTERRUPTED;
-        }
+        if (tool_interrupted())
+            code = tool_failure(TOOL_INTERRUPTED,
+                                "interrupted after %lld of %lld cases; the completed measurements have been written",
+                                (long long)run.done, (long long)run.cases);
     }
     for (int d = 0; d < settings->devices.count; d++) tool_device_close(&devices[d]);
     free(devices);

@@ -27,9 +27,8 @@ static char **copy_words(char **words, int count) {
 }
 
 static int refuse(const reader *r, const char *what, const char *value) {
-    tool_error("%s: line %d: %s%s%s%s", r->suite->path, r->line, what, value ? ": '" : "", value ? value : "",
-               value ? "'" : "");
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: line %d: %s%s%s%s", r->suite->path, r->line, what, value ? ": '" : "",
+                        value ? value : "", value ? "'" : "");
 }
 
 /* Reads the next line, with its continuation lines, without its comment. Returns false at the end. */

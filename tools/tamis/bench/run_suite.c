@@ -68,11 +68,9 @@ int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool
         if (code == 0) code = tool_suite_inputs(suite, next->one, count, files, &next->inputs);
         run->cases += tool_bench_cases(&next->settings) * next->inputs.count;
     }
-    if (code == 0 && cases == 0) {
-        tool_error("suite %s has no %s case for %s", suite->name, run->full ? "full" : "small",
-                   devices[0].description.name);
-        code = TOOL_UNSUPPORTED;
-    }
+    if (code == 0 && cases == 0)
+        code = tool_failure(TOOL_UNSUPPORTED, "suite %s has no %s case for %s", suite->name,
+                            run->full ? "full" : "small", devices[0].description.name);
     if (code == 0 && run->report.table)
         printf("%s\n%s\n", tool_visible(suite->title ? suite->title : suite->name),
                suite->about ? tool_visible(suite->about) : "");

@@ -219,10 +219,7 @@ static int tune(const settings *set, tool_device *device) {
         const bool better = whole && regret(t, true) < regret(t, false);
         status = tamis_device_correct(device->device, whole ? t->rows : before, !whole ? kept : better ? t->count : 0);
         if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
-        if (tool_interrupted()) {
-            tool_error("interrupted: what was known before is kept");
-            code = TOOL_INTERRUPTED;
-        }
+        if (tool_interrupted()) code = tool_failure(TOOL_INTERRUPTED, "interrupted: what was known before is kept");
         if (t->disturbed > 0)
             tool_warning("other processes used processors during %d of %d cases: %s", t->disturbed,
                          t->cases + t->disturbed,

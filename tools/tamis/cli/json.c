@@ -141,8 +141,7 @@ int tool_lines_open(tool_lines *lines, const char *path) {
     if (!path || tool_rank_number() > 0) return 0;
     lines->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
     if (lines->out) return 0;
-    tool_error("%s: cannot be written: %s", path, strerror(errno));
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 tool_json *tool_lines_begin(tool_lines *lines) {
@@ -154,8 +153,7 @@ tool_json *tool_lines_begin(tool_lines *lines) {
 
 static int check_written(const tool_lines *lines, bool failed) {
     if (!failed) return 0;
-    tool_error("%s: cannot be written: %s", lines->path, strerror(errno));
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: cannot be written: %s", lines->path, strerror(errno));
 }
 
 int tool_lines_end(tool_lines *lines) {

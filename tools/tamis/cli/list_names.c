@@ -24,14 +24,10 @@ static tamis_status arrange(const tamis_read_options *reading, tamis_values valu
 int tool_list_read_names(const char *path, const tamis_read_options *reading, const tamis_read_report *report,
                          tool_named_list *list) {
     *list = (tool_named_list){0};
-    if (reading->undirected) {
-        tool_error("%s: --undirected: not for a list whose ids are names", path);
-        return TOOL_UNSUPPORTED;
-    }
-    if (reading->value_column == 4) {
-        tool_error("%s: --value-column 4: not for a list whose ids are names", path);
-        return TOOL_UNSUPPORTED;
-    }
+    if (reading->undirected)
+        return tool_failure(TOOL_UNSUPPORTED, "%s: --undirected: not for a list whose ids are names", path);
+    if (reading->value_column == 4)
+        return tool_failure(TOOL_UNSUPPORTED, "%s: --value-column 4: not for a list whose ids are names", path);
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     options.keep = reading->duplicates == TAMIS_DUPLICATES_KEEP;
     options.sum = reading->duplicates == TAMIS_DUPLICATES_SUM;

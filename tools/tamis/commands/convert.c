@@ -187,9 +187,8 @@ static int check_transpose(const settings *set, const tool_source *source) {
     const int64_t columns = source->S->cols;
     if (!set->transpose || source->bytes == 0) return 0;
     if (columns <= ALWAYS || columns / ROWS_A_BYTE <= source->bytes) return 0;
-    tool_error("--transpose: %s rows from a file of %s bytes would nearly all be empty", tool_word_count(columns).text,
-               tool_word_count(source->bytes).text);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "--transpose: %s rows from a file of %s bytes would nearly all be empty",
+                        tool_word_count(columns).text, tool_word_count(source->bytes).text);
 }
 
 /* Arranges the matrix for the output, then converts it to its type. *arranged stays NULL if S can be written

@@ -61,10 +61,9 @@ static int join(void) {
     start_function *begin = NULL;
     tool_ranks_stop *end = NULL;
     tamis_transport transport;
-    if (!start || !stop) {
-        tool_error("--transport mpi: libtamis_mpi has no tamis_mpi_start: it is older than this program");
-        return TOOL_UNSUPPORTED;
-    }
+    if (!start || !stop)
+        return tool_failure(TOOL_UNSUPPORTED,
+                            "--transport mpi: libtamis_mpi has no tamis_mpi_start: it is older than this program");
     memcpy(&begin, &start, sizeof begin);
     memcpy(&end, &stop, sizeof end);
     if (limit && *limit) options.time_limit = strtod(limit, NULL);

@@ -71,9 +71,8 @@ static int compare(const char *what, const same_text *mine) {
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     if (rank == 0) return TOOL_OK;
     tool_ranks_know();
-    tool_error("rank %d: %s = %.200s, but %.200s on rank 0", rank, what, *other.text ? other.text : "nothing",
-               *first.text ? first.text : "nothing");
-    return TOOL_USAGE;
+    return tool_failure(TOOL_USAGE, "rank %d: %s = %.200s, but %.200s on rank 0", rank, what,
+                        *other.text ? other.text : "nothing", *first.text ? first.text : "nothing");
 }
 
 int tool_ranks_same_options(const char *command, const tool_option *options, const void *settings) {

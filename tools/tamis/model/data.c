@@ -80,8 +80,7 @@ static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
                      tool_word_count(left_out).text, tool_word_count(total).text);
         return 0;
     }
-    tool_error("%s: none of its rows and columns are in the model", spec);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: none of its rows and columns are in the model", spec);
 }
 
 /* ------------------------------------------------------------------------------------------ reading */
@@ -200,9 +199,8 @@ int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names
     }
     tamis_names_free(*names);
     *names = NULL;
-    tool_error("%s: %s names, but there are %s columns", path, tool_word_count(count).text,
-               tool_word_count(*columns).text);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: %s names, but there are %s columns", path, tool_word_count(count).text,
+                        tool_word_count(*columns).text);
 }
 
 /* ------------------------------------------------------------------------------------------ holding out */

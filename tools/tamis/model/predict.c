@@ -86,8 +86,7 @@ static int check_some(const char *spec, const tool_data *data) {
         for (int64_t at = tool_index_get(S->offsets, S->offset_type, row); at < end; at++)
             if (row < data->S.rows || tool_index_get(S->columns, S->index_type, at) < data->S.cols) return 0;
     }
-    tool_error("%s: none of its rows and columns are in the model", spec);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: none of its rows and columns are in the model", spec);
 }
 
 static int predict_pairs(const tool_use *use, const char *spec, const tool_data *data, const tool_data *known) {

@@ -90,11 +90,9 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     int64_t known = 0;
     tamis_names *names = NULL;
     int code = tool_vocabulary_open(set->vocabulary, &known, &names);
-    if (code == 0 && names && known != cols) {
-        tool_error("%s: %s names, but the model has %s columns", set->vocabulary, tool_word_count(known).text,
-                   tool_word_count(cols).text);
-        code = TOOL_FILE;
-    }
+    if (code == 0 && names && known != cols)
+        code = tool_failure(TOOL_FILE, "%s: %s names, but the model has %s columns", set->vocabulary,
+                            tool_word_count(known).text, tool_word_count(cols).text);
     if (code == 0) {
         int64_t *columns = tool_allocate((size_t)entries, sizeof *columns);
         double *weights = tool_allocate((size_t)entries, sizeof *weights);

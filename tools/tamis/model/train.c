@@ -117,8 +117,7 @@ static int choose_checkpoint(training *run) {
         return tool_usage_error(
             "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
     if (is_file(run->resume)) return 0;
-    tool_error("%s: no such checkpoint", run->resume);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: no such checkpoint", run->resume);
 }
 
 /* ------------------------------------------------------------------------------------------ model and data */
@@ -176,9 +175,9 @@ static int load_model(training *run) {
 static int check_names(const training *run) {
     const bool named = tamis_model_column_names(run->model) != NULL;
     if (!run->settings.base || named == (run->data.columns != NULL)) return 0;
-    tool_error("%s %s names, and %s %s: a training goes on with data whose ids are of the same kind",
-               run->settings.base, named ? "has" : "has no", run->data_spec, named ? "has none" : "has");
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE,
+                        "%s %s names, and %s %s: a training goes on with data whose ids are of the same kind",
+                        run->settings.base, named ? "has" : "has no", run->data_spec, named ? "has none" : "has");
 }
 
 /* Keeps the last of repeated ratings in a batch, as in data that are read at once; a fit would sum them. */
@@ -217,11 +216,11 @@ static int check_rated(const training *run) {
     if (run->settings.stream || tool_method_of_counts(run->method) || S->nnz < 2) return 0;
     for (int64_t t = 0; t < S->nnz; t++)
         if (S->values && tool_element_get(S->values, S->value_type, t) != 1) return 0;
-    tool_error(
+    return tool_failure(
+        TOOL_FILE,
         "%s: all ratings are 1: %s models ratings that differ; 'tamis train implicit-als' models uses, purchases "
         "and clicks",
         run->data_spec, tamis_method_name(run->method));
-    return TOOL_FILE;
 }
 
 static int open_data(training *run) {
@@ -285,9 +284,9 @@ static int check_overlap(const training *run) {
     const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
     const int64_t common = same_size ? count_common(data, held) : 0;
     if (common == 0) return 0;
-    tool_error("%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
-               run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
-    return TOOL_FILE;
+    return tool_failure(
+        TOOL_FILE, "%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
+        run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
 }
 
 static int hold_out(training *run) {
@@ -352,10 +351,8 @@ static int report_interrupted(const training *run) {
         snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
     else
         snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
-    if (!run->checkpoint || !is_file(run->checkpoint)) {
-        tool_error("interrupted %s of %d", where.text, last->iterations);
-        return TOOL_INTERRUPTED;
-    }
+    if (!run->checkpoint || !is_file(run->checkpoint))
+        return tool_failure(TOOL_INTERRUPTED, "interrupted %s of %d", where.text, last->iterations);
     tool_text how = {0};
     add_continuation(run, &how);
     tool_error("interrupted %s of %d; the progress is saved in %s. To continue:", where.text, last->iterations,
