@@ -150,8 +150,7 @@ static int read_expanded(reader *r, int count, char **words, int (*read)(reader 
             used += here;
             end += strlen(expanded[w]) + 1;
         }
-        const int code = read(r, count, expanded);
-        if (code) return code;
+        TOOL_TRY(read(r, count, expanded));
         int b = found - 1;
         for (; b >= 0; b--) {
             const char *next;

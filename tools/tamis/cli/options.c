@@ -146,21 +146,15 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
 
 tool_word tool_option_text(const tool_option *option, const void *settings) {
     const void *at = (const char *)settings + option->offset;
-    tool_word word = {""};
     switch (option->value) {
-    case TOOL_FLAG:
-    case TOOL_FLAG_NOT:
-        snprintf(word.text, sizeof word.text, "%s", *(const bool *)at == (option->value == TOOL_FLAG) ? "yes" : "no");
-        break;
-    case TOOL_INTEGER: snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at); break;
-    case TOOL_INT: snprintf(word.text, sizeof word.text, "%d", *(const int *)at); break;
-    case TOOL_REAL: snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at); break;
-    case TOOL_CHOICE:
-        snprintf(word.text, sizeof word.text, "%s", tool_choice_name(option->choices, *(const int *)at));
-        break;
-    default: break;
+    case TOOL_FLAG: return tool_word_of("%s", *(const bool *)at ? "yes" : "no");
+    case TOOL_FLAG_NOT: return tool_word_of("%s", *(const bool *)at ? "no" : "yes");
+    case TOOL_INTEGER: return tool_word_of("%lld", (long long)*(const int64_t *)at);
+    case TOOL_INT: return tool_word_of("%d", *(const int *)at);
+    case TOOL_REAL: return tool_word_of("%.10g", *(const double *)at);
+    case TOOL_CHOICE: return tool_word_of("%s", tool_choice_name(option->choices, *(const int *)at));
+    default: return (tool_word){""};
     }
-    return word;
 }
 
 void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes) {

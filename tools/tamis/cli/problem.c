@@ -37,10 +37,8 @@ tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *
 
 tool_word tool_problem_name(const tool_problem *problem) {
     const bool edge = tool_uses_edge(problem->operation);
-    tool_word name;
-    snprintf(name.text, sizeof name.text, "%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
-             edge ? tamis_edge_name(problem->edge) : "");
-    return name;
+    return tool_word_of("%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
+                        edge ? tamis_edge_name(problem->edge) : "");
 }
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {

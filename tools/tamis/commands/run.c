@@ -409,8 +409,8 @@ static int run_job(work *job, char **operands) {
     if (code == 0) code = write_output(job);
     if (code) return code;
     tamis_floor floor;
-    const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
-    if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
+    TOOL_TRY(tool_library_error(tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor),
+                                job->source.name));
     if (set->json)
         print_json(job, &floor);
     else

@@ -56,8 +56,7 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
 
 static int draw(const settings *set, const tool_source *source, int cells) {
     tamis_structure structure;
-    const tamis_status status = tamis_structure_find(source->S, NULL, &structure);
-    if (status != TAMIS_OK) return tool_library_error(status, source->name);
+    TOOL_TRY(tool_library_error(tamis_structure_find(source->S, NULL, &structure), source->name));
     char option[] = "--output";
     char *const path = tool_copy(set->output);
     FILE *file = tmpfile();

@@ -67,8 +67,7 @@ static int join(void) {
     memcpy(&begin, &start, sizeof begin);
     memcpy(&end, &stop, sizeof end);
     if (limit && *limit) options.time_limit = strtod(limit, NULL);
-    const tamis_status status = begin(&options, &transport);
-    if (status != TAMIS_OK) return tool_library_error(status, "--transport mpi");
+    TOOL_TRY(tool_library_error(begin(&options, &transport), "--transport mpi"));
     tool_ranks_enter(&transport, end);
     tool_set_rank(transport.rank);
     if (transport.rank > 0 && !freopen("/dev/null", "w", stdout)) return TOOL_FILE;

@@ -67,8 +67,7 @@ static tamis_status find_other(const same_text *mine, same_text *first, same_tex
 static int compare(const char *what, const same_text *mine) {
     same_text first, other;
     int rank = 0;
-    const tamis_status status = find_other(mine, &first, &other, &rank);
-    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    TOOL_TRY(tool_library_error(find_other(mine, &first, &other, &rank), NULL));
     if (rank == 0) return TOOL_OK;
     tool_ranks_know();
     return tool_failure(TOOL_USAGE, "rank %d: %s = %.200s, but %.200s on rank 0", rank, what,

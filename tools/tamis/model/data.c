@@ -190,8 +190,7 @@ void tool_data_close(tool_data *data) {
 int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names) {
     *names = NULL;
     if (!path) return 0;
-    const tamis_status status = tamis_names_read(path, names);
-    if (status != TAMIS_OK) return tool_file_error(status, path);
+    TOOL_TRY(tool_file_error(tamis_names_read(path, names), path));
     const int64_t count = tamis_names_count(*names);
     if (count >= *columns) {
         *columns = count;
@@ -211,8 +210,7 @@ static int split(const char *spec, const tamis_sparse *S, tamis_split_kind kind,
     options.kind = kind;
     options.share = share;
     options.seed = (uint64_t)seed;
-    const tamis_status status = tamis_split(S, &options, &held->kept, &held->held);
-    if (status != TAMIS_OK) return tool_library_error(status, spec);
+    TOOL_TRY(tool_library_error(tamis_split(S, &options, &held->kept, &held->held), spec));
     held->view.observed = tamis_owned_sparse_view(held->kept);
     held->view.entries = tamis_owned_sparse_view(held->held);
     return 0;

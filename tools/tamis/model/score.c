@@ -65,8 +65,7 @@ static void print_table(const tamis_score *score, int64_t top) {
     tool_table_start(&table, 3, (tool_column[]){{"", false, 0}, {"", true, 0}, {"", false, 0}});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (isnan(number_at(score, i))) continue;
-        tool_word number;
-        snprintf(number.text, sizeof number.text, "%.5g", number_at(score, i));
+        const tool_word number = tool_word_of("%.5g", number_at(score, i));
         const char *mark = strchr(rows[i].meaning, '#');
         tool_text meaning = {0};
         tool_text_add(&meaning, "%.*s", mark ? (int)(mark - rows[i].meaning) : 96, rows[i].meaning);

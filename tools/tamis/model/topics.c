@@ -48,9 +48,7 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
             tool_text_add(&words, "%lld", (long long)columns[i]);
         tool_text_add(&words, " %.3g", weights[i]);
     }
-    tool_word number;
-    snprintf(number.text, sizeof number.text, "%lld", (long long)topic);
-    tool_table_row(table, (const char *[]){number.text, tool_text_get(&words)});
+    tool_table_row(table, (const char *[]){tool_word_of("%lld", (long long)topic).text, tool_text_get(&words)});
     tool_text_free(&words);
 }
 

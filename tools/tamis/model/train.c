@@ -229,8 +229,7 @@ static int open_data(training *run) {
     int code = 0;
     if (set->stream) {
         const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
-        const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
-        if (status != TAMIS_OK) return tool_file_error(status, run->data_spec);
+        TOOL_TRY(tool_file_error(tamis_batches_open(run->data_spec, rows, &run->batches), run->data_spec));
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
@@ -346,11 +345,8 @@ static void prepare_last_words(training *run) {
 
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
-    tool_word where;
-    if (last->batch == last->batches)
-        snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
-    else
-        snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
+    const tool_word where =
+        tool_word_of("%s iteration %d", last->batch == last->batches ? "after" : "in", last->iteration);
     if (!run->checkpoint || !is_file(run->checkpoint))
         return tool_failure(TOOL_INTERRUPTED, "interrupted %s of %d", where.text, last->iterations);
     tool_text how = {0};
