@@ -13,7 +13,7 @@
 #include "cli/mirror.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
-#include "group/same.h"
+#include "group/join.h"
 
 enum { METIS = 1 }; /* of tool_partitions */
 

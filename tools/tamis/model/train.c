@@ -19,8 +19,8 @@
 #include "cli/visible.h"
 #include "group/join.h"
 #include "io/files/output.h"
-#include "model/choice.h"
 #include "model/data.h"
+#include "model/group.h"
 #include "model/options.h"
 #include "model/report.h"
 
