@@ -56,12 +56,13 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
     }
     if (code == 0) {
         if (options) {
-            settings.type = (int)options->value_type;
-            settings.index_type = (int)options->index_type;
-            settings.offset_type = (int)options->offset_type;
+            settings.matrix.value_type = options->value_type;
+            settings.matrix.index_type = options->index_type;
+            settings.matrix.offset_type = options->offset_type;
         }
         tool_progress(0, "generating %s", copy);
-        const tamis_status status = tool_generate_matrix(&settings, (tamis_kind)kind, &source->matrix);
+        settings.matrix.kind = (tamis_kind)kind;
+        const tamis_status status = tamis_generate(&settings.matrix, &source->matrix);
         tool_progress_clear();
         if (status != TAMIS_OK) code = tool_library_error(status, spec);
     }
