@@ -7,7 +7,18 @@
 
 bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
 
-double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double)inner) : 1.0; }
+tool_problem tool_problem_of(tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
+                             int64_t width) {
+    return (tool_problem){.operation = operation,
+                          .edge = edge,
+                          .type = type,
+                          .inner = inner,
+                          .width = operation == TAMIS_OP_FUSED && width > 0 ? width : inner,
+                          .edge_scale = inner > 0 ? 1.0 / sqrt((double)inner) : 1.0,
+                          .edge_slope = 0.01,
+                          .edge_epsilon = 1e-10,
+                          .alpha = 1};
+}
 
 int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
 

@@ -332,17 +332,10 @@ static void check_one_corner(check_run *run, const corner *at) {
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
                   tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
                   tamis_type_name(at->type), (long long)inner);
-    tool_problem problem = {.operation = at->operation,
-                            .edge = at->edge,
-                            .type = at->type,
-                            .inner = inner,
-                            .width =
-                                at->operation == TAMIS_OP_FUSED && inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner,
-                            .d_is_b = at->d_is_b,
-                            .edge_scale = tool_default_scale(inner),
-                            .edge_slope = 0.1,
-                            .edge_epsilon = 1e-10,
-                            .alpha = 1};
+    tool_problem problem =
+        tool_problem_of(at->operation, at->edge, at->type, inner, inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner);
+    problem.d_is_b = at->d_is_b;
+    problem.edge_slope = 0.1;
     problem.S = arranged(run, &arrangements[0]);
     tool_operands operands;
     tamis_oracle *oracle = NULL;

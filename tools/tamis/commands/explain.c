@@ -65,9 +65,11 @@ typedef struct explained {
     bool gpu, measured; /* the ceilings have been */
 } explained;
 
-static void print_field(const char *title, const char *text) {
+/* Prints the text, and empties it for the next field. */
+static void print_field(const char *title, tool_text *text) {
     printf("  %-11s ", title);
-    tool_wrap(stdout, text, 14, 14, tool_terminal_width());
+    tool_wrap(stdout, tool_text_get(text), 14, 14, tool_terminal_width());
+    tool_text_free(text);
 }
 
 /* Prints the candidates if there are several, with their times if this plan has measured them. */
@@ -76,8 +78,7 @@ static void print_candidates(const explained *one) {
     tool_text text = {0};
     if (report->chosen_by == TAMIS_CHOSEN_REMEMBERED) {
         tool_text_add(&text, "%s a call, by an earlier plan", tool_word_seconds(report->measured_seconds).text);
-        print_field("measured", tool_text_get(&text));
-        tool_text_free(&text);
+        print_field("measured", &text);
     }
     if (report->candidates < 2) return;
     for (int i = 0; i < report->candidates; i++) {
@@ -89,8 +90,7 @@ static void print_candidates(const explained *one) {
     }
     if (report->measuring_seconds > 0)
         tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
-    print_field("candidates", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("candidates", &text);
 }
 
 static void print_times(const explained *one, int64_t calls) {
@@ -117,20 +117,17 @@ static void print_times(const explained *one, int64_t calls) {
                       tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text,
                       one->measured ? "" : ", a default that nobody has measured");
     if (below) tool_text_add(&text, ", which data in a cache can beat");
-    print_field("predicted", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("predicted", &text);
     print_candidates(one);
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
     if (report->break_even_calls > 0)
         tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
                       report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
-    print_field("set-up", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("set-up", &text);
     tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,
                   tool_word_bytes((int64_t)report->workspace_bytes).text);
-    print_field("memory", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("memory", &text);
 }
 
 static void print_declined(const explained *one) {
@@ -163,15 +160,15 @@ static void print_text(const explained *one, const settings *set) {
     printf(", %s, ", tamis_type_name(problem->type));
     if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
     printf("%s call%s\n", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
-    tool_text runs = {0};
-    tool_text_add(&runs, "%s on %s", report->algorithm, report->instruction_set);
+    tool_text text = {0};
+    tool_text_add(&text, "%s on %s", report->algorithm, report->instruction_set);
     const char *parameters = report->parameters ? report->parameters : "";
-    if (*parameters) tool_text_add(&runs, ", ");
-    for (; *parameters; parameters++) tool_text_add(&runs, *parameters == ',' ? "%c " : "%c", *parameters);
-    if (report->math == TAMIS_MATH_TF32) tool_text_add(&runs, ", inputs rounded to TF32");
-    print_field("runs", tool_text_get(&runs));
-    tool_text_free(&runs);
-    print_field("because", report->reason ? report->reason : "");
+    if (*parameters) tool_text_add(&text, ", ");
+    for (; *parameters; parameters++) tool_text_add(&text, *parameters == ',' ? "%c " : "%c", *parameters);
+    if (report->math == TAMIS_MATH_TF32) tool_text_add(&text, ", inputs rounded to TF32");
+    print_field("runs", &text);
+    tool_text_add(&text, "%s", report->reason ? report->reason : "");
+    print_field("because", &text);
     print_times(one, set->calls);
     print_declined(one);
     if (set->verbose) print_plan_text(one->plan);
@@ -309,20 +306,11 @@ static int explain_source(const settings *set, const tool_device *device, const 
     for (int o = 0; o < set->operations.count; o++) {
         for (int k = 0; k < set->inner.count; k++) {
             const tamis_operation operation = (tamis_operation)set->operations.at[o];
-            const int64_t inner = set->inner.at[k];
-            const tool_problem problem = {.operation = operation,
-                                          .edge = (tamis_edge)set->edge,
-                                          .type = (tamis_type)set->type,
-                                          .math = (tamis_math)set->math,
-                                          .inner = inner,
-                                          .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
-                                          .d_is_b = set->share && operation == TAMIS_OP_FUSED &&
-                                                    (set->width == 0 || set->width == inner),
-                                          .edge_scale = tool_default_scale(inner),
-                                          .edge_slope = 0.01,
-                                          .edge_epsilon = 1e-10,
-                                          .alpha = 1,
-                                          .S = *source->S};
+            tool_problem problem =
+                tool_problem_of(operation, (tamis_edge)set->edge, (tamis_type)set->type, set->inner.at[k], set->width);
+            problem.math = (tamis_math)set->math;
+            problem.d_is_b = set->share && operation == TAMIS_OP_FUSED && problem.width == problem.inner;
+            problem.S = *source->S;
             const int code = explain_problem(set, device, source, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }
