@@ -20,21 +20,21 @@
 #include "group/choice.h"
 
 typedef struct settings {
-    int64_t inner, width, threads, calls, seed, repeat, device_memory;
+    tool_problem problem; /* options are named after its fields */
+    int64_t threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int to, edge, type, math, device, algorithm, effort, overlap;
+    int to, device, algorithm, effort, overlap;
     tool_group_kind group;
     tool_reading reading;
-    double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    TOOL_INTEGER("inner", 'k', "K", NULL, AT(inner), 1, 1e9,
+    TOOL_INTEGER("inner", 'k', "K", NULL, AT(problem.inner), 1, 1e9,
                  "columns of A and B, or of B for spmm; by default as in the given files, else 128"),
-    TOOL_INTEGER("width", 'l', "L", NULL, AT(width), 1, 1e9,
+    TOOL_INTEGER("width", 'l', "L", NULL, AT(problem.width), 1, 1e9,
                  "columns of D in fused; by default as in the given file, else K"),
     TOOL_PATH("a", 0, "A.npy", AT(a), "A, rows x K; random by default"),
     TOOL_PATH("b", 0, "B.npy", AT(b), "B, cols x K; random by default"),
@@ -43,15 +43,17 @@ static const tool_option options[] = {
                 "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed"),
     TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    TOOL_EDGE(AT(edge)),
-    TOOL_REAL("edge-scale", 0, "X", "1", AT(edge_scale), -1e30, 1e30, "scale of sigmoid, exp, leaky_relu, softmax"),
-    TOOL_REAL("edge-slope", 0, "X", "0.01", AT(edge_slope), -1e30, 1e30, "slope of leaky_relu"),
-    TOOL_REAL("edge-epsilon", 0, "X", "1e-10", AT(edge_epsilon), 1e-300, 1e30, "smallest denominator of quotient"),
-    TOOL_REAL("alpha", 0, "ALPHA", "1", AT(alpha), -1e30, 1e30, "factor of the product"),
-    TOOL_REAL("beta", 0, "BETA", "0", AT(beta), -1e30, 1e30, "factor of the old output"),
+    TOOL_EDGE(AT(problem.edge)),
+    TOOL_REAL("edge-scale", 0, "X", "1", AT(problem.edge_scale), -1e30, 1e30,
+              "scale of sigmoid, exp, leaky_relu, softmax"),
+    TOOL_REAL("edge-slope", 0, "X", "0.01", AT(problem.edge_slope), -1e30, 1e30, "slope of leaky_relu"),
+    TOOL_REAL("edge-epsilon", 0, "X", "1e-10", AT(problem.edge_epsilon), 1e-300, 1e30,
+              "smallest denominator of quotient"),
+    TOOL_REAL("alpha", 0, "ALPHA", "1", AT(problem.alpha), -1e30, 1e30, "factor of the product"),
+    TOOL_REAL("beta", 0, "BETA", "0", AT(problem.beta), -1e30, 1e30, "factor of the old output"),
     TOOL_PATH("initial", 0, "X.npy", AT(initial), "the old output (sddmm: one column of nnz); random by default"),
-    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(type), &tool_types, "element type; files are converted"),
-    TOOL_MATH(AT(math)),
+    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(problem.type), &tool_types, "element type; files are converted"),
+    TOOL_MATH(AT(problem.math)),
     TOOL_DEVICE(AT(device)),
     TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
                 "several devices instead of one, each with its rows and a thread; a name may be repeated"),
@@ -102,7 +104,7 @@ enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
 
 static int read_given(work *job, int which, const char *path, const char *option) {
     if (!path) return 0;
-    return tool_library_error(tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]), option);
+    return tool_library_error(tamis_read_dense(path, job->set->problem.type, &job->given[which]), option);
 }
 
 static const tamis_dense *given_view(const work *job, int which) {
@@ -129,10 +131,10 @@ static int check_shape(const work *job, int which, const char *option, int64_t r
 static void settle_sizes(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
-    problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
+    problem->inner = job->set->problem.inner > 0 ? job->set->problem.inner : A ? A->cols : B ? B->cols : 128;
     problem->width = problem->inner;
     if (problem->operation == TAMIS_OP_FUSED)
-        problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
+        problem->width = job->set->problem.width > 0 ? job->set->problem.width : D ? D->cols : problem->inner;
 }
 
 static int check_shapes(const work *job) {
@@ -393,7 +395,7 @@ static void print_text(const work *job, const tamis_floor *floor) {
 
 static int run_job(work *job, char **operands) {
     const settings *set = job->set;
-    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
+    const tamis_read_options reading = tool_read_options(&set->reading, (int)set->problem.type, TAMIS_I32);
     int code = tool_source_open(operands[1], &reading, &job->source);
     if (code == 0)
         code =
@@ -420,10 +422,10 @@ static int run_job(work *job, char **operands) {
 
 /* Refuses options without an effect in this run, as the user expects one. */
 static int check_unused(const settings *set, tamis_operation operation) {
-    if (set->width > 0 && operation != TAMIS_OP_FUSED)
+    if (set->problem.width > 0 && operation != TAMIS_OP_FUSED)
         return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",
                                 operation == TAMIS_OP_SPMM ? "B" : "A and B");
-    if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
+    if (set->problem.edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
         return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
     if (set->group.devices.count > 0 && set->device_memory > 0)
         return tool_usage_error("--device-memory: one device does that; without --devices");
@@ -434,15 +436,7 @@ static int run_run(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    work job = {.set = set};
-    job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
-                                 .type = (tamis_type)set->type,
-                                 .math = (tamis_math)set->math,
-                                 .edge_scale = set->edge_scale,
-                                 .edge_slope = set->edge_slope,
-                                 .edge_epsilon = set->edge_epsilon,
-                                 .alpha = set->alpha,
-                                 .beta = set->beta};
+    work job = {.set = set, .problem = set->problem};
     int operation = 0;
     TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));
     job.problem.operation = (tamis_operation)operation;
