@@ -207,7 +207,6 @@ static int tune(const settings *set, tool_device *device) {
     tally *const t = tool_allocate(1, sizeof *t);
     tamis_correction *const before = tool_allocate(TAMIS_CORRECTIONS_MOST, sizeof *before);
     int64_t kept = 0;
-    memset(t, 0, sizeof *t);
     tamis_status status = tamis_device_corrections(device->device, before, TAMIS_CORRECTIONS_MOST, &kept);
     if (status == TAMIS_OK) status = tamis_device_correct(device->device, NULL, 0);
     int code = tool_library_error(status, device->description.name);
@@ -239,9 +238,8 @@ static int run_tune_device(const void *given, int count, char **operands) {
     const settings *const set = given;
     tool_device device;
     (void)count, (void)operands;
-    int code = tool_device_open(set->device, true, &device);
-    if (code) return code;
-    code = tune(set, &device);
+    TOOL_TRY(tool_device_open(set->device, true, &device));
+    const int code = tune(set, &device);
     tool_device_close(&device);
     return code;
 }

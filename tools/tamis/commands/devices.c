@@ -148,14 +148,9 @@ static int show(const settings *set, const char *name, tool_json *json) {
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings)
         status = set->probe ? tamis_device_probe(device, &ceilings) : tamis_device_ceilings(device, &ceilings);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, name);
-    } else if (json) {
-        print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
-    } else {
-        print_text(name, &description, set->ceilings ? &ceilings : NULL);
-    }
+    const int code = tool_library_error(status, name);
+    if (code == 0 && json) print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
+    if (code == 0 && !json) print_text(name, &description, set->ceilings ? &ceilings : NULL);
     tamis_device_close(device);
     return code;
 }

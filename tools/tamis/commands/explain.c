@@ -270,14 +270,9 @@ static int explain_problem(const settings *set, const tool_device *device, const
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
     if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, tamis_operation_name(problem->operation));
-    } else if (json) {
-        print_json(json, &one, set, source->name);
-    } else {
-        print_text(&one, set);
-    }
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
+    if (code == 0 && json) print_json(json, &one, set, source->name);
+    if (code == 0 && !json) print_text(&one, set);
     tamis_plan_destroy(one.plan);
     return code;
 }

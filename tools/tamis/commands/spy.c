@@ -74,16 +74,14 @@ static int run_spy(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     if (!set->output) return tool_usage_error("-o FILE is missing");
-    int code = tool_output_ending("--output", set->output, ".svg or .png");
-    if (code) return code;
+    TOOL_TRY(tool_output_ending("--output", set->output, ".svg or .png"));
     const char *const ending = strrchr(set->output, '.'); /* standard output has none and gets .svg */
     const bool png = ending && strcasecmp(ending, ".png") == 0;
     const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
-    code = tool_source_open(operands[0], &reading, &source);
-    if (code) return code;
-    code = draw(set, &source, cells);
+    TOOL_TRY(tool_source_open(operands[0], &reading, &source));
+    const int code = draw(set, &source, cells);
     tool_source_close(&source);
     return code;
 }

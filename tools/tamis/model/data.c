@@ -166,8 +166,7 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
         tool_data_request of_known = *request;
         of_known.spec = known_spec;
         of_known.unknown_too = false;
-        const int code = tool_data_open(&of_known, known);
-        if (code) return code;
+        TOOL_TRY(tool_data_open(&of_known, known));
         if (request->new_rows) {
             of_data.rows = known->rows;
             of_data.row_count = known->S.rows;

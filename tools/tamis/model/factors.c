@@ -88,9 +88,8 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     const tool_data_request request = tool_use_request(use, spec, true);
     tool_data data;
     tamis_owned_dense *W = NULL;
-    int code = tool_data_open(&request, &data);
-    if (code) return code;
-    code = check_names("--names", set->row_names, data.rows);
+    TOOL_TRY(tool_data_open(&request, &data));
+    int code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
     if (code == 0 && tool_method_of_documents(use->method))
         code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);

@@ -91,8 +91,7 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
     const bool fold_in = set->fold_in || tool_method_of_documents(use->method);
     const tool_data_request request = tool_use_request(use, set->held_out, fold_in);
     tool_held_out held;
-    int code = tool_hold_out_read(&request, set->observed, set->split_seed, &held);
-    if (code) return code;
+    TOOL_TRY(tool_hold_out_read(&request, set->observed, set->split_seed, &held));
     if (set->relevant) {
         held.view.threshold = true;
         held.view.relevant = strtod(set->relevant, NULL); /* checked */
@@ -103,13 +102,9 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
             "--observed FILE");
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, set->held_out);
-    } else if (set->use.json) {
-        print_json(use, &score, set->top);
-    } else {
-        print_table(&score, set->top);
-    }
+    const int code = tool_library_error(status, set->held_out);
+    if (code == 0 && set->use.json) print_json(use, &score, set->top);
+    if (code == 0 && !set->use.json) print_table(&score, set->top);
     tool_held_out_free(&held);
     return code;
 }

@@ -95,10 +95,8 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
         int64_t *columns = tool_allocate((size_t)entries, sizeof *columns);
         double *weights = tool_allocate((size_t)entries, sizeof *weights);
         const tamis_status status = tamis_model_topics(use->model, count, columns, weights);
-        if (status == TAMIS_OK)
-            write_topics(use, count, columns, weights, names ? names : use->columns);
-        else
-            code = tool_library_error(status, use->path);
+        code = tool_library_error(status, use->path);
+        if (code == 0) write_topics(use, count, columns, weights, names ? names : use->columns);
         free(columns);
         free(weights);
     }
