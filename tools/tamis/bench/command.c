@@ -76,9 +76,8 @@ static int check_settings(const tool_bench_settings *settings) {
 }
 
 static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
-    for (int d = 0; d < settings->devices.count; d++) {
+    for (int d = 0; d < settings->devices.count; d++)
         TOOL_TRY(tool_device_open(settings->devices.at[d], true, &devices[d]));
-    }
     return 0;
 }
 
@@ -95,11 +94,9 @@ static int bench_files(tool_bench_run *run, const tool_device *devices, int coun
 }
 
 static int bench(tool_bench_run *run, const tool_device *devices, int count, char **operands) {
-    int code = 0;
-    for (int d = 0; d < run->settings->devices.count && code == 0; d++) code = tool_bench_record_run(run, &devices[d]);
-    if (code) return code;
-    code = run->suite ? tool_bench_suite(run, options, devices, count, operands)
-                      : bench_files(run, devices, count, operands);
+    for (int d = 0; d < run->settings->devices.count; d++) TOOL_TRY(tool_bench_record_run(run, &devices[d]));
+    const int code = run->suite ? tool_bench_suite(run, options, devices, count, operands)
+                                : bench_files(run, devices, count, operands);
     tool_bench_close_inputs();
     return code;
 }
@@ -127,23 +124,22 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    int code = tool_group_begin(&settled.group);
+    TOOL_TRY(tool_group_begin(&settled.group));
     if (settled.group.devices.count > 0) settled.devices = tool_group_first(&settled.group).devices;
-    if (code == 0) code = check_settings(settings);
-    if (code == 0) code = check_together(settings);
-    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE or --suite NAME is missing");
-    if (code) return code;
+    TOOL_TRY(check_settings(settings));
+    TOOL_TRY(check_together(settings));
+    if (!settings->suite && count == 0) return tool_usage_error("FILE or --suite NAME is missing");
     tool_suite suite = {0};
     if (settings->suite) {
-        code = tool_suite_open(settings->suite, &suite);
         run.suite = &suite;
-        if (code) tool_suite_free(&suite);
+        const int opened = tool_suite_open(settings->suite, &suite);
+        if (opened) tool_suite_free(&suite);
+        TOOL_TRY(opened);
     }
-    if (code) return code;
     tool_bench_run_begin(&run);
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
-    code = open_devices(settings, devices);
+    int code = open_devices(settings, devices);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
         const bool terminal = isatty(STDOUT_FILENO);

@@ -325,9 +325,8 @@ static int run_explain(const void *given, int count, char **operands) {
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;
-    int code = tool_source_open(operands[0], &reading, &source);
-    if (code) return code;
-    code = tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &device);
+    TOOL_TRY(tool_source_open(operands[0], &reading, &source));
+    int code = tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &device);
     if (code == 0 && set->device_memory > 0) { /* S stays on the host */
         code = explain_source(set, &device, &source, source.S);
         tool_device_close(&device);

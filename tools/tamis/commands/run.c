@@ -396,20 +396,17 @@ static void print_text(const work *job, const tamis_floor *floor) {
 static int run_job(work *job, char **operands) {
     const settings *set = job->set;
     const tamis_read_options reading = tool_read_options(&set->reading, (int)set->problem.type, TAMIS_I32);
-    int code = tool_source_open(operands[1], &reading, &job->source);
-    if (code == 0)
-        code =
-            tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &job->device);
-    if (code) return code;
+    TOOL_TRY(tool_source_open(operands[1], &reading, &job->source));
+    TOOL_TRY(
+        tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &job->device));
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
-    code = read_operands(job);
-    if (code == 0) code = check_room(job);
-    if (code == 0) code = make_operands(job);
-    if (code == 0) code = execute(job);
-    if (code == 0) code = compare(job);
-    if (code == 0) code = write_output(job);
-    if (code) return code;
+    TOOL_TRY(read_operands(job));
+    TOOL_TRY(check_room(job));
+    TOOL_TRY(make_operands(job));
+    TOOL_TRY(execute(job));
+    TOOL_TRY(compare(job));
+    TOOL_TRY(write_output(job));
     tamis_floor floor;
     TOOL_TRY(tool_library_error(tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor),
                                 job->source.name));
@@ -441,12 +438,11 @@ static int run_run(const void *given, int count, char **operands) {
     TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
-    int code = check_unused(set, (tamis_operation)operation);
-    if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
+    TOOL_TRY(check_unused(set, (tamis_operation)operation));
+    TOOL_TRY(set->output ? tool_output_ending("--output", set->output, endings) : 0);
     settled.group.overlap = set->device_memory > 0 ? 0 : set->overlap;
-    if (code == 0) code = tool_group_begin(&settled.group);
-    if (code) return code;
-    code = run_job(&job, operands);
+    TOOL_TRY(tool_group_begin(&settled.group));
+    const int code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_group_close(&job.group);
     tamis_slab_plan_destroy(job.slabs);

@@ -160,10 +160,10 @@ static int count_done(const training *run, int *done) {
 static int load_model(training *run) {
     tamis_model_description description;
     const char *const base = run->settings.base, *const path = run->resume ? run->resume : base;
-    int code = open_model(run, path, &run->model, &description), done = 0;
-    if (code == 0) code = tool_train_go_on(run->method, &description.options, &run->settings);
-    if (code == 0 && base && run->resume) code = count_done(run, &done);
-    if (code) return code;
+    int done = 0;
+    TOOL_TRY(open_model(run, path, &run->model, &description));
+    TOOL_TRY(tool_train_go_on(run->method, &description.options, &run->settings));
+    TOOL_TRY(base && run->resume ? count_done(run, &done) : 0);
     run->settings.model.iterations += done;
     set_library_options(run);
     tamis_status status = tamis_model_continue_with(run->model, &run->options);
@@ -226,7 +226,6 @@ static int check_rated(const training *run) {
 static int open_data(training *run) {
     const tool_train_settings *set = &run->settings;
     const double start = tool_seconds();
-    int code = 0;
     if (set->stream) {
         const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
         TOOL_TRY(tool_file_error(tamis_batches_open(run->data_spec, rows, &run->batches), run->data_spec));
@@ -241,16 +240,14 @@ static int open_data(training *run) {
                                            .rows = set->base ? tamis_model_row_names(run->model) : NULL,
                                            .columns = set->base ? tamis_model_column_names(run->model) : NULL,
                                            .unknown_too = set->base != NULL};
-        code = tool_data_open(&request, &run->data);
-        if (code == 0) code = check_names(run);
-        if (code) return code;
+        TOOL_TRY(tool_data_open(&request, &run->data));
+        TOOL_TRY(check_names(run));
         run->columns = run->data.S.cols;
     }
     if (set->vocabulary && run->data.columns)
         return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
-    code = check_rated(run);
-    if (code) return code;
-    code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
+    TOOL_TRY(check_rated(run));
+    const int code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
     if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)
         tool_warning("%s: no entries: the model learns nothing", run->data_spec);
@@ -500,13 +497,11 @@ static int run_train(const void *given, int count, char **operands) {
     tamis_status status = tamis_method_from_name(operands[0], &run.method);
     if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = tool_options_repeat(tool_train_options(run.method), &run.settings);
-    if (code == 0) code = check_settings(&run.settings, run.method);
-    if (code) return code;
+    TOOL_TRY(tool_options_repeat(tool_train_options(run.method), &run.settings));
+    TOOL_TRY(check_settings(&run.settings, run.method));
     run.devices = run.settings.devices;
-    code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
-    if (code) return code;
-    code = tool_ranks_agree_code(choose_checkpoint(&run));
+    TOOL_TRY(tool_ranks_begin(run.settings.transport, 0, &run.devices));
+    int code = tool_ranks_agree_code(choose_checkpoint(&run));
     if (code == 0)
         code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
     if (code == 0) {
