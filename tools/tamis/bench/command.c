@@ -75,12 +75,6 @@ static int check_settings(const tool_bench_settings *settings) {
     return tool_usage_error("--baseline: '%s' is neither an algorithm from 'tamis algorithms' nor a peer", name);
 }
 
-static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
-    for (int d = 0; d < settings->devices.count; d++)
-        TOOL_TRY(tool_device_open(settings->devices.at[d], true, &devices[d]));
-    return 0;
-}
-
 /* Measures the named matrices, each a file or a folder. */
 static int bench_files(tool_bench_run *run, const tool_device *devices, int count, char **operands) {
     tool_inputs inputs = {0};
@@ -139,7 +133,9 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_run_begin(&run);
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
-    int code = open_devices(settings, devices);
+    int code = 0;
+    for (int d = 0; d < settings->devices.count && code == 0; d++)
+        code = tool_device_open(settings->devices.at[d], true, &devices[d]);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
         const bool terminal = isatty(STDOUT_FILENO);

@@ -110,10 +110,6 @@ static void observe(void *context, const tool_bench_case *one, const tool_bench_
     if (t->timed > before) t->cases++;
 }
 
-static void finish(tally *t) {
-    for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
-}
-
 /* Returns the regret of the predictions: the measured time of the algorithm predicted fastest over the fastest time, as
    a geometric mean over the cases. corrected: use the corrected predictions, else the model's. */
 static double regret(const tally *t, bool corrected) {
@@ -212,7 +208,7 @@ static int tune(const settings *set, tool_device *device) {
     int code = tool_library_error(status, device->description.name);
     if (code == 0 && !set->reset) {
         code = measure(set, device, t);
-        finish(t);
+        for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
         const bool quiet = 4 * t->disturbed <= t->cases; /* at most a fifth is left out */
         const bool whole = code == 0 && !tool_interrupted() && quiet;
         const bool better = whole && regret(t, true) < regret(t, false);

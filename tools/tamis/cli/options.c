@@ -11,8 +11,6 @@
 #include "cli/text.h"
 #include "select/laboratory.h"
 
-static void *field(const tool_option *option, void *settings) { return (char *)settings + option->offset; }
-
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length) {
     for (; options->name; options++)
         if (strlen(options->name) == length && memcmp(options->name, name, length) == 0) return options;
@@ -116,7 +114,7 @@ static int parse_list(const tool_option *option, const char *described, const ch
 }
 
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described) {
-    void *to = field(option, settings);
+    void *to = (char *)settings + option->offset;
     switch (option->value) {
     case TOOL_FLAG: *(bool *)to = strcmp(value, "yes") == 0; return 0;
     case TOOL_FLAG_NOT: *(bool *)to = strcmp(value, "yes") != 0; return 0;
@@ -177,10 +175,6 @@ bool tool_option_is_path(const tool_option *option) {
 void tool_options_preset(const tool_option *options, void *settings) {
     for (; options->name; options++)
         if (options->preset) tool_option_set(options, settings, options->preset, options->name);
-}
-
-static int unknown_option(const tool_option *options, const char *name) {
-    return tool_usage_error("unknown option --%s%s", name, tool_option_hint(options, "--", name).text);
 }
 
 bool tool_option_is_optional(const tool_option *option) {
@@ -263,7 +257,8 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
             return tool_option_set(negated, settings, "no", described);
         }
     }
-    if (!option) return unknown_option(options, described + 2);
+    if (!option)
+        return tool_usage_error("unknown option %s%s", described, tool_option_hint(options, "--", described + 2).text);
     return take_value(option, settings, described, value, count, arguments, at);
 }
 

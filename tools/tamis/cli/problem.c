@@ -42,8 +42,8 @@ tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *
                                 tamis_floor *floor) {
     const tamis_options options = tool_problem_options(problem);
     const tamis_ceilings ceilings = tool_device_ceilings(device);
-    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings, tool_device_whole(device, threads),
-                            floor);
+    const bool whole = device->gpu || threads > 1; /* a GPU is always used as a whole */
+    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings, whole, floor);
 }
 
 tool_word tool_problem_name(const tool_problem *problem) {

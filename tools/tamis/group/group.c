@@ -243,12 +243,6 @@ tamis_status tool_group_fill(tool_group *group) {
     return run_all(group, copy_operands);
 }
 
-tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                             tool_group *group) {
-    const tamis_status status = tool_group_plan(kind, problem, planning, group);
-    return status == TAMIS_OK ? tool_group_fill(group) : status;
-}
-
 void tool_group_close(tool_group *group) {
     for (int r = 0; r < group->here; r++) {
         tool_rank *rank = &group->at[r];
@@ -354,7 +348,8 @@ tamis_status tool_group_explain(const tool_group *group) {
 tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
     tool_group group = {0};
     double seconds = 0;
-    tamis_status status = tool_group_open(kind, problem, planning, &group);
+    tamis_status status = tool_group_plan(kind, problem, planning, &group);
+    if (status == TAMIS_OK) status = tool_group_fill(&group);
     if (status == TAMIS_OK) status = tool_group_execute(&group, 1, &seconds);
     tool_group_close(&group);
     return status;

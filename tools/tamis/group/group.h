@@ -81,13 +81,9 @@ typedef struct tool_group {
     tamis_status (*call)(tool_rank *rank); /* the call in progress */
 } tool_group;
 
-/* Opens the devices, makes the ranks' plans, and copies the operands to the devices. Rows of S are distributed with
-   equal nonzeros; rows of B like the rows of a square S, else in equal numbers. The problem's operands are on the host.
-   The caller must close the group, also after an error. */
-tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                             tool_group *group);
-
-/* The two halves of tool_group_open: making plans, which needs no operands, and copying. */
+/* Opens the devices and makes the ranks' plans, which need no operands; copies the operands, which are on the host, to
+   the devices. Rows of S are distributed with equal nonzeros; rows of B like the rows of a square S, else in equal
+   numbers. The caller must close the group, also after an error. */
 tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
                              tool_group *group);
 tamis_status tool_group_fill(tool_group *group);
