@@ -182,8 +182,7 @@ static void print_text(const tally *t) {
 }
 
 static void print_json(const tally *t) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, TOOL_OF(*t, cases), tool_num("auto_over_fastest", regret(t, false)),
                   tool_num("corrected_over_fastest", regret(t, true)));
     tool_json_array(&json, "corrections");

@@ -302,8 +302,7 @@ static const char *verdict_of(const tamis_comparison *comparison) {
 
 static void print_json(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_problem(&json, problem, job->source.name);
     tool_json_put(&json, tool_str("device", job->device.description.name), TOOL_OF(job->report, algorithm),
                   tool_str("chosen_by", tamis_chosen_by_name(job->report.chosen_by)), TOOL_OF(job->report, reason),

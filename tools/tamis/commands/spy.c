@@ -38,8 +38,7 @@ static const tool_option options[] = {
 static void hand_over(FILE *to, const settings *set, const tool_source *source, const char *class_name, int cells) {
     tool_raster raster;
     tool_raster_make(source->S, cells, &raster);
-    tool_json json = tool_json_start(to, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(to, false);
     tool_json_put(&json, TOOL_OF(*set, json), TOOL_OF(*set, quiet), tool_str("matrix", source->name),
                   tool_str("class", class_name), TOOL_OF(*source->S, rows), TOOL_OF(*source->S, cols),
                   TOOL_OF(*source->S, nnz));

@@ -53,8 +53,7 @@ static const tool_option transform_options[] = {
 };
 
 static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
-    tool_json json = tool_json_start(use->out, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(use->out, false);
     tool_json_member(&json, tool_named("row", names, row));
     tool_json_array(&json, "factors");
     for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));

@@ -77,8 +77,7 @@ static void print_table(const tamis_score *score, int64_t top) {
 }
 
 static void print_json(const tool_use *use, const tamis_score *score, int64_t top) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, tool_str("model", use->path), tool_str("method", tamis_method_name(use->method)),
                   TOOL_OF(*score, entries), TOOL_OF(*score, rows), tool_int("top", top));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));

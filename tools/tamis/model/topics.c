@@ -26,8 +26,7 @@ static const tool_option options[] = {
 
 static void write_json(FILE *out, int64_t topic, int count, const int64_t *columns, const double *weights,
                        const tamis_names *names) {
-    tool_json json = tool_json_start(out, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(out, false);
     tool_json_integer(&json, "topic", topic);
     tool_json_array(&json, "words");
     for (int i = 0; i < count && columns[i] >= 0; i++) {
