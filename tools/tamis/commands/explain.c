@@ -221,51 +221,40 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     return planning;
 }
 
-static void print_title(const tool_problem *problem) {
-    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
-           tamis_type_name(problem->type));
-}
-
-/* Explains the plan of a group, which needs no operands. */
-static int explain_group(const settings *set, const tool_device *device, const tool_problem *problem) {
+/* Explains a plan of several devices, or of slabs; neither needs operands. */
+static int explain_other(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
-    tool_problem pattern = *problem;
     const tool_group_kind *kind = &set->group;
+    tool_problem pattern = *problem;
     tool_group group = {0};
     tool_group_choice choice = {.stays = false};
-    pattern.D.data = NULL;
+    tamis_slab_plan *slabs = NULL;
+    tamis_status status;
     pattern.S.value_type = pattern.type;
-    print_title(problem);
-    tamis_status status = tool_group_plan(kind, &pattern, &planning, &group);
-    if (status == TAMIS_OK) status = tool_group_explain(&group);
-    if (status == TAMIS_OK) status = tool_group_predict(&group, kind, &pattern, &planning, &choice);
+    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
+           tamis_type_name(problem->type));
+    if (set->device_memory > 0) {
+        status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &slabs);
+        if (status == TAMIS_OK) status = tool_slabs_explain(slabs);
+    } else {
+        status = tool_group_plan(kind, &pattern, &planning, &group);
+        if (status == TAMIS_OK) status = tool_group_explain(&group);
+        if (status == TAMIS_OK) status = tool_group_predict(&group, kind, &pattern, &planning, &choice);
+    }
     if (status == TAMIS_OK && choice.alone > 0)
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
                kind->devices.count, tool_word_seconds(choice.together).text);
     const int code = tool_library_error(status, tamis_operation_name(problem->operation));
     tool_group_close(&group);
-    return code;
-}
-
-static int explain_in_slabs(const settings *set, const tool_device *device, const tool_problem *problem) {
-    const tamis_options planning = planning_of(set, device, problem);
-    tool_problem pattern = *problem;
-    tamis_slab_plan *plan = NULL;
-    pattern.S.value_type = pattern.type;
-    print_title(problem);
-    tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
-    if (status == TAMIS_OK) status = tool_slabs_explain(plan);
-    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
-    tamis_slab_plan_destroy(plan);
+    tamis_slab_plan_destroy(slabs);
     return code;
 }
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu, .measured = tool_device_ceilings(device).measured};
-    if (set->group.devices.count > 0) return explain_group(set, device, problem);
-    if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
+    if (set->group.devices.count > 0 || set->device_memory > 0) return explain_other(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
