@@ -229,10 +229,9 @@ static tamis_status make_plan(work *job) {
                                 .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
         return tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
     }
-    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
-    if (status == TAMIS_OK)
-        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
-    return status == TAMIS_OK ? tamis_plan_describe(job->plan, &job->report) : status;
+    TOOL_TRY(tool_mirror_create(&job->device, problem, 0, &job->mirror));
+    TOOL_TRY(tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan));
+    return tamis_plan_describe(job->plan, &job->report);
 }
 
 /* Executes once from the old output, timed by the clock of the device that computes. */
@@ -241,11 +240,11 @@ static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) 
     if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
     if (job->group.ranks > 0) return tool_group_execute(&job->group, 1, seconds);
     if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
-    tamis_status status = problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK;
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
-    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
-    return status == TAMIS_OK ? tool_timer_between(timer, 0, 1, seconds) : status;
+    TOOL_TRY(problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK);
+    TOOL_TRY(tool_timer_take(timer, 0));
+    TOOL_TRY(tool_problem_execute(&job->mirror.problem, job->plan));
+    TOOL_TRY(tool_timer_take(timer, 1));
+    return tool_timer_between(timer, 0, 1, seconds);
 }
 
 static int execute(work *job) {

@@ -335,10 +335,9 @@ tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *loc
 
 tamis_status tool_group_explain(const tool_group *group) {
     size_t needed = 0;
-    tamis_status status = tamis_group_plan_explain(group->at[0].plan, NULL, 0, &needed);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_group_plan_explain(group->at[0].plan, NULL, 0, &needed));
     char *text = tool_allocate(needed, 1);
-    status = tamis_group_plan_explain(group->at[0].plan, text, needed, NULL);
+    tamis_status status = tamis_group_plan_explain(group->at[0].plan, text, needed, NULL);
     if (status == TAMIS_OK) puts(text);
     free(text);
     if (status == TAMIS_OK && group->order) status = tool_order_explain(group->order, group->ranks);
