@@ -1,6 +1,4 @@
 /* tamis generate: seeded matrices of the kinds that sparse kernels meet. */
-#include "cli/generate.h"
-
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -8,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "cli/source.h"
 #include "cli/text.h"
 #include "cli/visible.h"
 
