@@ -142,8 +142,8 @@ static void print_absent(tool_json *json, const char *name, const char *why) {
 
 static int show(const settings *set, const char *name, tool_json *json) {
     tamis_device *device = NULL;
-    tamis_device_description description;
-    tamis_ceilings ceilings;
+    tamis_device_description description = {.name = NULL};
+    tamis_ceilings ceilings = {.threads = 0};
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings)

@@ -119,7 +119,7 @@ static int show(const settings *set, const char *path, tool_json *json) {
     tool_source source;
     TOOL_TRY(tool_source_open(path, &reading, &source));
     tamis_profile profile;
-    tamis_structure structure;
+    tamis_structure structure = {.name = NULL};
     tamis_status status = tamis_row_profile(source.S, &profile);
     if (status == TAMIS_OK) status = tamis_structure_find(source.S, &profile, &structure);
     const int code = tool_library_error(status, path);
