@@ -138,12 +138,8 @@ static int run_bench(const void *given, int count, char **operands) {
         code = tool_device_open(settings->devices.at[d], true, &devices[d]);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
-        const bool terminal = isatty(STDOUT_FILENO);
-        const bool taken = settings->json && strcmp(settings->json, "-") == 0;
-        run.report.table = !taken;
-        run.report.bold = terminal && !taken;
-        if (settings->baseline_name)
-            snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
+        run.report.table = run.report.lines.out != stdout;
+        run.report.bold = run.report.table && isatty(STDOUT_FILENO);
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);

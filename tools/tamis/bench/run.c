@@ -1,4 +1,5 @@
 /* Measures one matrix: all operations, types, widths and thread counts on each device. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/bench.h"
@@ -102,7 +103,7 @@ static void bench_operations(tool_bench_run *run, tool_bench_case *one) {
     }
 }
 
-/* Returns the values of S in the type of the case, by the policy of --values; NULL for a pattern. Sets *failed on an
+/* Returns the values of S in the type of the case, by the policy of --values; NULL for a pattern. Sets *code on an
    error. */
 static void *make_values(const tool_bench_settings *settings, const tamis_sparse *S, tamis_type type, int *code) {
     enum { AS_FILED, NONE, RANDOM };
@@ -155,8 +156,10 @@ bool tool_bench_is_place(const tool_device *device, tool_place place) {
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices) {
     const tool_bench_settings *settings = run->settings;
     const int64_t before = run->done;
+    const char *baseline = settings->baseline_name;
     tool_bench_matrix *matrix = NULL;
     const int code = tool_bench_open(run, input, &matrix);
+    snprintf(run->report.versus, sizeof run->report.versus, "%s%s", baseline ? "x " : "", baseline ? baseline : "");
     note(run, code);
     if (code == 0) {
         matrix->group = input->group;

@@ -17,7 +17,7 @@ typedef struct suite_case {
 /* Fills in the settings of a case: the presets, then its own options, then the command line's. */
 static int read_settings(const tool_suite *suite, const tool_option *options, suite_case *ready) {
     const tool_suite_case *one = ready->one;
-    char **words = tool_allocate((size_t)one->option_count, sizeof *words);
+    char **words = tool_allocate((size_t)one->option_count, sizeof *words); /* the parser moves operands to the front */
     for (int i = 0; i < one->option_count; i++) words[i] = one->options[i];
     int operands = 0;
     bool help = false;
@@ -48,8 +48,6 @@ static void show_title(const tool_bench_run *run, const suite_case *ready, int n
 static void measure(tool_bench_run *run, const suite_case *ready, const tool_device *devices) {
     run->settings = &ready->settings;
     run->place = ready->one->place;
-    const char *baseline = ready->settings.baseline_name;
-    snprintf(run->report.versus, sizeof run->report.versus, "%s%s", baseline ? "x " : "", baseline ? baseline : "");
     for (int i = 0; i < ready->inputs.count && !tool_interrupted(); i++)
         tool_bench_input(run, &ready->inputs.at[i], devices);
 }
