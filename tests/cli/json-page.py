@@ -1,6 +1,6 @@
 """The page of the program's JSON against runs of the program: json-page.py PROGRAM PAGE FOLDER [--update]
 
-Below each ```sh block of the page stands what its last command prints, as JSON. It must have the same members in the same order, with values
+Below each ```sh block of the page stands what its commands print, as JSON. It must have the same members in the same order, with values
 of the same types, as it has when it is run here; and the table of the page has each member that any of them has, and no other. With
 --update the blocks are written anew."""
 import json

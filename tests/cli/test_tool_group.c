@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "group/choice.h"
-#include "model/choice.h"
+#include "model/group.h"
 
 static long (*calls)(const char *function);
 

@@ -1,6 +1,7 @@
 /* One case of the benchmark: makes the plans, checks each result once, and measures all in turns. */
 #include <tamis/algorithms.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,16 @@ static void enter(field *all, tool_bench_results *results, const runner *run, co
 }
 
 /* Reports a decline once per matrix, since it recurs with every width and number of threads. */
-static void warn_once(const char *matrix, const char *message) {
+static void __attribute__((format(printf, 2, 3))) warn_once(const tool_bench_case *one, const char *format, ...) {
     enum { KEPT = 32 };
     static char kept[KEPT][512];
     static int next = 0;
     char text[sizeof kept[0]];
-    snprintf(text, sizeof text, "%s: %s", matrix, message);
+    va_list arguments;
+    const int used = snprintf(text, sizeof text, "%s: ", one->source->name);
+    va_start(arguments, format);
+    vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+    va_end(arguments);
     for (int i = 0; i < KEPT; i++)
         if (strcmp(text, kept[i]) == 0) return;
     memcpy(kept[next], text, sizeof text);
@@ -98,13 +103,11 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
     const tamis_status status = tamis_plan_create(one->device->device, &all->mirror.problem.S, &options, &run.plan);
     const double seconds = tool_seconds() - start;
     if (status == TAMIS_ERROR_UNSUPPORTED && name) {
-        if (asked) warn_once(one->source->name, tamis_last_error());
+        if (asked) warn_once(one, "%s", tamis_last_error());
         return 0;
     }
     if (status == TAMIS_ERROR_ARGUMENT && !there) {
-        char message[160];
-        snprintf(message, sizeof message, "%s has no algorithm %s", one->device->description.name, name);
-        warn_once(one->source->name, message);
+        warn_once(one, "%s has no algorithm %s", one->device->description.name, name);
         return 0;
     }
     if (status != TAMIS_OK) return tool_library_error(status, name ? name : "auto");
@@ -127,7 +130,7 @@ static int add(const tool_bench_case *one, const char *name, const char *paramet
 /* Adds another library as a contestant, or reports that it does not support the case. */
 static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, bool baseline, field *all,
                      tool_bench_results *results) {
-    char why[256] = "", message[320];
+    char why[256] = "";
     if (results->count == TOOL_BENCH_CONTESTANTS) return;
     tool_bench_result *known = find(results, kind->name, "");
     if (known) known->baseline |= baseline;
@@ -138,8 +141,7 @@ static void add_peer(const tool_bench_case *one, const tool_peer_kind *kind, boo
     } else if (tool_peer_serves(kind, one->device, why, sizeof why)) {
         peer = tool_peer_make(kind, &all->mirror, &one->problem, one->threads, why, sizeof why);
     }
-    snprintf(message, sizeof message, "%s declines: %s", kind->name, why);
-    if (!peer && *why) warn_once(one->source->name, message);
+    if (!peer && *why) warn_once(one, "%s declines: %s", kind->name, why);
     if (!peer) return;
     const runner run = {.problem = &all->mirror.problem, .peer = peer, .threads = 1};
     tool_bench_result result = {.algorithm = kind->name,
@@ -222,10 +224,8 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
                                     const tamis_oracle *oracle) {
     tool_problem once = all->mirror.problem;
     once.beta = 0;
-    tamis_status status = tool_mirror_put(&all->mirror);
-    if (status != TAMIS_OK) return status;
-    status = run->plan ? tool_problem_execute(&once, run->plan) : run->peer->kind->execute(run->peer, 0);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tool_mirror_put(&all->mirror));
+    TOOL_TRY(run->plan ? tool_problem_execute(&once, run->plan) : run->peer->kind->execute(run->peer, 0));
     if (run->peer && run->peer->kind->fetch) return run->peer->kind->fetch(run->peer, &one->problem, oracle);
     return tool_mirror_fetch(&all->mirror);
 }
@@ -233,11 +233,9 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
 static void warn_not_finite(const tool_bench_case *one, const tamis_comparison *comparison) {
     const tool_problem *problem = &one->problem;
     const long long not_finite = comparison->not_finite, all = not_finite + comparison->compared;
-    char message[160];
-    snprintf(message, sizeof message, "%s in %s: %lld of %lld elements are not finite%s",
-             tamis_operation_name(problem->operation), tamis_type_name(problem->type), not_finite, all,
-             comparison->compared > 0 ? "" : ": there is nothing to compare");
-    warn_once(one->source->name, message);
+    warn_once(one, "%s in %s: %lld of %lld elements are not finite%s", tamis_operation_name(problem->operation),
+              tamis_type_name(problem->type), not_finite, all,
+              comparison->compared > 0 ? "" : ": there is nothing to compare");
 }
 
 /* Keeps the worse of two comparisons. */
@@ -331,7 +329,7 @@ static void clean_up(field *all, tool_bench_results *results) {
 static void add_gather(const tool_bench_case *one, field *all, tool_bench_results *results) {
     if (!one->settings->gather || results->count == 0 || results->count == TOOL_BENCH_CONTESTANTS) return;
     if (one->device->gpu || tool_problem_batch(&one->problem) > 1) {
-        warn_once(one->source->name, "--gather is only for the CPU and for single matrices");
+        warn_once(one, "--gather is only for the CPU and for single matrices");
         return;
     }
     const runner run = {.problem = &one->problem, .threads = one->threads};

@@ -10,8 +10,6 @@
 #include "cli/command.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "cli/ranks.h"
-#include "cli/text.h"
 #include "group/choice.h"
 
 #define AT(field) offsetof(tool_bench_settings, field)
@@ -77,13 +75,6 @@ static int check_settings(const tool_bench_settings *settings) {
     return tool_usage_error("--baseline: '%s' is neither an algorithm from 'tamis algorithms' nor a peer", name);
 }
 
-static int open_devices(const tool_bench_settings *settings, tool_device *devices) {
-    for (int d = 0; d < settings->devices.count; d++) {
-        TOOL_TRY(tool_device_open(settings->devices.at[d], true, &devices[d]));
-    }
-    return 0;
-}
-
 /* Measures the named matrices, each a file or a folder. */
 static int bench_files(tool_bench_run *run, const tool_device *devices, int count, char **operands) {
     tool_inputs inputs = {0};
@@ -97,11 +88,9 @@ static int bench_files(tool_bench_run *run, const tool_device *devices, int coun
 }
 
 static int bench(tool_bench_run *run, const tool_device *devices, int count, char **operands) {
-    int code = 0;
-    for (int d = 0; d < run->settings->devices.count && code == 0; d++) code = tool_bench_record_run(run, &devices[d]);
-    if (code) return code;
-    code = run->suite ? tool_bench_suite(run, options, devices, count, operands)
-                      : bench_files(run, devices, count, operands);
+    for (int d = 0; d < run->settings->devices.count; d++) TOOL_TRY(tool_bench_record_run(run, &devices[d]));
+    const int code = run->suite ? tool_bench_suite(run, options, devices, count, operands)
+                                : bench_files(run, devices, count, operands);
     tool_bench_close_inputs();
     return code;
 }
@@ -129,31 +118,28 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
-    int code = tool_group_begin(&settled.group);
+    TOOL_TRY(tool_group_begin(&settled.group));
     if (settled.group.devices.count > 0) settled.devices = tool_group_first(&settled.group).devices;
-    if (code == 0) code = check_settings(settings);
-    if (code == 0) code = check_together(settings);
-    if (code == 0 && !settings->suite && count == 0) code = tool_usage_error("FILE or --suite NAME is missing");
-    if (code) return code;
+    TOOL_TRY(check_settings(settings));
+    TOOL_TRY(check_together(settings));
+    if (!settings->suite && count == 0) return tool_usage_error("FILE or --suite NAME is missing");
     tool_suite suite = {0};
     if (settings->suite) {
-        code = tool_suite_open(settings->suite, &suite);
         run.suite = &suite;
-        if (code) tool_suite_free(&suite);
+        const int opened = tool_suite_open(settings->suite, &suite);
+        if (opened) tool_suite_free(&suite);
+        TOOL_TRY(opened);
     }
-    if (code) return code;
     tool_bench_run_begin(&run);
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */
     tool_device *devices = tool_allocate(TOOL_LIST_LIMIT, sizeof *devices);
-    code = open_devices(settings, devices);
+    int code = 0;
+    for (int d = 0; d < settings->devices.count && code == 0; d++)
+        code = tool_device_open(settings->devices.at[d], true, &devices[d]);
     if (code == 0) code = tool_lines_open(&run.report.lines, settings->json);
     if (code == 0) {
-        const bool terminal = isatty(STDOUT_FILENO);
-        const bool taken = settings->json && strcmp(settings->json, "-") == 0;
-        run.report.table = !taken;
-        run.report.bold = terminal && !taken;
-        if (settings->baseline_name)
-            snprintf(run.report.versus, sizeof run.report.versus, "x %s", settings->baseline_name);
+        run.report.table = run.report.lines.out != stdout;
+        run.report.bold = run.report.table && isatty(STDOUT_FILENO);
         code = bench(&run, devices, count, operands);
         tool_progress_clear();
         if (code == 0 && !tool_interrupted()) tool_bench_report_end(&run.report, &devices[0]);
@@ -164,11 +150,10 @@ static int run_bench(const void *given, int count, char **operands) {
         if (code == 0) code = run.worst;
         const int closed = tool_lines_close(&run.report.lines);
         if (closed) code = closed;
-        if (tool_interrupted()) {
-            tool_error("interrupted after %lld of %lld cases; the completed measurements have been written",
-                       (long long)run.done, (long long)run.cases);
-            code = TOOL_INTERRUPTED;
-        }
+        if (tool_interrupted())
+            code = tool_failure(TOOL_INTERRUPTED,
+                                "interrupted after %lld of %lld cases; the completed measurements have been written",
+                                (long long)run.done, (long long)run.cases);
     }
     for (int d = 0; d < settings->devices.count; d++) tool_device_close(&devices[d]);
     free(devices);

@@ -34,14 +34,8 @@ static tamis_status make_ready(tool_flush *flush) {
     int32_t *offsets = tool_allocate((size_t)rows + 1, sizeof *offsets);
     int32_t *columns = tool_allocate((size_t)rows, sizeof *columns); /* all 0: B has one row */
     for (int64_t i = 0; i <= rows; i++) offsets[i] = (int32_t)i;
-    tool_problem problem = {.operation = TAMIS_OP_SDDMM,
-                            .edge = TAMIS_EDGE_MASK,
-                            .inner = WIDTH,
-                            .edge_scale = 1,
-                            .edge_slope = 1,
-                            .edge_epsilon = 1,
-                            .alpha = 1,
-                            .S = {.rows = rows, .cols = 1, .nnz = rows, .offsets = offsets, .columns = columns}};
+    tool_problem problem = tool_problem_of(TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, WIDTH, WIDTH);
+    problem.S = (tamis_sparse){.rows = rows, .cols = 1, .nnz = rows, .offsets = offsets, .columns = columns};
     tool_operands operands;
     tamis_status status = tool_operands_random(&problem, TAMIS_ROW_MAJOR, 0, 0, 1, &operands);
     if (status == TAMIS_OK) {

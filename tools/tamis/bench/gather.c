@@ -2,7 +2,6 @@
 #include "bench/gather.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/sizes.h"
 #include "base/threads.h"

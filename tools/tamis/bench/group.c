@@ -1,7 +1,6 @@
 /* Several devices against the first of them alone: the same rows and clock, in turns, with each result checked. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "cli/exit.h"
@@ -54,11 +53,11 @@ static tamis_status prepare(const tool_bench_case *one, side *s) {
     double seconds = 0;
     s->comparison.passed = true; /* unless the first process finds an error */
     if (looks_on(s)) return TAMIS_OK;
-    tamis_status status = tool_group_open_best(&s->kind, problem, &planning, &s->group);
-    if (status == TAMIS_OK) status = tool_group_describe(&s->group, &s->local, &s->exchange);
-    if (status == TAMIS_OK) status = tool_group_execute(&s->group, 1, &seconds);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tool_group_open_best(&s->kind, problem, &planning, &s->group));
+    TOOL_TRY(tool_group_describe(&s->group, &s->local, &s->exchange));
+    TOOL_TRY(tool_group_execute(&s->group, 1, &seconds));
     tool_spoil(&problem->output, NULL);
+    tamis_status status = TAMIS_OK;
     if (one->oracle && tool_rank_number() == 0)
         status = tamis_oracle_compare(one->oracle, &problem->output, problem->alpha, 0, NULL, &s->comparison);
     if (status == TAMIS_OK) status = tool_group_time(&s->group, 1, 1, false, &seconds); /* after a warm-up */

@@ -27,9 +27,8 @@ static char **copy_words(char **words, int count) {
 }
 
 static int refuse(const reader *r, const char *what, const char *value) {
-    tool_error("%s: line %d: %s%s%s%s", r->suite->path, r->line, what, value ? ": '" : "", value ? value : "",
-               value ? "'" : "");
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: line %d: %s%s%s%s", r->suite->path, r->line, what, value ? ": '" : "",
+                        value ? value : "", value ? "'" : "");
 }
 
 /* Reads the next line, with its continuation lines, without its comment. Returns false at the end. */
@@ -151,8 +150,7 @@ static int read_expanded(reader *r, int count, char **words, int (*read)(reader 
             used += here;
             end += strlen(expanded[w]) + 1;
         }
-        const int code = read(r, count, expanded);
-        if (code) return code;
+        TOOL_TRY(read(r, count, expanded));
         int b = found - 1;
         for (; b >= 0; b--) {
             const char *next;
@@ -263,34 +261,33 @@ static char *read_file(const char *path) {
     return text;
 }
 
+static int unknown_suite(const char *name) {
+    const char *names[32] = {NULL};
+    tool_text list = {0};
+    if (tool_suite_text_count == 0)
+        return tool_usage_error("--suite: '%s' is not a file: this program " TAMIS_LABORATORY_BUILD, name);
+    for (int i = 0; i < 31 && tool_suite_name(i); i++) {
+        names[i] = tool_suite_name(i);
+        tool_text_add(&list, "%s%s", i ? ", " : "", names[i]);
+    }
+    const int code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; expected one of %s", name,
+                                      tool_did_you_mean("", name, names).text, tool_text_get(&list));
+    tool_text_free(&list);
+    return code;
+}
+
 int tool_suite_open(const char *name, tool_suite *suite) {
     *suite = (tool_suite){.path = name};
     tool_matrix_name(name, suite->name, sizeof suite->name);
     char *dot = strrchr(suite->name, '.');
     if (dot) *dot = 0;
-    const char *names[32] = {NULL};
-    tool_text list = {0};
-    for (int i = 0; i < tool_suite_text_count && i < 31; i++) {
-        names[i] = tool_suite_texts[i].name;
-        tool_text_add(&list, "%s%s", i ? ", " : "", names[i]);
-        if (strcmp(names[i], name) == 0) {
-            tool_text_free(&list);
+    for (int i = 0; i < tool_suite_text_count; i++)
+        if (strcmp(tool_suite_texts[i].name, name) == 0)
             return read_suite(suite, (const char *)tool_suite_texts[i].text);
-        }
-    }
-    int code = 0;
-    if (!strchr(name, '/') && !strchr(name, '.') && strcmp(name, "-") != 0) {
-        if (tool_suite_text_count == 0)
-            code = tool_usage_error("--suite: '%s' is not a file: this program " TAMIS_LABORATORY_BUILD, name);
-        else
-            code = tool_usage_error("--suite: '%s' is neither a suite%s nor a file; expected one of %s", name,
-                                    tool_did_you_mean("", name, names).text, tool_text_get(&list));
-    }
-    tool_text_free(&list);
-    if (code) return code;
+    if (!strchr(name, '/') && !strchr(name, '.') && strcmp(name, "-") != 0) return unknown_suite(name);
     char *text = read_file(name);
     if (!text) return TOOL_FILE;
-    code = read_suite(suite, text);
+    const int code = read_suite(suite, text);
     free(text);
     return code;
 }

@@ -2,7 +2,6 @@
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +26,14 @@ void tool_bench_run_begin(tool_bench_run *run) {
     snprintf(run->id, sizeof run->id, "%s-%ld", stamp, (long)getpid());
 }
 
-/* Returns the value of a line of tamis_build_information, such as "compiler     GNU 12.2.0". */
-static void build_line(const char *name, char *value, size_t bytes) {
-    *value = 0;
-    const char *at = strstr(tamis_build_information(), name);
-    if (!at) return;
-    at += strlen(name);
-    at += strspn(at, " ");
-    snprintf(value, bytes, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
+/* Reads the line of tamis_build_information, such as "compiler     GNU 12.2.0". */
 const char *tool_bench_compiler(void) {
     static char compiler[64];
-    if (!*compiler) build_line("compiler", compiler, sizeof compiler);
+    const char *at = *compiler ? NULL : strstr(tamis_build_information(), "compiler");
+    if (!at) return compiler;
+    at += strlen("compiler");
+    at += strspn(at, " ");
+    snprintf(compiler, sizeof compiler, "%.*s", (int)strcspn(at, "\n"), at);
     return compiler;
 }
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "cli/choices.h"
@@ -62,42 +61,34 @@ static bool is_tied(const tool_interval *a, const tool_interval *b) { return a->
 static void print_row(const tool_bench_report *report, const tool_bench_case *one, const tool_bench_results *results,
                       const tool_bench_result *result) {
     const tool_problem *problem = &one->problem;
-    char operation[64], batch[24] = "", inner[24], threads[16], algorithm[208], ratio[24] = "", speedup[24] = "",
-                        error[32] = "";
-    char speed[24] = "";
-    if (problem->batch > 1) snprintf(batch, sizeof batch, " x%lld", (long long)problem->batch);
-    snprintf(operation, sizeof operation, "%s%s", tool_problem_name(problem).text, batch);
-    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner)
-        snprintf(inner, sizeof inner, "%lld/%lld", (long long)problem->inner, (long long)problem->width);
-    else
-        snprintf(inner, sizeof inner, "%lld", (long long)problem->inner);
-    snprintf(threads, sizeof threads, "%d", result->threads);
-    if (one->device->gpu) snprintf(threads, sizeof threads, "gpu");
+    const double median = result->time.median;
+    const bool tied = !result->baseline && is_tied(&result->median, &results->versus);
+    const char *const verdict = result->comparison.passed ? "" : result->peer ? "  outside" : "  WRONG";
+    tool_word batch = {""}, width = {""}, speed = {""}, ratio = {""}, speedup = {""}, error = {""};
+    char algorithm[208];
     snprintf(algorithm, sizeof algorithm, "%s%s%s%s", result->automatic ? "auto: " : "", result->algorithm,
              result->parameters[0] ? " " : "", result->parameters);
-    const double median = result->time.median;
-    if (results->floor.seconds > 0) snprintf(ratio, sizeof ratio, "%.2fx", median / results->floor.seconds);
-    if (results->baseline > 0) {
-        const bool tied = !result->baseline && is_tied(&result->median, &results->versus);
-        snprintf(speedup, sizeof speedup, "%s%.2fx", tied ? "=" : "", results->baseline / median);
-    }
-    if (result->compared) {
-        const char *verdict = result->peer ? "  outside" : "  WRONG";
-        snprintf(error, sizeof error, "%.1e%s", result->comparison.error, result->comparison.passed ? "" : verdict);
-    }
+    if (problem->batch > 1) batch = tool_word_of(" x%lld", (long long)problem->batch);
+    if (problem->operation == TAMIS_OP_FUSED && problem->width != problem->inner)
+        width = tool_word_of("/%lld", (long long)problem->width);
     if (!result->gather && median > 0)
-        snprintf(speed, sizeof speed, "%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0,
-                 1e-9 * results->floor.flops / median);
-    const tool_word setup = tool_word_seconds(result->setup + result->check), time = tool_word_seconds(median);
-    const tool_word least = tool_word_seconds(result->time.min);
-    const char *const cells[COLUMNS] = {operation,  inner,     tamis_type_name(problem->type),
-                                        threads,    algorithm, result->gather ? "" : setup.text,
-                                        least.text, time.text, speed,
-                                        ratio,      speedup,   error};
+        speed =
+            tool_word_of("%.*f", results->floor.flops / median < 99.95e9 ? 1 : 0, 1e-9 * results->floor.flops / median);
+    if (results->floor.seconds > 0) ratio = tool_word_of("%.2fx", median / results->floor.seconds);
+    if (results->baseline > 0) speedup = tool_word_of("%s%.2fx", tied ? "=" : "", results->baseline / median);
+    if (result->compared) error = tool_word_of("%.1e%s", result->comparison.error, verdict);
     const tool_table table = layout(report);
     const bool bold = report->bold && result->fastest;
     printf("  %s", bold ? "\033[1m" : "");
-    tool_table_print_row(&table, stdout, cells);
+    tool_table_print_row(&table, stdout,
+                         (const char *[]){tool_word_of("%s%s", tool_problem_name(problem).text, batch.text).text,
+                                          tool_word_of("%lld%s", (long long)problem->inner, width.text).text,
+                                          tamis_type_name(problem->type),
+                                          one->device->gpu ? "gpu" : tool_word_of("%d", result->threads).text,
+                                          algorithm,
+                                          result->gather ? "" : tool_word_seconds(result->setup + result->check).text,
+                                          tool_word_seconds(result->time.min).text, tool_word_seconds(median).text,
+                                          speed.text, ratio.text, speedup.text, error.text});
     if (bold) printf("\033[0m");
 }
 

@@ -1,7 +1,6 @@
 /* Measures one matrix: all operations, types, widths and thread counts on each device. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/peers.h"
@@ -58,7 +57,6 @@ static void bench_problem(tool_bench_run *run, tool_bench_case *one) {
     const tool_bench_settings *settings = run->settings;
     tool_operands operands;
     tool_problem *problem = &one->problem;
-    problem->math = (tamis_math)settings->math;
     tamis_status status = tool_operands_random(problem, TAMIS_ROW_MAJOR, 0, 0, (uint64_t)settings->seed, &operands);
     if (status != TAMIS_OK) {
         note(run, tool_library_error(status, one->source->name));
@@ -89,25 +87,23 @@ static void bench_operations(tool_bench_run *run, tool_bench_case *one) {
         const int edges = tool_uses_edge(operation) ? settings->edges.count : 1;
         for (int e = 0; e < edges; e++) {
             for (int k = 0; k < settings->inner.count && !tool_interrupted(); k++) {
-                tool_problem *problem = &one->problem;
-                const int64_t inner = settings->inner.at[k];
-                problem->operation = operation;
-                problem->edge = tool_uses_edge(operation) ? (tamis_edge)settings->edges.at[e] : TAMIS_EDGE_SCALE;
-                problem->inner = inner;
-                problem->batch = settings->batch;
-                problem->width = operation == TAMIS_OP_FUSED && settings->width > 0 ? settings->width : inner;
-                problem->edge_scale = settings->edge_scale != 0 ? settings->edge_scale : tool_default_scale(inner);
-                problem->edge_slope = 0.01;
-                problem->edge_epsilon = 1e-10;
-                problem->alpha = 1;
-                problem->beta = settings->beta;
+                const tamis_edge edge =
+                    tool_uses_edge(operation) ? (tamis_edge)settings->edges.at[e] : TAMIS_EDGE_SCALE;
+                tool_problem problem =
+                    tool_problem_of(operation, edge, one->problem.type, settings->inner.at[k], settings->width);
+                problem.math = (tamis_math)settings->math;
+                problem.batch = settings->batch;
+                if (settings->edge_scale != 0) problem.edge_scale = settings->edge_scale;
+                problem.beta = settings->beta;
+                problem.S = one->problem.S;
+                one->problem = problem;
                 bench_problem(run, one);
             }
         }
     }
 }
 
-/* Returns the values of S in the type of the case, by the policy of --values; NULL for a pattern. Sets *failed on an
+/* Returns the values of S in the type of the case, by the policy of --values; NULL for a pattern. Sets *code on an
    error. */
 static void *make_values(const tool_bench_settings *settings, const tamis_sparse *S, tamis_type type, int *code) {
     enum { AS_FILED, NONE, RANDOM };
@@ -160,8 +156,10 @@ bool tool_bench_is_place(const tool_device *device, tool_place place) {
 void tool_bench_input(tool_bench_run *run, const tool_input *input, const tool_device *devices) {
     const tool_bench_settings *settings = run->settings;
     const int64_t before = run->done;
+    const char *baseline = settings->baseline_name;
     tool_bench_matrix *matrix = NULL;
     const int code = tool_bench_open(run, input, &matrix);
+    snprintf(run->report.versus, sizeof run->report.versus, "%s%s", baseline ? "x " : "", baseline ? baseline : "");
     note(run, code);
     if (code == 0) {
         matrix->group = input->group;

@@ -1,7 +1,6 @@
 /* Runs the cases of a suite one after the other, each with its own options. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "cli/exit.h"
@@ -18,7 +17,7 @@ typedef struct suite_case {
 /* Fills in the settings of a case: the presets, then its own options, then the command line's. */
 static int read_settings(const tool_suite *suite, const tool_option *options, suite_case *ready) {
     const tool_suite_case *one = ready->one;
-    char **words = tool_allocate((size_t)one->option_count, sizeof *words);
+    char **words = tool_allocate((size_t)one->option_count, sizeof *words); /* the parser moves operands to the front */
     for (int i = 0; i < one->option_count; i++) words[i] = one->options[i];
     int operands = 0;
     bool help = false;
@@ -49,8 +48,6 @@ static void show_title(const tool_bench_run *run, const suite_case *ready, int n
 static void measure(tool_bench_run *run, const suite_case *ready, const tool_device *devices) {
     run->settings = &ready->settings;
     run->place = ready->one->place;
-    const char *baseline = ready->settings.baseline_name;
-    snprintf(run->report.versus, sizeof run->report.versus, "%s%s", baseline ? "x " : "", baseline ? baseline : "");
     for (int i = 0; i < ready->inputs.count && !tool_interrupted(); i++)
         tool_bench_input(run, &ready->inputs.at[i], devices);
 }
@@ -69,11 +66,9 @@ int tool_bench_suite(tool_bench_run *run, const tool_option *options, const tool
         if (code == 0) code = tool_suite_inputs(suite, next->one, count, files, &next->inputs);
         run->cases += tool_bench_cases(&next->settings) * next->inputs.count;
     }
-    if (code == 0 && cases == 0) {
-        tool_error("suite %s has no %s case for %s", suite->name, run->full ? "full" : "small",
-                   devices[0].description.name);
-        code = TOOL_UNSUPPORTED;
-    }
+    if (code == 0 && cases == 0)
+        code = tool_failure(TOOL_UNSUPPORTED, "suite %s has no %s case for %s", suite->name,
+                            run->full ? "full" : "small", devices[0].description.name);
     if (code == 0 && run->report.table)
         printf("%s\n%s\n", tool_visible(suite->title ? suite->title : suite->name),
                suite->about ? tool_visible(suite->about) : "");

@@ -72,10 +72,7 @@ int tool_inputs_add_path(tool_inputs *inputs, const char *path) {
     walking = inputs;
     const int walked = nftw(path, visit, 16, FTW_PHYS);
     walking = NULL;
-    if (walked != 0) {
-        tool_error("%s: cannot be read: %s", path, strerror(errno));
-        return TOOL_FILE;
-    }
+    if (walked != 0) return tool_failure(TOOL_FILE, "%s: cannot be read: %s", path, strerror(errno));
     if (inputs->count > before)
         qsort(inputs->at + before, (size_t)(inputs->count - before), sizeof *inputs->at, by_spec);
     return 0;
@@ -137,8 +134,7 @@ static int add_pattern(const tool_suite *suite, const tool_suite_case *one, cons
         any = true;
     }
     if (any) return 0;
-    tool_error("%s: line %d: '%s' is not a matrix of the suite", suite->path, one->line, pattern);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: line %d: '%s' is not a matrix of the suite", suite->path, one->line, pattern);
 }
 
 int tool_suite_inputs(const tool_suite *suite, const tool_suite_case *one, int count, char *const *files,

@@ -110,10 +110,6 @@ static void observe(void *context, const tool_bench_case *one, const tool_bench_
     if (t->timed > before) t->cases++;
 }
 
-static void finish(tally *t) {
-    for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
-}
-
 /* Returns the regret of the predictions: the measured time of the algorithm predicted fastest over the fastest time, as
    a geometric mean over the cases. corrected: use the corrected predictions, else the model's. */
 static double regret(const tally *t, bool corrected) {
@@ -186,8 +182,7 @@ static void print_text(const tally *t) {
 }
 
 static void print_json(const tally *t) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, TOOL_OF(*t, cases), tool_num("auto_over_fastest", regret(t, false)),
                   tool_num("corrected_over_fastest", regret(t, true)));
     tool_json_array(&json, "corrections");
@@ -207,22 +202,18 @@ static int tune(const settings *set, tool_device *device) {
     tally *const t = tool_allocate(1, sizeof *t);
     tamis_correction *const before = tool_allocate(TAMIS_CORRECTIONS_MOST, sizeof *before);
     int64_t kept = 0;
-    memset(t, 0, sizeof *t);
     tamis_status status = tamis_device_corrections(device->device, before, TAMIS_CORRECTIONS_MOST, &kept);
     if (status == TAMIS_OK) status = tamis_device_correct(device->device, NULL, 0);
     int code = tool_library_error(status, device->description.name);
     if (code == 0 && !set->reset) {
         code = measure(set, device, t);
-        finish(t);
+        for (int i = 0; i < t->count; i++) t->rows[i].factor = exp(t->logs[i] / (double)t->rows[i].cases);
         const bool quiet = 4 * t->disturbed <= t->cases; /* at most a fifth is left out */
         const bool whole = code == 0 && !tool_interrupted() && quiet;
         const bool better = whole && regret(t, true) < regret(t, false);
         status = tamis_device_correct(device->device, whole ? t->rows : before, !whole ? kept : better ? t->count : 0);
         if (status != TAMIS_OK) code = tool_library_error(status, device->description.name);
-        if (tool_interrupted()) {
-            tool_error("interrupted: what was known before is kept");
-            code = TOOL_INTERRUPTED;
-        }
+        if (tool_interrupted()) code = tool_failure(TOOL_INTERRUPTED, "interrupted: what was known before is kept");
         if (t->disturbed > 0)
             tool_warning("other processes used processors during %d of %d cases: %s", t->disturbed,
                          t->cases + t->disturbed,
@@ -242,9 +233,8 @@ static int run_tune_device(const void *given, int count, char **operands) {
     const settings *const set = given;
     tool_device device;
     (void)count, (void)operands;
-    int code = tool_device_open(set->device, true, &device);
-    if (code) return code;
-    code = tune(set, &device);
+    TOOL_TRY(tool_device_open(set->device, true, &device));
+    const int code = tune(set, &device);
     tool_device_close(&device);
     return code;
 }

@@ -76,43 +76,37 @@ bool tool_device_is_present(int i) {
     return i == 0 || (tamis_device_at(i - 1, NULL, &why) == TAMIS_OK && !*why);
 }
 
+#define NAMES(...)                                                                                                     \
+    .names = (const char *const[]) { __VA_ARGS__, NULL }
+
 /* The types in their order, then `auto`, the narrowest one that keeps every number. */
-const tool_choices tool_kept_types = {"a type",
-                                      .names = (const char *const[]){"fp32", "fp64", "fp16", "bf16", "auto", NULL}};
+const tool_choices tool_kept_types = {"a type", NAMES("fp32", "fp64", "fp16", "bf16", "auto")};
 const tool_choices tool_types = {"a type", .name_at = type_at};
-const tool_choices tool_use_weights = {"a weighting",
-                                       .names = (const char *const[]){"linear", "log", "bm25", "ones", "auto", NULL}};
+const tool_choices tool_use_weights = {"a weighting", NAMES("linear", "log", "bm25", "ones", "auto")};
 const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
 const tool_choices tool_operations = {"an operation", .name_at = operation_at};
 const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
-const tool_choices tool_maths = {"a precision", .names = (const char *const[]){"exact", "tf32", NULL}};
-const tool_choices tool_efforts = {"an effort", .names = (const char *const[]){"estimate", "measure", NULL}};
-const tool_choices tool_overlaps = {"a choice", .names = (const char *const[]){"auto", "never", "always", NULL}};
-const tool_choices tool_exchanges = {
-    "an exchange", .names = (const char *const[]){"auto", "1d-fetch", "static-split", "joint-cover", NULL}};
-const tool_choices tool_transports = {"a transport", .names = (const char *const[]){"threads", "mpi", NULL}};
-const tool_choices tool_partitions = {"a partition", .names = (const char *const[]){"rows", "metis", NULL}};
-const tool_choices tool_spreads = {"a choice", .names = (const char *const[]){"auto", "always", NULL}};
-const tool_choices tool_links = {"a link", .names = (const char *const[]){"copies", "nccl", NULL}};
+const tool_choices tool_maths = {"a precision", NAMES("exact", "tf32")};
+const tool_choices tool_efforts = {"an effort", NAMES("estimate", "measure")};
+const tool_choices tool_overlaps = {"a choice", NAMES("auto", "never", "always")};
+const tool_choices tool_exchanges = {"an exchange", NAMES("auto", "1d-fetch", "static-split", "joint-cover")};
+const tool_choices tool_transports = {"a transport", NAMES("threads", "mpi")};
+const tool_choices tool_partitions = {"a partition", NAMES("rows", "metis")};
+const tool_choices tool_spreads = {"a choice", NAMES("auto", "always")};
+const tool_choices tool_links = {"a link", NAMES("copies", "nccl")};
 const tool_choices tool_formats = {"a format", .name_at = format_at};
 const tool_choices tool_index_types = {"an index type", .name_at = index_at};
 const tool_choices tool_kinds = {"a kind of matrix", .name_at = kind_at};
 const tool_choices tool_file_formats = {"a file format", .name_at = file_format_at};
-const tool_choices tool_written_formats = {"an output format",
-                                           .names = (const char *const[]){"auto", "matrix-market", "npz", "npy", NULL}};
-const tool_choices tool_values = {"a treatment of values",
-                                  .names = (const char *const[]){"as-filed", "none", "ones", NULL}};
-const tool_choices tool_value_columns = {"a column", .names = (const char *const[]){"auto", "3", "4", NULL}};
-const tool_choices tool_duplicates = {"a treatment of duplicates",
-                                      .names = (const char *const[]){"keep", "sum", "last", NULL}};
-const tool_choices tool_repeats = {"a treatment of repeated entries",
-                                   .names = (const char *const[]){"last", "sum", NULL}};
-const tool_choices tool_operand_values = {"a treatment of values",
-                                          .names = (const char *const[]){"as-filed", "none", "random", NULL}};
+const tool_choices tool_written_formats = {"an output format", NAMES("auto", "matrix-market", "npz", "npy")};
+const tool_choices tool_values = {"a treatment of values", NAMES("as-filed", "none", "ones")};
+const tool_choices tool_value_columns = {"a column", NAMES("auto", "3", "4")};
+const tool_choices tool_duplicates = {"a treatment of duplicates", NAMES("keep", "sum", "last")};
+const tool_choices tool_repeats = {"a treatment of repeated entries", NAMES("last", "sum")};
+const tool_choices tool_operand_values = {"a treatment of values", NAMES("as-filed", "none", "random")};
 const tool_choices tool_algorithms = {"an algorithm", .name_at = algorithm_at, .many = true};
 const tool_choices tool_algorithms_one = {"an algorithm", .name_at = one_algorithm_at, .many = true};
 const tool_choices tool_devices = {"a device", .name_at = device_at, .many = true};
-const tool_choices tool_arrangements = {"an arrangement",
-                                        .names = (const char *const[]){"packed", "strided", "column", "coo", NULL}};
-const tool_choices tool_cache_actions = {"an action", .names = (const char *const[]){"info", "clear", NULL}};
-const tool_choices tool_tiers = {"a tier", .names = (const char *const[]){"small", "full", NULL}};
+const tool_choices tool_arrangements = {"an arrangement", NAMES("packed", "strided", "column", "coo")};
+const tool_choices tool_cache_actions = {"an action", NAMES("info", "clear")};
+const tool_choices tool_tiers = {"a tier", NAMES("small", "full")};

@@ -73,5 +73,3 @@ void tool_device_plan_with(const tool_device *device, const char *name, tamis_op
     options->algorithm = name;
     if (name && tool_device_algorithm(device, name, &algorithm) && algorithm.any_order) options->any_order = true;
 }
-
-bool tool_device_whole(const tool_device *device, int threads) { return device->gpu || threads > 1; }

@@ -37,10 +37,6 @@ bool tool_device_algorithm(const tool_device *device, const char *name, tamis_al
 /* Sets the algorithm in a plan's options (NULL: auto), and allows any order of sums if the algorithm needs that. */
 void tool_device_plan_with(const tool_device *device, const char *name, tamis_options *options);
 
-/* Returns true if the ceilings of all threads bound a call, false for the ceilings of one thread. A GPU is always used
-   as a whole. */
-bool tool_device_whole(const tool_device *device, int threads);
-
 /* Returns the family of algorithms for a name like "gpu" or "cuda:0": "cpu", "gpu", or the name itself. */
 const char *tool_device_family(const char *name);
 

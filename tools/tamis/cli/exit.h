@@ -41,6 +41,8 @@ void tool_message(const char *kind, const char *format, ...) __attribute__((form
 void tool_message_line(const char *text);
 #define tool_error(...)   tool_message("", __VA_ARGS__)
 #define tool_warning(...) tool_message("warning: ", __VA_ARGS__)
+/* Reports an error, and returns its exit code. */
+#define tool_failure(code, ...) (tool_message("", __VA_ARGS__), (code))
 
 /* Notes an action or assumption that the user may not expect; silent after tool_set_quiet(true). */
 #define tool_note(...) (tool_is_quiet() ? (void)0 : tool_message("", __VA_ARGS__))

@@ -45,16 +45,21 @@ static void write_text(const char *text) {
     if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
+/* how: SIG_BLOCK or SIG_UNBLOCK */
+static void mask(int how, int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(how, &set, NULL);
+}
+
 static void end_by(int number) {
     for (int i = 0; i < GROUPS; i++)
         if (groups[i] > 0 && getpid() == process) kill(-groups[i], SIGKILL);
-    sigset_t set;
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    mask(SIG_UNBLOCK, number);
     raise(number);
     _exit(128 + number);
 }
@@ -92,13 +97,6 @@ static void handle(int number) {
     errno = error;
 }
 
-static void unblock(int number) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, number);
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
 void tool_interrupt_catch(void) {
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART}, before;
     sigfillset(&action.sa_mask);
@@ -106,7 +104,7 @@ void tool_interrupt_catch(void) {
     process = getpid();
     terminal = isatty(STDERR_FILENO);
     sigaction(SIGALRM, &action, NULL);
-    unblock(SIGALRM);
+    mask(SIG_UNBLOCK, SIGALRM);
     for (int i = 0; i < SIGNALS; i++) {
         caught[i] = sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN;
         if (caught[i]) sigaction(signals[i], &action, NULL);
@@ -135,10 +133,7 @@ void tool_interrupt_takes(pid_t group) { replace_group(0, group); }
 void tool_interrupt_leaves(pid_t group) { replace_group(group, 0); }
 
 void tool_interrupt_hand_over(void) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    mask(SIG_BLOCK, SIGINT);
     tool_interrupt_release();
 }
 

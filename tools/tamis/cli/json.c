@@ -68,6 +68,12 @@ void tool_json_end_object(tool_json *json) { close_scope(json); }
 void tool_json_array(tool_json *json, const char *name) { open_scope(json, name, '['); }
 void tool_json_end_array(tool_json *json) { close_scope(json); }
 
+tool_json tool_json_open(FILE *out, bool pretty) {
+    tool_json json = tool_json_start(out, pretty);
+    tool_json_object(&json, NULL);
+    return json;
+}
+
 void tool_json_text(tool_json *json, const char *name, const char *value) {
     lead(json, name);
     if (value)
@@ -122,8 +128,7 @@ void tool_json_element(tool_json *json, const tool_member *members) {
 }
 
 tool_json tool_json_written(const char *path, int64_t rows, int64_t cols, int64_t nnz) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, tool_str("output", path), tool_int("rows", rows), tool_int("cols", cols),
                   tool_only(nnz >= 0, tool_int("nnz", nnz)));
     return json;
@@ -136,26 +141,22 @@ void tool_json_finish(tool_json *json) {
 
 /* ------------------------------------------------------------------------------------------ lines */
 
+static int check_written(const tool_lines *lines, bool failed) {
+    if (!failed) return 0;
+    return tool_failure(TOOL_FILE, "%s: cannot be written: %s", lines->path, strerror(errno));
+}
+
 int tool_lines_open(tool_lines *lines, const char *path) {
     *lines = (tool_lines){.path = path};
     if (!path || tool_rank_number() > 0) return 0;
     lines->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
-    if (lines->out) return 0;
-    tool_error("%s: cannot be written: %s", path, strerror(errno));
-    return TOOL_FILE;
+    return check_written(lines, !lines->out);
 }
 
 tool_json *tool_lines_begin(tool_lines *lines) {
     if (!lines->out) return NULL;
-    lines->json = tool_json_start(lines->out, false);
-    tool_json_object(&lines->json, NULL);
+    lines->json = tool_json_open(lines->out, false);
     return &lines->json;
-}
-
-static int check_written(const tool_lines *lines, bool failed) {
-    if (!failed) return 0;
-    tool_error("%s: cannot be written: %s", lines->path, strerror(errno));
-    return TOOL_FILE;
 }
 
 int tool_lines_end(tool_lines *lines) {

@@ -15,6 +15,7 @@ typedef struct tool_json {
 } tool_json;
 
 tool_json tool_json_start(FILE *out, bool pretty);
+tool_json tool_json_open(FILE *out, bool pretty); /* with an open object, which tool_json_finish closes */
 
 /* name is NULL inside an array and at the top. */
 void tool_json_object(tool_json *json, const char *name);

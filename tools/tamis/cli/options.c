@@ -11,8 +11,6 @@
 #include "cli/text.h"
 #include "select/laboratory.h"
 
-static void *field(const tool_option *option, void *settings) { return (char *)settings + option->offset; }
-
 const tool_option *tool_option_find(const tool_option *options, const char *name, size_t length) {
     for (; options->name; options++)
         if (strlen(options->name) == length && memcmp(options->name, name, length) == 0) return options;
@@ -116,7 +114,7 @@ static int parse_list(const tool_option *option, const char *described, const ch
 }
 
 int tool_option_set(const tool_option *option, void *settings, const char *value, const char *described) {
-    void *to = field(option, settings);
+    void *to = (char *)settings + option->offset;
     switch (option->value) {
     case TOOL_FLAG: *(bool *)to = strcmp(value, "yes") == 0; return 0;
     case TOOL_FLAG_NOT: *(bool *)to = strcmp(value, "yes") != 0; return 0;
@@ -146,21 +144,15 @@ int tool_option_set(const tool_option *option, void *settings, const char *value
 
 tool_word tool_option_text(const tool_option *option, const void *settings) {
     const void *at = (const char *)settings + option->offset;
-    tool_word word = {""};
     switch (option->value) {
-    case TOOL_FLAG:
-    case TOOL_FLAG_NOT:
-        snprintf(word.text, sizeof word.text, "%s", *(const bool *)at == (option->value == TOOL_FLAG) ? "yes" : "no");
-        break;
-    case TOOL_INTEGER: snprintf(word.text, sizeof word.text, "%lld", (long long)*(const int64_t *)at); break;
-    case TOOL_INT: snprintf(word.text, sizeof word.text, "%d", *(const int *)at); break;
-    case TOOL_REAL: snprintf(word.text, sizeof word.text, "%.10g", *(const double *)at); break;
-    case TOOL_CHOICE:
-        snprintf(word.text, sizeof word.text, "%s", tool_choice_name(option->choices, *(const int *)at));
-        break;
-    default: break;
+    case TOOL_FLAG: return tool_word_of("%s", *(const bool *)at ? "yes" : "no");
+    case TOOL_FLAG_NOT: return tool_word_of("%s", *(const bool *)at ? "no" : "yes");
+    case TOOL_INTEGER: return tool_word_of("%lld", (long long)*(const int64_t *)at);
+    case TOOL_INT: return tool_word_of("%d", *(const int *)at);
+    case TOOL_REAL: return tool_word_of("%.10g", *(const double *)at);
+    case TOOL_CHOICE: return tool_word_of("%s", tool_choice_name(option->choices, *(const int *)at));
+    default: return (tool_word){""};
     }
-    return word;
 }
 
 void tool_chosen_text(const tool_choices *choices, const tool_chosen *chosen, char *text, size_t bytes) {
@@ -183,10 +175,6 @@ bool tool_option_is_path(const tool_option *option) {
 void tool_options_preset(const tool_option *options, void *settings) {
     for (; options->name; options++)
         if (options->preset) tool_option_set(options, settings, options->preset, options->name);
-}
-
-static int unknown_option(const tool_option *options, const char *name) {
-    return tool_usage_error("unknown option --%s%s", name, tool_option_hint(options, "--", name).text);
 }
 
 bool tool_option_is_optional(const tool_option *option) {
@@ -269,7 +257,8 @@ static int parse_long(const tool_option *options, void *settings, int count, cha
             return tool_option_set(negated, settings, "no", described);
         }
     }
-    if (!option) return unknown_option(options, described + 2);
+    if (!option)
+        return tool_usage_error("unknown option %s%s", described, tool_option_hint(options, "--", described + 2).text);
     return take_value(option, settings, described, value, count, arguments, at);
 }
 

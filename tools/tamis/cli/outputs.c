@@ -101,10 +101,8 @@ static int check_output(const named_file *file, bool no_clobber) {
                                 file->path, other->called, other->path, other->written ? "written too" : "read");
     }
     if (file->standard) return 0;
-    if (no_clobber && !file->kept && S_ISREG(file->now.st_mode)) {
-        tool_error("%s exists, and --no-clobber is given", file->path);
-        return TOOL_FILE;
-    }
+    if (no_clobber && !file->kept && S_ISREG(file->now.st_mode))
+        return tool_failure(TOOL_FILE, "%s exists, and --no-clobber is given", file->path);
     return tool_output_check(file->path, 1);
 }
 
@@ -144,10 +142,8 @@ static int open_standard(const tool_command *command, const tool_option *options
     if (data && !command->module && !command->drawn) {
         fflush(stdout);
         standard.output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        if (standard.output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-            tool_error("-: standard output cannot be written: %s", strerror(errno));
-            return TOOL_FILE;
-        }
+        if (standard.output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+            return tool_failure(TOOL_FILE, "-: standard output cannot be written: %s", strerror(errno));
     }
     tamis_standard_files(standard.output, standard.form);
     return 0;
@@ -203,8 +199,7 @@ int tool_output_open(const char *path, tool_output_file *file) {
         file->out = fopencookie(output, "w", (cookie_io_functions_t){.write = write_some});
         if (file->out) return 0;
         tool_output_close(file, false);
-        tool_error("%s: out of memory", path);
-        return TOOL_MEMORY;
+        return tool_failure(TOOL_MEMORY, "%s: out of memory", path);
     }
     tool_output_close(file, false);
     return tool_library_error(status, NULL);

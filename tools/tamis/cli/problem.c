@@ -4,13 +4,21 @@
 #include "cli/problem.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "cli/exit.h"
 
 bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
 
-double tool_default_scale(int64_t inner) { return inner > 0 ? 1.0 / sqrt((double)inner) : 1.0; }
+tool_problem tool_problem_of(tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner,
+                             int64_t width) {
+    return (tool_problem){.operation = operation,
+                          .edge = edge,
+                          .type = type,
+                          .inner = inner,
+                          .width = operation == TAMIS_OP_FUSED && width > 0 ? width : inner,
+                          .edge_scale = inner > 0 ? 1.0 / sqrt((double)inner) : 1.0,
+                          .edge_slope = 0.01,
+                          .edge_epsilon = 1e-10,
+                          .alpha = 1};
+}
 
 int64_t tool_problem_batch(const tool_problem *problem) { return problem->batch > 1 ? problem->batch : 1; }
 
@@ -34,16 +42,14 @@ tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *
                                 tamis_floor *floor) {
     const tamis_options options = tool_problem_options(problem);
     const tamis_ceilings ceilings = tool_device_ceilings(device);
-    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings, tool_device_whole(device, threads),
-                            floor);
+    const bool whole = device->gpu || threads > 1; /* a GPU is always used as a whole */
+    return tamis_floor_find(&problem->S, &options, problem->beta != 0, &ceilings, whole, floor);
 }
 
 tool_word tool_problem_name(const tool_problem *problem) {
     const bool edge = tool_uses_edge(problem->operation);
-    tool_word name;
-    snprintf(name.text, sizeof name.text, "%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
-             edge ? tamis_edge_name(problem->edge) : "");
-    return name;
+    return tool_word_of("%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
+                        edge ? tamis_edge_name(problem->edge) : "");
 }
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {

@@ -29,8 +29,9 @@ typedef struct tool_problem {
 
 bool tool_uses_edge(tamis_operation operation);
 
-/* Returns a scale for which exp of dot products of K random terms does not overflow: 1 / sqrt(K), 1 for K = 0. */
-double tool_default_scale(int64_t inner);
+/* Returns a problem without operands. width: of fused; 0: K. With the edge's scale, 1 / sqrt(K), exp of dot products of
+   random terms does not overflow. */
+tool_problem tool_problem_of(tamis_operation operation, tamis_edge edge, tamis_type type, int64_t inner, int64_t width);
 
 int64_t tool_problem_batch(const tool_problem *problem); /* 1 or more */
 /* Returns one member of the batch as a problem, on the host. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/device.h"
 #include "cli/exit.h"
 #include "cli/interrupt.h"
 #include "cli/python.h"
@@ -41,10 +40,9 @@ const char *tool_python_interpreter(void) {
 
 int tool_python_start(const char *module, int count, char *const *given) {
     const char *const python = tool_python_interpreter();
-    if (!python) {
-        tool_error("this command is written in Python, which a setuid process does not start");
-        return TOOL_UNSUPPORTED;
-    }
+    if (!python)
+        return tool_failure(TOOL_UNSUPPORTED,
+                            "this command is written in Python, which a setuid process does not start");
     char **arguments = tool_allocate((size_t)count + 5, sizeof *arguments);
     char *const first[] = {word(python), word("-c"), word(start), word(module)};
     memcpy((void *)arguments, (const void *)first, sizeof first);

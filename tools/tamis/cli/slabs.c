@@ -15,29 +15,24 @@ tamis_status tool_slabs_open(const tool_device *device, const tool_problem *prob
 tamis_status tool_slabs_execute(tamis_slab_plan *plan, const tool_problem *problem, double *seconds) {
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     tamis_slab_report report;
-    tamis_status status = TAMIS_ERROR_ARGUMENT;
     execution.alpha = problem->alpha;
     execution.beta = problem->beta;
-    switch (problem->operation) {
-    case TAMIS_OP_SDDMM:
-        status = tamis_slab_plan_sddmm(plan, &problem->A, &problem->B, &problem->output, &execution);
-        break;
-    case TAMIS_OP_SPMM: status = tamis_slab_plan_spmm(plan, &problem->B, &problem->output, &execution); break;
-    case TAMIS_OP_FUSED:
-        status = tamis_slab_plan_fused(plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution);
-        break;
-    }
-    if (status == TAMIS_OK) status = tamis_slab_plan_describe(plan, &report);
-    if (status == TAMIS_OK) *seconds = report.seconds;
-    return status;
+    if (problem->operation == TAMIS_OP_SDDMM)
+        TOOL_TRY(tamis_slab_plan_sddmm(plan, &problem->A, &problem->B, &problem->output, &execution));
+    else if (problem->operation == TAMIS_OP_SPMM)
+        TOOL_TRY(tamis_slab_plan_spmm(plan, &problem->B, &problem->output, &execution));
+    else
+        TOOL_TRY(tamis_slab_plan_fused(plan, &problem->A, &problem->B, &problem->D, &problem->output, &execution));
+    TOOL_TRY(tamis_slab_plan_describe(plan, &report));
+    *seconds = report.seconds;
+    return TAMIS_OK;
 }
 
 tamis_status tool_slabs_explain(const tamis_slab_plan *plan) {
     size_t needed = 0;
-    tamis_status status = tamis_slab_plan_explain(plan, NULL, 0, &needed);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_slab_plan_explain(plan, NULL, 0, &needed));
     char *text = tool_allocate(needed, 1);
-    status = tamis_slab_plan_explain(plan, text, needed, NULL);
+    const tamis_status status = tamis_slab_plan_explain(plan, text, needed, NULL);
     if (status == TAMIS_OK) puts(text);
     free(text);
     return status;

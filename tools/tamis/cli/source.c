@@ -1,6 +1,4 @@
 /* Opens input matrices by name. */
-#include <tamis/generate.h>
-
 #include "cli/source.h"
 
 #include <stdio.h>
@@ -10,13 +8,35 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "cli/generate.h"
-#include "cli/list_names.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/text.h"
 
 static const char prefix[] = "generate:";
+
+#define AT(field)     offsetof(tool_generate_settings, field)
+#define MATRIX(field) (AT(matrix) + offsetof(tamis_generate_options, field))
+
+const tool_option tool_generate_options[] = {
+    TOOL_OUTPUT("output", 'o', "FILE", AT(output), "output file: .mtx, .mtx.gz or .npz"),
+    TOOL_INTEGER("rows", 'm', "M", "4096", MATRIX(rows), 0, 9e15, "rows"),
+    TOOL_INTEGER("cols", 'n', "N", "0", MATRIX(cols), 0, 9e15, "columns; 0: the number of rows"),
+    TOOL_INTEGER("nnz", 0, "NNZ", "0", MATRIX(nnz), 0, 9e15, "number of nonzeros; 0: from --density"),
+    TOOL_REAL("density", 0, "D", "0.01", MATRIX(density), 0, 1, "share of nonzero entries, if --nnz is 0"),
+    TOOL_INTEGER("seed", 0, "SEED", "1", MATRIX(seed), 0, 9e18, "the same seed gives the same matrix on every machine"),
+    TOOL_INTEGER("band", 0, "W", "0", MATRIX(band), 0, 9e15,
+                 "banded: the largest distance from the diagonal; window: its width; 0: from the sizes"),
+    TOOL_INTEGER("block", 0, "B", "0", MATRIX(block), 0, 9e15,
+                 "fem: unknowns per node (3); block: size of a block (16)"),
+    TOOL_INTEGER("global", 0, "G", "0", MATRIX(global), 0, 9e15, "window: number of full rows and columns"),
+    TOOL_FLAG("pattern", 0, MATRIX(pattern), "no values; else uniform values in [-1, 1)"),
+    TOOL_CHOICE("type", 't', "TYPE", "fp32", MATRIX(value_type), &tool_types, "type of the values"),
+    TOOL_CHOICE("index", 0, "TYPE", "int32", MATRIX(index_type), &tool_index_types, "type of the column indices"),
+    TOOL_CHOICE("offset", 0, "TYPE", "int32", MATRIX(offset_type), &tool_index_types, "type of the row offsets"),
+    TOOL_TO(AT(to)),
+    TOOL_WRITTEN(tool_generate_settings),
+    {.name = NULL},
+};
 
 /* Parses one "key=value" of a generated matrix; keys are the options of `tamis generate`. */
 static int set_key(tool_generate_settings *settings, char *entry, char *name, size_t name_bytes) {
@@ -56,12 +76,13 @@ static int generate_source(const char *spec, const tamis_read_options *options, 
     }
     if (code == 0) {
         if (options) {
-            settings.type = (int)options->value_type;
-            settings.index_type = (int)options->index_type;
-            settings.offset_type = (int)options->offset_type;
+            settings.matrix.value_type = options->value_type;
+            settings.matrix.index_type = options->index_type;
+            settings.matrix.offset_type = options->offset_type;
         }
         tool_progress(0, "generating %s", copy);
-        const tamis_status status = tool_generate_matrix(&settings, (tamis_kind)kind, &source->matrix);
+        settings.matrix.kind = (tamis_kind)kind;
+        const tamis_status status = tamis_generate(&settings.matrix, &source->matrix);
         tool_progress_clear();
         if (status != TAMIS_OK) code = tool_library_error(status, spec);
     }
@@ -91,6 +112,66 @@ void tool_source_tell(const char *path, const tamis_read_report *report) {
             path, tool_word_count(report->inexact).text, report->inexact == 1 ? "" : "s");
 }
 
+/* ------------------------------------------------------------------------------------------ files */
+
+/* Converts *matrix to the requested arrangement and types. */
+static tamis_status arrange(const tamis_read_options *reading, tamis_values values, tamis_owned_sparse **matrix) {
+    tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
+    options.format = reading->format;
+    options.index_type = reading->index_type;
+    options.offset_type = reading->offset_type;
+    options.value_type = reading->value_type;
+    options.values = values;
+    options.sort = true;
+    tamis_owned_sparse *made = NULL;
+    const tamis_status status = tamis_convert(tamis_owned_sparse_view(*matrix), &options, &made);
+    tamis_owned_sparse_free(*matrix);
+    *matrix = made;
+    return status;
+}
+
+/* Reads a list whose ids are names by the reader of `train`, after another reader has reported that. Rows and columns
+   are numbered in order of first occurrence. */
+static int read_names(const char *path, const tamis_read_options *reading, tool_source *source) {
+    const tamis_read_report *const report = &source->report;
+    if (reading->undirected)
+        return tool_failure(TOOL_UNSUPPORTED, "%s: --undirected: not for a list whose ids are names", path);
+    if (reading->value_column == 4)
+        return tool_failure(TOOL_UNSUPPORTED, "%s: --value-column 4: not for a list whose ids are names", path);
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    options.keep = reading->duplicates == TAMIS_DUPLICATES_KEEP;
+    options.sum = reading->duplicates == TAMIS_DUPLICATES_SUM;
+    options.value_type = reading->value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
+    options.titles = reading->titles;
+    options.found = reading->found;
+    options.columns = reading->columns;
+    options.progress = reading->progress;
+    options.progress_context = reading->progress_context;
+    tamis_status status = TAMIS_OK;
+    if (report->graph) { /* one numbering for both */
+        status = tamis_names_create(&source->rows);
+        options.users = options.items = source->rows;
+    }
+    tamis_names *rows = NULL, *columns = NULL;
+    if (status == TAMIS_OK) status = tamis_read_ratings(path, &options, &source->matrix, &rows, &columns, NULL);
+    if (status == TAMIS_OK) {
+        source->rows = rows;
+        source->columns = columns;
+        const bool none = report->times_column == 3 || !report->weights; /* the reader filled in these values */
+        if (none) status = arrange(reading, TAMIS_VALUES_NONE, &source->matrix);
+        if (status == TAMIS_OK) status = arrange(reading, reading->values, &source->matrix);
+    }
+    tool_progress_clear();
+    if (status != TAMIS_OK) {
+        const int code = tool_file_error(status, path);
+        tool_source_close(source);
+        return code;
+    }
+    tool_note("%s: ids are names, numbered in the order in which they come%s", path,
+              report->graph ? "" : ": rows and columns separately");
+    return 0;
+}
+
 static int read_source(const char *path, const tamis_read_options *options, tool_source *source) {
     tamis_read_options reading = TAMIS_READ_OPTIONS_INIT;
     if (options) reading = *options;
@@ -111,12 +192,8 @@ static int read_source(const char *path, const tamis_read_options *options, tool
     const tamis_status status = tamis_read_sparse(path, &reading, &source->matrix);
     tool_progress_clear();
     if (status == TAMIS_ERROR_FORMAT && source->report.other_ids && names_too && is_file) {
-        tool_named_list list;
         if (standard && lseek(STDIN_FILENO, begin, SEEK_SET) < 0) return tool_file_error(status, path);
-        TOOL_TRY(tool_list_read_names(path, &reading, &source->report, &list));
-        source->matrix = list.matrix;
-        source->rows = list.rows;
-        source->columns = list.columns;
+        TOOL_TRY(read_names(path, &reading, source));
     } else if (status != TAMIS_OK) {
         return tool_file_error(status, path);
     }
@@ -152,8 +229,9 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
 }
 
 void tool_source_close(tool_source *source) {
-    tool_named_list list = {source->matrix, source->rows, source->columns};
-    tool_named_list_free(&list);
+    tamis_owned_sparse_free(source->matrix);
+    if (source->columns != source->rows) tamis_names_free(source->columns);
+    tamis_names_free(source->rows);
     *source = (tool_source){0};
 }
 

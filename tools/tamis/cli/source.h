@@ -3,6 +3,7 @@
 #define TOOL_SOURCE_H
 
 #include <tamis/data.h>
+#include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/structure.h>
 
@@ -50,6 +51,16 @@ int tool_source_open(const char *spec, const tamis_read_options *options, tool_s
 /* Prints notes on a file's contents that are not part of the matrix. */
 void tool_source_tell(const char *path, const tamis_read_report *report);
 void tool_source_close(tool_source *source);
+
+/* The options of generated matrices, for `tamis generate` and for inputs "generate:KIND:rows=..,nnz=..". */
+typedef struct tool_generate_settings {
+    tamis_generate_options matrix; /* options are named after its fields */
+    int to;
+    const char *output;
+    bool json, no_clobber, quiet;
+} tool_generate_settings;
+
+extern const tool_option tool_generate_options[];
 
 /* Writes the matrix's sizes, row statistics and class as members of an object. */
 void tool_json_structure(tool_json *json, const tamis_profile *profile, const tamis_structure *structure);

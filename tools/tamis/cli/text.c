@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -36,6 +35,15 @@ void tool_text_free(tool_text *text) {
     *text = (tool_text){0};
 }
 
+tool_word tool_word_of(const char *format, ...) {
+    tool_word word;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(word.text, sizeof word.text, format, arguments);
+    va_end(arguments);
+    return word;
+}
+
 tool_word tool_word_count(int64_t count) {
     tool_word word;
     char digits[32];
@@ -56,47 +64,31 @@ static int decimals(double value) {
 
 tool_word tool_word_short(double value) {
     static const char *const units[] = {"", " k", " M", " G", " T"};
-    tool_word word;
     int unit = 0;
     while (fabs(value) >= 999.5 && unit < 4) value /= 1000, unit++;
-    snprintf(word.text, sizeof word.text, "%.*f%s",
-             unit                    ? decimals(value)
-             : value == floor(value) ? 0
-                                     : decimals(value),
-             value, units[unit]);
-    return word;
+    return tool_word_of("%.*f%s", !unit && value == floor(value) ? 0 : decimals(value), value, units[unit]);
 }
 
 tool_word tool_word_bytes(int64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    tool_word word;
     double value = (double)bytes;
     int unit = 0;
     while (value >= 1023.95 && unit < 4) value /= 1024, unit++;
-    snprintf(word.text, sizeof word.text, "%.*f %s", unit && value != floor(value) ? 1 : 0, value, units[unit]);
-    return word;
+    return tool_word_of("%.*f %s", unit && value != floor(value) ? 1 : 0, value, units[unit]);
 }
 
 tool_word tool_word_seconds(double seconds) {
     static const char *const units[] = {"ns", "us", "ms", "s"};
-    tool_word word;
     double value = seconds * 1e9;
     int unit = 0;
     while (value >= 999.5 && unit < 3) value /= 1000, unit++;
-    snprintf(word.text, sizeof word.text, "%.*f %s", decimals(value), value, units[unit]);
-    return word;
+    return tool_word_of("%.*f %s", decimals(value), value, units[unit]);
 }
 
 tool_word tool_word_number(double value) {
-    tool_word word;
-    if (!isfinite(value)) {
-        snprintf(word.text, sizeof word.text, "%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-    } else if (value != 0 && (fabs(value) < 1e-3 || fabs(value) >= 1e6)) {
-        snprintf(word.text, sizeof word.text, "%.2e", value);
-    } else {
-        snprintf(word.text, sizeof word.text, "%.*f", fabs(value) < 0.0995 ? 4 : decimals(value), value);
-    }
-    return word;
+    if (!isfinite(value)) return tool_word_of("%s", isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    if (value != 0 && (fabs(value) < 1e-3 || fabs(value) >= 1e6)) return tool_word_of("%.2e", value);
+    return tool_word_of("%.*f", fabs(value) < 0.0995 ? 4 : decimals(value), value);
 }
 
 bool tool_parse_integer(const char *text, size_t length, int64_t *value) {

@@ -16,10 +16,12 @@ void tool_text_add(tool_text *text, const char *format, ...) __attribute__((form
 const char *tool_text_get(const tool_text *text); /* returns "" if it is empty */
 void tool_text_free(tool_text *text);
 
-/* Return short forms of numbers. */
 typedef struct tool_word {
     char text[40];
 } tool_word;
+tool_word tool_word_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Return short forms of numbers. */
 tool_word tool_word_count(int64_t count);    /* 1234567 -> "1,234,567" */
 tool_word tool_word_short(double value);     /* 2602000 -> "2.60 M" */
 tool_word tool_word_bytes(int64_t bytes);    /* 35651584 -> "34.0 MiB" */

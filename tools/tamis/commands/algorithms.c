@@ -2,13 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <tamis/algorithms.h>
-#include <tamis/tamis.h>
 
 #include "cli/command.h"
 #include "cli/device.h"
 #include "cli/exit.h"
 #include "cli/json.h"
-#include "cli/table.h"
 #include "cli/text.h"
 
 typedef struct settings {
@@ -34,23 +32,14 @@ static bool wanted(const settings *set, const tamis_algorithm_description *algor
     return !set->device || strcmp(tool_device_family(set->device), algorithm->device) == 0;
 }
 
-static const char *operation_list(unsigned operations, char *text, size_t bytes) {
-    size_t length = 0;
-    text[0] = 0;
-    for (int i = 0; i <= TAMIS_OP_FUSED; i++) {
-        if (!(operations & (1u << i))) continue;
-        length += (size_t)snprintf(text + length, bytes - length, "%s%s", length ? ", " : "",
-                                   tamis_operation_name((tamis_operation)i));
-        if (length >= bytes) break;
-    }
-    return text;
-}
-
 static void print_text(const tamis_algorithm_description *algorithm) {
-    char operations[64];
+    tool_text operations = {0};
+    for (int i = 0; i <= TAMIS_OP_FUSED; i++)
+        if (algorithm->operations & (1u << i))
+            tool_text_add(&operations, "%s%s", operations.length ? ", " : "", tamis_operation_name((tamis_operation)i));
     const struct {
         const char *title, *text;
-    } lines[] = {{"operations", operation_list(algorithm->operations, operations, sizeof operations)},
+    } lines[] = {{"operations", tool_text_get(&operations)},
                  {"source", algorithm->source},
                  {"needs", algorithm->needs},
                  {"when", algorithm->when},
@@ -62,6 +51,7 @@ static void print_text(const tamis_algorithm_description *algorithm) {
         printf("  %-11s ", lines[i].title);
         tool_wrap(stdout, lines[i].text, 14, 14, tool_terminal_width());
     }
+    tool_text_free(&operations);
 }
 
 static void print_json(tool_json *json, const tamis_algorithm_description *algorithm) {

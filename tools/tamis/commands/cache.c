@@ -1,7 +1,6 @@
 /* tamis cache: the compiled GPU kernels, the choices of measured plans and the ceilings on disk. */
 #include <stdio.h>
 #include <tamis/cache.h>
-#include <tamis/tamis.h>
 
 #include "cli/command.h"
 #include "cli/exit.h"
@@ -18,8 +17,7 @@ static const tool_option options[] = {
 };
 
 static void print_json(const tamis_cache_description *cache, bool cleared, int64_t removed) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, tool_str("path", *cache->path ? cache->path : NULL),
                   tool_only(cache->refused, TOOL_OF(*cache, refused)), TOOL_OF(*cache, entries), TOOL_OF(*cache, bytes),
                   TOOL_OF(*cache, most_bytes), TOOL_OF(*cache, plans), TOOL_OF(*cache, ceilings),

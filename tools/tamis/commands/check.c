@@ -262,10 +262,6 @@ static void report(check_run *run, const tool_problem *problem, const arrangemen
     if (code) run->worst = code;
 }
 
-static bool serves(const tamis_algorithm_description *algorithm, const check_run *run, tamis_operation operation) {
-    return (algorithm->operations & (1u << operation)) != 0 && tool_device_serves(run->device, algorithm);
-}
-
 /* Lists the algorithms to check for an operation; NULL in the list is auto. Those that the device lacks are left out.
  */
 static int wanted_algorithms(const check_run *run, tamis_operation operation, const char **names) {
@@ -276,7 +272,8 @@ static int wanted_algorithms(const check_run *run, tamis_operation operation, co
             for (int number = 0; number < tamis_algorithm_count() && count < TOOL_LIST_LIMIT; number++) {
                 tamis_algorithm_description algorithm;
                 if (tamis_algorithm_at(number, &algorithm) != TAMIS_OK) continue;
-                if (serves(&algorithm, run, operation)) names[count++] = algorithm.name;
+                if (algorithm.operations & (1u << operation) && tool_device_serves(run->device, &algorithm))
+                    names[count++] = algorithm.name;
             }
         } else if (count < TOOL_LIST_LIMIT) {
             const char *name = choice == 0 ? NULL : tool_choice_name(&tool_algorithms, choice);
@@ -332,17 +329,10 @@ static void check_one_corner(check_run *run, const corner *at) {
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
                   tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
                   tamis_type_name(at->type), (long long)inner);
-    tool_problem problem = {.operation = at->operation,
-                            .edge = at->edge,
-                            .type = at->type,
-                            .inner = inner,
-                            .width =
-                                at->operation == TAMIS_OP_FUSED && inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner,
-                            .d_is_b = at->d_is_b,
-                            .edge_scale = tool_default_scale(inner),
-                            .edge_slope = 0.1,
-                            .edge_epsilon = 1e-10,
-                            .alpha = 1};
+    tool_problem problem =
+        tool_problem_of(at->operation, at->edge, at->type, inner, inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner);
+    problem.d_is_b = at->d_is_b;
+    problem.edge_slope = 0.1;
     problem.S = arranged(run, &arrangements[0]);
     tool_operands operands;
     tamis_oracle *oracle = NULL;
@@ -475,13 +465,6 @@ static int64_t problems_of_a_matrix(const settings *set) {
     return (problems * set->inner.count + (int64_t)set->operations.count * set->widths.count) * set->types.count;
 }
 
-/* Fills in the default widths: the few, and also the many unless a brief check is requested. */
-static void settle_widths(settings *set) {
-    const bool few = set->inner.count > 0 || set->quick;
-    if (set->inner.count == 0) set->inner = usual_inner;
-    if (set->widths.count == 0 && !few) set->widths = usual_widths;
-}
-
 /* A device, and the settings of its checks. */
 typedef struct checked_device {
     tool_device device;
@@ -530,7 +513,8 @@ static void check_file(check_run *run, const char *path, const checked_device *d
 
 static int run_check(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
-    settle_widths(&settled);
+    if (settled.widths.count == 0 && settled.inner.count == 0 && !settled.quick) settled.widths = usual_widths;
+    if (settled.inner.count == 0) settled.inner = usual_inner;
     const settings *set = &settled;
     check_run run = {.set = set};
     TOOL_TRY(tool_group_begin(&settled.group));

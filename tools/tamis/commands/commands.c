@@ -16,9 +16,7 @@ const tool_command *tool_method_find(const tool_command *command, const char *na
 }
 
 tool_word tool_command_name(const tool_command *command, const tool_command *method) {
-    tool_word name;
-    snprintf(name.text, sizeof name.text, "%s%s%s", command->name, method ? " " : "", method ? method->name : "");
-    return name;
+    return tool_word_of("%s%s%s", command->name, method ? " " : "", method ? method->name : "");
 }
 
 const tool_command *const tool_commands[] = {

@@ -156,21 +156,18 @@ static int convert_dense(const settings *set, const char *in, const char *out) {
     tamis_owned_dense *array = NULL;
     int64_t changed = 0;
     tamis_read_report found;
-    tamis_status status = tamis_read_dense_reported(in, TAMIS_F64, &found, &array);
-    if (status != TAMIS_OK) return tool_library_error(status, NULL);
+    TOOL_TRY(tool_library_error(tamis_read_dense_reported(in, TAMIS_F64, &found, &array), NULL));
     tool_source_tell(in, &found);
-    status = narrow_dense(set, &array, &changed);
+    tamis_status status = narrow_dense(set, &array, &changed);
     const tamis_dense *dense = tamis_owned_dense_view(array);
     if (status == TAMIS_OK) status = tamis_write_dense(out, dense);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, NULL);
-    } else if (set->json) {
+    const int code = tool_library_error(status, NULL);
+    if (code == 0 && set->json) {
         tool_json json = tool_json_written(out, dense->rows, dense->cols, -1);
         tool_json_put(&json, tool_str("type", tamis_type_name(dense->type)),
                       tool_int("changed", changed + found.inexact));
         tool_json_finish(&json);
-    } else if (!set->quiet) {
+    } else if (code == 0 && !set->quiet) {
         printf("%s: dense, %s x %s%s%s\n", tool_visible(out), tool_word_count(dense->rows).text,
                tool_word_count(dense->cols).text, dense->type == TAMIS_F32 ? "" : ", ",
                dense->type == TAMIS_F32 ? "" : tamis_type_name(dense->type));
@@ -187,9 +184,8 @@ static int check_transpose(const settings *set, const tool_source *source) {
     const int64_t columns = source->S->cols;
     if (!set->transpose || source->bytes == 0) return 0;
     if (columns <= ALWAYS || columns / ROWS_A_BYTE <= source->bytes) return 0;
-    tool_error("--transpose: %s rows from a file of %s bytes would nearly all be empty", tool_word_count(columns).text,
-               tool_word_count(source->bytes).text);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "--transpose: %s rows from a file of %s bytes would nearly all be empty",
+                        tool_word_count(columns).text, tool_word_count(source->bytes).text);
 }
 
 /* Arranges the matrix for the output, then converts it to its type. *arranged stays NULL if S can be written

@@ -36,8 +36,7 @@ static void describe_command(tool_json *json, const tool_command *command, const
 }
 
 void tool_describe(FILE *out) {
-    tool_json json = tool_json_start(out, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(out, false);
     tool_json_array(&json, "commands");
     for (int i = 0; tool_commands[i]; i++) describe_command(&json, tool_commands[i], NULL);
     tool_json_end_array(&json);

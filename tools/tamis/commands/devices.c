@@ -142,20 +142,15 @@ static void print_absent(tool_json *json, const char *name, const char *why) {
 
 static int show(const settings *set, const char *name, tool_json *json) {
     tamis_device *device = NULL;
-    tamis_device_description description;
-    tamis_ceilings ceilings;
+    tamis_device_description description = {.name = NULL};
+    tamis_ceilings ceilings = {.threads = 0};
     tamis_status status = tamis_device_open(name, &device);
     if (status == TAMIS_OK) status = tamis_device_describe(device, &description);
     if (status == TAMIS_OK && set->ceilings)
         status = set->probe ? tamis_device_probe(device, &ceilings) : tamis_device_ceilings(device, &ceilings);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, name);
-    } else if (json) {
-        print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
-    } else {
-        print_text(name, &description, set->ceilings ? &ceilings : NULL);
-    }
+    const int code = tool_library_error(status, name);
+    if (code == 0 && json) print_json(json, name, &description, set->ceilings ? &ceilings : NULL);
+    if (code == 0 && !json) print_text(name, &description, set->ceilings ? &ceilings : NULL);
     tamis_device_close(device);
     return code;
 }

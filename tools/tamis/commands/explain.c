@@ -11,7 +11,6 @@
 #include "cli/json.h"
 #include "cli/mirror.h"
 #include "cli/problem.h"
-#include "cli/progress.h"
 #include "cli/slabs.h"
 #include "cli/source.h"
 #include "cli/table.h"
@@ -66,9 +65,11 @@ typedef struct explained {
     bool gpu, measured; /* the ceilings have been */
 } explained;
 
-static void print_field(const char *title, const char *text) {
+/* Prints the text, and empties it for the next field. */
+static void print_field(const char *title, tool_text *text) {
     printf("  %-11s ", title);
-    tool_wrap(stdout, text, 14, 14, tool_terminal_width());
+    tool_wrap(stdout, tool_text_get(text), 14, 14, tool_terminal_width());
+    tool_text_free(text);
 }
 
 /* Prints the candidates if there are several, with their times if this plan has measured them. */
@@ -77,8 +78,7 @@ static void print_candidates(const explained *one) {
     tool_text text = {0};
     if (report->chosen_by == TAMIS_CHOSEN_REMEMBERED) {
         tool_text_add(&text, "%s a call, by an earlier plan", tool_word_seconds(report->measured_seconds).text);
-        print_field("measured", tool_text_get(&text));
-        tool_text_free(&text);
+        print_field("measured", &text);
     }
     if (report->candidates < 2) return;
     for (int i = 0; i < report->candidates; i++) {
@@ -90,8 +90,7 @@ static void print_candidates(const explained *one) {
     }
     if (report->measuring_seconds > 0)
         tool_text_add(&text, "; measured in %s", tool_word_seconds(report->measuring_seconds).text);
-    print_field("candidates", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("candidates", &text);
 }
 
 static void print_times(const explained *one, int64_t calls) {
@@ -118,20 +117,17 @@ static void print_times(const explained *one, int64_t calls) {
                       tool_word_number(one->floor.memory_bound ? one->floor.bandwidth : one->floor.peak).text,
                       one->measured ? "" : ", a default that nobody has measured");
     if (below) tool_text_add(&text, ", which data in a cache can beat");
-    print_field("predicted", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("predicted", &text);
     print_candidates(one);
     tool_text_add(&text, "%s, and %s to check the indices", tool_word_seconds(report->setup_seconds).text,
                   tool_word_seconds(report->check_seconds).text);
     if (report->break_even_calls > 0)
         tool_text_add(&text, "; pays off after %s call%s (%s expected)", tool_word_count(report->break_even_calls).text,
                       report->break_even_calls == 1 ? "" : "s", tool_word_count(calls).text);
-    print_field("set-up", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("set-up", &text);
     tool_text_add(&text, "%s prepared, %s of scratch", tool_word_bytes((int64_t)report->prepared_bytes).text,
                   tool_word_bytes((int64_t)report->workspace_bytes).text);
-    print_field("memory", tool_text_get(&text));
-    tool_text_free(&text);
+    print_field("memory", &text);
 }
 
 static void print_declined(const explained *one) {
@@ -164,15 +160,15 @@ static void print_text(const explained *one, const settings *set) {
     printf(", %s, ", tamis_type_name(problem->type));
     if (!one->gpu) printf("%d thread%s, ", report->threads, report->threads == 1 ? "" : "s");
     printf("%s call%s\n", tool_word_count(set->calls).text, set->calls == 1 ? "" : "s");
-    tool_text runs = {0};
-    tool_text_add(&runs, "%s on %s", report->algorithm, report->instruction_set);
+    tool_text text = {0};
+    tool_text_add(&text, "%s on %s", report->algorithm, report->instruction_set);
     const char *parameters = report->parameters ? report->parameters : "";
-    if (*parameters) tool_text_add(&runs, ", ");
-    for (; *parameters; parameters++) tool_text_add(&runs, *parameters == ',' ? "%c " : "%c", *parameters);
-    if (report->math == TAMIS_MATH_TF32) tool_text_add(&runs, ", inputs rounded to TF32");
-    print_field("runs", tool_text_get(&runs));
-    tool_text_free(&runs);
-    print_field("because", report->reason ? report->reason : "");
+    if (*parameters) tool_text_add(&text, ", ");
+    for (; *parameters; parameters++) tool_text_add(&text, *parameters == ',' ? "%c " : "%c", *parameters);
+    if (report->math == TAMIS_MATH_TF32) tool_text_add(&text, ", inputs rounded to TF32");
+    print_field("runs", &text);
+    tool_text_add(&text, "%s", report->reason ? report->reason : "");
+    print_field("because", &text);
     print_times(one, set->calls);
     print_declined(one);
     if (set->verbose) print_plan_text(one->plan);
@@ -225,63 +221,47 @@ static tamis_options planning_of(const settings *set, const tool_device *device,
     return planning;
 }
 
-static void print_title(const tool_problem *problem) {
-    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
-           tamis_type_name(problem->type));
-}
-
-/* Explains the plan of a group, which needs no operands. */
-static int explain_group(const settings *set, const tool_device *device, const tool_problem *problem) {
+/* Explains a plan of several devices, or of slabs; neither needs operands. */
+static int explain_other(const settings *set, const tool_device *device, const tool_problem *problem) {
     const tamis_options planning = planning_of(set, device, problem);
-    tool_problem pattern = *problem;
     const tool_group_kind *kind = &set->group;
+    tool_problem pattern = *problem;
     tool_group group = {0};
     tool_group_choice choice = {.stays = false};
-    pattern.D.data = NULL;
+    tamis_slab_plan *slabs = NULL;
+    tamis_status status;
     pattern.S.value_type = pattern.type;
-    print_title(problem);
-    tamis_status status = tool_group_plan(kind, &pattern, &planning, &group);
-    if (status == TAMIS_OK) status = tool_group_explain(&group);
-    if (status == TAMIS_OK) status = tool_group_predict(&group, kind, &pattern, &planning, &choice);
+    printf("\n%s, K = %lld, %s\n", tool_problem_name(problem).text, (long long)problem->inner,
+           tamis_type_name(problem->type));
+    if (set->device_memory > 0) {
+        status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &slabs);
+        if (status == TAMIS_OK) status = tool_slabs_explain(slabs);
+    } else {
+        status = tool_group_plan(kind, &pattern, &planning, &group);
+        if (status == TAMIS_OK) status = tool_group_explain(&group);
+        if (status == TAMIS_OK) status = tool_group_predict(&group, kind, &pattern, &planning, &choice);
+    }
     if (status == TAMIS_OK && choice.alone > 0)
         printf("choice       %s: the first device alone %s predicted, all %d together %s\n",
                choice.stays ? "stays on the first device" : "all devices", tool_word_seconds(choice.alone).text,
                kind->devices.count, tool_word_seconds(choice.together).text);
     const int code = tool_library_error(status, tamis_operation_name(problem->operation));
     tool_group_close(&group);
-    return code;
-}
-
-static int explain_in_slabs(const settings *set, const tool_device *device, const tool_problem *problem) {
-    const tamis_options planning = planning_of(set, device, problem);
-    tool_problem pattern = *problem;
-    tamis_slab_plan *plan = NULL;
-    pattern.S.value_type = pattern.type;
-    print_title(problem);
-    tamis_status status = tool_slabs_open(device, &pattern, &planning, set->device_memory, &plan);
-    if (status == TAMIS_OK) status = tool_slabs_explain(plan);
-    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
-    tamis_slab_plan_destroy(plan);
+    tamis_slab_plan_destroy(slabs);
     return code;
 }
 
 static int explain_problem(const settings *set, const tool_device *device, const tool_source *source,
                            const tool_problem *problem, const tamis_sparse *S, tool_json *json) {
     explained one = {.problem = problem, .gpu = device->gpu, .measured = tool_device_ceilings(device).measured};
-    if (set->group.devices.count > 0) return explain_group(set, device, problem);
-    if (set->device_memory > 0) return explain_in_slabs(set, device, problem);
+    if (set->group.devices.count > 0 || set->device_memory > 0) return explain_other(set, device, problem);
     const tamis_options planning = planning_of(set, device, problem);
     tamis_status status = tamis_plan_create(device->device, S, &planning, &one.plan);
     if (status == TAMIS_OK) status = tamis_plan_describe(one.plan, &one.report);
     if (status == TAMIS_OK) status = tool_problem_floor(problem, device, one.report.threads, &one.floor);
-    int code = TOOL_OK;
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, tamis_operation_name(problem->operation));
-    } else if (json) {
-        print_json(json, &one, set, source->name);
-    } else {
-        print_text(&one, set);
-    }
+    const int code = tool_library_error(status, tamis_operation_name(problem->operation));
+    if (code == 0 && json) print_json(json, &one, set, source->name);
+    if (code == 0 && !json) print_text(&one, set);
     tamis_plan_destroy(one.plan);
     return code;
 }
@@ -310,20 +290,11 @@ static int explain_source(const settings *set, const tool_device *device, const 
     for (int o = 0; o < set->operations.count; o++) {
         for (int k = 0; k < set->inner.count; k++) {
             const tamis_operation operation = (tamis_operation)set->operations.at[o];
-            const int64_t inner = set->inner.at[k];
-            const tool_problem problem = {.operation = operation,
-                                          .edge = (tamis_edge)set->edge,
-                                          .type = (tamis_type)set->type,
-                                          .math = (tamis_math)set->math,
-                                          .inner = inner,
-                                          .width = operation == TAMIS_OP_FUSED && set->width > 0 ? set->width : inner,
-                                          .d_is_b = set->share && operation == TAMIS_OP_FUSED &&
-                                                    (set->width == 0 || set->width == inner),
-                                          .edge_scale = tool_default_scale(inner),
-                                          .edge_slope = 0.01,
-                                          .edge_epsilon = 1e-10,
-                                          .alpha = 1,
-                                          .S = *source->S};
+            tool_problem problem =
+                tool_problem_of(operation, (tamis_edge)set->edge, (tamis_type)set->type, set->inner.at[k], set->width);
+            problem.math = (tamis_math)set->math;
+            problem.d_is_b = set->share && operation == TAMIS_OP_FUSED && problem.width == problem.inner;
+            problem.S = *source->S;
             const int code = explain_problem(set, device, source, &problem, S, set->json ? &json : NULL);
             if (code) worst = code;
         }
@@ -343,9 +314,8 @@ static int run_explain(const void *given, int count, char **operands) {
     const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
     tool_source source;
     tool_device device;
-    int code = tool_source_open(operands[0], &reading, &source);
-    if (code) return code;
-    code = tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &device);
+    TOOL_TRY(tool_source_open(operands[0], &reading, &source));
+    int code = tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &device);
     if (code == 0 && set->device_memory > 0) { /* S stays on the host */
         code = explain_source(set, &device, &source, source.S);
         tool_device_close(&device);

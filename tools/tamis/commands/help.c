@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/exit.h"
 #include "cli/text.h"
 
 enum { OPTION_COLUMN = 26 };

@@ -1,7 +1,6 @@
 /* tamis info: describes the contents of a file. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <tamis/matrix.h>
 
 #include "cli/command.h"
@@ -118,19 +117,14 @@ static int show(const settings *set, const char *path, tool_json *json) {
     if (tool_is_model(path)) return tool_model_info(path, json);
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
-    int code = tool_source_open(path, &reading, &source);
-    if (code) return code;
+    TOOL_TRY(tool_source_open(path, &reading, &source));
     tamis_profile profile;
-    tamis_structure structure;
+    tamis_structure structure = {.name = NULL};
     tamis_status status = tamis_row_profile(source.S, &profile);
     if (status == TAMIS_OK) status = tamis_structure_find(source.S, &profile, &structure);
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, path);
-    } else if (json) {
-        print_json(json, &source, path, &profile, &structure);
-    } else {
-        print_text(&source, path, &profile, &structure, set->histogram);
-    }
+    const int code = tool_library_error(status, path);
+    if (code == 0 && json) print_json(json, &source, path, &profile, &structure);
+    if (code == 0 && !json) print_text(&source, path, &profile, &structure, set->histogram);
     tool_source_close(&source);
     return code;
 }

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "cli/device.h"
 #include "cli/exit.h"
 
 typedef struct settings {

@@ -1,7 +1,6 @@
 /* tamis run: one operation on a matrix, with given or random operands, and its result in a file. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -21,21 +20,21 @@
 #include "group/choice.h"
 
 typedef struct settings {
-    int64_t inner, width, threads, calls, seed, repeat, device_memory;
+    tool_problem problem; /* options are named after its fields */
+    int64_t threads, calls, seed, repeat, device_memory;
     const char *a, *b, *d, *initial, *output, *parameters;
-    int to, edge, type, math, device, algorithm, effort, overlap;
+    int to, device, algorithm, effort, overlap;
     tool_group_kind group;
     tool_reading reading;
-    double alpha, beta, edge_scale, edge_slope, edge_epsilon;
     bool check, json, no_clobber;
 } settings;
 
 #define AT(field) offsetof(settings, field)
 
 static const tool_option options[] = {
-    TOOL_INTEGER("inner", 'k', "K", NULL, AT(inner), 1, 1e9,
+    TOOL_INTEGER("inner", 'k', "K", NULL, AT(problem.inner), 1, 1e9,
                  "columns of A and B, or of B for spmm; by default as in the given files, else 128"),
-    TOOL_INTEGER("width", 'l', "L", NULL, AT(width), 1, 1e9,
+    TOOL_INTEGER("width", 'l', "L", NULL, AT(problem.width), 1, 1e9,
                  "columns of D in fused; by default as in the given file, else K"),
     TOOL_PATH("a", 0, "A.npy", AT(a), "A, rows x K; random by default"),
     TOOL_PATH("b", 0, "B.npy", AT(b), "B, cols x K; random by default"),
@@ -44,15 +43,17 @@ static const tool_option options[] = {
                 "the result file: .mtx or .npz for sddmm, else .npy; without it, the operation is only timed"),
     TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
-    TOOL_EDGE(AT(edge)),
-    TOOL_REAL("edge-scale", 0, "X", "1", AT(edge_scale), -1e30, 1e30, "scale of sigmoid, exp, leaky_relu, softmax"),
-    TOOL_REAL("edge-slope", 0, "X", "0.01", AT(edge_slope), -1e30, 1e30, "slope of leaky_relu"),
-    TOOL_REAL("edge-epsilon", 0, "X", "1e-10", AT(edge_epsilon), 1e-300, 1e30, "smallest denominator of quotient"),
-    TOOL_REAL("alpha", 0, "ALPHA", "1", AT(alpha), -1e30, 1e30, "factor of the product"),
-    TOOL_REAL("beta", 0, "BETA", "0", AT(beta), -1e30, 1e30, "factor of the old output"),
+    TOOL_EDGE(AT(problem.edge)),
+    TOOL_REAL("edge-scale", 0, "X", "1", AT(problem.edge_scale), -1e30, 1e30,
+              "scale of sigmoid, exp, leaky_relu, softmax"),
+    TOOL_REAL("edge-slope", 0, "X", "0.01", AT(problem.edge_slope), -1e30, 1e30, "slope of leaky_relu"),
+    TOOL_REAL("edge-epsilon", 0, "X", "1e-10", AT(problem.edge_epsilon), 1e-300, 1e30,
+              "smallest denominator of quotient"),
+    TOOL_REAL("alpha", 0, "ALPHA", "1", AT(problem.alpha), -1e30, 1e30, "factor of the product"),
+    TOOL_REAL("beta", 0, "BETA", "0", AT(problem.beta), -1e30, 1e30, "factor of the old output"),
     TOOL_PATH("initial", 0, "X.npy", AT(initial), "the old output (sddmm: one column of nnz); random by default"),
-    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(type), &tool_types, "element type; files are converted"),
-    TOOL_MATH(AT(math)),
+    TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(problem.type), &tool_types, "element type; files are converted"),
+    TOOL_MATH(AT(problem.math)),
     TOOL_DEVICE(AT(device)),
     TOOL_CHOSEN("devices", 0, "DEVICE,...", NULL, AT(group.devices), &tool_devices,
                 "several devices instead of one, each with its rows and a thread; a name may be repeated"),
@@ -103,7 +104,7 @@ enum { GIVEN_A, GIVEN_B, GIVEN_D, GIVEN_INITIAL };
 
 static int read_given(work *job, int which, const char *path, const char *option) {
     if (!path) return 0;
-    return tool_library_error(tamis_read_dense(path, (tamis_type)job->set->type, &job->given[which]), option);
+    return tool_library_error(tamis_read_dense(path, job->set->problem.type, &job->given[which]), option);
 }
 
 static const tamis_dense *given_view(const work *job, int which) {
@@ -130,10 +131,10 @@ static int check_shape(const work *job, int which, const char *option, int64_t r
 static void settle_sizes(work *job) {
     tool_problem *problem = &job->problem;
     const tamis_dense *A = given_view(job, GIVEN_A), *B = given_view(job, GIVEN_B), *D = given_view(job, GIVEN_D);
-    problem->inner = job->set->inner > 0 ? job->set->inner : A ? A->cols : B ? B->cols : 128;
+    problem->inner = job->set->problem.inner > 0 ? job->set->problem.inner : A ? A->cols : B ? B->cols : 128;
     problem->width = problem->inner;
     if (problem->operation == TAMIS_OP_FUSED)
-        problem->width = job->set->width > 0 ? job->set->width : D ? D->cols : problem->inner;
+        problem->width = job->set->problem.width > 0 ? job->set->problem.width : D ? D->cols : problem->inner;
 }
 
 static int check_shapes(const work *job) {
@@ -228,10 +229,9 @@ static tamis_status make_plan(work *job) {
                                 .threads = set->threads > 0 ? (int)set->threads : job->device.description.threads};
         return tool_slabs_open(&job->device, problem, &planning, set->device_memory, &job->slabs);
     }
-    tamis_status status = tool_mirror_create(&job->device, problem, 0, &job->mirror);
-    if (status == TAMIS_OK)
-        status = tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan);
-    return status == TAMIS_OK ? tamis_plan_describe(job->plan, &job->report) : status;
+    TOOL_TRY(tool_mirror_create(&job->device, problem, 0, &job->mirror));
+    TOOL_TRY(tamis_plan_create(job->device.device, &job->mirror.problem.S, &planning, &job->plan));
+    return tamis_plan_describe(job->plan, &job->report);
 }
 
 /* Executes once from the old output, timed by the clock of the device that computes. */
@@ -240,11 +240,11 @@ static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) 
     if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
     if (job->group.ranks > 0) return tool_group_execute(&job->group, 1, seconds);
     if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
-    tamis_status status = problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK;
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 0);
-    if (status == TAMIS_OK) status = tool_problem_execute(&job->mirror.problem, job->plan);
-    if (status == TAMIS_OK) status = tool_timer_take(timer, 1);
-    return status == TAMIS_OK ? tool_timer_between(timer, 0, 1, seconds) : status;
+    TOOL_TRY(problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK);
+    TOOL_TRY(tool_timer_take(timer, 0));
+    TOOL_TRY(tool_problem_execute(&job->mirror.problem, job->plan));
+    TOOL_TRY(tool_timer_take(timer, 1));
+    return tool_timer_between(timer, 0, 1, seconds);
 }
 
 static int execute(work *job) {
@@ -301,8 +301,7 @@ static const char *verdict_of(const tamis_comparison *comparison) {
 
 static void print_json(const work *job, const tamis_floor *floor) {
     const tool_problem *problem = &job->problem;
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_problem(&json, problem, job->source.name);
     tool_json_put(&json, tool_str("device", job->device.description.name), TOOL_OF(job->report, algorithm),
                   tool_str("chosen_by", tamis_chosen_by_name(job->report.chosen_by)), TOOL_OF(job->report, reason),
@@ -394,24 +393,21 @@ static void print_text(const work *job, const tamis_floor *floor) {
 
 static int run_job(work *job, char **operands) {
     const settings *set = job->set;
-    const tamis_read_options reading = tool_read_options(&set->reading, set->type, TAMIS_I32);
-    int code = tool_source_open(operands[1], &reading, &job->source);
-    if (code == 0)
-        code =
-            tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &job->device);
-    if (code) return code;
+    const tamis_read_options reading = tool_read_options(&set->reading, (int)set->problem.type, TAMIS_I32);
+    TOOL_TRY(tool_source_open(operands[1], &reading, &job->source));
+    TOOL_TRY(
+        tool_device_open(set->group.devices.count > 0 ? set->group.devices.at[0] : set->device, true, &job->device));
     job->problem.S = *job->source.S;
     job->problem.S.value_type = job->problem.type;
-    code = read_operands(job);
-    if (code == 0) code = check_room(job);
-    if (code == 0) code = make_operands(job);
-    if (code == 0) code = execute(job);
-    if (code == 0) code = compare(job);
-    if (code == 0) code = write_output(job);
-    if (code) return code;
+    TOOL_TRY(read_operands(job));
+    TOOL_TRY(check_room(job));
+    TOOL_TRY(make_operands(job));
+    TOOL_TRY(execute(job));
+    TOOL_TRY(compare(job));
+    TOOL_TRY(write_output(job));
     tamis_floor floor;
-    const tamis_status status = tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor);
-    if (status != TAMIS_OK) return tool_library_error(status, job->source.name);
+    TOOL_TRY(tool_library_error(tool_problem_floor(&job->problem, &job->device, job->report.threads, &floor),
+                                job->source.name));
     if (set->json)
         print_json(job, &floor);
     else
@@ -421,10 +417,10 @@ static int run_job(work *job, char **operands) {
 
 /* Refuses options without an effect in this run, as the user expects one. */
 static int check_unused(const settings *set, tamis_operation operation) {
-    if (set->width > 0 && operation != TAMIS_OP_FUSED)
+    if (set->problem.width > 0 && operation != TAMIS_OP_FUSED)
         return tool_usage_error("--width: only fused has a D; the columns of %s are --inner",
                                 operation == TAMIS_OP_SPMM ? "B" : "A and B");
-    if (set->edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
+    if (set->problem.edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
         return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
     if (set->group.devices.count > 0 && set->device_memory > 0)
         return tool_usage_error("--device-memory: one device does that; without --devices");
@@ -435,25 +431,16 @@ static int run_run(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
-    work job = {.set = set};
-    job.problem = (tool_problem){.edge = (tamis_edge)set->edge,
-                                 .type = (tamis_type)set->type,
-                                 .math = (tamis_math)set->math,
-                                 .edge_scale = set->edge_scale,
-                                 .edge_slope = set->edge_slope,
-                                 .edge_epsilon = set->edge_epsilon,
-                                 .alpha = set->alpha,
-                                 .beta = set->beta};
+    work job = {.set = set, .problem = set->problem};
     int operation = 0;
     TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));
     job.problem.operation = (tamis_operation)operation;
     const char *const endings = operation == TAMIS_OP_SDDMM ? ".mtx, .mtx.gz or .npz" : ".npy, .mtx or .mtx.gz";
-    int code = check_unused(set, (tamis_operation)operation);
-    if (code == 0 && set->output) code = tool_output_ending("--output", set->output, endings);
+    TOOL_TRY(check_unused(set, (tamis_operation)operation));
+    TOOL_TRY(set->output ? tool_output_ending("--output", set->output, endings) : 0);
     settled.group.overlap = set->device_memory > 0 ? 0 : set->overlap;
-    if (code == 0) code = tool_group_begin(&settled.group);
-    if (code) return code;
-    code = run_job(&job, operands);
+    TOOL_TRY(tool_group_begin(&settled.group));
+    const int code = run_job(&job, operands);
     tamis_plan_destroy(job.plan);
     tool_group_close(&job.group);
     tamis_slab_plan_destroy(job.slabs);

@@ -12,7 +12,6 @@
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/outputs.h"
-#include "cli/progress.h"
 #include "cli/python.h"
 #include "cli/raster.h"
 #include "cli/source.h"
@@ -39,8 +38,7 @@ static const tool_option options[] = {
 static void hand_over(FILE *to, const settings *set, const tool_source *source, const char *class_name, int cells) {
     tool_raster raster;
     tool_raster_make(source->S, cells, &raster);
-    tool_json json = tool_json_start(to, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(to, false);
     tool_json_put(&json, TOOL_OF(*set, json), TOOL_OF(*set, quiet), tool_str("matrix", source->name),
                   tool_str("class", class_name), TOOL_OF(*source->S, rows), TOOL_OF(*source->S, cols),
                   TOOL_OF(*source->S, nnz));
@@ -57,8 +55,7 @@ static void hand_over(FILE *to, const settings *set, const tool_source *source, 
 
 static int draw(const settings *set, const tool_source *source, int cells) {
     tamis_structure structure;
-    const tamis_status status = tamis_structure_find(source->S, NULL, &structure);
-    if (status != TAMIS_OK) return tool_library_error(status, source->name);
+    TOOL_TRY(tool_library_error(tamis_structure_find(source->S, NULL, &structure), source->name));
     char option[] = "--output";
     char *const path = tool_copy(set->output);
     FILE *file = tmpfile();
@@ -76,16 +73,14 @@ static int run_spy(const void *given, int count, char **operands) {
     const settings *set = given;
     (void)count;
     if (!set->output) return tool_usage_error("-o FILE is missing");
-    int code = tool_output_ending("--output", set->output, ".svg or .png");
-    if (code) return code;
+    TOOL_TRY(tool_output_ending("--output", set->output, ".svg or .png"));
     const char *const ending = strrchr(set->output, '.'); /* standard output has none and gets .svg */
     const bool png = ending && strcasecmp(ending, ".png") == 0;
     const int cells = set->size > 0 ? (int)set->size : png ? 512 : 128;
     const tamis_read_options reading = tool_read_options(&set->reading, TAMIS_F32, TAMIS_I64);
     tool_source source;
-    code = tool_source_open(operands[0], &reading, &source);
-    if (code) return code;
-    code = draw(set, &source, cells);
+    TOOL_TRY(tool_source_open(operands[0], &reading, &source));
+    const int code = draw(set, &source, cells);
     tool_source_close(&source);
     return code;
 }

@@ -1,6 +1,5 @@
 /* The text of commands.txt on a command: paragraphs, then examples. A paragraph ends at an empty line, a line with "* "
    is an entry of a list, and the line after an example "$ COMMAND" explains it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"

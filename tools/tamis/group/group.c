@@ -13,7 +13,7 @@
 #include "cli/mirror.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
-#include "group/same.h"
+#include "group/join.h"
 
 enum { METIS = 1 }; /* of tool_partitions */
 
@@ -243,12 +243,6 @@ tamis_status tool_group_fill(tool_group *group) {
     return run_all(group, copy_operands);
 }
 
-tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                             tool_group *group) {
-    const tamis_status status = tool_group_plan(kind, problem, planning, group);
-    return status == TAMIS_OK ? tool_group_fill(group) : status;
-}
-
 void tool_group_close(tool_group *group) {
     for (int r = 0; r < group->here; r++) {
         tool_rank *rank = &group->at[r];
@@ -341,10 +335,9 @@ tamis_status tool_group_describe(const tool_group *group, tamis_plan_report *loc
 
 tamis_status tool_group_explain(const tool_group *group) {
     size_t needed = 0;
-    tamis_status status = tamis_group_plan_explain(group->at[0].plan, NULL, 0, &needed);
-    if (status != TAMIS_OK) return status;
+    TOOL_TRY(tamis_group_plan_explain(group->at[0].plan, NULL, 0, &needed));
     char *text = tool_allocate(needed, 1);
-    status = tamis_group_plan_explain(group->at[0].plan, text, needed, NULL);
+    tamis_status status = tamis_group_plan_explain(group->at[0].plan, text, needed, NULL);
     if (status == TAMIS_OK) puts(text);
     free(text);
     if (status == TAMIS_OK && group->order) status = tool_order_explain(group->order, group->ranks);
@@ -354,7 +347,8 @@ tamis_status tool_group_explain(const tool_group *group) {
 tamis_status tool_group_once(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning) {
     tool_group group = {0};
     double seconds = 0;
-    tamis_status status = tool_group_open(kind, problem, planning, &group);
+    tamis_status status = tool_group_plan(kind, problem, planning, &group);
+    if (status == TAMIS_OK) status = tool_group_fill(&group);
     if (status == TAMIS_OK) status = tool_group_execute(&group, 1, &seconds);
     tool_group_close(&group);
     return status;

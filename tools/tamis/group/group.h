@@ -25,21 +25,20 @@ typedef struct tool_group_kind {
 #define TOOL_LINK(at)                                                                                                  \
     TOOL_CHOICE("link", 0, "LINK", "copies", at, &tool_links, "with --devices: what moves rows between CUDA devices")
 #define TOOL_EXCHANGE(at)                                                                                              \
-    TOOL_CHOICE_ROW(                                                                                                   \
-        TOOL_CHOICE, "exchange", 0, "HOW", "auto", at, &tool_exchanges,                                                \
+    TOOL_CHOICE(                                                                                                       \
+        "exchange", 0, "HOW", "auto", at, &tool_exchanges,                                                             \
         "with --devices: how rows of B reach the devices; 1d-fetch: those that are needed; static-split: all; "        \
         "joint-cover: some of them, and partial rows of the result in the place of others")
 #define TOOL_SPREAD(at)                                                                                                \
     TOOL_CHOICE("spread", 0, "WHEN", "auto", at, &tool_spreads,                                                        \
                 "with --devices; auto: use the first alone if it is predicted to be as fast; always: use all")
 #define TOOL_PARTITION(at)                                                                                             \
-    TOOL_CHOICE_ROW(                                                                                                   \
-        TOOL_CHOICE, "partition", 0, "HOW", "rows", at, &tool_partitions,                                              \
-        "with --devices or --transport; rows: keep the order of the rows; metis: reorder a square matrix by "          \
-        "METIS, so that devices exchange fewer rows")
+    TOOL_CHOICE("partition", 0, "HOW", "rows", at, &tool_partitions,                                                   \
+                "with --devices or --transport; rows: keep the order of the rows; metis: reorder a square matrix by "  \
+                "METIS, so that devices exchange fewer rows")
 #define TOOL_TRANSPORT(at)                                                                                             \
-    TOOL_CHOICE_ROW(                                                                                                   \
-        TOOL_CHOICE, "transport", 0, "TRANSPORT", "threads", at, &tool_transports,                                     \
+    TOOL_CHOICE(                                                                                                       \
+        "transport", 0, "TRANSPORT", "threads", at, &tool_transports,                                                  \
         "mpi: split the rows over the processes of mpirun, each with one of --devices (cpu by default); threads: "     \
         "over --devices in one process")
 #define TOOL_SHARED_OUT(command)                                                                                       \
@@ -81,13 +80,9 @@ typedef struct tool_group {
     tamis_status (*call)(tool_rank *rank); /* the call in progress */
 } tool_group;
 
-/* Opens the devices, makes the ranks' plans, and copies the operands to the devices. Rows of S are distributed with
-   equal nonzeros; rows of B like the rows of a square S, else in equal numbers. The problem's operands are on the host.
-   The caller must close the group, also after an error. */
-tamis_status tool_group_open(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
-                             tool_group *group);
-
-/* The two halves of tool_group_open: making plans, which needs no operands, and copying. */
+/* Opens the devices and makes the ranks' plans, which need no operands; copies the operands, which are on the host, to
+   the devices. Rows of S are distributed with equal nonzeros; rows of B like the rows of a square S, else in equal
+   numbers. The caller must close the group, also after an error. */
 tamis_status tool_group_plan(const tool_group_kind *kind, const tool_problem *problem, const tamis_options *planning,
                              tool_group *group);
 tamis_status tool_group_fill(tool_group *group);

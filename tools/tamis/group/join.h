@@ -2,6 +2,8 @@
 #ifndef TOOL_GROUP_JOIN_H
 #define TOOL_GROUP_JOIN_H
 
+#include <tamis/types.h>
+
 #include "cli/options.h"
 
 /*
@@ -10,5 +12,8 @@
  * exit code.
  */
 int tool_ranks_begin(int transport, int link, tool_chosen *devices);
+
+/* Checks that all ranks have the same matrix. The message names the first rank that differs. Collective. */
+tamis_status tool_ranks_same_matrix(const tamis_sparse *S);
 
 #endif

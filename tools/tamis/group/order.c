@@ -105,34 +105,34 @@ static void copy_rows(const tamis_dense *from, const tamis_dense *to, const int6
     }
 }
 
-static void reorder_dense(const tool_order *o, const tamis_dense *given, tool_dense *made, tamis_dense *view) {
+static void reorder_dense(const int64_t *order, const tamis_dense *given, tool_dense *made, tamis_dense *view) {
     if (!given->data) return;
     *made = tool_dense_create(given->rows, given->cols, given->type, given->layout, 0, 0);
     *view = made->view;
-    copy_rows(given, view, o->order, false);
+    copy_rows(given, view, order, false);
+}
+
+/* Returns the order of the output's rows: samples are one for each entry. */
+static const int64_t *output_order(const tool_order *o) {
+    return o->given->operation == TAMIS_OP_SDDMM ? o->entries : o->order;
 }
 
 void tool_order_operands(tool_order *o) {
     const tool_problem *given = o->given;
     tool_problem *problem = &o->problem;
-    reorder_dense(o, &given->A, &o->A, &problem->A);
-    reorder_dense(o, &given->B, &o->B, &problem->B);
+    reorder_dense(o->order, &given->A, &o->A, &problem->A);
+    reorder_dense(o->order, &given->B, &o->B, &problem->B);
     if (given->D.data && given->D.data == given->B.data)
         problem->D = problem->B;
     else
-        reorder_dense(o, &given->D, &o->D, &problem->D);
-    const tamis_dense *output = &given->output;
-    if (!output->data) return;
-    o->output = tool_dense_create(output->rows, output->cols, output->type, output->layout, 0, 0);
-    problem->output = o->output.view;
-    tool_order_output(o, false);
+        reorder_dense(o->order, &given->D, &o->D, &problem->D);
+    reorder_dense(output_order(o), &given->output, &o->output, &problem->output);
 }
 
 void tool_order_output(const tool_order *o, bool back) {
-    const bool samples = o->given->operation == TAMIS_OP_SDDMM;
     const tamis_dense *from = back ? &o->problem.output : &o->given->output;
     const tamis_dense *to = back ? &o->given->output : &o->problem.output;
-    copy_rows(from, to, samples ? o->entries : o->order, back);
+    copy_rows(from, to, output_order(o), back);
 }
 
 /* ------------------------------------------------------------------------------------------ what it saves */

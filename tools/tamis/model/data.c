@@ -80,8 +80,7 @@ static int report_left_out(const char *spec, int64_t left_out, int64_t total) {
                      tool_word_count(left_out).text, tool_word_count(total).text);
         return 0;
     }
-    tool_error("%s: none of its rows and columns are in the model", spec);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: none of its rows and columns are in the model", spec);
 }
 
 /* ------------------------------------------------------------------------------------------ reading */
@@ -167,8 +166,7 @@ int tool_data_open_pair(const tool_data_request *request, const char *known_spec
         tool_data_request of_known = *request;
         of_known.spec = known_spec;
         of_known.unknown_too = false;
-        const int code = tool_data_open(&of_known, known);
-        if (code) return code;
+        TOOL_TRY(tool_data_open(&of_known, known));
         if (request->new_rows) {
             of_data.rows = known->rows;
             of_data.row_count = known->S.rows;
@@ -191,8 +189,7 @@ void tool_data_close(tool_data *data) {
 int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names) {
     *names = NULL;
     if (!path) return 0;
-    const tamis_status status = tamis_names_read(path, names);
-    if (status != TAMIS_OK) return tool_file_error(status, path);
+    TOOL_TRY(tool_file_error(tamis_names_read(path, names), path));
     const int64_t count = tamis_names_count(*names);
     if (count >= *columns) {
         *columns = count;
@@ -200,9 +197,8 @@ int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names
     }
     tamis_names_free(*names);
     *names = NULL;
-    tool_error("%s: %s names, but there are %s columns", path, tool_word_count(count).text,
-               tool_word_count(*columns).text);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: %s names, but there are %s columns", path, tool_word_count(count).text,
+                        tool_word_count(*columns).text);
 }
 
 /* ------------------------------------------------------------------------------------------ holding out */
@@ -213,8 +209,7 @@ static int split(const char *spec, const tamis_sparse *S, tamis_split_kind kind,
     options.kind = kind;
     options.share = share;
     options.seed = (uint64_t)seed;
-    const tamis_status status = tamis_split(S, &options, &held->kept, &held->held);
-    if (status != TAMIS_OK) return tool_library_error(status, spec);
+    TOOL_TRY(tool_library_error(tamis_split(S, &options, &held->kept, &held->held), spec));
     held->view.observed = tamis_owned_sparse_view(held->kept);
     held->view.entries = tamis_owned_sparse_view(held->held);
     return 0;

@@ -53,8 +53,7 @@ static const tool_option transform_options[] = {
 };
 
 static void write_json(const tool_use *use, const tamis_names *names, const tamis_dense *W, int64_t row) {
-    tool_json json = tool_json_start(use->out, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(use->out, false);
     tool_json_member(&json, tool_named("row", names, row));
     tool_json_array(&json, "factors");
     for (int64_t k = 0; k < W->cols; k++) tool_json_number(&json, NULL, tool_dense_get(W, row, k));
@@ -88,9 +87,8 @@ static int transform(const tool_use *use, const void *given, int count, char **o
     const tool_data_request request = tool_use_request(use, spec, true);
     tool_data data;
     tamis_owned_dense *W = NULL;
-    int code = tool_data_open(&request, &data);
-    if (code) return code;
-    code = check_names("--names", set->row_names, data.rows);
+    TOOL_TRY(tool_data_open(&request, &data));
+    int code = check_names("--names", set->row_names, data.rows);
     if (code == 0) code = tool_use_transform(use, &data.S, &W);
     if (code == 0 && tool_method_of_documents(use->method))
         code = tool_library_error(tamis_model_shares(use->model, tamis_owned_dense_view(W)), use->path);

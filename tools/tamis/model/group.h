@@ -22,4 +22,8 @@ typedef struct tool_group_fit {
    failed by itself. */
 tamis_status tool_fit_group(const tool_group_fit *what);
 
+/* Returns the predicted times of an iteration on the first device and on all devices, and the decision; zeros if they
+   are not known, as for processes. */
+tool_group_choice tool_fit_predict(const tool_group_fit *what);
+
 #endif

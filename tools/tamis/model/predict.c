@@ -86,8 +86,7 @@ static int check_some(const char *spec, const tool_data *data) {
         for (int64_t at = tool_index_get(S->offsets, S->offset_type, row); at < end; at++)
             if (row < data->S.rows || tool_index_get(S->columns, S->index_type, at) < data->S.cols) return 0;
     }
-    tool_error("%s: none of its rows and columns are in the model", spec);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: none of its rows and columns are in the model", spec);
 }
 
 static int predict_pairs(const tool_use *use, const char *spec, const tool_data *data, const tool_data *known) {
@@ -127,9 +126,8 @@ static int predict(const tool_use *use, const void *given, int count, char **ope
     tool_data_request request = tool_use_request(use, spec, new_rows);
     request.unknown_too = tool_method_about(use->method)->data == TAMIS_DATA_RATINGS;
     tool_data data, known;
-    int code = tool_data_open_pair(&request, set->new_rows ? set->new_rows : new_rows ? spec : NULL, &data, &known);
-    if (code) return code;
-    code = predict_pairs(use, spec, &data, new_rows ? &known : NULL);
+    TOOL_TRY(tool_data_open_pair(&request, set->new_rows ? set->new_rows : new_rows ? spec : NULL, &data, &known));
+    const int code = predict_pairs(use, spec, &data, new_rows ? &known : NULL);
     tool_data_close(&data);
     tool_data_close(&known);
     return code;

@@ -71,8 +71,7 @@ static int open_rows(listing *job, const settings *set) {
 /* Sets candidates[j] for each column that a file names, and counts unknown names. */
 static int mark_columns(const listing *job, const char *path, bool value) {
     tamis_names *listed;
-    const tamis_status status = tamis_names_read(path, &listed);
-    if (status != TAMIS_OK) return tool_file_error(status, path);
+    TOOL_TRY(tool_file_error(tamis_names_read(path, &listed), path));
     const int64_t all = job->use->description.cols, count = tamis_names_count(listed);
     int64_t unknown = 0;
     for (int64_t i = 0; i < count; i++) {

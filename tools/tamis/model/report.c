@@ -43,31 +43,20 @@ static void show_progress(tool_training_report *report, const tamis_iteration *i
     tool_word left = {""};
     if (share > report->begun && now > report->start) {
         const double seconds = (1 - share) * (now - report->start) / (share - report->begun);
-        if (seconds >= 3600) {
-            snprintf(left.text, sizeof left.text, ", %.1f h left", seconds / 3600);
-        } else if (seconds >= 100) {
-            snprintf(left.text, sizeof left.text, ", %.0f min left", seconds / 60);
-        } else {
-            snprintf(left.text, sizeof left.text, ", %.0f s left", seconds);
-        }
+        left = seconds >= 3600  ? tool_word_of(", %.1f h left", seconds / 3600)
+               : seconds >= 100 ? tool_word_of(", %.0f min left", seconds / 60)
+                                : tool_word_of(", %.0f s left", seconds);
     }
     tool_word batch = {""};
-    if (iteration->batch != iteration->batches)
-        snprintf(batch.text, sizeof batch.text, ", mini-batch %lld", (long long)iteration->batch);
+    if (iteration->batch != iteration->batches) batch = tool_word_of(", mini-batch %lld", (long long)iteration->batch);
     tool_progress(share, "iteration %d of %d%s%s", iteration->iteration, iteration->iterations, batch.text, left.text);
 }
 
 static tool_word percent(double share) {
-    tool_word word = {""};
-    if (isfinite(share)) snprintf(word.text, sizeof word.text, "%.0f %%", 100 * share);
-    return word;
+    return isfinite(share) ? tool_word_of("%.0f %%", 100 * share) : (tool_word){""};
 }
 
-static tool_word number(double value) {
-    tool_word word = {""};
-    if (isfinite(value)) snprintf(word.text, sizeof word.text, "%.6g", value);
-    return word;
-}
+static tool_word number(double value) { return isfinite(value) ? tool_word_of("%.6g", value) : (tool_word){""}; }
 
 static void show_row(tool_training_report *report, const tamis_iteration *iteration) {
     if (!report->titled) {
@@ -84,8 +73,7 @@ static void show_row(tool_training_report *report, const tamis_iteration *iterat
         tool_table_print_header(&report->table, stdout);
         report->titled = true;
     }
-    tool_word count;
-    snprintf(count.text, sizeof count.text, "%d", iteration->iteration);
+    const tool_word count = tool_word_of("%d", iteration->iteration);
     const tool_word loss = number(iteration->loss), metric = number(iteration->metric), elbo = number(iteration->elbo);
     const tool_word time = tool_word_seconds(iteration->seconds), sddmm = percent(iteration->sddmm_share);
     const tool_word spmm = percent(iteration->spmm_share), fused = percent(iteration->fused_share);

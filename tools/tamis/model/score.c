@@ -65,8 +65,7 @@ static void print_table(const tamis_score *score, int64_t top) {
     tool_table_start(&table, 3, (tool_column[]){{"", false, 0}, {"", true, 0}, {"", false, 0}});
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (isnan(number_at(score, i))) continue;
-        tool_word number;
-        snprintf(number.text, sizeof number.text, "%.5g", number_at(score, i));
+        const tool_word number = tool_word_of("%.5g", number_at(score, i));
         const char *mark = strchr(rows[i].meaning, '#');
         tool_text meaning = {0};
         tool_text_add(&meaning, "%.*s", mark ? (int)(mark - rows[i].meaning) : 96, rows[i].meaning);
@@ -78,8 +77,7 @@ static void print_table(const tamis_score *score, int64_t top) {
 }
 
 static void print_json(const tool_use *use, const tamis_score *score, int64_t top) {
-    tool_json json = tool_json_start(stdout, true);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(stdout, true);
     tool_json_put(&json, tool_str("model", use->path), tool_str("method", tamis_method_name(use->method)),
                   TOOL_OF(*score, entries), TOOL_OF(*score, rows), tool_int("top", top));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) tool_json_number(&json, rows[i].name, number_at(score, i));
@@ -92,8 +90,7 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
     const bool fold_in = set->fold_in || tool_method_of_documents(use->method);
     const tool_data_request request = tool_use_request(use, set->held_out, fold_in);
     tool_held_out held;
-    int code = tool_hold_out_read(&request, set->observed, set->split_seed, &held);
-    if (code) return code;
+    TOOL_TRY(tool_hold_out_read(&request, set->observed, set->split_seed, &held));
     if (set->relevant) {
         held.view.threshold = true;
         held.view.relevant = strtod(set->relevant, NULL); /* checked */
@@ -104,13 +101,9 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
             "--observed FILE");
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
-    if (status != TAMIS_OK) {
-        code = tool_library_error(status, set->held_out);
-    } else if (set->use.json) {
-        print_json(use, &score, set->top);
-    } else {
-        print_table(&score, set->top);
-    }
+    const int code = tool_library_error(status, set->held_out);
+    if (code == 0 && set->use.json) print_json(use, &score, set->top);
+    if (code == 0 && !set->use.json) print_table(&score, set->top);
     tool_held_out_free(&held);
     return code;
 }

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "cli/exit.h"
-#include "cli/operands.h"
 #include "cli/progress.h"
 #include "model/use.h"
 

@@ -26,8 +26,7 @@ static const tool_option options[] = {
 
 static void write_json(FILE *out, int64_t topic, int count, const int64_t *columns, const double *weights,
                        const tamis_names *names) {
-    tool_json json = tool_json_start(out, false);
-    tool_json_object(&json, NULL);
+    tool_json json = tool_json_open(out, false);
     tool_json_integer(&json, "topic", topic);
     tool_json_array(&json, "words");
     for (int i = 0; i < count && columns[i] >= 0; i++) {
@@ -48,9 +47,7 @@ static void add_row(tool_table *table, int64_t topic, int count, const int64_t *
             tool_text_add(&words, "%lld", (long long)columns[i]);
         tool_text_add(&words, " %.3g", weights[i]);
     }
-    tool_word number;
-    snprintf(number.text, sizeof number.text, "%lld", (long long)topic);
-    tool_table_row(table, (const char *[]){number.text, tool_text_get(&words)});
+    tool_table_row(table, (const char *[]){tool_word_of("%lld", (long long)topic).text, tool_text_get(&words)});
     tool_text_free(&words);
 }
 
@@ -90,19 +87,15 @@ static int show_topics(const tool_use *use, const void *given, int operand_count
     int64_t known = 0;
     tamis_names *names = NULL;
     int code = tool_vocabulary_open(set->vocabulary, &known, &names);
-    if (code == 0 && names && known != cols) {
-        tool_error("%s: %s names, but the model has %s columns", set->vocabulary, tool_word_count(known).text,
-                   tool_word_count(cols).text);
-        code = TOOL_FILE;
-    }
+    if (code == 0 && names && known != cols)
+        code = tool_failure(TOOL_FILE, "%s: %s names, but the model has %s columns", set->vocabulary,
+                            tool_word_count(known).text, tool_word_count(cols).text);
     if (code == 0) {
         int64_t *columns = tool_allocate((size_t)entries, sizeof *columns);
         double *weights = tool_allocate((size_t)entries, sizeof *weights);
         const tamis_status status = tamis_model_topics(use->model, count, columns, weights);
-        if (status == TAMIS_OK)
-            write_topics(use, count, columns, weights, names ? names : use->columns);
-        else
-            code = tool_library_error(status, use->path);
+        code = tool_library_error(status, use->path);
+        if (code == 0) write_topics(use, count, columns, weights, names ? names : use->columns);
         free(columns);
         free(weights);
     }

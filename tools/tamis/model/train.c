@@ -19,8 +19,8 @@
 #include "cli/visible.h"
 #include "group/join.h"
 #include "io/files/output.h"
-#include "model/choice.h"
 #include "model/data.h"
+#include "model/group.h"
 #include "model/options.h"
 #include "model/report.h"
 
@@ -117,8 +117,7 @@ static int choose_checkpoint(training *run) {
         return tool_usage_error(
             "%s exists, from another unfinished training: continue that training, or remove the file", run->checkpoint);
     if (is_file(run->resume)) return 0;
-    tool_error("%s: no such checkpoint", run->resume);
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE, "%s: no such checkpoint", run->resume);
 }
 
 /* ------------------------------------------------------------------------------------------ model and data */
@@ -161,10 +160,10 @@ static int count_done(const training *run, int *done) {
 static int load_model(training *run) {
     tamis_model_description description;
     const char *const base = run->settings.base, *const path = run->resume ? run->resume : base;
-    int code = open_model(run, path, &run->model, &description), done = 0;
-    if (code == 0) code = tool_train_go_on(run->method, &description.options, &run->settings);
-    if (code == 0 && base && run->resume) code = count_done(run, &done);
-    if (code) return code;
+    int done = 0;
+    TOOL_TRY(open_model(run, path, &run->model, &description));
+    TOOL_TRY(tool_train_go_on(run->method, &description.options, &run->settings));
+    TOOL_TRY(base && run->resume ? count_done(run, &done) : 0);
     run->settings.model.iterations += done;
     set_library_options(run);
     tamis_status status = tamis_model_continue_with(run->model, &run->options);
@@ -176,9 +175,9 @@ static int load_model(training *run) {
 static int check_names(const training *run) {
     const bool named = tamis_model_column_names(run->model) != NULL;
     if (!run->settings.base || named == (run->data.columns != NULL)) return 0;
-    tool_error("%s %s names, and %s %s: a training goes on with data whose ids are of the same kind",
-               run->settings.base, named ? "has" : "has no", run->data_spec, named ? "has none" : "has");
-    return TOOL_FILE;
+    return tool_failure(TOOL_FILE,
+                        "%s %s names, and %s %s: a training goes on with data whose ids are of the same kind",
+                        run->settings.base, named ? "has" : "has no", run->data_spec, named ? "has none" : "has");
 }
 
 /* Keeps the last of repeated ratings in a batch, as in data that are read at once; a fit would sum them. */
@@ -217,21 +216,19 @@ static int check_rated(const training *run) {
     if (run->settings.stream || tool_method_of_counts(run->method) || S->nnz < 2) return 0;
     for (int64_t t = 0; t < S->nnz; t++)
         if (S->values && tool_element_get(S->values, S->value_type, t) != 1) return 0;
-    tool_error(
+    return tool_failure(
+        TOOL_FILE,
         "%s: all ratings are 1: %s models ratings that differ; 'tamis train implicit-als' models uses, purchases "
         "and clicks",
         run->data_spec, tamis_method_name(run->method));
-    return TOOL_FILE;
 }
 
 static int open_data(training *run) {
     const tool_train_settings *set = &run->settings;
     const double start = tool_seconds();
-    int code = 0;
     if (set->stream) {
         const int64_t rows = set->model.batch_rows > 0 ? set->model.batch_rows : STREAM_ROWS;
-        const tamis_status status = tamis_batches_open(run->data_spec, rows, &run->batches);
-        if (status != TAMIS_OK) return tool_file_error(status, run->data_spec);
+        TOOL_TRY(tool_file_error(tamis_batches_open(run->data_spec, rows, &run->batches), run->data_spec));
         run->columns = tamis_batches_columns(run->batches);
         tool_matrix_name(run->data_spec, run->data.name, sizeof run->data.name);
     } else {
@@ -243,16 +240,14 @@ static int open_data(training *run) {
                                            .rows = set->base ? tamis_model_row_names(run->model) : NULL,
                                            .columns = set->base ? tamis_model_column_names(run->model) : NULL,
                                            .unknown_too = set->base != NULL};
-        code = tool_data_open(&request, &run->data);
-        if (code == 0) code = check_names(run);
-        if (code) return code;
+        TOOL_TRY(tool_data_open(&request, &run->data));
+        TOOL_TRY(check_names(run));
         run->columns = run->data.S.cols;
     }
     if (set->vocabulary && run->data.columns)
         return tool_usage_error("--vocabulary: %s already has names", run->data_spec);
-    code = check_rated(run);
-    if (code) return code;
-    code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
+    TOOL_TRY(check_rated(run));
+    const int code = tool_vocabulary_open(set->vocabulary, &run->columns, &run->vocabulary);
     run->data.S.cols = run->columns;
     if (code == 0 && !set->stream && run->data.S.nnz == 0 && run->columns > 0 && tool_rank_number() == 0)
         tool_warning("%s: no entries: the model learns nothing", run->data_spec);
@@ -285,9 +280,9 @@ static int check_overlap(const training *run) {
     const bool same_size = data->rows == held->rows && data->cols == held->cols; /* else the fit says so */
     const int64_t common = same_size ? count_common(data, held) : 0;
     if (common == 0) return 0;
-    tool_error("%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
-               run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
-    return TOOL_FILE;
+    return tool_failure(
+        TOOL_FILE, "%s: %s of its %s entries are in %s too: hold out entries that the training does not have",
+        run->settings.held_out, tool_word_count(common).text, tool_word_count(held->nnz).text, run->data_spec);
 }
 
 static int hold_out(training *run) {
@@ -347,15 +342,10 @@ static void prepare_last_words(training *run) {
 
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
-    tool_word where;
-    if (last->batch == last->batches)
-        snprintf(where.text, sizeof where.text, "after iteration %d", last->iteration);
-    else
-        snprintf(where.text, sizeof where.text, "in iteration %d", last->iteration);
-    if (!run->checkpoint || !is_file(run->checkpoint)) {
-        tool_error("interrupted %s of %d", where.text, last->iterations);
-        return TOOL_INTERRUPTED;
-    }
+    const tool_word where =
+        tool_word_of("%s iteration %d", last->batch == last->batches ? "after" : "in", last->iteration);
+    if (!run->checkpoint || !is_file(run->checkpoint))
+        return tool_failure(TOOL_INTERRUPTED, "interrupted %s of %d", where.text, last->iterations);
     tool_text how = {0};
     add_continuation(run, &how);
     tool_error("interrupted %s of %d; the progress is saved in %s. To continue:", where.text, last->iterations,
@@ -507,13 +497,11 @@ static int run_train(const void *given, int count, char **operands) {
     tamis_status status = tamis_method_from_name(operands[0], &run.method);
     if (status == TAMIS_OK) status = tamis_model_options_init(&run.settings.model, run.method);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
-    int code = tool_options_repeat(tool_train_options(run.method), &run.settings);
-    if (code == 0) code = check_settings(&run.settings, run.method);
-    if (code) return code;
+    TOOL_TRY(tool_options_repeat(tool_train_options(run.method), &run.settings));
+    TOOL_TRY(check_settings(&run.settings, run.method));
     run.devices = run.settings.devices;
-    code = tool_ranks_begin(run.settings.transport, 0, &run.devices);
-    if (code) return code;
-    code = tool_ranks_agree_code(choose_checkpoint(&run));
+    TOOL_TRY(tool_ranks_begin(run.settings.transport, 0, &run.devices));
+    int code = tool_ranks_agree_code(choose_checkpoint(&run));
     if (code == 0)
         code = tool_device_open(run.devices.count > 0 ? run.devices.at[0] : run.settings.device, false, &run.device);
     if (code == 0) {

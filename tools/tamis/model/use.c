@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli/exit.h"
-#include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/visible.h"
 #include "io/files/standard.h"
