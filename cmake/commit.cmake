@@ -1,4 +1,5 @@
 # cmake -DOUTPUT=FILE.c -DSCRIPT=commit.sh -P commit.cmake: a C file with the commit, written anew only where it has changed.
+cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND "${SCRIPT}" OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
     set(commit unknown)

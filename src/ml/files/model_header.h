@@ -33,9 +33,5 @@ typedef struct ml_header {
 
 /* Writes the header of a model with these sections. */
 tamis_status ml_header_write(const tamis_model *model, const ml_section *sections, ml_header *header);
-/* Reads a header, and refuses anything that ml_header_write does not write: the plain fields and the method of `model`,
-   which must be all zeros, and sections without offsets. path: for messages. */
-tamis_status ml_header_read(const char *path, int version, const char *text, int64_t bytes, tamis_model *model,
-                            ml_section *sections);
 
 #endif

@@ -10,6 +10,7 @@
 #include "io/files/input.h"
 #include "ml/files/model_file.h"
 #include "ml/files/model_header.h"
+#include "ml/files/model_header_read.h"
 #include "ml/fit/options.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"

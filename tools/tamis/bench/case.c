@@ -225,7 +225,10 @@ static tamis_status execute_checked(const tool_bench_case *one, const field *all
     tool_problem once = all->mirror.problem;
     once.beta = 0;
     TOOL_TRY(tool_mirror_put(&all->mirror));
-    TOOL_TRY(run->plan ? tool_problem_execute(&once, run->plan) : run->peer->kind->execute(run->peer, 0));
+    if (run->plan)
+        TOOL_TRY(tool_problem_execute(&once, run->plan));
+    else
+        TOOL_TRY(run->peer->kind->execute(run->peer, 0));
     if (run->peer && run->peer->kind->fetch) return run->peer->kind->fetch(run->peer, &one->problem, oracle);
     return tool_mirror_fetch(&all->mirror);
 }

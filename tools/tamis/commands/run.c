@@ -240,7 +240,7 @@ static tamis_status execute_once(work *job, tool_timer *timer, double *seconds) 
     if (problem->beta != 0) memcpy(problem->output.data, job->old.view.data, job->old.bytes);
     if (job->group.ranks > 0) return tool_group_execute(&job->group, 1, seconds);
     if (job->slabs) return tool_slabs_execute(job->slabs, problem, seconds);
-    TOOL_TRY(problem->beta != 0 ? tool_mirror_put(&job->mirror) : TAMIS_OK);
+    if (problem->beta != 0) TOOL_TRY(tool_mirror_put(&job->mirror));
     TOOL_TRY(tool_timer_take(timer, 0));
     TOOL_TRY(tool_problem_execute(&job->mirror.problem, job->plan));
     TOOL_TRY(tool_timer_take(timer, 1));
