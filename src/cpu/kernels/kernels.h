@@ -56,6 +56,9 @@ typedef struct tamis_cpu_job {
     char *packed;                 /* operands that the threads have packed together: see tamis_prepared.pack */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
     char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
+    char *log_sums; /* graph attention: log(sum exp(score)) of each row, a real, `log_sums_stride` apart; NULL: likewise
+                     */
+    int64_t log_sums_stride;
 } tamis_cpu_job;
 
 /*
@@ -79,6 +82,7 @@ typedef struct tamis_cpu_kernels {
     /* in the order of src/cpu/methods.def, by operation; NULL if a method does not support the type. With softmax,
        SDDMM only stores the scores in job->samples */
     tamis_cpu_kernel *const *const *methods;
+    tamis_cpu_kernel *fused; /* of cpu-nonzeros, for any range: also heads of graph attention */
     /* softmax of whole rows of samples into p. Stage 0 stores (max, sum) of cut rows in head and tail; stage 1 reads
        the merged pair there and writes p. */
     void (*softmax_rows)(const tamis_cpu_job *job, const tamis_cpu_range *range, int stage);

@@ -98,9 +98,10 @@ INLINE softmax_state softmax_merge(void *const *parts, int64_t at, int count) {
     return all;
 }
 
-/* Stores a finished row's state if the caller asked for it; returns the factor of its sums. */
+/* Stores a finished row's state as the caller asked for it; returns the factor of its sums. */
 INLINE real softmax_finish(const tamis_cpu_job *job, int64_t row, softmax_state s) {
     if (job->softmax_rows) memcpy((real *)(void *)job->softmax_rows + 2 * row, &s, sizeof s);
+    if (job->log_sums) *(real *)(void *)(job->log_sums + row * job->log_sums_stride) = softmax_log_sum(&s);
     return (real)job->alpha / softmax_divisor(s.sum);
 }
 

@@ -47,6 +47,7 @@ static tamis_cpu_kernel *const *const methods[] = {
 
 const tamis_cpu_kernels TAMIS_KERNEL_TABLE = {
     .methods = methods,
+    .fused = fused,
     .softmax_rows = softmax_rows,
     .merge_row = merge_row,
     .merge_softmax = merge_softmax,

@@ -5,15 +5,106 @@
 #include "base/status.h"
 #include "cpu/memory.h"
 #include "cpu/messages/shares.h"
+#include "sparse/index.h"
 
 enum { SEGMENT_CUT = 16 }; /* heads between two cuts of a segment */
+
+/* Attention without vectors and biases on edges: each head is a fused product, and its kernel computes it. It gets
+   whole rows of at most CHUNK entries together, so that a row's operations do not depend on what else a thread
+   computes. */
+enum { CHUNK = 2048, SEGMENTS = 256, SCRATCH = 1 << 16 };
+
+typedef struct fused_heads {
+    const tamis_attention_job *job;
+    const tamis_cpu_kernels *kernels;
+    tamis_cpu_job head; /* the first one */
+    int64_t carry_at, head_bytes;
+} fused_heads;
+
+static bool are_fused(const tamis_attention_job *job, const tamis_cpu_kernels *kernels) {
+    const int64_t chunk = (CHUNK + 16) * kernels->real_bytes + SEGMENTS * kernels->segment_bytes;
+    return job->pass == TAMIS_ATTENTION_FORWARD && !job->e.at.base && !job->b.at.base && job->width > 0 &&
+           job->width <= SCRATCH / 8 && chunk + kernels->partial_bytes(job->width) <= SCRATCH;
+}
+
+static fused_heads fused_heads_of(const tamis_attention_job *job, const tamis_cpu_kernels *kernels) {
+    enum { NEAR = 1 << 20, AHEAD_BYTES = 2048, AHEAD_LEAST = 8, AHEAD_MOST = 64 }; /* of prefetches */
+    const tamis_message_order *const order = &job->order;
+    const int64_t size = (int64_t)tamis_type_size(job->type), bytes = job->width * size, ahead = AHEAD_BYTES / bytes;
+    return (fused_heads){.job = job,
+                         .kernels = kernels,
+                         .head = {.rows = order->rows,
+                                  .cols = order->cols,
+                                  .nnz = order->nnz,
+                                  .offsets = order->offsets,
+                                  .columns = order->columns,
+                                  .wide_offsets = order->offset_type == TAMIS_I64,
+                                  .wide_columns = order->column_type == TAMIS_I64,
+                                  .a = tamis_cpu_address(job->q.at),
+                                  .b = tamis_cpu_address(job->k.at),
+                                  .d = tamis_cpu_address(job->v.at),
+                                  .a_stride = job->q.stride * size,
+                                  .b_stride = job->k.stride * size,
+                                  .d_stride = job->v.stride * size,
+                                  .inner = job->width,
+                                  .width = job->width,
+                                  .out = tamis_cpu_address(job->out.at),
+                                  .out_stride = job->out.stride * size,
+                                  .alpha = 1,
+                                  .edge = TAMIS_EDGE_SOFTMAX,
+                                  .edge_constants = {.scale = job->scale},
+                                  .prefetch = order->cols * job->heads * bytes <= NEAR ? 0
+                                              : ahead < AHEAD_LEAST                    ? AHEAD_LEAST
+                                              : ahead > AHEAD_MOST                     ? AHEAD_MOST
+                                                                                       : ahead,
+                                  .chunk = CHUNK,
+                                  .segments = SEGMENTS,
+                                  .log_sums = tamis_cpu_address(job->log_sums.at),
+                                  .log_sums_stride = job->log_sums.stride * kernels->real_bytes},
+                         .carry_at = (CHUNK + 16) * kernels->real_bytes + SEGMENTS * kernels->segment_bytes,
+                         .head_bytes = bytes};
+}
+
+static int64_t offset(const tamis_message_order *order, int64_t row) {
+    return tamis_index_load(order->offsets, order->offset_type, row);
+}
+
+static void fused_rows(const void *context, int64_t row, int64_t end, int64_t first, int64_t last) {
+    const fused_heads *const f = context;
+    const tamis_message_order *const order = &f->job->order;
+    _Alignas(64) char scratch[SCRATCH];
+    tamis_cpu_range range = {
+        .row_end = row, .nonzero_end = offset(order, row), .chunk = scratch, .carry = scratch + f->carry_at};
+    while (range.row_end < end) {
+        range.row_begin = range.row_end++;
+        range.nonzero_begin = range.nonzero_end;
+        range.nonzero_end = offset(order, range.row_end);
+        for (int64_t next; range.row_end < end && range.row_end - range.row_begin < SEGMENTS; range.row_end++) {
+            next = offset(order, range.row_end + 1);
+            if (next - range.nonzero_begin > CHUNK) break;
+            range.nonzero_end = next;
+        }
+        for (int64_t h = first; h < last; h++) {
+            tamis_cpu_job head = f->head;
+            head.a += h * f->head_bytes;
+            head.b += h * f->head_bytes;
+            head.d += h * f->head_bytes;
+            head.out += h * f->head_bytes;
+            if (head.log_sums) head.log_sums += h * f->kernels->real_bytes;
+            f->kernels->fused(&head, &range);
+        }
+    }
+}
 
 static tamis_status attend(const tamis_attention_job *job) {
     const tamis_cpu_variant *variant = NULL;
     TRY(tamis_cpu_variant_choose(&variant));
-    tamis_cpu_shared_rows *const rows = variant->messages[job->type]->attention;
-    tamis_cpu_share_rows(&(tamis_cpu_sharing){&job->order, rows, job, job->heads, 1}, job->threads,
-                         job->heads * (job->width + 1));
+    const tamis_cpu_kernels *const kernels = variant->kernels[job->type];
+    const bool fused = are_fused(job, kernels);
+    const fused_heads heads = fused_heads_of(job, kernels);
+    const tamis_cpu_sharing sharing = {&job->order, fused ? fused_rows : variant->messages[job->type]->attention,
+                                       fused ? (const void *)&heads : job, job->heads, 1};
+    tamis_cpu_share_rows(&sharing, job->threads, job->heads * (job->width + 1));
     return TAMIS_OK;
 }
 
