@@ -142,14 +142,12 @@ static int check_sddmm(const void *handle, int op_a, int op_b, const dense *a, c
 
 int cusparseSDDMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
                              sparse *c, int type, int algorithm, size_t *bytes) {
-    (void)alpha, (void)beta;
     *bytes = 64;
     return check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
 
 int cusparseSDDMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
                              sparse *c, int type, int algorithm, void *buffer) {
-    (void)alpha, (void)beta;
     c->ready = buffer;
     return check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
@@ -180,14 +178,12 @@ static int check_spmm(const void *handle, int op_a, int op_b, const sparse *a, c
 
 int cusparseSpMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
                             dense *c, int type, int algorithm, size_t *bytes) {
-    (void)alpha, (void)beta;
     *bytes = 0;
     return check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
 
 int cusparseSpMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
                             dense *c, int type, int algorithm, void *buffer) {
-    (void)alpha, (void)beta;
     a->ready = buffer;
     return check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }

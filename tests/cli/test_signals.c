@@ -345,7 +345,6 @@ TEST(a_second_signal_ends_at_once) {
 }
 
 static int make_inputs(void **unused) {
-    (void)unused;
     if (system("rm -rf '" WORK_FOLDER "' && mkdir -p '" WORK_FOLDER "'") != 0 || chdir(WORK_FOLDER) != 0) return -1;
     setenv("XDG_CACHE_HOME", WORK_FOLDER, 1);
     setenv("OMP_WAIT_POLICY", "passive", 1);

@@ -40,16 +40,8 @@ static tamis_type type_now = TAMIS_F32;
 
 static void task_open(task *t, tamis_operation operation, tamis_edge edge) {
     tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {.rows = 37,
-                               .cols = 41,
-                               .nnz = 300,
-                               .inner = 24,
-                               .width = 20,
-                               .batch = 1,
-                               .type = type_now,
-                               .index_type = TAMIS_I32,
-                               .offset_type = TAMIS_I32,
-                               .sorted = true};
+    const problem_options o = {
+        .rows = 37, .cols = 41, .nnz = 300, .inner = 24, .width = 20, .type = type_now, .sorted = true};
     *t = (task){.operation = operation, .edge = edge};
     CHECK(tamis_device_open(device_name, &t->device) == TAMIS_OK);
     t->p = problem_make(&o, &random);
@@ -101,7 +93,6 @@ static bool is_right(task *t) {
    of what is below compiles it anew. */
 static void compute(const void *unused) {
     task t;
-    (void)unused;
     task_open(&t, TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE);
     t.algorithm = "study-nnz-threads";
     CHECK(run_task(&t) == TAMIS_OK);
@@ -133,7 +124,6 @@ static void fail_each(task *t) {
 }
 
 static void memory_ends(const void *unused) {
-    (void)unused;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int way = 0; way < 4; way++) {
             const tamis_edge edge = way & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE;
@@ -156,7 +146,6 @@ static void memory_ends(const void *unused) {
 static void memory_is_too_small(const void *unused) {
     tamis_device *device = NULL;
     void *memory = NULL;
-    (void)unused;
     CHECK(tamis_device_open(device_name, &device) == TAMIS_OK);
     CHECK(tamis_device_allocate(device, (size_t)1 << 58, &memory) == TAMIS_ERROR_MEMORY);
     CHECK(memory == NULL && error_has(device_name));
@@ -171,7 +160,6 @@ static void kernel_does_not_compile(const void *unused) {
     tamis_gpu_device *device = NULL;
     tamis_gpu_kernel *kernel = NULL;
     const tamis_gpu_runtime *const runtime = strncmp(device_name, "cuda", 4) == 0 ? &tamis_gpu_cuda : &tamis_gpu_opencl;
-    (void)unused;
     CHECK(runtime->open(0, &device) == TAMIS_OK);
     const int64_t live = tamis_memory_live();
     const tamis_status status = tamis_gpu_kernel_get(
@@ -281,7 +269,6 @@ static void cut(const char *path, off_t bytes) {
 }
 
 static void empty(const char *path, off_t bytes) {
-    (void)bytes;
     if (truncate(path, 0) != 0) printf("FAILED: cannot empty %s\n", path);
 }
 
@@ -453,7 +440,6 @@ static bool oldest_go(void) {
 
 static void can_be_opened(const void *unused) {
     tamis_device *device = NULL;
-    (void)unused;
     if (tamis_device_open(device_name, &device) == TAMIS_OK) return;
     printf("skipped: %s\n", tamis_last_error());
     fflush(stdout);

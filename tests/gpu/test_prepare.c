@@ -145,8 +145,6 @@ static void fails_clearly(instance x) {
 static const char *products; /* what the last kernel of gpu-tensor was compiled with */
 
 static tamis_status see_products(fake_device *self, const char *name, const char *source, const char *definitions) {
-    (void)self;
-    (void)source;
     if (strcmp(name, "sddmm_rounded.simt") == 0) products = "one"; /* rounded before */
     if (strcmp(name, "sddmm_tensor.cu") != 0 && strcmp(name, "sddmm_wgmma.cu") != 0) return TAMIS_OK;
     products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";

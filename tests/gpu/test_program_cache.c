@@ -22,13 +22,11 @@ enum { CODE_BYTES = 1000, PATH_BYTES = 1024, OTHER = 1000 };
 static char folder[256];
 
 static int make_folder(void **state) {
-    (void)state;
     folder_make(folder, sizeof folder);
     return setenv("XDG_CACHE_HOME", folder, 1);
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     folder_remove(folder);
     return unsetenv("TAMIS_CACHE_BYTES");
 }

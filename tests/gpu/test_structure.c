@@ -44,18 +44,10 @@ static void expect_sums(int64_t count) {
 }
 
 TEST(prefix_sums) {
-    static const int64_t sizes[] = {1,
-                                    2,
-                                    100,
-                                    TILE - 1,
-                                    TILE,
-                                    TILE + 1,
-                                    5 * TILE,
-                                    TILE * TILE - 1,
-                                    TILE * TILE,
-                                    TILE * TILE + 1,
-                                    TILE * TILE + 3 * TILE + 7};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) expect_sums(sizes[i]);
+    static const int64_t tiles[] = {1, 5, TILE}, others[] = {1, 2, 100, TILE * TILE + 3 * TILE + 7};
+    for (int i = 0; i < 4; i++) expect_sums(others[i]);
+    for (int i = 0; i < 3; i++)
+        for (int64_t more = -1; more <= 1; more++) expect_sums(tiles[i] * TILE + more);
 }
 
 /* Nothing is launched for it. */
@@ -144,6 +136,25 @@ TEST(sorting_twice) {
     free(order);
 }
 
+/* A pattern in arrays of its own on the device, which is checked. */
+static tamis_problem pattern_there(int64_t rows, int64_t cols, const int64_t *offsets, tamis_index_type offset_type,
+                                   const int64_t *columns, tamis_index_type index_type) {
+    return (tamis_problem){.rows = rows,
+                           .cols = cols,
+                           .nnz = offsets[rows],
+                           .offsets = numbers_on_device(offsets, rows + 1, offset_type),
+                           .offset_type = offset_type,
+                           .columns = numbers_on_device(columns, offsets[rows], index_type),
+                           .index_type = index_type,
+                           .device = device->handle,
+                           .unchecked = true};
+}
+
+static void pattern_gone(const tamis_problem *problem) {
+    tamis_device_free(device, (void *)(uintptr_t)problem->offsets);
+    tamis_device_free(device, (void *)(uintptr_t)problem->columns);
+}
+
 static bool same(double x, double y) { return x == y; }
 
 /* What the device finds; the host must find the same, to the last bit, for what is chosen depends on it. */
@@ -173,7 +184,7 @@ static void profile_both(const tamis_problem *problem, tamis_evidence *evidence)
 
 /* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot and all are read,
    else about. */
-static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, const int32_t *columns, double within) {
+static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, const int64_t *columns, double within) {
     enum { PANELS = 6 };
     int32_t *const last = host(cols);
     double fresh[2];
@@ -190,32 +201,23 @@ static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, 
         fresh[wide] = (double)distinct / (double)total;
     }
     tamis_evidence evidence;
-    tamis_problem problem = {.rows = rows,
-                             .cols = cols,
-                             .nnz = offsets[rows],
-                             .offsets = on_device(offsets, (size_t)(rows + 1) * 8),
-                             .offset_type = TAMIS_I64,
-                             .columns = on_device(columns, (size_t)offsets[rows] * 4),
-                             .device = device->handle,
-                             .unchecked = true};
+    const tamis_problem problem = pattern_there(rows, cols, offsets, TAMIS_I64, columns, TAMIS_I32);
     profile_both(&problem, &evidence);
     for (int wide = 0; wide < 2; wide++)
         if (fabs(evidence.panel_fresh[wide] / fresh[wide] - 1) > within)
             fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
                      fresh[wide]);
-    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
-    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    pattern_gone(&problem);
     free(last);
 }
 
 /* Rows of any length; half of their columns are among few. */
 static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
-    int64_t *const offsets = host(rows + 1);
-    int32_t *const columns = host(2 * rows * mean);
+    int64_t *const offsets = host(rows + 1), *const columns = host(2 * rows * mean);
     for (int64_t i = 0; i < rows; i++) {
         offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
-            columns[t] = (int32_t)tamis_random_below(&dice, t % 2 ? cols : cols / 50);
+            columns[t] = tamis_random_below(&dice, t % 2 ? cols : cols / 50);
     }
     expect_fresh_of(rows, cols, offsets, columns, within);
     free(offsets);
@@ -224,12 +226,11 @@ static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within
 
 /* Row i has `band` columns up to column i, and panels more nonzeros than are read. */
 static void expect_fresh_window(int64_t rows, int64_t band, double within) {
-    int64_t *const offsets = host(rows + 1);
-    int32_t *const columns = host(rows * band);
+    int64_t *const offsets = host(rows + 1), *const columns = host(rows * band);
     for (int64_t i = 0; i < rows; i++) {
         const int64_t first = i < band ? 0 : i - band + 1;
         offsets[i + 1] = offsets[i] + i + 1 - first;
-        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) columns[t] = (int32_t)(first + t - offsets[i]);
+        for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) columns[t] = first + t - offsets[i];
     }
     expect_fresh_of(rows, rows, offsets, columns, within);
     free(offsets);
@@ -239,24 +240,17 @@ static void expect_fresh_window(int64_t rows, int64_t band, double within) {
 /* Rows whose columns rise, with `repeats` of them twice; the last column of a row is often the first of the next. */
 static void expect_order(int64_t rows, int64_t repeats, bool falls) {
     enum { EACH = 8 };
-    int32_t *const offsets = malloc((size_t)(rows + 1) * 4), *const columns = malloc((size_t)(rows * EACH) * 4);
-    for (int64_t i = 0; i <= rows; i++) offsets[i] = (int32_t)(EACH * i);
-    for (int64_t t = 0; t < rows * EACH; t++) columns[t] = (int32_t)(t % EACH * 2 + (t / EACH % 2 ? EACH * 2 - 2 : 0));
+    int64_t *const offsets = host(rows + 1), *const columns = host(rows * EACH);
+    for (int64_t i = 0; i <= rows; i++) offsets[i] = EACH * i;
+    for (int64_t t = 0; t < rows * EACH; t++) columns[t] = t % EACH * 2 + (t / EACH % 2 ? EACH * 2 - 2 : 0);
     for (int64_t i = 0; i < repeats; i++) columns[i * EACH + 3] = columns[i * EACH + 2];
     if (falls) columns[rows / 2 * EACH + 5] = 0;
     tamis_evidence evidence;
-    tamis_problem problem = {.rows = rows,
-                             .cols = 4 * EACH,
-                             .nnz = rows * EACH,
-                             .offsets = on_device(offsets, (size_t)(rows + 1) * 4),
-                             .columns = on_device(columns, (size_t)(rows * EACH) * 4),
-                             .device = device->handle,
-                             .unchecked = true};
+    const tamis_problem problem = pattern_there(rows, 4 * EACH, offsets, TAMIS_I32, columns, TAMIS_I32);
     profile_both(&problem, &evidence);
     assert_int_equal(evidence.profile.sorted, !falls);
     assert_int_equal(evidence.profile.duplicates, falls ? -1 : repeats);
-    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
-    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    pattern_gone(&problem);
     free(offsets);
     free(columns);
 }
@@ -292,14 +286,8 @@ static void expect_same(const pattern *w) {
     if (w->broken == 4) columns[nnz / 2] = w->cols;
     if (w->broken == 5) columns[nnz - 1] = -1;
     tamis_evidence evidence;
-    tamis_problem problem = {.rows = w->rows,
-                             .cols = w->cols,
-                             .nnz = nnz,
-                             .offsets = numbers_on_device(offsets, w->rows + 1, w->offset),
-                             .offset_type = w->offset,
-                             .columns = numbers_on_device(columns, nnz, w->index),
-                             .index_type = w->index,
-                             .device = device->handle};
+    tamis_problem problem = pattern_there(w->rows, w->cols, offsets, w->offset, columns, w->index);
+    problem.unchecked = false;
     profile_both(&problem, &evidence); /* trusted: whatever it is */
     problem.unchecked = true;
     for (int by_host = 0; by_host < 2; by_host++) {
@@ -307,8 +295,7 @@ static void expect_same(const pattern *w) {
         assert_int_equal(status, w->broken ? TAMIS_ERROR_PATTERN : TAMIS_OK);
         if (w->broken) assert_non_null(strstr(tamis_last_error(), w->broken > 3 ? "columns" : "offsets"));
     }
-    tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
-    tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+    pattern_gone(&problem);
     free(offsets);
     free(columns);
 }
@@ -369,22 +356,13 @@ static void expect_row_fresh(const overlap *x) {
     for (int wide = 0; wide < 2; wide++) {
         const tamis_index_type type = wide ? TAMIS_I64 : TAMIS_I32;
         tamis_evidence evidence;
-        tamis_problem problem = {.rows = rows,
-                                 .cols = cols,
-                                 .nnz = offsets[rows],
-                                 .offsets = numbers_on_device(offsets, rows + 1, type),
-                                 .offset_type = type,
-                                 .columns = numbers_on_device(columns, offsets[rows], type),
-                                 .index_type = type,
-                                 .device = device->handle,
-                                 .unchecked = true};
+        const tamis_problem problem = pattern_there(rows, cols, offsets, type, columns, type);
         profile_both(&problem, &evidence);
         if (fabs(evidence.row_fresh - x->fresh) > 1e-12)
             fail_msg("%lld rows of %lld in sets of %lld, %lld apart, %lld their own: %.6f are fresh, expected %.6f",
                      (long long)rows, (long long)x->length, (long long)x->height, (long long)x->step, (long long)x->own,
                      evidence.row_fresh, x->fresh);
-        tamis_device_free(device, (void *)(uintptr_t)problem.offsets);
-        tamis_device_free(device, (void *)(uintptr_t)problem.columns);
+        pattern_gone(&problem);
     }
     free(offsets);
     free(columns);

@@ -10,13 +10,11 @@
 static char *folder;
 
 static inline int make_folder(void **state) {
-    (void)state;
     folder = io_temporary("");
     return mkdir(folder, 0700);
 }
 
 static inline int remove_folder(void **state) {
-    (void)state;
     const int status = rmdir(folder); /* fails when a test left something */
     free(folder);
     return status;

@@ -58,11 +58,7 @@ static inline void small_make(small *s) {
 }
 
 static inline tamis_options small_options(tamis_operation operation) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
-    o.inner = SMALL_K;
-    o.width = SMALL_L;
-    return o;
+    return options_for(operation, SMALL_K, SMALL_L);
 }
 
 #endif

@@ -21,12 +21,7 @@ static small s;
 
 /* ------------------------------------------------------------------------------------------ plan options */
 
-static void *no_memory(void *context, size_t bytes, void *stream) {
-    (void)context;
-    (void)bytes;
-    (void)stream;
-    return NULL;
-}
+static void *no_memory(void *context, size_t bytes, void *stream) { return NULL; }
 
 TEST(test_plan_options) {
     tamis_options o = small_options(TAMIS_OP_FUSED);

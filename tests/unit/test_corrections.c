@@ -141,7 +141,6 @@ TEST(test_files) {
 
 static void *probe_device(void *unused) {
     tamis_ceilings ceilings;
-    (void)unused;
     return tamis_device_probe(device, &ceilings) == TAMIS_OK ? device : NULL;
 }
 
@@ -179,7 +178,6 @@ TEST(test_arguments) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     unsetenv("TAMIS_PROBE"); /* with 0 nothing is corrected */
     if (!mkdtemp(folder)) return -1;
     setenv("XDG_CACHE_HOME", folder, 1);
@@ -189,7 +187,6 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     char command[64];
-    (void)state;
     tamis_device_close(device);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);

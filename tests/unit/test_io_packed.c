@@ -33,7 +33,6 @@ static size_t pack_gzip(const void *data, size_t bytes, unsigned char *packed, s
     deflateEnd(&stream);
     return used;
 #else
-    (void)data, (void)bytes, (void)packed, (void)room;
     return 0;
 #endif
 }
@@ -44,7 +43,6 @@ static size_t pack_xz(const void *data, size_t bytes, unsigned char *packed, siz
     assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, NULL, data, bytes, packed, &used, room), LZMA_OK);
     return used;
 #else
-    (void)data, (void)bytes, (void)packed, (void)room;
     return 0;
 #endif
 }
@@ -55,7 +53,6 @@ static size_t pack_zstd(const void *data, size_t bytes, unsigned char *packed, s
     assert_false(ZSTD_isError(used));
     return used;
 #else
-    (void)data, (void)bytes, (void)packed, (void)room;
     return 0;
 #endif
 }

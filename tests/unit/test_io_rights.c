@@ -319,10 +319,7 @@ TEST_AS(a_folder_that_is_swapped_changes_nothing, .setup_func = make_folder, .te
 static enum { QUIET = 0, SIGNAL_BEFORE, SIGNAL_AFTER } signal_comes;
 static char taken[NAME_MAX + 1];
 
-static void clean_up(int number) {
-    (void)number;
-    tamis_temporaries_remove();
-}
+static void clean_up(int number) { tamis_temporaries_remove(); }
 
 /* SIGNAL_BEFORE: another user's file has the name already, and a signal comes. */
 static void before_naming(int in, const char *name) {

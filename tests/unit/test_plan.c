@@ -315,12 +315,10 @@ static const tamis_algorithm *algorithm_of(int operation) {
 }
 
 static bool accept(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes) {
-    (void)algorithm, (void)problem, (void)reason, (void)bytes;
     return true;
 }
 
 static void predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)algorithm, (void)problem;
     prediction->call_seconds = 1;
 }
 

@@ -81,11 +81,9 @@ TEST_TAG(callers_at_once_advance, "tests") {
 /* One caller is in a body that waits for the other caller to be through. */
 static _Atomic bool may_go_on;
 static void wait_for_other(void *context, int share, int shares) {
-    (void)context, (void)share, (void)shares;
     while (!may_go_on) sched_yield();
 }
 static void *call_waiting(void *context) {
-    (void)context;
     tamis_threads_run(4, wait_for_other, NULL);
     return NULL;
 }
@@ -119,7 +117,6 @@ static int child(int (*work)(void)) {
    closed for ever. So all of them meet before a fork. */
 static void meet(void *context, int share, int shares) {
     _Atomic int *const here = context;
-    (void)share;
     atomic_fetch_add(here, 1);
     for (int64_t i = 0; *here < shares && i < 20000000; i++) sched_yield();
 }
@@ -252,7 +249,6 @@ typedef struct modes {
 
 static void look_at_mode(void *context, int share, int shares) {
     modes *const m = context;
-    (void)share;
     atomic_fetch_add(&m->here, 1);
     for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield(); /* so that others take shares, too */
     if (tamis_float_mode_get() != m->want) m->wrong = true;
@@ -279,7 +275,6 @@ TEST_TAG(shares_compute_as_their_caller, "tests") {
 static void look_at_signals(void *context, int share, int shares) {
     modes *const m = context;
     sigset_t blocked;
-    (void)share;
     atomic_fetch_add(&m->here, 1);
     for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield();
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);

@@ -439,13 +439,11 @@ static void run_cases(void (*calls)(void)) {
 }
 
 static int set_up(void **given) {
-    (void)given;
     seed = test_seed();
     return tamis_device_open("cpu", &device) != TAMIS_OK;
 }
 
 static int tear_down(void **given) {
-    (void)given;
     tamis_device_close(device);
     return 0;
 }

@@ -55,27 +55,21 @@ static tamis_dense view_of(float *data, int64_t rows, int64_t cols) {
 
 /* ------------------------------------------------------------------------------------------ functions */
 
-static void validated(const tamis_sparse *S, int which, answer *a) {
-    (void)which, (void)a;
-    works(tamis_validate(S));
-}
+static void validated(const tamis_sparse *S, int which, answer *a) { works(tamis_validate(S)); }
 
 static void profiled(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     tamis_profile profile;
     works(tamis_row_profile(S, &profile));
     say(a, &profile, sizeof profile);
 }
 
 static void classified(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     tamis_structure found;
     works(tamis_structure_find(S, NULL, &found));
     say(a, found.reason, strlen(found.reason));
 }
 
 static void listed(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     int32_t rows[MOST];
     works(tamis_csr_to_coo(S, rows));
     say(a, rows, (size_t)S->nnz * sizeof *rows);
@@ -167,7 +161,6 @@ static void sharded(const tamis_sparse *S, int which, answer *a) {
 }
 
 static void referenced(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     float out[MOST] = {0};
     tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = TAMIS_OP_SDDMM;

@@ -205,7 +205,6 @@ TEST(other_memory_is_refused) {
 static int set_up(void **state) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     tamis_random dice = tamis_random_start(11, 0);
-    (void)state;
     o.kind = TAMIS_KIND_RMAT;
     o.rows = o.cols = 3000;
     o.nnz = 60000;
@@ -219,7 +218,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int i = 0; i < DEVICES; i++) tamis_device_close(sides[i].device);
     tamis_owned_sparse_free(matrix);
     free(B);
