@@ -194,18 +194,18 @@ TEST(refuses_wrong_arguments) {
     assert_int_equal(tamis_read_dense_memory("a.npy", "x", 1, TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
     tamis_read_options options = io_options();
     options.reserved[0] = 3;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_UNSUPPORTED,
-              "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
-              " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
+    io_refuse_as("a.mtx", "", &options, TAMIS_ERROR_UNSUPPORTED,
+                 "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
+                 " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
     options = io_options();
     options.value_type = (tamis_type)4;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
+    io_refuse_as("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
     options = io_options();
     options.file_format = (tamis_file_format)13;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 13: expected 0 to 12");
+    io_refuse_as("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 13: expected 0 to 12");
     options = io_options();
     options.threads = -1;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");
+    io_refuse_as("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");
     assert_null(matrix);
     assert_null(array);
 }

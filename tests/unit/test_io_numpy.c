@@ -165,7 +165,7 @@ TEST(indices_beyond_int64) {
 TEST(refuses_bad_archives) {
     io_refuse_bytes("b.npz", "PK\5\6", 4, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: a broken zip archive: its end record is missing");
-    io_refuse("b.npz", "", NULL, TAMIS_ERROR_FORMAT, "b.npz: a broken zip archive: its end record is missing");
+    io_refuse("b.npz", "", NULL, "b.npz: a broken zip archive: its end record is missing");
     static const char empty[22] = "PK\5\6";
     io_refuse_bytes("b.npz", empty, sizeof empty, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: found no format.npy, expected what scipy.sparse.save_npz writes");
