@@ -210,6 +210,26 @@ static inline void io_expect_windows(const char *name, const void *text, size_t 
     tamis_owned_sparse_free(whole);
 }
 
+/* The file's content, of which there may be less than `room` alone; the number of its bytes. */
+static inline size_t io_load(const char *path, void *content, size_t room) {
+    FILE *const file = fopen(path, "rb");
+    if (!file) fail_msg("%s is missing", path);
+    const size_t bytes = fread(content, 1, room, file);
+    fclose(file);
+    assert_in_range(bytes, 1, room - 1);
+    return bytes;
+}
+
+/* The file holds this matrix, as io_text_of writes it. */
+static inline void io_expect_file(const char *path, const tamis_read_options *options, const char *expected) {
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse(path, options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
+    if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
+    free(text);
+    tamis_owned_sparse_free(matrix);
+}
+
 /* A name in the folder for temporary files; the caller frees it. */
 static inline char *io_temporary(const char *ending) {
     static int counter;
