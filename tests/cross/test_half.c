@@ -13,6 +13,7 @@
 
 #include "cross.h"
 #include "support/algorithms.h"
+#include "support/call.h"
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 
@@ -226,19 +227,11 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
         test_store(values, of->type, 2 * i, 1);
         test_store(values, of->type, 2 * i + 1, step->parts);
     }
-    const tamis_sparse S = {.rows = rows,
-                            .cols = 2 * rows,
-                            .nnz = 2 * rows,
-                            .value_type = of->type,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
+    const tamis_sparse S = csr_of(of->type, rows, 2 * rows, 2 * rows, offsets, columns, values);
     const tamis_dense B = {.data = b, .rows = 2 * rows, .cols = width, .type = of->type};
     const tamis_dense C = {.data = c, .rows = rows, .cols = width, .type = of->type};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
+    tamis_options o = options_for(TAMIS_OP_SPMM, width, width);
     o.type = of->type;
-    o.width = o.inner = width;
     const char *algorithms[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
     for (int n = 0; n < count; n++) {

@@ -46,9 +46,7 @@ TEST(test_wide_strides) {
         const char *names[CPU_ALGORITHMS_MOST + 1];
         const int count = cpu_algorithms((tamis_operation)operation, true, names);
         for (int n = 0; n < count; n++) {
-            tamis_options o = TAMIS_OPTIONS_INIT;
-            o.operation = (tamis_operation)operation;
-            o.inner = o.width = K;
+            tamis_options o = options_for((tamis_operation)operation, K, K);
             o.algorithm = names[n];
             o.threads = 2;
             tamis_plan *plan = NULL;

@@ -86,10 +86,8 @@ static void expect(const char *algorithm, const tamis_options *o, int64_t batch,
 }
 
 static void of_operation(tamis_operation operation, tamis_edge edge, const char *const *algorithms) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
+    tamis_options o = options_for(operation, WIDTH, WIDTH);
     o.edge = edge;
-    o.inner = o.width = WIDTH;
     o.trust_input = true;
     o.expected_calls = 1000;
     for (; *algorithms; algorithms++) {
@@ -101,10 +99,8 @@ static void of_operation(tamis_operation operation, tamis_edge edge, const char 
 
 /* Members whose scratch would take more than the workspace may go in several rounds. */
 static void in_rounds(const char *algorithm, tamis_edge edge) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SDDMM;
+    tamis_options o = options_for(TAMIS_OP_SDDMM, WIDTH, 0);
     o.edge = edge;
-    o.inner = WIDTH;
     o.trust_input = true;
     const long one = launches(algorithm, &o, 1);
     const int64_t at_once = SCRATCH_MOST / (int64_t)workspace;
@@ -122,9 +118,7 @@ static void in_rounds(const char *algorithm, tamis_edge edge) {
  */
 static void begin_early(void) {
     const char *const version = getenv("FAKE_CUDA_VERSION");
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     o.trust_input = true;
     const long all = launches("gpu-tensor", &o, 1), follow = version && atoi(version) < 12030 ? 0 : all - 1;
     if (all > 1 && early == follow) return;

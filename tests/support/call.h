@@ -85,6 +85,24 @@ static inline tamis_status call_oracle_back(tamis_operation operation, const tam
     return tamis_reference_fused_backward(S, G, A, B, D, options, execution, da, db, dd, ds);
 }
 
+/* A matrix on the host whose numbers are all of 32 bits. */
+static inline tamis_sparse csr_of(tamis_type type, int64_t rows, int64_t cols, int64_t nnz, const void *offsets,
+                                  const void *columns, const void *values) {
+    tamis_sparse S = {.rows = rows, .cols = cols, .nnz = nnz, .value_type = type};
+    S.offsets = offsets;
+    S.columns = columns;
+    S.values = values;
+    return S;
+}
+
+static inline tamis_sparse coo_of(tamis_type type, int64_t rows, int64_t cols, int64_t nnz, const void *row_indices,
+                                  const void *columns, const void *values) {
+    tamis_sparse S = csr_of(type, rows, cols, nnz, NULL, columns, values);
+    S.format = TAMIS_COO;
+    S.row_indices = row_indices;
+    return S;
+}
+
 /* nnz elements; the members of a batch one after another */
 static inline tamis_dense samples_of(const tamis_sparse *S, void *p, tamis_type type) {
     return (tamis_dense){

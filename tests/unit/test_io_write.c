@@ -10,6 +10,7 @@
 #include "base/temporaries.h"
 #include "io/files/output.h"
 #include "io_folder.h"
+#include "support/call.h"
 #include "support/refusals.h"
 #include "support/skip.h"
 #include "test_io_support.h"
@@ -25,12 +26,7 @@ static const tamis_sparse small = {
 static tamis_sparse large(void) {
     static int32_t row_indices[MANY];
     for (int i = 0; i < MANY; i++) row_indices[i] = (i * 7919) % MANY;
-    return (tamis_sparse){.format = TAMIS_COO,
-                          .rows = MANY,
-                          .cols = MANY,
-                          .nnz = MANY,
-                          .row_indices = row_indices,
-                          .columns = row_indices};
+    return coo_of(TAMIS_F32, MANY, MANY, MANY, row_indices, row_indices, NULL);
 }
 
 static const char small_market[] = "%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1.5\n1 3 -2\n2 2 0.1\n";

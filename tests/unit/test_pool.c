@@ -19,6 +19,7 @@
 #include "base/float_mode.h"
 #include "base/threads.h"
 #include "support/brief.h"
+#include "support/call.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 
@@ -186,16 +187,8 @@ TEST_TAG(plans_work_in_children, "forks") {
         values[i] = (float)(i % 7);
     }
     for (int i = 0; i < 2000 * 8; i++) b[i] = (float)(i % 5) - 2;
-    const tamis_sparse S = {.rows = 2000,
-                            .cols = 2000,
-                            .nnz = 2000 * 20,
-                            .offset_type = TAMIS_I32,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
-    tamis_options options = TAMIS_OPTIONS_INIT;
-    options.operation = TAMIS_OP_SPMM;
-    options.width = 8;
+    const tamis_sparse S = csr_of(TAMIS_F32, 2000, 2000, 2000 * 20, offsets, columns, values);
+    tamis_options options = options_for(TAMIS_OP_SPMM, 0, 8);
     options.threads = 4;
     assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
     assert_int_equal(tamis_plan_create(device, &S, &options, &plan), TAMIS_OK);

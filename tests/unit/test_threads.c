@@ -36,9 +36,7 @@ static void *plans(void *context) {
     const char *names[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms(TAMIS_OP_FUSED, true, names);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        tamis_options options = TAMIS_OPTIONS_INIT;
-        options.operation = TAMIS_OP_FUSED;
-        options.inner = options.width = 24;
+        tamis_options options = options_for(TAMIS_OP_FUSED, 24, 24);
         options.threads = 1 + round % 3;
         options.algorithm = names[round % count];
         tamis_plan *plan = NULL;
@@ -120,17 +118,13 @@ static const char *run_plan(tamis_device *device, const tamis_sparse *S, tamis_o
     const tamis_dense X = {.data = numbers, .rows = LINES, .cols = WIDE},
                       P = {.data = numbers + 2 * LINES * WIDE, .rows = S->nnz, .cols = 1},
                       Y = {.data = numbers + LINES * WIDE, .rows = LINES, .cols = WIDE};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(operation, WIDE, WIDE);
     tamis_plan *plan;
-    o.operation = operation;
-    o.inner = o.width = WIDE;
     o.algorithm = name;
     tamis_status status = tamis_plan_create(device, S, &o, &plan);
     if (status == TAMIS_ERROR_UNSUPPORTED) return NULL;
     if (status != TAMIS_OK) return "a plan was refused";
-    if (operation == TAMIS_OP_SDDMM) status = tamis_plan_sddmm(plan, &X, &X, &P, NULL);
-    if (operation == TAMIS_OP_SPMM) status = tamis_plan_spmm(plan, &X, &Y, NULL);
-    if (operation == TAMIS_OP_FUSED) status = tamis_plan_fused(plan, &X, &X, &X, &Y, NULL);
+    status = call_plan(plan, operation, &X, &X, &X, operation == TAMIS_OP_SDDMM ? &P : &Y, NULL);
     tamis_plan_destroy(plan);
     return status == TAMIS_OK ? NULL : "an execution failed";
 }

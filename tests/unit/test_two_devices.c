@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "named_device.h"
+#include "support/call.h"
 #include "support/skip.h"
 #include "support/works.h"
 
@@ -93,7 +94,7 @@ static void fetch(side *to, const side *from) {
 }
 
 static void plan_side(side *s) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     tamis_device_description about;
     works(tamis_device_describe(s->device, &about));
     works(tamis_slice(&S, s->first, s->rows, 0, 0, &s->S));
@@ -101,8 +102,6 @@ static void plan_side(side *s) {
     s->S.offsets = s->offsets; /* the first device's begin with its rows as well */
     s->S.columns = s->columns;
     s->S.values = s->values;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
     o.stream = s->stream;
     works(tamis_plan_create(s->device, &s->S, &o, &s->plan));
 }
@@ -122,15 +121,12 @@ static void multiply(side *s) {
 /* Each execution adds n products and the old element: REPEATS times as many roundings as terms there are. */
 static void compare(const float *found) {
     const tamis_dense b = {.data = B, .rows = S.cols, .cols = WIDTH, .stride = WIDTH};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    const tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
+    const tamis_execution execution = scaled(REPEATS, 0);
     double *const want = malloc((size_t)(S.rows * WIDTH) * sizeof *want);
     const int32_t *const offsets = S.offsets, *const columns = S.columns;
     const float *const values = S.values;
     assert_non_null(want);
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
-    execution.alpha = REPEATS;
     works(tamis_reference_spmm(&S, &b, &o, &execution, want));
     for (int64_t i = 0; i < S.rows; i++)
         for (int64_t k = 0; k < WIDTH; k++) {
@@ -186,7 +182,7 @@ TEST(share_a_product) {
 TEST(other_memory_is_refused) {
     if (strncmp(device_names[0], "cuda", 4) != 0 || strcmp(device_names[0], device_names[1]) == 0)
         skip_because("two devices of CUDA are needed");
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    const tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     tamis_sparse here = S;
     tamis_plan *plan = NULL;
     char expected[64];
@@ -194,8 +190,6 @@ TEST(other_memory_is_refused) {
     works(tamis_device_allocate(sides[1].device, (size_t)S.nnz * 4 + (size_t)S.rows * 4 + 4, &memory));
     here.location = TAMIS_DEVICE;
     here.offsets = here.columns = here.values = memory;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
     assert_int_equal(tamis_plan_create(sides[0].device, &here, &o, &plan), TAMIS_ERROR_ARGUMENT);
     snprintf(expected, sizeof expected, "S.offsets lies on %s", device_names[1]);
     assert_non_null(strstr(tamis_last_error(), expected));
