@@ -6,6 +6,7 @@
  */
 #include "support/test.h"
 
+#include <tamis/slabs.h>
 #include <tamis/stream.h>
 
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "base/memory.h"
 #include "gpu/runtime/runtime.h"
 #include "processes.h"
+#include "slabs/slabs.h"
 #include "support/call.h"
 #include "support/mirror.h"
 #include "support/refusals.h"
@@ -195,6 +197,23 @@ static void rounds_when_allowed(const void *context) {
     tamis_device_close(device);
 }
 
+/* A plan out of core copies by the processor's threads, unless it is told how many. */
+static void threads_out_of_core(const void *context) {
+    setenv("OMP_NUM_THREADS", "3", 1);
+    tamis_device *const device = open_fake();
+    problem p = problem_of_30();
+    for (int threads = 0; threads <= 2; threads += 2) {
+        tamis_options options = options_for(TAMIS_OP_SPMM, 0, p.options.width);
+        tamis_slab_plan *plan = NULL;
+        options.threads = threads;
+        CHECK(tamis_slab_plan_create(device, &p.S, &options, NULL, &plan) == TAMIS_OK);
+        CHECK(plan->options.threads == (threads ? threads : 3));
+        tamis_slab_plan_destroy(plan);
+    }
+    problem_free(&p);
+    tamis_device_close(device);
+}
+
 /* Beyond the end of the list, and a second time. */
 static void numbers(const void *context) {
     tamis_device *first = NULL, *second = NULL;
@@ -220,6 +239,7 @@ TEST_RUN() {
         failures += !process_run(faults[i].name, fail_in_turn, &faults[i]);
     failures += !process_run("numbers of devices", numbers, NULL);
     failures += !process_run("inputs rounded to TF32", rounds_when_allowed, NULL);
-    printf("%d of %d failed\n", failures, count + 2);
+    failures += !process_run("threads of a plan out of core", threads_out_of_core, NULL);
+    printf("%d of %d failed\n", failures, count + 3);
     return failures != 0;
 }
