@@ -2,7 +2,6 @@
  * A stand-in for CUDA's driver, cuSPARSE and cuBLAS in one file, which computes on the host: with it the calls of the
  * peers are tested where there is no GPU. It takes the arguments in the vendor's order and refuses what those refuse.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -156,15 +155,13 @@ int cusparseSDDMM(void *handle, int op_a, int op_b, const void *alpha, dense *a,
                   int type, int algorithm, void *buffer) {
     const int status = check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
     if (status != OK || c->ready != buffer) return status != OK ? status : INVALID;
-    for (int64_t i = 0; i < c->rows; i++) {
+    for (int64_t i = 0; i < c->rows; i++)
         for (int64_t t = c->offsets[i]; t < c->offsets[i + 1]; t++) {
             double sum = 0;
-            for (int64_t k = 0; k < a->cols; k++) {
+            for (int64_t k = 0; k < a->cols; k++)
                 sum += get(a->values, type, i * a->stride + k) * get(b->values, type, c->columns[t] * b->stride + k);
-            }
             update(c->values, type, t, sum, get(alpha, type, 0), get(beta, type, 0));
         }
-    }
     return OK;
 }
 
@@ -192,15 +189,13 @@ int cusparseSpMM(void *handle, int op_a, int op_b, const void *alpha, sparse *a,
                  int type, int algorithm, void *buffer) {
     const int status = check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
     if (status != OK || a->ready != buffer) return status != OK ? status : INVALID;
-    for (int64_t i = 0; i < a->rows; i++) {
+    for (int64_t i = 0; i < a->rows; i++)
         for (int64_t l = 0; l < c->cols; l++) {
             double sum = 0;
-            for (int64_t t = a->offsets[i]; t < a->offsets[i + 1]; t++) {
+            for (int64_t t = a->offsets[i]; t < a->offsets[i + 1]; t++)
                 sum += get(a->values, type, t) * get(b->values, type, a->columns[t] * b->stride + l);
-            }
             update(c->values, type, i * c->stride + l, sum, get(alpha, type, 0), get(beta, type, 0));
         }
-    }
     return OK;
 }
 
@@ -221,17 +216,14 @@ static double element(const void *x, int type, int stride, int op, int64_t i, in
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
                  int a_stride, const void *b, int b_type, int b_stride, const void *beta, void *c, int c_type,
                  int c_stride, int compute, int algorithm) {
-    if (handle != &a_handle || algorithm != -1 || c_stride < m || compute != (c_type == DOUBLE ? 70 : 68)) {
+    if (handle != &a_handle || algorithm != -1 || c_stride < m || compute != (c_type == DOUBLE ? 70 : 68))
         return INVALID;
-    }
-    for (int64_t i = 0; i < m; i++) {
+    for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
-            for (int64_t l = 0; l < k; l++) {
+            for (int64_t l = 0; l < k; l++)
                 sum += element(a, a_type, a_stride, op_a, i, l) * element(b, b_type, b_stride, op_b, l, j);
-            }
             update(c, c_type, j * c_stride + i, sum, get(alpha, c_type, 0), get(beta, c_type, 0));
         }
-    }
     return OK;
 }

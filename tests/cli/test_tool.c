@@ -210,12 +210,10 @@ static void make(fixture *f, tamis_operation operation) {
     assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
     assert_int_equal(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
     const tamis_dense *output = &f->problem.output;
-    for (int64_t i = 0; i < f->oracle->items; i++) {
-        for (int64_t l = 0; l < f->oracle->width; l++) {
+    for (int64_t i = 0; i < f->oracle->items; i++)
+        for (int64_t l = 0; l < f->oracle->width; l++)
             tool_element_set(output->data, TAMIS_F32, f->oracle->item[i] * output->stride + l,
                              f->oracle->reference[i * f->oracle->width + l]);
-        }
-    }
 }
 
 static void drop(fixture *f) {
@@ -264,7 +262,7 @@ TEST(parts_of_matrices_keep_their_entries) {
     tamis_submatrix part;
     assert_int_equal(tamis_submatrix_take(S, 1, 1000, false, &part), TAMIS_OK);
     assert_true(part.nnz <= 1000 && part.nnz > 300 && part.rows < S->rows);
-    for (int64_t i = 0; i < part.rows; i++) {
+    for (int64_t i = 0; i < part.rows; i++)
         for (int64_t t = part.offsets[i]; t < part.offsets[i + 1]; t++) {
             const int64_t from = part.entry[t];
             assert_true(tool_index_get(S->offsets, S->offset_type, part.row[i]) <= from);
@@ -272,7 +270,6 @@ TEST(parts_of_matrices_keep_their_entries) {
             assert_int_equal(part.columns[t], tool_index_get(S->columns, S->index_type, from));
             assert_true(((const float *)part.values)[t] == ((const float *)S->values)[from]);
         }
-    }
     const int64_t cols = part.cols;
     assert_int_equal(tamis_submatrix_compact(&part), TAMIS_OK);
     assert_true(part.cols <= cols);

@@ -4,7 +4,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <tamis/structure.h>
@@ -19,9 +18,7 @@ static tamis_device *device;
 static void *map(int64_t bytes) {
     void *const place =
         mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED) {
-        skip_because("no mapping of %lld bytes is to be had", (long long)bytes);
-    }
+    if (place == MAP_FAILED) skip_because("no mapping of %lld bytes is to be had", (long long)bytes);
     return place;
 }
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/group.h>
-#include <tamis/stream.h>
 
 #include "base/memory.h"
 #include "group/threads.h"

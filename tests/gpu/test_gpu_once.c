@@ -5,7 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <tamis/stream.h>

@@ -5,9 +5,7 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "core/device.h"

@@ -167,9 +167,8 @@ TEST(test_arguments) {
     tamis_correction bad[] = {row("cpu-tiled", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
                               row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-tiled", TAMIS_OP_SDDMM, 0, 1),
                               row("cpu-tiled", TAMIS_OP_SDDMM, 32, NAN)};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         REFUSED(ARGUMENT, "rows[0]", tamis_device_correct(device, &bad[i], 1));
-    }
     assert_int_equal(tamis_device_correct(NULL, bad, 1), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_device_correct(device, NULL, 1), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_device_correct(device, bad, TAMIS_CORRECTIONS_MOST + 1), TAMIS_ERROR_ARGUMENT);

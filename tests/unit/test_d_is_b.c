@@ -2,9 +2,6 @@
  * has all else. test_d_is_b [DEVICE]. */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "named_device.h"

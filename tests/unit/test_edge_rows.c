@@ -3,7 +3,6 @@
 #include "support/test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/edges.h"

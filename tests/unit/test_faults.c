@@ -2,8 +2,6 @@
  * works. */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <tamis/generate.h>
 #include <tamis/gradient.h>
 #include <tamis/matrix.h>

@@ -134,7 +134,7 @@ TEST(progress_rises_to_one) {
 }
 
 TEST(progress_cancels) {
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < SAMPLES; i++)
         for (int stop = 1; stop < 100; stop++) {
             watch seen = {.stop_after = stop};
             tamis_owned_sparse *matrix = NULL;
@@ -149,7 +149,6 @@ TEST(progress_cancels) {
             assert_null(matrix);
             assert_int_equal(tamis_memory_live(), live);
         }
-    }
 }
 
 /* ---- arguments */

@@ -114,9 +114,7 @@ TEST(a_disk_that_fails_leaves_the_old_file) {
 }
 
 TEST(devices_are_written_to_as_they_are) {
-    if (access("/dev/full", W_OK) != 0) {
-        skip_because("there is no /dev/full");
-    }
+    if (access("/dev/full", W_OK) != 0) skip_because("there is no /dev/full");
     char *const path = in_folder("full.mtx");
     assert_int_equal(symlink("/dev/full", path), 0);
     REFUSED(FILE, said_of(path, "cannot write", ENOSPC), tamis_write_sparse(path, &small));
@@ -191,9 +189,8 @@ TEST(refuses) {
         {{.data = data, .rows = 2, .cols = 2, .layout = (tamis_layout)9}, "^dense.layout = 9"},
         {{.data = data, .rows = 2, .cols = 2, .location = TAMIS_DEVICE}, "^dense.location = "},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         REFUSED(ARGUMENT, cases[i].named, tamis_write_dense(in_folder("a.npy"), &cases[i].dense));
-    }
     assert_int_equal(tamis_write_dense(in_folder("a.npy"), NULL), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_dense(NULL, &good), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_write_dense("a.npz", &good), TAMIS_ERROR_UNSUPPORTED);

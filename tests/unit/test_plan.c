@@ -3,7 +3,6 @@
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
 #include <tamis/reference.h>
-#include <tamis/structure.h>
 
 #include "support/test.h"
 

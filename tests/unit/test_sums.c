@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/algorithms.h>
-#include <tamis/stream.h>
 
 #include "device_fixture.h"
 #include "support/works.h"
