@@ -72,24 +72,20 @@ static int shared(void) {
 
 /* By number, as in cuda.h: limits of a large chip. */
 EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
-    static const int values[][2] = {{1, 1024}, {5, 0x7fffffff}, {6, 65535}, {7, 65535},
-                                    {16, 132}, {38, 50 << 20},  {39, 2048}};
-    if (attribute == 81 || attribute == 97) {
-        *value = (shared() - (attribute == 97)) << 10;
-        return SUCCESS;
-    }
-    if (attribute == 75 || attribute == 76) {
-        *value = attribute == 75 ? chip() / 10 : chip() % 10;
-        return SUCCESS;
-    }
-    if (attribute == 88) {
-        *value = fake_number("FAKE_CUDA_PAGEABLE", 0);
-        return SUCCESS;
-    }
-    if (attribute == 115) {
-        *value = fake_number("FAKE_CUDA_POOLS", 1);
-        return SUCCESS;
-    }
+    const int pageable = fake_number("FAKE_CUDA_PAGEABLE", 0), pools = fake_number("FAKE_CUDA_POOLS", 1);
+    const int values[][2] = {{1, 1024},
+                             {5, 0x7fffffff},
+                             {6, 65535},
+                             {7, 65535},
+                             {16, 132},
+                             {38, 50 << 20},
+                             {39, 2048},
+                             {75, chip() / 10},
+                             {76, chip() % 10},
+                             {81, shared() << 10},
+                             {97, (shared() - 1) << 10},
+                             {88, pageable},
+                             {115, pools}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (values[i][0] == attribute) {
             *value = values[i][1];

@@ -55,8 +55,7 @@ TEST(converts_everything) {
         for (int source = shape % test_rounds(1, 3); source < 16; source += test_rounds(1, 3)) {
             const tamis_format from = (tamis_format)(source & 1);
             const bool has_values = source >> 3;
-            sample s = sample_draw((uint64_t)(600 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
+            sample s = sample_of(600, shape);
             if (from == TAMIS_CSR) order_entries(&s, shape % 2 ? by_row : by_both);
             sample_build(&s, from, (tamis_index_type)(source >> 1 & 1), (tamis_index_type)(source >> 2 & 1),
                          (tamis_type)(shape & 3), has_values);
