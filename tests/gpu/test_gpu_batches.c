@@ -12,6 +12,7 @@
 
 #include "processes.h"
 #include "support/call.h"
+#include "support/matrix.h"
 
 enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };
 enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ };
@@ -20,13 +21,7 @@ static tamis_device *device;
 static void *zeros, *output, *pattern; /* offsets, then columns */
 static int failures;
 
-static void must(tamis_status status) {
-    if (status == TAMIS_OK) return;
-    fprintf(stderr, "FAILED: %s\n", tamis_last_error());
-    exit(1);
-}
-
-static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t batch_stride) {
+static tamis_dense dense_there(void *data, int64_t rows, int64_t cols, int64_t batch_stride) {
     return (tamis_dense){
         .data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = batch_stride};
 }
@@ -36,8 +31,8 @@ static void make_pattern(void) {
     int32_t numbers[ROWS + 1 + NONZEROS];
     for (int i = 0; i <= ROWS; i++) numbers[i] = 2 * i;
     for (int t = 0; t < NONZEROS; t++) numbers[ROWS + 1 + t] = t % 2 ? ROWS - 1 : t / 2 % 4;
-    must(tamis_device_allocate(device, sizeof numbers, &pattern));
-    must(tamis_device_upload(device, NULL, pattern, 0, numbers, sizeof numbers));
+    test_must(tamis_device_allocate(device, sizeof numbers, &pattern));
+    test_must(tamis_device_upload(device, NULL, pattern, 0, numbers, sizeof numbers));
 }
 
 static size_t workspace; /* of the last plan */
@@ -56,18 +51,18 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
                             .offsets = pattern,
                             .columns = (const int32_t *)pattern + ROWS + 1,
                             .values = zeros};
-    const tamis_dense A = matrix(zeros, ROWS, WIDTH, WIDTH), P = matrix(output, NONZEROS, 1, NONZEROS);
-    const tamis_dense E = matrix(output, ROWS, WIDTH, ROWS * WIDTH);
+    const tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), P = dense_there(output, NONZEROS, 1, NONZEROS);
+    const tamis_dense E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
     tamis_options options = *asked;
     tamis_plan *plan = NULL;
     options.batch = batch;
     options.algorithm = algorithm;
     const tamis_status status = tamis_plan_create(device, &S, &options, &plan);
     if (status == TAMIS_ERROR_UNSUPPORTED) return -1;
-    must(status);
-    must(tamis_plan_workspace_size(plan, &workspace));
+    test_must(status);
+    test_must(tamis_plan_workspace_size(plan, &workspace));
     const long before = launched(), early_before = launched_early();
-    must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
+    test_must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
     const long count = launched() - before;
     early = launched_early() - early_before;
     tamis_plan_destroy(plan);
@@ -138,9 +133,9 @@ TEST_RUN() {
     static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", PAPERS NULL};
     if (argc < 2) return 2;
     use_fake(argv[1]);
-    must(tamis_device_open("cuda:0", &device));
-    must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
-    must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
+    test_must(tamis_device_open("cuda:0", &device));
+    test_must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
+    test_must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
     make_pattern();
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, sddmm);
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, sddmm);

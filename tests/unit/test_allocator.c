@@ -390,31 +390,6 @@ TEST(test_child) {
     gradient_case_free(c);
 }
 
-/* What one object of a device has yet to destroy, a call on another one leaves alone: meanwhile the first one may be
-   closed. */
-TEST(test_two_objects) {
-    if (is_cpu) return; /* it destroys at once */
-    gradient_case *const c = make(TAMIS_OP_FUSED, 4);
-    tamis_device *other = NULL;
-    tamis_plan *plan = NULL;
-    pool p = pool_of(1000);
-    const tamis_allocator table = table_of(&p);
-    works(tamis_device_open(name, &other));
-    c->options.allocator = &table;
-    works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
-    tamis_plan_destroy_async(plan, stream);
-    works(tamis_stream_synchronize(device, stream));
-    const int64_t lent = p.lent;
-    assert_true(lent > 0);
-    c->options.allocator = NULL;
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    tamis_plan_destroy(plan);
-    assert_int_equal(p.lent, lent);
-    tamis_device_close(other);
-    all_is_back(&p);
-    gradient_case_free(c);
-}
-
 TEST(test_gradient_destroyed_later) {
     gradient_case *const c = make(TAMIS_OP_FUSED, 1);
     pool p = pool_of(1000);

@@ -47,6 +47,12 @@ static void *room(const side *s, size_t bytes) {
     return memory;
 }
 
+static void *sent(const side *s, const void *from, size_t bytes) {
+    void *const memory = room(s, bytes);
+    works(tamis_device_upload_async(s->device, s->stream, memory, 0, from, bytes));
+    return memory;
+}
+
 static tamis_dense view_of(const side *s, void *data, int64_t rows) {
     tamis_device_description about;
     works(tamis_device_describe(s->device, &about));
@@ -59,15 +65,11 @@ static size_t offset_bytes(const side *s) { return (size_t)(s->rows + 1) * 4; }
 
 /* The first device gets all from the host, and as many rows of C as there are, for the other's as well. */
 static void fill_first(side *s) {
-    s->offsets = room(s, (size_t)(S.rows + 1) * 4);
-    s->columns = room(s, (size_t)S.nnz * 4);
-    s->values = room(s, (size_t)S.nnz * 4);
-    s->B = room(s, b_bytes());
+    s->offsets = sent(s, S.offsets, (size_t)(S.rows + 1) * 4);
+    s->columns = sent(s, S.columns, (size_t)S.nnz * 4);
+    s->values = sent(s, S.values, (size_t)S.nnz * 4);
+    s->B = sent(s, B, b_bytes());
     s->C = room(s, (size_t)(S.rows * WIDTH) * sizeof(float));
-    works(tamis_device_upload_async(s->device, s->stream, s->offsets, 0, S.offsets, (size_t)(S.rows + 1) * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->columns, 0, S.columns, (size_t)S.nnz * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->values, 0, S.values, (size_t)S.nnz * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->B, 0, B, b_bytes()));
     works(tamis_event_record(s->device, s->stream, &s->ready));
 }
 
