@@ -22,39 +22,6 @@ typedef struct sparse {
     const void *ready; /* the buffer that a preprocessing has seen */
 } sparse;
 
-int cuInit(unsigned flags);
-int cuDeviceGet(int *device, int number);
-int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuCtxSetCurrent(void *context);
-int cuMemGetInfo_v2(size_t *left, size_t *total);
-int cusparseCreate(void **handle);
-int cusparseDestroy(void *handle);
-int cusparseGetVersion(void *handle, int *version);
-const char *cusparseGetErrorString(int status);
-int cusparseCreateCsr(void **matrix, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *columns,
-                      void *values, int offset_type, int index_type, int base, int type);
-int cusparseDestroySpMat(void *matrix);
-int cusparseCreateDnMat(void **matrix, int64_t rows, int64_t cols, int64_t stride, void *values, int type, int order);
-int cusparseDestroyDnMat(void *matrix);
-int cusparseSDDMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
-                             sparse *c, int type, int algorithm, size_t *bytes);
-int cusparseSDDMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
-                             sparse *c, int type, int algorithm, void *buffer);
-int cusparseSDDMM(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta, sparse *c,
-                  int type, int algorithm, void *buffer);
-int cusparseSpMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
-                            dense *c, int type, int algorithm, size_t *bytes);
-int cusparseSpMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
-                            dense *c, int type, int algorithm, void *buffer);
-int cusparseSpMM(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta, dense *c,
-                 int type, int algorithm, void *buffer);
-int cublasCreate_v2(void **handle);
-int cublasDestroy_v2(void *handle);
-const char *cublasGetStatusString(int status);
-int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
-                 int a_stride, const void *b, int b_type, int b_stride, const void *beta, void *c, int c_type,
-                 int c_stride, int compute, int algorithm);
-
 /* ------------------------------------------------------------------------------------------ the driver */
 
 static int a_context, a_handle;

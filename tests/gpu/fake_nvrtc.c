@@ -70,7 +70,6 @@ static int compile(program *p, int options, const char *const *texts) {
 #ifdef EMULATED
     const int status = emulate_compile(p->source, options, texts, &made, &bytes);
     if (status != SUCCESS) return status;
-#else
 #endif
     p->bytes = 16 + bytes;
     p->code = calloc(1, p->bytes);
