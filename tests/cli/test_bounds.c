@@ -12,10 +12,9 @@
 #include "reference/oracle.h"
 #include "reference/squares.h"
 #include "support/call.h"
+#include "unit/cpu_device.h"
 
 enum { ROWS = 12, COLS = 10, NNZ = ROWS * COLS, K = 8 };
-
-static tamis_device *device;
 
 /* A full matrix whose values a test chooses, computed by the library. */
 typedef struct fixture {
@@ -414,9 +413,4 @@ TEST(squares_are_summed_over_the_whole_range) {
     }
 }
 
-TEST_RUN() {
-    if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = test_run("bounds", NULL, NULL, NULL);
-    tamis_device_close(device);
-    return failed;
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -12,8 +12,7 @@
 #include "support/algorithms.h"
 #include "support/call.h"
 #include "support/skip.h"
-
-static tamis_device *device;
+#include "unit/cpu_device.h"
 
 static void *map(int64_t bytes) {
     void *const place =
@@ -91,9 +90,4 @@ TEST(test_many_nonzeros) {
     munmap(columns, (size_t)nnz * 4);
 }
 
-TEST_RUN() {
-    if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = test_run(NULL, NULL, NULL, NULL);
-    tamis_device_close(device);
-    return failed;
-}
+TEST_FIXTURE(set_up, tear_down)

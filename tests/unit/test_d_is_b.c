@@ -4,15 +4,12 @@
 
 #include <string.h>
 
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/algorithms.h"
 #include "support/expect.h"
 #include "support/mirror.h"
 #include "support/refusals.h"
 #include "support/works.h"
-
-static tamis_device *device;
-static bool on_cpu = true;
 
 /* A problem whose B serves as D, and its output. */
 typedef struct one {
@@ -103,7 +100,7 @@ TEST_TAG(test_refusals, "tests") {
     works(tamis_plan_explain(plan, text, sizeof text, NULL));
     assert_null(strstr(text, ", D is B"));
     tamis_plan_destroy(plan);
-    if (!on_cpu) {
+    if (!is_cpu) {
         o.algorithm = "gpu-one-pass";
         REFUSED(UNSUPPORTED, "options.d_is_b", tamis_plan_create(device, &x.on.S, &o, &plan));
     }
@@ -111,12 +108,7 @@ TEST_TAG(test_refusals, "tests") {
 }
 
 TEST_RUN() {
-    const char *name = "cpu";
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    works(tamis_device_open(name, &device));
-    on_cpu = strcmp(name, "cpu") == 0;
-    int failed = test_run(NULL, "tests", NULL, NULL);
-    if (on_cpu) failed += test_run(NULL, "of_the_cpu", NULL, NULL);
-    tamis_device_close(device);
-    return failed;
+    if (!device_is_named(argc, argv)) return 77;
+    const int failed = test_run(NULL, "tests", set_up, tear_down);
+    return strcmp(name, "cpu") == 0 ? failed + test_run(NULL, "of_the_cpu", set_up, tear_down) : failed;
 }
