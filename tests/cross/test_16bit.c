@@ -67,14 +67,9 @@ static void start(fixture *f, int odd, bool wide, bool d_is_b) {
     f->D = stored(f, f->d, COLS, odd);
     f->values = matrix_room(f->type, f->nnz, 1, (matrix_place){.front = 0});
     matrix_fill(&f->values, f->s);
-    f->S = (tamis_sparse){.rows = ROWS,
-                          .cols = COLS,
-                          .nnz = f->nnz,
-                          .value_type = f->type,
-                          .index_type = wide ? TAMIS_I64 : TAMIS_I32,
-                          .offsets = f->offsets,
-                          .columns = wide ? (const void *)f->wide : f->narrow,
-                          .values = f->values.here.data};
+    const void *const columns = wide ? (const void *)f->wide : f->narrow;
+    f->S = csr_of(f->type, ROWS, COLS, f->nnz, f->offsets, columns, f->values.here.data);
+    if (wide) f->S.index_type = TAMIS_I64;
 }
 
 static void stop(fixture *f) {

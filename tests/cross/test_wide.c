@@ -73,13 +73,8 @@ TEST(test_many_nonzeros) {
     int64_t offsets[] = {0, 5, 5 + many, nnz};
     int32_t *const columns = map(nnz * 4); /* all zero: every entry is in column 0 */
     double b[1] = {1}, c[3] = {-1, -1, -1};
-    const tamis_sparse S = {.rows = 3,
-                            .cols = 1,
-                            .nnz = nnz,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns};
+    tamis_sparse S = csr_of(TAMIS_F64, 3, 1, nnz, offsets, columns, NULL);
+    S.offset_type = TAMIS_I64;
     const tamis_dense B = {.data = b, .rows = 1, .cols = 1, .type = TAMIS_F64};
     const tamis_dense C = {.data = c, .rows = 3, .cols = 1, .type = TAMIS_F64};
     if (tamis_spmm(device, &S, &B, &C, NULL, NULL) != TAMIS_OK) fail_msg("%s", tamis_last_error());

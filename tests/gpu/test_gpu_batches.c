@@ -44,13 +44,9 @@ static long early; /* of the last execution */
 
 /* Launches of one execution; -1 where the algorithm declines. */
 static long launches(const char *algorithm, const tamis_options *asked, int64_t batch) {
-    const tamis_sparse S = {.location = TAMIS_DEVICE,
-                            .rows = ROWS,
-                            .cols = ROWS,
-                            .nnz = NONZEROS,
-                            .offsets = pattern,
-                            .columns = (const int32_t *)pattern + ROWS + 1,
-                            .values = zeros};
+    const int32_t *const columns = (const int32_t *)pattern + ROWS + 1;
+    tamis_sparse S = csr_of(TAMIS_F32, ROWS, ROWS, NONZEROS, pattern, columns, zeros);
+    S.location = TAMIS_DEVICE;
     const tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), P = dense_there(output, NONZEROS, 1, NONZEROS);
     const tamis_dense E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
     tamis_options options = *asked;

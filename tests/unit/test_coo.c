@@ -45,14 +45,10 @@ static void coo_make(coo *x, int number, tamis_index_type index_type) {
     for (int i = 0; i < COLS * K; i++) x->b[i] = (float)(i % 5) - 1;
     for (int i = 0; i < COLS * L; i++) x->d[i] = (float)(i % 3) + 2;
     const bool wide = index_type == TAMIS_I64;
-    x->S = (tamis_sparse){.format = TAMIS_COO,
-                          .rows = ROWS,
-                          .cols = COLS,
-                          .nnz = NNZ,
-                          .index_type = index_type,
-                          .row_indices = wide ? (const void *)x->wide_rows : x->narrow_rows,
-                          .columns = wide ? (const void *)x->wide_columns : x->narrow_columns,
-                          .values = x->values};
+    const void *const rows = wide ? (const void *)x->wide_rows : x->narrow_rows;
+    const void *const columns = wide ? (const void *)x->wide_columns : x->narrow_columns;
+    x->S = coo_of(TAMIS_F32, ROWS, COLS, NNZ, rows, columns, x->values);
+    x->S.index_type = index_type;
     x->A = (tamis_dense){.data = x->a, .rows = ROWS, .cols = K};
     x->B = (tamis_dense){.data = x->b, .rows = COLS, .cols = K};
     x->D = (tamis_dense){.data = x->d, .rows = COLS, .cols = L};
