@@ -2,6 +2,8 @@
 #include "io/formats/npy.h"
 #include "io/pack/zip.h"
 #include "io_folder.h"
+#include "sparse/element.h"
+#include "support/call.h"
 #include "support/refusals.h"
 #include "support/skip.h"
 
@@ -320,33 +322,20 @@ TEST_AS(reads_what_scipy_writes, .setup_func = make_folder, .teardown_func = rem
 /* Five entries with the value row * 10 + column + 0.5, in every combination of types that there is. */
 static void write_sparse(tamis_format format, tamis_index_type index_type, tamis_index_type offset_type,
                          tamis_type type, bool pattern) {
-    static const int64_t offsets[] = {0, 2, 2, 5}, rows[] = {0, 0, 2, 2, 2}, columns[] = {0, 3, 1, 2, 3};
+    static const int64_t wide[3][5] = {{0, 2, 2, 5}, {0, 0, 2, 2, 2}, {0, 3, 1, 2, 3}};
     int32_t narrow[3][5];
-    uint16_t halves[5];
-    float singles[5];
-    double doubles[5];
-    for (int t = 0; t < 5; t++) {
-        narrow[1][t] = (int32_t)rows[t];
-        narrow[2][t] = (int32_t)columns[t];
-        narrow[0][t] = t < 4 ? (int32_t)offsets[t] : 0;
-        doubles[t] = (double)(rows[t] * 10 + columns[t]) + 0.5;
-        singles[t] = (float)doubles[t];
-        halves[t] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[t]) : tamis_bf16_from_f32(singles[t]);
+    double values[5];
+    const void *arrays[3]; /* offsets, rows and columns */
+    for (int k = 0; k < 3; k++) {
+        for (int t = 0; t < 5; t++) narrow[k][t] = (int32_t)wide[k][t];
+        arrays[k] = (k == 0 ? offset_type : index_type) == TAMIS_I32 ? (const void *)narrow[k] : wide[k];
     }
-    const void *const wide = type == TAMIS_F64 ? (const void *)doubles : (const void *)singles;
-    const tamis_sparse S = {.format = format,
-                            .rows = 3,
-                            .cols = 4,
-                            .nnz = 5,
-                            .index_type = index_type,
-                            .offset_type = offset_type,
-                            .value_type = type,
-                            .offsets = offset_type == TAMIS_I32 ? (const void *)narrow[0] : offsets,
-                            .row_indices = index_type == TAMIS_I32 ? (const void *)narrow[1] : rows,
-                            .columns = index_type == TAMIS_I32 ? (const void *)narrow[2] : columns,
-                            .values = pattern                                   ? NULL
-                                      : type == TAMIS_F16 || type == TAMIS_BF16 ? halves
-                                                                                : wide};
+    for (int t = 0; t < 5; t++) tamis_element_store(values, type, t, (double)(wide[1][t] * 10 + wide[2][t]) + 0.5);
+    tamis_sparse S = coo_of(type, 3, 4, 5, arrays[1], arrays[2], pattern ? NULL : values);
+    S.format = format;
+    S.offsets = arrays[0];
+    S.index_type = index_type;
+    S.offset_type = offset_type;
     static const char *const endings[] = {"npz", "mtx", "mtx.gz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
@@ -364,24 +353,14 @@ static void write_sparse(tamis_format format, tamis_index_type index_type, tamis
 }
 
 static void write_dense(tamis_type type, tamis_layout layout) {
-    uint16_t halves[40];
-    float singles[40];
-    double doubles[40];
-    const int64_t stride = layout == TAMIS_ROW_MAJOR ? 6 : 5;
+    double numbers[40];
+    const bool by_rows = layout == TAMIS_ROW_MAJOR;
+    const int64_t stride = by_rows ? 6 : 5;
     for (int i = 0; i < 40; i++) {
         const int64_t line = i / stride, at = i % stride;
-        doubles[i] = (double)(layout == TAMIS_ROW_MAJOR ? line * 10 + at : at * 10 + line) + 0.5;
-        singles[i] = (float)doubles[i];
-        halves[i] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[i]) : tamis_bf16_from_f32(singles[i]);
+        tamis_element_store(numbers, type, i, (double)(by_rows ? line * 10 + at : at * 10 + line) + 0.5);
     }
-    const tamis_dense dense = {.data = type == TAMIS_F64   ? (void *)doubles
-                                       : type == TAMIS_F32 ? (void *)singles
-                                                           : halves,
-                               .rows = 3,
-                               .cols = 4,
-                               .stride = stride,
-                               .type = type,
-                               .layout = layout};
+    const tamis_dense dense = {.data = numbers, .rows = 3, .cols = 4, .stride = stride, .type = type, .layout = layout};
     static const char *const endings[] = {"npy", "mtx", "mtx.gz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
