@@ -197,7 +197,6 @@ TEST(small_probabilities_have_the_error_of_their_exponent) {
     drop(&f);
 }
 
-/* An infinity stands for itself alone, and so does NaN. */
 TEST(what_is_not_finite_is_the_same) {
     double values[NNZ];
     for (int t = 0; t < NNZ; t++) values[t] = 0.25;

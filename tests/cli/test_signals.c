@@ -332,7 +332,6 @@ TEST(completed_records_stay) {
     enter("..");
 }
 
-/* The second one does not wait for anything. */
 TEST(a_second_signal_ends_at_once) {
     one_run run = start("info in.fifo", "in.fifo", 0);
     open_end(&run, "in.fifo", O_WRONLY);

@@ -63,7 +63,6 @@ static tamis_status make_plan_of(const setting *s, int64_t inner, tamis_plan **p
 
 static tamis_status make_plan(const setting *s, tamis_plan **plan) { return make_plan_of(s, 16, plan); }
 
-/* One that comes and goes. */
 static void try_plan_of(const setting *s, int64_t inner) {
     tamis_plan *plan = NULL;
     CHECK(make_plan_of(s, inner, &plan) == TAMIS_OK);

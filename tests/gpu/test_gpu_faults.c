@@ -80,7 +80,6 @@ static tamis_status run_plan(task *t) {
 
 static tamis_status run_task(task *t) { return t->once ? run_once(t) : run_plan(t); }
 
-/* Whether what lies in the device's memory is right. */
 static bool is_right(task *t) {
     const test_call call = call_of_task(t);
     return !mirror_wrong(&t->on, &t->p, &call);

@@ -68,7 +68,6 @@ TEST_AS(entries_come_back, .setup_func = make_folder, .teardown_func = remove_fo
     assert_true(described().bytes > 2 * CODE_BYTES && described().bytes < 3 * CODE_BYTES);
 }
 
-/* Entries alone are removed, and counted. */
 TEST_AS(clearing_counts, .setup_func = make_folder, .teardown_func = remove_folder) {
     char other[PATH_BYTES + 64];
     int64_t removed = -1;
@@ -132,7 +131,6 @@ TEST_AS(the_oldest_goes, .setup_func = make_folder, .teardown_func = remove_fold
     assert_int_equal(described().entries, 3);
 }
 
-/* The path of the only entry. */
 static void path_of_entry(char *path, size_t bytes) {
     const tamis_cache_description cache = described();
     DIR *const listing = opendir(cache.path);

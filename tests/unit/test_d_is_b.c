@@ -68,7 +68,6 @@ TEST_TAG(test_rows_alone, "of_the_cpu") {
     one_free(&x);
 }
 
-/* A promise is held to. */
 TEST_TAG(test_refusals, "tests") {
     const problem_options options = {
         .rows = 40, .cols = 60, .nnz = 500, .inner = 32, .width = 32, .batch = 1, .type = TAMIS_F32, .sorted = true};

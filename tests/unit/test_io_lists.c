@@ -124,7 +124,6 @@ TEST(follows_titles) {
     }
 }
 
-/* Columns that are asked for. */
 TEST(takes_columns) {
     static const struct {
         const char *name, *columns, *content, *expected;

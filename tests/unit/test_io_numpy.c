@@ -179,7 +179,6 @@ TEST(refuses_bad_archives) {
     free(path);
 }
 
-/* A file of the library's own. */
 static size_t own_archive(unsigned char *file, size_t room) {
     static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
     static const float values[] = {1, 2, 3};

@@ -117,7 +117,6 @@ TEST(samples_that_overlap) {
 
 /* ------------------------------------------------------------------------------------------ single calls */
 
-/* What a single call is given, it checks as a plan would. */
 TEST(single_calls_check_the_pattern) {
     small s;
     small_make(&s);

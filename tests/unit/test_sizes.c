@@ -151,7 +151,6 @@ static tamis_options a_problem(void) {
     return o;
 }
 
-/* What a call of an operation gets, in the shapes that it expects. */
 typedef struct operands {
     tamis_sparse S;
     tamis_options o;

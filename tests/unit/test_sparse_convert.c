@@ -144,20 +144,13 @@ TEST(refuses_arguments) {
     REFUSED(ARGUMENT, "S = NULL", tamis_convert(NULL, &o, &matrix));
     assert_null(matrix);
     REFUSED(ARGUMENT, "matrix = NULL", tamis_convert(&S, &o, NULL));
-#define REJECT(text, change)                                                                                           \
-    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;                                                             \
-    change;                                                                                                            \
-    REFUSED(ARGUMENT, text, tamis_convert(&S, &o, &matrix))
-    o.reserved[5] = 2;
-    REFUSED(UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
-    REJECT("options.format = 2", o.format = (tamis_format)2);
-    REJECT("options.index_type = 2", o.index_type = (tamis_index_type)2);
-    REJECT("options.offset_type = 5", o.offset_type = (tamis_index_type)5);
-    REJECT("options.value_type = 4", o.value_type = (tamis_type)4);
-    REJECT("options.values = 3", o.values = (tamis_values)3);
-    REJECT("options.duplicates = 3", o.duplicates = (tamis_duplicates)3);
-#undef REJECT
-    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
+    SPOILT(o.reserved[5], 2, UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.format, (tamis_format)2, ARGUMENT, "options.format = 2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.index_type, (tamis_index_type)2, ARGUMENT, "options.index_type = 2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.offset_type, (tamis_index_type)5, ARGUMENT, "options.offset_type = 5", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.value_type, (tamis_type)4, ARGUMENT, "options.value_type = 4", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.values, (tamis_values)3, ARGUMENT, "options.values = 3", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.duplicates, (tamis_duplicates)3, ARGUMENT, "options.duplicates = 3", tamis_convert(&S, &o, &matrix));
     tamis_sparse wide = S;
     int64_t wide_columns[] = {1};
     wide.index_type = TAMIS_I64;
