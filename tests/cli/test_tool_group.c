@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/choice.h"
-#include "model/choice.h"
 #include "support/call.h"
 #include "support/works.h"
+
+#include "group/choice.h"
+#include "model/choice.h"
 
 static long (*calls)(const char *function);
 
