@@ -2,7 +2,6 @@
  * A stand-in for CUDA's driver, cuSPARSE and cuBLAS in one file, which computes on the host: with it the calls of the
  * peers are tested where there is no GPU. It takes the arguments in the vendor's order and refuses what those refuse.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,39 +21,6 @@ typedef struct sparse {
     int type;
     const void *ready; /* the buffer that a preprocessing has seen */
 } sparse;
-
-int cuInit(unsigned flags);
-int cuDeviceGet(int *device, int number);
-int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuCtxSetCurrent(void *context);
-int cuMemGetInfo_v2(size_t *left, size_t *total);
-int cusparseCreate(void **handle);
-int cusparseDestroy(void *handle);
-int cusparseGetVersion(void *handle, int *version);
-const char *cusparseGetErrorString(int status);
-int cusparseCreateCsr(void **matrix, int64_t rows, int64_t cols, int64_t nnz, void *offsets, void *columns,
-                      void *values, int offset_type, int index_type, int base, int type);
-int cusparseDestroySpMat(void *matrix);
-int cusparseCreateDnMat(void **matrix, int64_t rows, int64_t cols, int64_t stride, void *values, int type, int order);
-int cusparseDestroyDnMat(void *matrix);
-int cusparseSDDMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
-                             sparse *c, int type, int algorithm, size_t *bytes);
-int cusparseSDDMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
-                             sparse *c, int type, int algorithm, void *buffer);
-int cusparseSDDMM(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta, sparse *c,
-                  int type, int algorithm, void *buffer);
-int cusparseSpMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
-                            dense *c, int type, int algorithm, size_t *bytes);
-int cusparseSpMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
-                            dense *c, int type, int algorithm, void *buffer);
-int cusparseSpMM(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta, dense *c,
-                 int type, int algorithm, void *buffer);
-int cublasCreate_v2(void **handle);
-int cublasDestroy_v2(void *handle);
-const char *cublasGetStatusString(int status);
-int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
-                 int a_stride, const void *b, int b_type, int b_stride, const void *beta, void *c, int c_type,
-                 int c_stride, int compute, int algorithm);
 
 /* ------------------------------------------------------------------------------------------ the driver */
 
@@ -142,14 +108,12 @@ static int check_sddmm(const void *handle, int op_a, int op_b, const dense *a, c
 
 int cusparseSDDMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
                              sparse *c, int type, int algorithm, size_t *bytes) {
-    (void)alpha, (void)beta;
     *bytes = 64;
     return check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
 
 int cusparseSDDMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, dense *a, dense *b, const void *beta,
                              sparse *c, int type, int algorithm, void *buffer) {
-    (void)alpha, (void)beta;
     c->ready = buffer;
     return check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
@@ -158,15 +122,13 @@ int cusparseSDDMM(void *handle, int op_a, int op_b, const void *alpha, dense *a,
                   int type, int algorithm, void *buffer) {
     const int status = check_sddmm(handle, op_a, op_b, a, b, c, type, algorithm);
     if (status != OK || c->ready != buffer) return status != OK ? status : INVALID;
-    for (int64_t i = 0; i < c->rows; i++) {
+    for (int64_t i = 0; i < c->rows; i++)
         for (int64_t t = c->offsets[i]; t < c->offsets[i + 1]; t++) {
             double sum = 0;
-            for (int64_t k = 0; k < a->cols; k++) {
+            for (int64_t k = 0; k < a->cols; k++)
                 sum += get(a->values, type, i * a->stride + k) * get(b->values, type, c->columns[t] * b->stride + k);
-            }
             update(c->values, type, t, sum, get(alpha, type, 0), get(beta, type, 0));
         }
-    }
     return OK;
 }
 
@@ -180,14 +142,12 @@ static int check_spmm(const void *handle, int op_a, int op_b, const sparse *a, c
 
 int cusparseSpMM_bufferSize(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
                             dense *c, int type, int algorithm, size_t *bytes) {
-    (void)alpha, (void)beta;
     *bytes = 0;
     return check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
 
 int cusparseSpMM_preprocess(void *handle, int op_a, int op_b, const void *alpha, sparse *a, dense *b, const void *beta,
                             dense *c, int type, int algorithm, void *buffer) {
-    (void)alpha, (void)beta;
     a->ready = buffer;
     return check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
 }
@@ -196,15 +156,13 @@ int cusparseSpMM(void *handle, int op_a, int op_b, const void *alpha, sparse *a,
                  int type, int algorithm, void *buffer) {
     const int status = check_spmm(handle, op_a, op_b, a, b, c, type, algorithm);
     if (status != OK || a->ready != buffer) return status != OK ? status : INVALID;
-    for (int64_t i = 0; i < a->rows; i++) {
+    for (int64_t i = 0; i < a->rows; i++)
         for (int64_t l = 0; l < c->cols; l++) {
             double sum = 0;
-            for (int64_t t = a->offsets[i]; t < a->offsets[i + 1]; t++) {
+            for (int64_t t = a->offsets[i]; t < a->offsets[i + 1]; t++)
                 sum += get(a->values, type, t) * get(b->values, type, a->columns[t] * b->stride + l);
-            }
             update(c->values, type, i * c->stride + l, sum, get(alpha, type, 0), get(beta, type, 0));
         }
-    }
     return OK;
 }
 
@@ -225,17 +183,14 @@ static double element(const void *x, int type, int stride, int op, int64_t i, in
 int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int a_type,
                  int a_stride, const void *b, int b_type, int b_stride, const void *beta, void *c, int c_type,
                  int c_stride, int compute, int algorithm) {
-    if (handle != &a_handle || algorithm != -1 || c_stride < m || compute != (c_type == DOUBLE ? 70 : 68)) {
+    if (handle != &a_handle || algorithm != -1 || c_stride < m || compute != (c_type == DOUBLE ? 70 : 68))
         return INVALID;
-    }
-    for (int64_t i = 0; i < m; i++) {
+    for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
-            for (int64_t l = 0; l < k; l++) {
+            for (int64_t l = 0; l < k; l++)
                 sum += element(a, a_type, a_stride, op_a, i, l) * element(b, b_type, b_stride, op_b, l, j);
-            }
             update(c, c_type, j * c_stride + i, sum, get(alpha, c_type, 0), get(beta, c_type, 0));
         }
-    }
     return OK;
 }

@@ -50,6 +50,17 @@ flat() {
     paste -sd "$separator" "$@" | tr -s ' '
 }
 
+# Runs a command with each of several endings; an exit code follows what that one prints: each COMMAND ENDING ...
+each() {
+    command=$1
+    shift
+    for ending; do
+        eval "$command $ending"
+        code=$?
+        [ $code -eq 0 ] || echo "[exit $code]"
+    done
+}
+
 skip() {
     echo "skipped: $1" >&2 # standard output is the transcript
     exit 77

@@ -2,9 +2,7 @@
    change. */
 #include "support/test.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/exit.h"

@@ -121,16 +121,14 @@ TEST(a_library_that_is_not_there_is_named) {
 }
 
 TEST(cusparse_computes_edge_mask) {
-    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-        for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
+    for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
+        for (int type = TAMIS_F32; type <= TAMIS_F64; type++)
             for (int values = 0; values < 2; values++) {
                 fixture f;
                 make(&f, (tamis_operation)operation, (tamis_type)type, values != 0);
                 assert_true(compute_and_compare(&f, &tool_peer_cusparse));
                 drop(&f);
             }
-        }
-    }
 }
 
 TEST(cublas_computes_the_dense_product) {
@@ -187,8 +185,8 @@ static void on_the_cpu_from_to(const tool_peer_kind *kind, tamis_operation first
 #ifdef __SANITIZE_THREAD__
     skip_because("ThreadSanitizer cannot see into %s", kind->name);
 #else
-    for (int operation = (int)first; operation <= (int)last; operation++) {
-        for (int type = TAMIS_F32; type <= TAMIS_F64; type++) {
+    for (int operation = (int)first; operation <= (int)last; operation++)
+        for (int type = TAMIS_F32; type <= TAMIS_F64; type++)
             for (int values = 0; values < 2; values++) {
                 fixture f;
                 make(&f, (tamis_operation)operation, (tamis_type)type, values != 0);
@@ -197,8 +195,6 @@ static void on_the_cpu_from_to(const tool_peer_kind *kind, tamis_operation first
                 drop(&f);
                 if (!there) skip_because("%s is not installed", kind->name);
             }
-        }
-    }
 #endif
 }
 
@@ -320,9 +316,8 @@ TEST(a_python_process_that_fails_is_given_up) {
         fchmod(fileno(script), 0700);
         fclose(script);
         const int code = bench(environment, "--op sddmm --peers scipy", text, sizeof text);
-        if (code != cases[i].code || !strstr(text, cases[i].expected)) {
+        if (code != cases[i].code || !strstr(text, cases[i].expected))
             fail_msg("%s: code %d: %s", cases[i].script, code, text);
-        }
     }
     unlink(path);
     rmdir(folder);

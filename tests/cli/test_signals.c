@@ -332,7 +332,6 @@ TEST(completed_records_stay) {
     enter("..");
 }
 
-/* The second one does not wait for anything. */
 TEST(a_second_signal_ends_at_once) {
     one_run run = start("info in.fifo", "in.fifo", 0);
     open_end(&run, "in.fifo", O_WRONLY);
@@ -345,7 +344,6 @@ TEST(a_second_signal_ends_at_once) {
 }
 
 static int make_inputs(void **unused) {
-    (void)unused;
     if (system("rm -rf '" WORK_FOLDER "' && mkdir -p '" WORK_FOLDER "'") != 0 || chdir(WORK_FOLDER) != 0) return -1;
     setenv("XDG_CACHE_HOME", WORK_FOLDER, 1);
     setenv("OMP_WAIT_POLICY", "passive", 1);

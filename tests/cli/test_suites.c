@@ -64,9 +64,8 @@ static void check_case(const tool_suite *suite, const tool_suite_case *one) {
     tool_inputs inputs;
     assert_int_equal(tool_suite_inputs(suite, one, 1, files, &inputs), 0);
     assert_true(inputs.count > 0);
-    for (int i = 0; i < inputs.count; i++) {
+    for (int i = 0; i < inputs.count; i++)
         assert_true(!inputs.at[i].stand_in || strncmp(inputs.at[i].spec, "generate:", 9) == 0);
-    }
     tool_inputs_free(&inputs);
     free((void *)words);
 }

@@ -10,16 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/call.h"
+#include "support/works.h"
+
 #include "group/choice.h"
 #include "model/group.h"
 
 static long (*calls)(const char *function);
 
 static long copies(void) { return calls("cuMemcpyHtoDAsync_v2"); }
-
-static void works(tamis_status status) {
-    if (status != TAMIS_OK) fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-}
 
 enum { ROWS = 300, WIDTH = 8 };
 static int32_t offsets[ROWS + 1], columns[ROWS];
@@ -31,16 +30,10 @@ static tool_problem problem_make(bool operands) {
         columns[i] = (7 * i) % ROWS;
         values[i] = 1;
     }
-    tool_problem p = {.operation = TAMIS_OP_SPMM,
-                      .type = TAMIS_F32,
-                      .inner = WIDTH,
-                      .width = WIDTH,
-                      .alpha = 1,
-                      .edge_scale = 1,
-                      .edge_slope = 0.2,
-                      .edge_epsilon = 1e-6};
-    p.S = (tamis_sparse){
-        .rows = ROWS, .cols = ROWS, .nnz = ROWS, .offsets = offsets, .columns = columns, .values = values};
+    tool_problem p = {.operation = TAMIS_OP_SPMM, .inner = WIDTH, .width = WIDTH, .alpha = 1, .edge_scale = 1};
+    p.edge_slope = 0.2;
+    p.edge_epsilon = 1e-6;
+    p.S = csr_of(TAMIS_F32, ROWS, ROWS, ROWS, offsets, columns, values);
     p.B = (tamis_dense){.data = operands ? b : NULL, .rows = ROWS, .cols = WIDTH, .stride = WIDTH};
     p.output = (tamis_dense){.data = operands ? c : NULL, .rows = ROWS, .cols = WIDTH, .stride = WIDTH};
     return p;

@@ -10,7 +10,6 @@
 
 /* Tiles without a nonzero, or of rows without an element. */
 static bool empty(tamis_operation operation, tamis_edge edge, const problem *p) {
-    (void)edge;
     const problem_options *const o = &p->options;
     const int64_t widths[] = {
         [TAMIS_OP_SDDMM] = o->inner, [TAMIS_OP_SPMM] = o->width, [TAMIS_OP_FUSED] = o->inner + o->width};
@@ -29,7 +28,6 @@ static bool all_but_patterns(tamis_operation operation, tamis_edge edge, const p
 }
 
 static bool all_but_bf16(tamis_operation operation, tamis_edge edge, const problem *p) {
-    (void)edge;
     const bool wide = p->S.values && p->S.value_type != TAMIS_BF16;
     return operation == TAMIS_OP_FUSED || p->options.type != TAMIS_BF16 || wide || !cpu_isa_has_amx();
 }

@@ -7,8 +7,6 @@
 #include "support/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/fitted.h"
@@ -69,14 +67,9 @@ static void start(fixture *f, int odd, bool wide, bool d_is_b) {
     f->D = stored(f, f->d, COLS, odd);
     f->values = matrix_room(f->type, f->nnz, 1, (matrix_place){.front = 0});
     matrix_fill(&f->values, f->s);
-    f->S = (tamis_sparse){.rows = ROWS,
-                          .cols = COLS,
-                          .nnz = f->nnz,
-                          .value_type = f->type,
-                          .index_type = wide ? TAMIS_I64 : TAMIS_I32,
-                          .offsets = f->offsets,
-                          .columns = wide ? (const void *)f->wide : f->narrow,
-                          .values = f->values.here.data};
+    const void *const columns = wide ? (const void *)f->wide : f->narrow;
+    f->S = csr_of(f->type, ROWS, COLS, f->nnz, f->offsets, columns, f->values.here.data);
+    if (wide) f->S.index_type = TAMIS_I64;
 }
 
 static void stop(fixture *f) {
@@ -112,10 +105,7 @@ static void compute(const fixture *f, tamis_operation operation, const char *alg
 
 typedef bool accepts(const fixture *f, double right, double found);
 
-static bool is_exact(const fixture *f, double right, double found) {
-    (void)f;
-    return found == right;
-}
+static bool is_exact(const fixture *f, double right, double found) { return found == right; }
 
 static void check(const fixture *f, tamis_operation operation, accepts *right_enough) {
     const bool sddmm = operation == TAMIS_OP_SDDMM;
@@ -185,7 +175,6 @@ TEST(sums_of_integers_are_exact_at_every_width) { everywhere(integers); }
 
 /* What is not finite stays so; what does not touch it stays exact. */
 static bool is_of_the_class(const fixture *f, double right, double found) {
-    (void)f;
     return isfinite(right) ? found == right : isnan(right) ? isnan(found) : !isfinite(found);
 }
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <tamis/algorithms.h>
-
 #include "base/edges.h"
 #include "cross.h"
 #include "support/brief.h"

@@ -13,6 +13,7 @@
 
 #include "cross.h"
 #include "support/algorithms.h"
+#include "support/call.h"
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 
@@ -211,6 +212,21 @@ static tamis_plan *plan_of(tamis_device *device, const tamis_sparse *S, const ch
     return plan;
 }
 
+/* What each algorithm stores in `out`, which has `kept` elements. */
+static void store_all(tamis_device *device, const layout *of, const beyond *step, const tamis_sparse *S,
+                      tamis_options o, const tamis_dense *A, const tamis_dense *B, const tamis_dense *out, int kept) {
+    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
+    o.type = of->type;
+    const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
+    for (int n = 0; n < count; n++) {
+        tamis_plan *const plan = plan_of(device, S, algorithms[n], o);
+        memset(out->data, 0xff, (size_t)kept * sizeof(uint16_t));
+        assert_int_equal(call_plan(plan, o.operation, A, B, B, out, NULL), TAMIS_OK);
+        check_stored(of, out->data, step, algorithms[n]);
+        tamis_plan_destroy(plan);
+    }
+}
+
 /* SpMM: row i of C is row i of B, which holds patterns, and a part of row R + i, which holds their gaps. */
 static void add_in_rows(tamis_device *device, const layout *of, const beyond *step, int width) {
     const int rows = (PATTERNS + width - 1) / width, kept = rows * width;
@@ -226,28 +242,10 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
         test_store(values, of->type, 2 * i, 1);
         test_store(values, of->type, 2 * i + 1, step->parts);
     }
-    const tamis_sparse S = {.rows = rows,
-                            .cols = 2 * rows,
-                            .nnz = 2 * rows,
-                            .value_type = of->type,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
+    const tamis_sparse S = csr_of(of->type, rows, 2 * rows, 2 * rows, offsets, columns, values);
     const tamis_dense B = {.data = b, .rows = 2 * rows, .cols = width, .type = of->type};
     const tamis_dense C = {.data = c, .rows = rows, .cols = width, .type = of->type};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.type = of->type;
-    o.width = o.inner = width;
-    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
-    for (int n = 0; n < count; n++) {
-        tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
-        memset(c, 0xff, (size_t)kept * sizeof *c);
-        assert_int_equal(tamis_plan_spmm(plan, &B, &C, NULL), TAMIS_OK);
-        check_stored(of, c, step, algorithms[n]);
-        tamis_plan_destroy(plan);
-    }
+    store_all(device, of, step, &S, options_for(TAMIS_OP_SPMM, width, width), NULL, &B, &C, kept);
     free(b);
     free(c);
     free(values);
@@ -267,19 +265,9 @@ static void add_in_samples(tamis_device *device, const layout *of, const beyond 
     const tamis_dense A = {.data = a, .rows = 1, .cols = 2, .type = of->type};
     const tamis_dense B = {.data = b, .rows = PATTERNS, .cols = 2, .type = of->type};
     const tamis_dense P = samples_of(&S, p, of->type);
-    tamis_options o = with_edge(TAMIS_EDGE_MASK);
-    o.operation = TAMIS_OP_SDDMM;
-    o.type = of->type;
-    o.inner = o.width = 2;
-    const char *algorithms[CPU_ALGORITHMS_MOST + 1];
-    const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
-    for (int n = 0; n < count; n++) {
-        tamis_plan *const plan = plan_of(device, &S, algorithms[n], o);
-        memset(p, 0xff, PATTERNS * sizeof *p);
-        assert_int_equal(tamis_plan_sddmm(plan, &A, &B, &P, NULL), TAMIS_OK);
-        check_stored(of, p, step, algorithms[n]);
-        tamis_plan_destroy(plan);
-    }
+    tamis_options o = options_for(TAMIS_OP_SDDMM, 2, 2);
+    o.edge = TAMIS_EDGE_MASK;
+    store_all(device, of, step, &S, o, &A, &B, &P, PATTERNS);
     free(b);
     free(p);
     free(columns);

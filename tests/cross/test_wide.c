@@ -4,7 +4,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <tamis/structure.h>
@@ -13,15 +12,12 @@
 #include "support/algorithms.h"
 #include "support/call.h"
 #include "support/skip.h"
-
-static tamis_device *device;
+#include "unit/cpu_device.h"
 
 static void *map(int64_t bytes) {
     void *const place =
         mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (place == MAP_FAILED) {
-        skip_because("no mapping of %lld bytes is to be had", (long long)bytes);
-    }
+    if (place == MAP_FAILED) skip_because("no mapping of %lld bytes is to be had", (long long)bytes);
     return place;
 }
 
@@ -46,9 +42,7 @@ TEST(test_wide_strides) {
         const char *names[CPU_ALGORITHMS_MOST + 1];
         const int count = cpu_algorithms((tamis_operation)operation, true, names);
         for (int n = 0; n < count; n++) {
-            tamis_options o = TAMIS_OPTIONS_INIT;
-            o.operation = (tamis_operation)operation;
-            o.inner = o.width = K;
+            tamis_options o = options_for((tamis_operation)operation, K, K);
             o.algorithm = names[n];
             o.threads = 2;
             tamis_plan *plan = NULL;
@@ -79,13 +73,8 @@ TEST(test_many_nonzeros) {
     int64_t offsets[] = {0, 5, 5 + many, nnz};
     int32_t *const columns = map(nnz * 4); /* all zero: every entry is in column 0 */
     double b[1] = {1}, c[3] = {-1, -1, -1};
-    const tamis_sparse S = {.rows = 3,
-                            .cols = 1,
-                            .nnz = nnz,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns};
+    tamis_sparse S = csr_of(TAMIS_F64, 3, 1, nnz, offsets, columns, NULL);
+    S.offset_type = TAMIS_I64;
     const tamis_dense B = {.data = b, .rows = 1, .cols = 1, .type = TAMIS_F64};
     const tamis_dense C = {.data = c, .rows = 3, .cols = 1, .type = TAMIS_F64};
     if (tamis_spmm(device, &S, &B, &C, NULL, NULL) != TAMIS_OK) fail_msg("%s", tamis_last_error());
@@ -96,9 +85,4 @@ TEST(test_many_nonzeros) {
     munmap(columns, (size_t)nnz * 4);
 }
 
-TEST_RUN() {
-    if (tamis_device_open("cpu", &device) != TAMIS_OK) return 1;
-    const int failed = test_run(NULL, NULL, NULL, NULL);
-    tamis_device_close(device);
-    return failed;
-}
+TEST_FIXTURE(set_up, tear_down)

@@ -131,7 +131,6 @@ static void change_matrix(crafted *c) {
     s->data = s->own;
 }
 
-/* Some other numbers in a matrix that is there. */
 static void change_numbers(crafted *c) {
     section *const s = &c->sections[draw(c, 2 + ML_STATES)];
     const int64_t count = s->present ? s->rows * s->cols : 0;

@@ -13,6 +13,7 @@
 
 #include "crafted.h"
 #include "fuzz.h"
+#include "support/call.h"
 
 enum { ROWS = 9, COLS = 7, MOST = 1 << 16, BASES = 32, TOO_LONG = 60 };
 
@@ -37,16 +38,8 @@ static void data_make(tamis_sparse *S) {
         }
         offsets[i + 1] = nnz;
     }
-    *S = (tamis_sparse){.format = TAMIS_CSR,
-                        .rows = ROWS,
-                        .cols = COLS,
-                        .nnz = nnz,
-                        .offset_type = TAMIS_I64,
-                        .index_type = TAMIS_I64,
-                        .value_type = TAMIS_F32,
-                        .offsets = offsets,
-                        .columns = columns,
-                        .values = values};
+    *S = csr_of(TAMIS_F32, ROWS, COLS, nnz, offsets, columns, values);
+    S->offset_type = S->index_type = TAMIS_I64;
 }
 
 static void keep(const tamis_model *model, const char *name) {

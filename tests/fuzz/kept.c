@@ -105,7 +105,6 @@ static void load_model(const uint8_t *data, size_t size) {
 /* As it is, and with the size and the checksum that it should have: what is behind these is to be reached. */
 void fuzz_model(const fuzz_target *target, const uint8_t *data, size_t size) {
     static uint8_t mended[MODEL_MOST];
-    (void)target;
     begin();
     load_model(data, size);
     if (size < ML_FILE_PREAMBLE + 8 || size > sizeof mended) return;
@@ -118,7 +117,6 @@ void fuzz_model(const fuzz_target *target, const uint8_t *data, size_t size) {
 
 /* Whatever is there: it is read, a plan is kept beside it, and what was kept is found. */
 void fuzz_plans(const fuzz_target *target, const uint8_t *data, size_t size) {
-    (void)target;
     begin();
     put(plans, data, size);
     const int64_t before = tamis_remembered_count();
@@ -137,7 +135,6 @@ void fuzz_plans(const fuzz_target *target, const uint8_t *data, size_t size) {
 }
 
 void fuzz_program(const fuzz_target *target, const uint8_t *data, size_t size) {
-    (void)target;
     begin();
     const int64_t live = tamis_memory_live();
     tamis_gpu_binary binary;

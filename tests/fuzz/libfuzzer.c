@@ -14,7 +14,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
-    (void)count, (void)arguments;
     const char *const name = getenv("TAMIS_FUZZ_TARGET");
     chosen = name ? fuzz_target_named(name) : NULL;
     if (chosen) return 0;

@@ -4,6 +4,7 @@
 
 #include "crafted.h"
 #include "fuzz.h"
+#include "support/call.h"
 
 enum { LARGE = 1 << 12, MOST = 16 };
 
@@ -30,16 +31,8 @@ static void rows_make(int64_t count, int64_t cols, int64_t more, rows *r) {
         }
         r->offsets[i + 1] = nnz;
     }
-    r->view = (tamis_sparse){.format = TAMIS_CSR,
-                             .rows = count,
-                             .cols = cols + more,
-                             .nnz = nnz,
-                             .offset_type = TAMIS_I64,
-                             .index_type = TAMIS_I64,
-                             .value_type = TAMIS_F32,
-                             .offsets = r->offsets,
-                             .columns = r->columns,
-                             .values = r->values};
+    r->view = csr_of(TAMIS_F32, count, cols + more, nnz, r->offsets, r->columns, r->values);
+    r->view.offset_type = r->view.index_type = TAMIS_I64;
 }
 
 static void rows_free(rows *r) {

@@ -25,10 +25,7 @@ void fuzz_demand(bool holds, const char *what) {
     abort();
 }
 
-static bool go_on(void *context, double share) {
-    (void)share;
-    return --*(int *)context != 0;
-}
+static bool go_on(void *context, double share) { return --*(int *)context != 0; }
 
 /* Reads as `format`; returns the larger of rows and columns, -1 when the file is refused. */
 static int64_t read_as(const fuzz_target *target, const uint8_t *data, size_t size, tamis_format format,
@@ -71,7 +68,6 @@ static void read_sparse(const fuzz_target *target, const uint8_t *data, size_t s
 }
 
 static void read_dense(const fuzz_target *target, const uint8_t *data, size_t size) {
-    (void)target;
     const int64_t live = tamis_memory_live();
     tamis_owned_dense *array = NULL;
     const tamis_type type = (tamis_type)(size & 3);
@@ -87,7 +83,6 @@ static void read_dense(const fuzz_target *target, const uint8_t *data, size_t si
 
 /* Against the C library, in its C locale. */
 static void read_number(const fuzz_target *target, const uint8_t *data, size_t size) {
-    (void)target;
     char text[2048] = {0};
     if (size > sizeof text - 32) return;
     if (size > 0) memcpy(text, data, size);

@@ -66,15 +66,11 @@ static tamis_status fake_compile(tamis_gpu_device *device, const char *name, con
 }
 
 static tamis_status fake_load(tamis_gpu_device *device, const tamis_gpu_binary *binary, tamis_gpu_module **module) {
-    (void)binary;
     *module = (tamis_gpu_module *)device; /* any address will do */
     return TAMIS_OK;
 }
 
-static void fake_unload(tamis_gpu_device *device, tamis_gpu_module *module) {
-    (void)device;
-    (void)module;
-}
+static void fake_unload(tamis_gpu_device *device, tamis_gpu_module *module) {}
 
 static tamis_status fake_function(tamis_gpu_device *device, tamis_gpu_module *module, const char *name,
                                   int64_t shared_bytes, void **function) {
@@ -85,10 +81,7 @@ static tamis_status fake_function(tamis_gpu_device *device, tamis_gpu_module *mo
     return TAMIS_OK;
 }
 
-static void fake_release_function(tamis_gpu_device *device, void *function) {
-    (void)device;
-    (void)function;
-}
+static void fake_release_function(tamis_gpu_device *device, void *function) {}
 
 static tamis_status check_stream_of(const tamis_gpu_device *device, const void *stream, const char *what) {
     const fake_device *const self = (const fake_device *)device;
@@ -98,8 +91,6 @@ static tamis_status check_stream_of(const tamis_gpu_device *device, const void *
 
 static tamis_status fake_launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                                 const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count) {
-    (void)arguments;
-    (void)count;
     TRY(check_stream_of(device, stream, kernel->name));
     if (launch->group_size < 1 || launch->group_size > device->limits.group_most)
         return tamis_fail(TAMIS_ERROR_DEVICE, "%s: groups of %d", kernel->name, launch->group_size);
@@ -161,11 +152,7 @@ static tamis_status fake_finish(tamis_gpu_device *device, void *stream) {
     return check_stream_of(device, stream, "waiting");
 }
 
-static tamis_status fake_check_stream(tamis_gpu_device *device, void *stream) {
-    (void)device;
-    (void)stream;
-    return TAMIS_OK;
-}
+static tamis_status fake_check_stream(tamis_gpu_device *device, void *stream) { return TAMIS_OK; }
 
 static tamis_status fake_memory(tamis_gpu_device *device, int64_t *free_bytes) {
     *free_bytes = device->limits.memory;
@@ -179,17 +166,11 @@ static tamis_status fake_record(tamis_gpu_device *device, void *stream, void **e
 }
 
 static tamis_status fake_elapsed(tamis_gpu_device *device, void *start, void *end, double *seconds) {
-    (void)device;
-    (void)start;
-    (void)end;
     *seconds = 1e-3;
     return TAMIS_OK;
 }
 
-static void fake_release_event(tamis_gpu_device *device, void *event) {
-    (void)device;
-    (void)event;
-}
+static void fake_release_event(tamis_gpu_device *device, void *event) {}
 
 /* Named cuda: algorithms that need CUDA ask for that name. */
 static const tamis_gpu_runtime fake_runtime = {.name = "cuda",

@@ -38,7 +38,6 @@ static int chip(void) { return fake_number("FAKE_CUDA_CHIP", 90); }
 /* ------------------------------------------------------------------------------------------ devices */
 
 EXPORT(cuInit, unsigned flags) {
-    (void)flags;
     MAY_FAIL;
     return SUCCESS;
 }
@@ -61,7 +60,6 @@ EXPORT(cuDeviceGet, int *device, int number) {
 }
 
 EXPORT(cuDeviceGetName, char *name, int length, int device) {
-    (void)device;
     snprintf(name, (size_t)length, "no GPU at all");
     return SUCCESS;
 }
@@ -74,25 +72,20 @@ static int shared(void) {
 
 /* By number, as in cuda.h: limits of a large chip. */
 EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
-    static const int values[][2] = {{1, 1024}, {5, 0x7fffffff}, {6, 65535}, {7, 65535},
-                                    {16, 132}, {38, 50 << 20},  {39, 2048}};
-    (void)device;
-    if (attribute == 81 || attribute == 97) {
-        *value = (shared() - (attribute == 97)) << 10;
-        return SUCCESS;
-    }
-    if (attribute == 75 || attribute == 76) {
-        *value = attribute == 75 ? chip() / 10 : chip() % 10;
-        return SUCCESS;
-    }
-    if (attribute == 88) {
-        *value = fake_number("FAKE_CUDA_PAGEABLE", 0);
-        return SUCCESS;
-    }
-    if (attribute == 115) {
-        *value = fake_number("FAKE_CUDA_POOLS", 1);
-        return SUCCESS;
-    }
+    const int pageable = fake_number("FAKE_CUDA_PAGEABLE", 0), pools = fake_number("FAKE_CUDA_POOLS", 1);
+    const int values[][2] = {{1, 1024},
+                             {5, 0x7fffffff},
+                             {6, 65535},
+                             {7, 65535},
+                             {16, 132},
+                             {38, 50 << 20},
+                             {39, 2048},
+                             {75, chip() / 10},
+                             {76, chip() % 10},
+                             {81, shared() << 10},
+                             {97, (shared() - 1) << 10},
+                             {88, pageable},
+                             {115, pools}};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         if (values[i][0] == attribute) {
             *value = values[i][1];
@@ -102,7 +95,6 @@ EXPORT(cuDeviceGetAttribute, int *value, int attribute, int device) {
 }
 
 EXPORT(cuDeviceTotalMem_v2, size_t *bytes, int device) {
-    (void)device;
     *bytes = (size_t)1 << 30;
     return SUCCESS;
 }
@@ -259,15 +251,11 @@ EXPORT(cuMemPoolCreate, void **pool, const int *properties) {
 }
 
 EXPORT(cuMemPoolSetAttribute, void *pool, int attribute, void *value) {
-    (void)pool;
-    (void)value;
     COUNTED;
     return attribute == 4 ? SUCCESS : INVALID_VALUE;
 }
 
 EXPORT(cuMemPoolTrimTo, void *pool, size_t bytes) {
-    (void)pool;
-    (void)bytes;
     COUNTED;
     return SUCCESS;
 }
@@ -323,32 +311,19 @@ EXPORT(cuMemGetInfo_v2, size_t *free_bytes, size_t *total) {
     return SUCCESS;
 }
 
-EXPORT(cuMemcpyHtoDAsync_v2, void *to, const void *from, size_t bytes, void *stream) {
-    MAY_FAIL;
-    NOT_CAPTURED(stream);
-    memcpy(to, from, bytes);
-    return SUCCESS;
-}
-
-EXPORT(cuMemcpyDtoHAsync_v2, void *to, const void *from, size_t bytes, void *stream) {
-    MAY_FAIL;
-    NOT_CAPTURED(stream);
-    memcpy(to, from, bytes);
-    return SUCCESS;
-}
-
-EXPORT(cuMemcpyDtoDAsync_v2, void *to, const void *from, size_t bytes, void *stream) {
-    MAY_FAIL;
-    NOT_CAPTURED(stream);
-    memcpy(to, from, bytes);
-    return SUCCESS;
-}
+#define COPIES(name)                                                                                                   \
+    EXPORT(name, void *to, const void *from, size_t bytes, void *stream) {                                             \
+        MAY_FAIL;                                                                                                      \
+        NOT_CAPTURED(stream);                                                                                          \
+        memcpy(to, from, bytes);                                                                                       \
+        return SUCCESS;                                                                                                \
+    }
+COPIES(cuMemcpyHtoDAsync_v2)
+COPIES(cuMemcpyDtoHAsync_v2)
+COPIES(cuMemcpyDtoDAsync_v2)
 
 EXPORT(cuMemcpyPeerAsync, void *to, void *to_context, const void *from, void *from_context, size_t bytes,
        void *stream) {
-    (void)to_context;
-    (void)from_context;
-    (void)stream;
     MAY_FAIL;
     memcpy(to, from, bytes);
     return SUCCESS;
@@ -386,7 +361,6 @@ EXPORT(cuEventQuery, void *event) {
 }
 
 EXPORT(cuMemHostAlloc, void **memory, size_t bytes, unsigned flags) {
-    (void)flags;
     MAY_FAIL;
     UNSAFE;
     *memory = malloc(bytes);
@@ -416,14 +390,12 @@ EXPORT(cuStreamCreateWithPriority, void **stream, unsigned flags, int priority) 
 }
 
 EXPORT(cuStreamDestroy_v2, void *stream) {
-    (void)stream;
     MAY_FAIL_ALONE;
     return SUCCESS;
 }
 
 EXPORT(cuStreamWaitEvent, void *stream, void *event, unsigned flags) {
     const struct timespec slow = {.tv_nsec = 1000000L * fake_number("FAKE_CUDA_SLOW", 0)};
-    (void)stream;
     MAY_FAIL;
     if (slow.tv_nsec > 0) nanosleep(&slow, NULL);
     return flags == 0 ? look_at(event) : INVALID_VALUE;
@@ -486,7 +458,6 @@ EXPORT(cuModuleUnload, module *m) {
 }
 
 EXPORT(cuModuleGetFunction, void **function, module *m, const char *name) {
-    (void)name;
     MAY_FAIL;
     if (!m->loaded) return INVALID_VALUE;
     kernel *const found = calloc(1, sizeof *found); /* never freed, either */
@@ -501,15 +472,12 @@ EXPORT(cuModuleGetFunction, void **function, module *m, const char *name) {
 }
 
 EXPORT(cuFuncSetAttribute, void *function, int attribute, int value) {
-    (void)function;
     MAY_FAIL;
     return attribute == 8 && value > (shared() - 1) << 10 ? INVALID_VALUE : SUCCESS;
 }
 
 static int launch(const kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
                   void **arguments, bool early) {
-    (void)shared_bytes;
-    (void)early;
     if (!k->of->loaded) return 400;
     const bool good = grid[0] > 0 && grid[1] > 0 && grid[1] < 65536 && grid[2] > 0 && grid[2] < 65536 && block[0] > 0 &&
                       block[0] * block[1] * block[2] <= 1024 && arguments;
@@ -521,8 +489,6 @@ static int launch(const kernel *k, const unsigned grid[3], const unsigned block[
 
 EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra) {
-    (void)stream;
-    (void)extra;
     MAY_FAIL;
     return launch(function, (const unsigned[3]){grid_x, grid_y, grid_z}, (const unsigned[3]){block_x, block_y, block_z},
                   shared_bytes, arguments, false);
@@ -530,7 +496,6 @@ EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigne
 
 /* With the one attribute that there is use for: may begin while the launch before ends. */
 EXPORT(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **arguments, void **extra) {
-    (void)extra;
     MAY_FAIL;
     if (config->attribute_count != 1 || config->attributes[0].id != CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION)
         return INVALID_VALUE;
@@ -540,7 +505,6 @@ EXPORT(cuLaunchKernelEx, const cu_launch_config *config, void *function, void **
 }
 
 EXPORT(cuEventCreate, void **made, unsigned flags) {
-    (void)flags;
     MAY_FAIL;
     moment *const e = calloc(1, sizeof *e);
     if (!e) return OUT_OF_MEMORY;
@@ -553,7 +517,6 @@ EXPORT(cuEventCreate, void **made, unsigned flags) {
 }
 
 EXPORT(cuEventRecord, void *event, void *stream) {
-    (void)stream;
     MAY_FAIL;
     return look_at(event);
 }
@@ -565,8 +528,6 @@ EXPORT(cuEventSynchronize, void *event) {
 }
 
 EXPORT(cuEventElapsedTime, float *milliseconds, void *start, void *end) {
-    (void)start;
-    (void)end;
     MAY_FAIL;
     *milliseconds = 1;
     return SUCCESS;
@@ -583,9 +544,6 @@ EXPORT(cuEventDestroy_v2, moment *e) {
 }
 
 EXPORT(cuLinkCreate_v2, unsigned count, int *options, void **values, void **state) {
-    (void)count;
-    (void)options;
-    (void)values;
     MAY_FAIL;
     *state = &something;
     return SUCCESS;
@@ -593,34 +551,21 @@ EXPORT(cuLinkCreate_v2, unsigned count, int *options, void **values, void **stat
 
 EXPORT(cuLinkAddData_v2, void *state, int type, void *data, size_t bytes, const char *name, unsigned count,
        int *options, void **values) {
-    (void)state;
-    (void)name;
-    (void)count;
-    (void)options;
-    (void)values;
     MAY_FAIL;
     return type == 0 && data && bytes ? SUCCESS : INVALID_VALUE;
 }
 
 EXPORT(cuLinkAddFile_v2, void *state, int type, const char *path, unsigned count, int *options, void **values) {
-    (void)state;
-    (void)count;
-    (void)options;
-    (void)values;
     MAY_FAIL;
     return type == 4 && path ? SUCCESS : INVALID_VALUE;
 }
 
 EXPORT(cuLinkComplete, void *state, void **cubin, size_t *bytes) {
     static char code[] = "code, linked";
-    (void)state;
     MAY_FAIL;
     *cubin = code;
     *bytes = sizeof code;
     return SUCCESS;
 }
 
-EXPORT(cuLinkDestroy, void *state) {
-    (void)state;
-    return SUCCESS;
-}
+EXPORT(cuLinkDestroy, void *state) { return SUCCESS; }

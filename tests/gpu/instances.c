@@ -23,6 +23,7 @@
 #include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "gpu/tensor/wgmma.h"
+#include "support/call.h"
 
 enum { ROWS = INSTANCE_ROWS, NONZEROS = INSTANCE_ROWS * INSTANCE_LENGTH };
 
@@ -170,15 +171,10 @@ tamis_status instance_prepare_back(const instance *x) {
 /* ------------------------------------------------------------------------------------------ utilities */
 
 static tamis_status structure(tamis_gpu_device *d, tamis_index_type index, tamis_index_type offset) {
-    tamis_sparse S = {.format = TAMIS_CSR,
-                      .rows = ROWS,
-                      .cols = ROWS,
-                      .nnz = NONZEROS,
-                      .index_type = index,
-                      .offset_type = offset,
-                      .offsets = offsets_of(offset),
-                      .columns = instance_zeros(),
-                      .location = TAMIS_DEVICE};
+    tamis_sparse S = csr_of(TAMIS_F32, ROWS, ROWS, NONZEROS, offsets_of(offset), instance_zeros(), NULL);
+    S.index_type = index;
+    S.offset_type = offset;
+    S.location = TAMIS_DEVICE;
     tamis_row_order rows = {.offsets = NULL};
     tamis_evidence evidence;
     tamis_problem problem = {.rows = ROWS,

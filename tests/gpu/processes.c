@@ -72,11 +72,6 @@ void folder_make(char *path, int bytes) {
     if (!mkdtemp(path)) abort();
 }
 
-static int erase(const char *path, const struct stat *information, int kind, struct FTW *place) {
-    (void)information;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
+static int erase(const char *path, const struct stat *information, int kind, struct FTW *place) { return remove(path); }
 
 void folder_remove(const char *path) { nftw(path, erase, 16, FTW_DEPTH | FTW_PHYS); }

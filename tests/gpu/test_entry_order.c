@@ -5,12 +5,12 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/order.h"
 #include "opened_device.h"
+#include "support/call.h"
 
 typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, COLUMNS_RISE, ARRANGEMENTS } arrangement;
 
@@ -83,14 +83,9 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
     }
     void *const rows_there = numbers_on_device(row, nnz, type), *const columns_there =
                                                                     numbers_on_device(column, nnz, type);
-    const tamis_sparse S = {.format = TAMIS_COO,
-                            .location = TAMIS_DEVICE,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = nnz,
-                            .index_type = type,
-                            .row_indices = rows_there,
-                            .columns = columns_there};
+    tamis_sparse S = coo_of(TAMIS_F32, rows, cols, nnz, rows_there, columns_there, NULL);
+    S.location = TAMIS_DEVICE;
+    S.index_type = type;
     bool rise = false; /* columns, as the first order says to the second */
     for (int transpose = 0; transpose <= (int)transposes; transpose++) {
         for (int64_t t = 0; t < nnz; t++)

@@ -12,6 +12,7 @@
 
 #include "processes.h"
 #include "support/call.h"
+#include "support/matrix.h"
 
 enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };
 enum { MANY = 1 << 20, SCRATCH_MOST = 64 << 20 /* bytes for members at once */ };
@@ -20,13 +21,7 @@ static tamis_device *device;
 static void *zeros, *output, *pattern; /* offsets, then columns */
 static int failures;
 
-static void must(tamis_status status) {
-    if (status == TAMIS_OK) return;
-    fprintf(stderr, "FAILED: %s\n", tamis_last_error());
-    exit(1);
-}
-
-static tamis_dense matrix(void *data, int64_t rows, int64_t cols, int64_t batch_stride) {
+static tamis_dense dense_there(void *data, int64_t rows, int64_t cols, int64_t batch_stride) {
     return (tamis_dense){
         .data = data, .rows = rows, .cols = cols, .location = TAMIS_DEVICE, .batch_stride = batch_stride};
 }
@@ -36,8 +31,8 @@ static void make_pattern(void) {
     int32_t numbers[ROWS + 1 + NONZEROS];
     for (int i = 0; i <= ROWS; i++) numbers[i] = 2 * i;
     for (int t = 0; t < NONZEROS; t++) numbers[ROWS + 1 + t] = t % 2 ? ROWS - 1 : t / 2 % 4;
-    must(tamis_device_allocate(device, sizeof numbers, &pattern));
-    must(tamis_device_upload(device, NULL, pattern, 0, numbers, sizeof numbers));
+    test_must(tamis_device_allocate(device, sizeof numbers, &pattern));
+    test_must(tamis_device_upload(device, NULL, pattern, 0, numbers, sizeof numbers));
 }
 
 static size_t workspace; /* of the last plan */
@@ -49,25 +44,21 @@ static long early; /* of the last execution */
 
 /* Launches of one execution; -1 where the algorithm declines. */
 static long launches(const char *algorithm, const tamis_options *asked, int64_t batch) {
-    const tamis_sparse S = {.location = TAMIS_DEVICE,
-                            .rows = ROWS,
-                            .cols = ROWS,
-                            .nnz = NONZEROS,
-                            .offsets = pattern,
-                            .columns = (const int32_t *)pattern + ROWS + 1,
-                            .values = zeros};
-    const tamis_dense A = matrix(zeros, ROWS, WIDTH, WIDTH), P = matrix(output, NONZEROS, 1, NONZEROS);
-    const tamis_dense E = matrix(output, ROWS, WIDTH, ROWS * WIDTH);
+    const int32_t *const columns = (const int32_t *)pattern + ROWS + 1;
+    tamis_sparse S = csr_of(TAMIS_F32, ROWS, ROWS, NONZEROS, pattern, columns, zeros);
+    S.location = TAMIS_DEVICE;
+    const tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), P = dense_there(output, NONZEROS, 1, NONZEROS);
+    const tamis_dense E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
     tamis_options options = *asked;
     tamis_plan *plan = NULL;
     options.batch = batch;
     options.algorithm = algorithm;
     const tamis_status status = tamis_plan_create(device, &S, &options, &plan);
     if (status == TAMIS_ERROR_UNSUPPORTED) return -1;
-    must(status);
-    must(tamis_plan_workspace_size(plan, &workspace));
+    test_must(status);
+    test_must(tamis_plan_workspace_size(plan, &workspace));
     const long before = launched(), early_before = launched_early();
-    must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
+    test_must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
     const long count = launched() - before;
     early = launched_early() - early_before;
     tamis_plan_destroy(plan);
@@ -86,10 +77,8 @@ static void expect(const char *algorithm, const tamis_options *o, int64_t batch,
 }
 
 static void of_operation(tamis_operation operation, tamis_edge edge, const char *const *algorithms) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
+    tamis_options o = options_for(operation, WIDTH, WIDTH);
     o.edge = edge;
-    o.inner = o.width = WIDTH;
     o.trust_input = true;
     o.expected_calls = 1000;
     for (; *algorithms; algorithms++) {
@@ -101,10 +90,8 @@ static void of_operation(tamis_operation operation, tamis_edge edge, const char 
 
 /* Members whose scratch would take more than the workspace may go in several rounds. */
 static void in_rounds(const char *algorithm, tamis_edge edge) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SDDMM;
+    tamis_options o = options_for(TAMIS_OP_SDDMM, WIDTH, 0);
     o.edge = edge;
-    o.inner = WIDTH;
     o.trust_input = true;
     const long one = launches(algorithm, &o, 1);
     const int64_t at_once = SCRATCH_MOST / (int64_t)workspace;
@@ -122,9 +109,7 @@ static void in_rounds(const char *algorithm, tamis_edge edge) {
  */
 static void begin_early(void) {
     const char *const version = getenv("FAKE_CUDA_VERSION");
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     o.trust_input = true;
     const long all = launches("gpu-tensor", &o, 1), follow = version && atoi(version) < 12030 ? 0 : all - 1;
     if (all > 1 && early == follow) return;
@@ -144,9 +129,9 @@ TEST_RUN() {
     static const char *const fused[] = {"gpu-nonzeros", "gpu-two-steps", PAPERS NULL};
     if (argc < 2) return 2;
     use_fake(argv[1]);
-    must(tamis_device_open("cuda:0", &device));
-    must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
-    must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
+    test_must(tamis_device_open("cuda:0", &device));
+    test_must(tamis_device_allocate(device, (size_t)1 << 20, &zeros));
+    test_must(tamis_device_allocate(device, (size_t)NONZEROS * 4 * MANY, &output));
     make_pattern();
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SCALE, sddmm);
     of_operation(TAMIS_OP_SDDMM, TAMIS_EDGE_SOFTMAX, sddmm);

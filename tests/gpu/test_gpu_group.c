@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/group.h>
-#include <tamis/stream.h>
 
 #include "base/memory.h"
 #include "group/threads.h"
@@ -22,10 +21,6 @@
 enum { RANKS = 2, ROWS = 40, WIDTH = 8, EACH = ROWS / RANKS, RUNS = 3 };
 
 static const char *fake, *fake_nccl;
-static void use_two(void) {
-    use_fake(fake);
-    setenv("FAKE_CUDA_DEVICES", "2", 1);
-}
 
 /* A rank of a ring: each row has its own column and the one opposite, which the other rank owns. */
 typedef struct member {
@@ -83,10 +78,13 @@ static void *member_main(void *memory) {
 }
 
 /* Devices and operands, without faults. */
-static void members_open(member *members, tamis_overlap overlap) {
+static void members_open(member *members, tamis_overlap overlap, bool transpose) {
+    use_fake(fake);
+    setenv("FAKE_CUDA_DEVICES", "2", 1);
+    setenv("TAMIS_NCCL", fake_nccl, 1);
     for (int r = 0; r < RANKS; r++) {
         member *const m = &members[r];
-        *m = (member){.overlap = overlap};
+        *m = (member){.overlap = overlap, .transpose = transpose};
         member_fill(m, r);
         CHECK(tamis_device_open(r ? "cuda:1" : "cuda:0", &m->device) == TAMIS_OK);
         for (int i = 0; i < 2; i++)
@@ -124,7 +122,7 @@ static void open_linked(member *members, double time_limit, tamis_link link) {
     for (int r = 0; r < RANKS; r++) members[r].group = groups[r];
 }
 
-static void open_local(member *members, double time_limit) { open_linked(members, time_limit, TAMIS_LINK_COPIES); }
+static void open_local(member *members) { open_linked(members, 30, TAMIS_LINK_COPIES); }
 
 static void close_groups(member *members) {
     for (int r = 0; r < RANKS; r++) tamis_group_close(members[r].group);
@@ -133,11 +131,8 @@ static void close_groups(member *members) {
 /* ------------------------------------------------------------------------------------------ copies */
 
 /* One copy a rank in each exchange, none while the rows are the same, and nothing through the host. */
-static void copies_between_devices(const void *overlap) {
-    member members[RANKS];
-    use_two();
-    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
-    open_local(members, 30);
+static void copies_between_devices(member *members, const void *unused) {
+    open_local(members);
     const long out = calls("cuMemcpyDtoHAsync_v2");
     const long records = calls("cuEventRecord"), waits = calls("cuStreamWaitEvent");
     members_run(members);
@@ -156,8 +151,6 @@ static void copies_between_devices(const void *overlap) {
     CHECK(calls("cuMemcpyDtoHAsync_v2") - out == 2 * looks);
     CHECK(calls("cuCtxEnablePeerAccess") == RANKS);
     close_groups(members);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 static void *open_one(void *memory) {
@@ -180,12 +173,9 @@ static void in_threads(member *members, tamis_transport *transports, void *(*wor
 }
 
 /* A transport that knows the host's memory alone. */
-static void copies_through_the_host(const void *overlap) {
-    member members[RANKS];
+static void copies_through_the_host(member *members, const void *unused) {
     tamis_transport transports[RANKS];
     const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    use_two();
-    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
     CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     for (int r = 0; r < RANKS; r++) transports[r].size = offsetof(tamis_transport, device_begin);
     in_threads(members, transports, open_one);
@@ -197,24 +187,15 @@ static void copies_through_the_host(const void *overlap) {
     CHECK(calls("cuMemcpyDtoHAsync_v2") - out >= 3L * RANKS);
     close_groups(members);
     for (int r = 0; r < RANKS; r++) tamis_threads_close(transports[r].context);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 /* Sums of rows: one copy a rank in each execution, behind what computes them and before what adds them. */
-static void sums_between_devices(const void *nothing) {
-    member members[RANKS];
-    (void)nothing;
-    use_two();
-    members_open(members, TAMIS_OVERLAP_AUTO);
-    for (int r = 0; r < RANKS; r++) members[r].transpose = true;
-    open_local(members, 30);
+static void sums_between_devices(member *members, const void *unused) {
+    open_local(members);
     members_run(members);
     for (int r = 0; r < RANKS; r++) CHECK(members[r].run[2] == TAMIS_OK);
     CHECK(calls("cuMemcpyPeerAsync") == 3L * RANKS);
     close_groups(members);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 /* Rank 1 sends, rank 0 receives, and each closes as soon as its exchange is over. */
@@ -233,28 +214,18 @@ static void *exchange_and_close(void *memory) {
 }
 
 /* A rank's events stay until the others have had their streams wait for them. */
-static void closing_early(const void *nothing) {
-    member members[RANKS];
+static void closing_early(member *members, const void *unused) {
     tamis_transport transports[RANKS];
     const tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    (void)nothing;
-    use_two();
-    members_open(members, TAMIS_OVERLAP_AUTO);
     CHECK(tamis_threads_open(RANKS, &o, transports) == TAMIS_OK);
     setenv("FAKE_CUDA_SLOW", "200", 1);
     in_threads(members, transports, exchange_and_close);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 /* ------------------------------------------------------------------------------------------ NCCL */
 
 /* Messages instead of copies. */
-static void messages_by_nccl(const void *overlap) {
-    member members[RANKS];
-    use_two();
-    setenv("TAMIS_NCCL", fake_nccl, 1);
-    members_open(members, overlap ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_NEVER);
+static void messages_by_nccl(member *members, const void *unused) {
     open_linked(members, 30, TAMIS_LINK_NCCL);
     tamis_group_description about;
     CHECK(tamis_group_describe(members[0].group, &about) == TAMIS_OK && strcmp(about.transport, "nccl") == 0);
@@ -262,18 +233,13 @@ static void messages_by_nccl(const void *overlap) {
     for (int r = 0; r < RANKS; r++) CHECK(members[r].failed > RUNS);
     CHECK(calls("cuMemcpyPeerAsync") == 0);
     close_groups(members);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 /* Where it is missing, and where something else has its name. */
-static void nccl_is_missing(const void *file) {
-    member members[RANKS];
+static void nccl_is_missing(member *members, const void *file) {
     tamis_group *groups[RANKS];
     tamis_transport_options o = TAMIS_TRANSPORT_OPTIONS_INIT;
-    use_two();
     setenv("TAMIS_NCCL", strcmp(file, "cuda") == 0 ? fake : (const char *)file, 1);
-    members_open(members, TAMIS_OVERLAP_AUTO);
     tamis_device *const devices[RANKS] = {members[0].device, members[1].device};
     const int64_t live = tamis_memory_live();
     o.link = TAMIS_LINK_NCCL;
@@ -289,16 +255,12 @@ static void nccl_is_missing(const void *file) {
     CHECK(tamis_device_open("cpu", &cpu) == TAMIS_OK);
     CHECK(tamis_group_open_local(&cpu, 1, &o, groups) == TAMIS_ERROR_UNSUPPORTED && error_has("cpu is not one"));
     tamis_device_close(cpu);
-    members_close(members);
 }
 
 /* One call of NCCL fails on one rank: both learn it, soon. */
-static void nccl_fails(const void *fault) {
-    member members[RANKS];
-    use_two();
+static void nccl_fails(member *members, const void *fault) {
     setenv("TAMIS_NCCL", fake_nccl, 1);
     setenv("FAKE_NCCL_FAULT", fault, 1);
-    members_open(members, TAMIS_OVERLAP_ALWAYS);
     open_linked(members, 20, TAMIS_LINK_NCCL);
     members_run(members);
     for (int r = 0; r < RANKS; r++) {
@@ -307,8 +269,6 @@ static void nccl_fails(const void *fault) {
     }
     CHECK(strstr(members[0].message, "rank 1: ") || strstr(members[1].message, "rank 0: "));
     close_groups(members);
-    members_close(members);
-    CHECK(note("wrong") == 0 && note("live") <= RANKS);
 }
 
 /* ------------------------------------------------------------------------------------------ faults */
@@ -327,20 +287,16 @@ static void expect_failure(const member *members) {
 }
 
 /* The n-th call of a function fails with an error that no later call gets over. */
-static void each_call_fails_of(const void *function, bool transpose) {
-    member members[RANKS];
+static void each_call_fails(member *members, const void *function) {
     int well = 0, failed = 0;
-    use_two();
-    members_open(members, TAMIS_OVERLAP_ALWAYS);
-    for (int r = 0; r < RANKS; r++) members[r].transpose = transpose;
-    open_local(members, 30);
+    open_local(members);
     members_run(members); /* what lives as long as the process */
     close_groups(members);
     const int64_t live = tamis_memory_live();
     const long pieces = note("live");
     for (int n = 1; well < 6; n += test_rounds(1, 3)) { /* the end of a plan has calls whose errors nobody sees */
         char fault[64];
-        open_local(members, 30);
+        open_local(members);
         snprintf(fault, sizeof fault, "%s=719@%d", (const char *)function, n);
         setenv("FAKE_CUDA_FAULT", fault, 1);
         const double start = test_seconds();
@@ -359,41 +315,58 @@ static void each_call_fails_of(const void *function, bool transpose) {
     }
     CHECK(failed * test_rounds(1, 3) > 3); /* of those between two that are tried as well */
     printf("    %d calls failed\n", failed);
-    members_close(members);
 }
 
-static void each_call_fails(const void *function) { each_call_fails_of(function, false); }
-static void each_call_fails_transposed(const void *function) { each_call_fails_of(function, true); }
+static const struct group_case {
+    const char *name;
+    void (*run)(member *members, const void *context);
+    const void *context;
+    tamis_overlap overlap;
+    bool transpose;
+} cases[] = {
+    {"copies between devices", copies_between_devices, .overlap = TAMIS_OVERLAP_NEVER},
+    {"copies between devices, while computing", copies_between_devices, .overlap = TAMIS_OVERLAP_ALWAYS},
+    {"copies through the host", copies_through_the_host, .overlap = TAMIS_OVERLAP_NEVER},
+    {"copies through the host, while computing", copies_through_the_host, .overlap = TAMIS_OVERLAP_ALWAYS},
+    {"sums between devices", sums_between_devices, .transpose = true},
+    {"a rank closes while others end", closing_early},
+    {"messages by NCCL", messages_by_nccl, .overlap = TAMIS_OVERLAP_NEVER},
+    {"messages by NCCL, while computing", messages_by_nccl, .overlap = TAMIS_OVERLAP_ALWAYS},
+    {"NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2"},
+    {"another library in the place of NCCL", nccl_is_missing, "cuda"},
+    {"NCCL makes no id", nccl_fails, "ncclGetUniqueId@1", TAMIS_OVERLAP_ALWAYS},
+    {"a rank does not join", nccl_fails, "ncclCommInitRank@2", TAMIS_OVERLAP_ALWAYS},
+    {"a message is not sent", nccl_fails, "ncclSend@3", TAMIS_OVERLAP_ALWAYS},
+    {"a message is not received", nccl_fails, "ncclRecv@2", TAMIS_OVERLAP_ALWAYS},
+    {"an earlier exchange has failed", nccl_fails, "ncclCommGetAsyncError@3", TAMIS_OVERLAP_ALWAYS},
+    {"a copy fails", each_call_fails, "cuMemcpyPeerAsync", TAMIS_OVERLAP_ALWAYS},
+    {"an event fails", each_call_fails, "cuEventRecord", TAMIS_OVERLAP_ALWAYS},
+    {"waiting for an event fails", each_call_fails, "cuStreamWaitEvent", TAMIS_OVERLAP_ALWAYS},
+    {"a kernel fails", each_call_fails, "cuLaunchKernel", TAMIS_OVERLAP_ALWAYS},
+    {"any call fails", each_call_fails, "*", TAMIS_OVERLAP_ALWAYS},
+    {"a copy of sums fails", each_call_fails, "cuMemcpyPeerAsync", TAMIS_OVERLAP_ALWAYS, true},
+    {"an event fails, with sums", each_call_fails, "cuEventRecord", TAMIS_OVERLAP_ALWAYS, true},
+    {"waiting for an event fails, with sums", each_call_fails, "cuStreamWaitEvent", TAMIS_OVERLAP_ALWAYS, true},
+    {"a kernel fails, with sums", each_call_fails, "cuLaunchKernel", TAMIS_OVERLAP_ALWAYS, true},
+};
+
+static void run_case(const void *context) {
+    const struct group_case *const c = context;
+    member members[RANKS];
+    members_open(members, c->overlap, c->transpose);
+    c->run(members, c->context);
+    members_close(members);
+    /* what is released while its context cannot be entered goes with the context */
+    CHECK(note("wrong") == 0 && (note("live") <= RANKS || (c->context && strcmp(c->context, "*") == 0)));
+}
 
 TEST_RUN() {
     int failures = 0;
     if (argc < 3) return 2;
     fake = argv[1];
     fake_nccl = argv[2];
-    failures += !process_run("copies between devices", copies_between_devices, NULL);
-    failures += !process_run("copies between devices, while computing", copies_between_devices, "");
-    failures += !process_run("copies through the host", copies_through_the_host, NULL);
-    failures += !process_run("copies through the host, while computing", copies_through_the_host, "");
-    failures += !process_run("sums between devices", sums_between_devices, NULL);
-    failures += !process_run("a rank closes while others end", closing_early, NULL);
-    failures += !process_run("messages by NCCL", messages_by_nccl, NULL);
-    failures += !process_run("messages by NCCL, while computing", messages_by_nccl, "");
-    failures += !process_run("NCCL is missing", nccl_is_missing, "/nowhere/libnccl.so.2");
-    failures += !process_run("another library in the place of NCCL", nccl_is_missing, "cuda");
-    failures += !process_run("NCCL makes no id", nccl_fails, "ncclGetUniqueId@1");
-    failures += !process_run("a rank does not join", nccl_fails, "ncclCommInitRank@2");
-    failures += !process_run("a message is not sent", nccl_fails, "ncclSend@3");
-    failures += !process_run("a message is not received", nccl_fails, "ncclRecv@2");
-    failures += !process_run("an earlier exchange has failed", nccl_fails, "ncclCommGetAsyncError@3");
-    failures += !process_run("a copy fails", each_call_fails, "cuMemcpyPeerAsync");
-    failures += !process_run("an event fails", each_call_fails, "cuEventRecord");
-    failures += !process_run("waiting for an event fails", each_call_fails, "cuStreamWaitEvent");
-    failures += !process_run("a kernel fails", each_call_fails, "cuLaunchKernel");
-    failures += !process_run("any call fails", each_call_fails, "*");
-    failures += !process_run("a copy of sums fails", each_call_fails_transposed, "cuMemcpyPeerAsync");
-    failures += !process_run("an event fails, with sums", each_call_fails_transposed, "cuEventRecord");
-    failures += !process_run("waiting for an event fails, with sums", each_call_fails_transposed, "cuStreamWaitEvent");
-    failures += !process_run("a kernel fails, with sums", each_call_fails_transposed, "cuLaunchKernel");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        failures += !process_run(cases[i].name, run_case, &cases[i]);
     printf("%d failed\n", failures);
     return failures != 0;
 }

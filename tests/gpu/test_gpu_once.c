@@ -5,17 +5,15 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tamis/stream.h>
 
-#include "base/memory.h"
-#include "core/device.h"
 #include "gpu/runtime/runtime.h"
-#include "support/expect.h"
+#include "opened_device.h"
 #include "support/mirror.h"
+#include "support/refusals.h"
+#include "support/works.h"
 
 typedef struct once {
     tamis_operation operation;
@@ -70,16 +68,14 @@ static int64_t first_row(const once *x) { return x->view == SLICE ? x->rows / 3 
 static int64_t rows_of(const once *x) { return x->view == SLICE ? x->rows / 2 : x->rows; }
 
 /* Of SpMM, whose other operand is whole. Buffers of OpenCL are no addresses: the slice has offsets of its own. */
-static void take_slice(mirror *m, const problem *p, const once *x, void **offsets) {
+static void *take_slice(mirror *m, const problem *p, const once *x) {
     const int32_t *const all = p->S.offsets, first = (int32_t)first_row(x);
-    const size_t bytes = (size_t)(rows_of(x) + 1) * sizeof *all;
-    if (tamis_device_allocate(m->device, bytes, offsets) != TAMIS_OK ||
-        tamis_device_upload(m->device, NULL, *offsets, 0, all + first, bytes) != TAMIS_OK)
-        abort();
-    m->S.offsets = *offsets;
+    void *const offsets = on_device(all + first, (size_t)(rows_of(x) + 1) * sizeof *all);
+    m->S.offsets = offsets;
     m->S.rows = m->out.here.rows = m->out.there.rows = rows_of(x);
     m->S.offset_base = all[first];
     m->S.nnz = all[first + rows_of(x)] - all[first];
+    return offsets;
 }
 
 static void turn(mirror *m) {
@@ -102,142 +98,105 @@ static const char *compare(const problem *p, const once *x, mirror *m) {
     return wrong;
 }
 
-static bool runs(tamis_device *device, const once *x, int number) {
+static void expect_runs(const once *x, int number) {
     tamis_random random = tamis_random_start(17, (uint64_t)number);
     const problem_options o = {.rows = x->rows,
                                .cols = x->rows + 300,
                                .nnz = x->nnz,
                                .inner = 12,
                                .width = 20,
-                               .batch = 1,
                                .shape = x->shape,
                                .type = x->type,
                                .format = x->format,
-                               .index_type = TAMIS_I32,
-                               .offset_type = TAMIS_I32,
                                .sorted = x->sorted};
     problem p = problem_make(&o, &random);
     mirror m = mirror_make(device, &p, x->operation);
-    void *offsets = NULL;
-    if (x->view == SLICE) take_slice(&m, &p, x, &offsets);
+    void *const offsets = x->view == SLICE ? take_slice(&m, &p, x) : NULL;
     if (x->view == TURNED) turn(&m);
-    bool right = call(&m, x) == TAMIS_OK && tamis_stream_synchronize(device, NULL) == TAMIS_OK;
-    if (!right) printf("FAILED case %d: %s\n", number, tamis_last_error());
-    const char *const wrong = right ? compare(&p, x, &m) : NULL;
-    if (wrong) printf("FAILED case %d: %s\n", number, wrong);
+    if (call(&m, x) != TAMIS_OK || tamis_stream_synchronize(device, NULL) != TAMIS_OK)
+        fail_msg("case %d: %s", number, tamis_last_error());
+    const char *const wrong = compare(&p, x, &m);
+    if (wrong) fail_msg("case %d: %s", number, wrong);
     tamis_device_free(device, offsets);
     mirror_free(&m);
     problem_free(&p);
-    return right && !wrong;
+}
+
+TEST(cases_are_right) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) expect_runs(&cases[i], (int)i);
+}
+
+/* Puts a number into the pattern's array: 0: columns, 2: offsets. */
+static void spoil(const mirror *m, int array, int64_t at, int32_t number) {
+    works(tamis_device_upload(device, NULL, m->pattern.arrays[array].memory, (size_t)at * 4, &number, 4));
 }
 
 /* A pattern that is broken is refused, in the words of the host's check; one that is transposed, too. */
-static bool refuses(tamis_device *device, tamis_format format, bool turned) {
+static void expect_refuses(tamis_format format, bool turned) {
     tamis_random random = tamis_random_start(3, 0);
     const problem_options o = {
-        .rows = 50, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .format = format, .sorted = true};
+        .rows = 50, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .format = format, .sorted = true};
     problem p = problem_make(&o, &random);
     mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
-    int32_t bad = 50;
-    const int64_t live = tamis_memory_live();
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .format = format, .view = turned ? TURNED : WHOLE};
-    bool refused = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK &&
-                   call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
-    if (!refused) printf("FAILED: a column that is none: %s\n", tamis_last_error());
+    spoil(&m, 0, 100, 50);
+    REFUSED(PATTERN, "50", call(&m, &x));
     if (format == TAMIS_CSR) {
-        bad = 0;
-        bool also = tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, 100 * 4, &bad, 4) == TAMIS_OK;
-        bad = 401;
-        also = also && tamis_device_upload(device, NULL, m.pattern.arrays[2].memory, 25 * 4, &bad, 4) == TAMIS_OK &&
-               call(&m, &x) != TAMIS_OK && strstr(tamis_last_error(), "offsets");
-        if (!also) printf("FAILED: an offset that is none: %s\n", tamis_last_error());
-        refused = refused && also;
-    }
-    if (tamis_memory_live() != live) {
-        printf("FAILED: something is left of a call that was refused\n");
-        refused = false;
+        spoil(&m, 0, 100, 0);
+        spoil(&m, 2, 25, 401);
+        REFUSED(PATTERN, "offsets", call(&m, &x));
     }
     mirror_free(&m);
     problem_free(&p);
-    return refused;
+}
+
+TEST(broken_patterns_are_refused) {
+    for (int i = 0; i < 4; i++) expect_refuses(i & 1 ? TAMIS_COO : TAMIS_CSR, i >> 1);
 }
 
 /* A slice's offsets begin where it says, end nnz further on, and its columns are in range. */
-static bool refuses_slice(tamis_device *device) {
+TEST(broken_slices_are_refused) {
     tamis_random random = tamis_random_start(4, 0);
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .rows = 60, .view = SLICE};
-    const problem_options o = {
-        .rows = x.rows, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .batch = 1, .sorted = true};
+    const problem_options o = {.rows = x.rows, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .sorted = true};
     problem p = problem_make(&o, &random);
     mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
-    void *offsets = NULL;
-    int32_t bad = 50;
-    const int64_t live = tamis_memory_live();
-    take_slice(&m, &p, &x, &offsets);
-    const tamis_sparse S = m.S;
-    bool refused = call(&m, &x) == TAMIS_OK;
-    m.S.offset_base++;
-    refused = refused && call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
-    m.S = S;
-    m.S.nnz--;
-    refused = refused && call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "offsets");
-    m.S = S;
-    const size_t last = (size_t)(S.offset_base + S.nnz - 1) * 4;
-    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last + 4, &bad, 4) == TAMIS_OK &&
-              call(&m, &x) == TAMIS_OK; /* not the slice's */
-    refused = refused && tamis_device_upload(device, NULL, m.pattern.arrays[0].memory, last, &bad, 4) == TAMIS_OK &&
-              call(&m, &x) == TAMIS_ERROR_PATTERN && strstr(tamis_last_error(), "50");
-    if (!refused) printf("FAILED: a slice that is none: %s\n", tamis_last_error());
+    void *const offsets = take_slice(&m, &p, &x);
+    works(call(&m, &x));
+    SPOILT(m.S.offset_base, m.S.offset_base + 1, PATTERN, "offsets", call(&m, &x));
+    SPOILT(m.S.nnz, m.S.nnz - 1, PATTERN, "offsets", call(&m, &x));
+    const int64_t last = m.S.offset_base + m.S.nnz - 1;
+    spoil(&m, 0, last + 1, 50); /* not the slice's */
+    works(call(&m, &x));
+    spoil(&m, 0, last, 50);
+    REFUSED(PATTERN, "50", call(&m, &x));
     tamis_device_free(device, offsets);
-    if (tamis_memory_live() != live) {
-        printf("FAILED: something is left of a slice that was refused\n");
-        refused = false;
-    }
     mirror_free(&m);
     problem_free(&p);
-    return refused;
 }
 
 /* Looks find nothing wrong with what is right, whatever other kernels have left in shared memory before them. */
-static bool looks_again(tamis_device *device) {
+TEST(looks_find_nothing_wrong_with_what_is_right) {
     static const char *const between[] = {"gpu-panels", "study-nnz-threads-shared", "study-row-blocks", "preds"};
     tamis_random random = tamis_random_start(5, 0);
-    const problem_options o = {
-        .rows = 1300, .cols = 1800, .nnz = 4200, .inner = 128, .width = 8, .batch = 1, .sorted = true};
-    bool right = true;
+    const problem_options o = {.rows = 1300, .cols = 1800, .nnz = 4200, .inner = 128, .width = 8, .sorted = true};
     ((tamis_gpu_device *)device->handle)->profiled = (int64_t)1 << 40; /* by the kernels: structure/profile.c */
-    for (int i = 0; i < 80 && right; i++) {
+    for (int i = 0; i < 80; i++) {
         problem p = problem_make(&o, &random);
         mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
-        tamis_options options = with_edge(TAMIS_EDGE_MASK);
+        tamis_options options = options_for(TAMIS_OP_SDDMM, 128, 0);
         tamis_plan *plan = NULL;
-        options.inner = 128;
+        options.edge = TAMIS_EDGE_MASK;
         options.algorithm = between[i % 4];
-        right = tamis_plan_create(device, &m.S, &options, &plan) == TAMIS_OK && mirror_plan(&m, plan, NULL) == TAMIS_OK;
-        if (!right) printf("FAILED: look %d: %s\n", i, tamis_last_error());
+        works(tamis_plan_create(device, &m.S, &options, &plan));
+        works(mirror_plan(&m, plan, NULL));
         tamis_plan_destroy(plan);
         mirror_free(&m);
         problem_free(&p);
     }
-    return right;
 }
 
 TEST_RUN() {
-    tamis_device *device = NULL;
-    int failures = 0;
-    const int count = sizeof cases / sizeof cases[0];
-    if (tamis_device_open(argc > 1 ? argv[1] : "opencl:0", &device) != TAMIS_OK) {
-        printf("skipped: %s\n", tamis_last_error());
-        return 77;
-    }
-    for (int i = 0; i < count; i++) failures += !runs(device, &cases[i], i);
-    for (int turned = 0; turned < 2; turned++) {
-        failures += !refuses(device, TAMIS_CSR, turned);
-        failures += !refuses(device, TAMIS_COO, turned);
-    }
-    failures += !refuses_slice(device);
-    failures += !looks_again(device);
-    tamis_device_close(device);
-    printf("%d of %d failed\n", failures, count + 6);
-    return failures != 0;
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return test_run(name, NULL, set_up, tear_down);
 }

@@ -5,9 +5,7 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "core/device.h"
@@ -58,7 +56,6 @@ static void of_a_new_machine(const void *unused) {
     tamis_device *device;
     tamis_problem p = problem_open(&device), single = p, large = p;
     int64_t *const profiled = &((tamis_gpu_device *)p.device)->profiled;
-    (void)unused;
     single.once = true;
     CHECK(profiles(&p, 0, 0, true) && profiles(&p, 0, 0, true));
     CHECK(*profiled >= 2 * (ROWS + NONZEROS));

@@ -145,8 +145,6 @@ static void fails_clearly(instance x) {
 static const char *products; /* what the last kernel of gpu-tensor was compiled with */
 
 static tamis_status see_products(fake_device *self, const char *name, const char *source, const char *definitions) {
-    (void)self;
-    (void)source;
     if (strcmp(name, "sddmm_rounded.simt") == 0) products = "one"; /* rounded before */
     if (strcmp(name, "sddmm_tensor.cu") != 0 && strcmp(name, "sddmm_wgmma.cu") != 0) return TAMIS_OK;
     products = strstr(definitions, "-D PRODUCTS=1 ") ? "one" : strstr(definitions, "-D PRODUCTS=3 ") ? "three" : "none";
@@ -180,20 +178,23 @@ static void math_is_honoured(const tamis_algorithm *algorithm, tamis_operation o
 }
 
 static void check_math(void) {
-    for (int a = 0; tamis_gpu_catalogue(a); a++) {
-        if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-tensor") == 0) {
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_EXACT, "three");
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
-        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-two-steps") ==
-                   0) { /* the first of which is gpu-tensor here */
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three");
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one");
-        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-rounded") == 0) {
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one");
-        } else if (strcmp(tamis_gpu_catalogue(a)->description.name, "gpu-panels") == 0) {
-            math_is_honoured(tamis_gpu_catalogue(a), TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no");
-        }
-    }
+    static const struct {
+        const char *name;
+        tamis_operation operation;
+        tamis_math math;
+        const char *wanted;
+    } rows[] = {
+        {"gpu-tensor", TAMIS_OP_SDDMM, TAMIS_MATH_EXACT, "three"},
+        {"gpu-tensor", TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one"},
+        {"gpu-two-steps", TAMIS_OP_FUSED, TAMIS_MATH_EXACT, "three"}, /* the first of which is gpu-tensor here */
+        {"gpu-two-steps", TAMIS_OP_FUSED, TAMIS_MATH_TF32, "one"},
+        {"gpu-rounded", TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "one"},
+        {"gpu-panels", TAMIS_OP_SDDMM, TAMIS_MATH_TF32, "no"},
+    };
+    for (int a = 0; tamis_gpu_catalogue(a); a++)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (strcmp(tamis_gpu_catalogue(a)->description.name, rows[i].name) == 0)
+                math_is_honoured(tamis_gpu_catalogue(a), rows[i].operation, rows[i].math, rows[i].wanted);
 }
 
 /* ------------------------------------------------------------------------------------------ sizes */

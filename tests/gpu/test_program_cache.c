@@ -22,13 +22,11 @@ enum { CODE_BYTES = 1000, PATH_BYTES = 1024, OTHER = 1000 };
 static char folder[256];
 
 static int make_folder(void **state) {
-    (void)state;
     folder_make(folder, sizeof folder);
     return setenv("XDG_CACHE_HOME", folder, 1);
 }
 
 static int remove_folder(void **state) {
-    (void)state;
     folder_remove(folder);
     return unsetenv("TAMIS_CACHE_BYTES");
 }
@@ -70,7 +68,6 @@ TEST_AS(entries_come_back, .setup_func = make_folder, .teardown_func = remove_fo
     assert_true(described().bytes > 2 * CODE_BYTES && described().bytes < 3 * CODE_BYTES);
 }
 
-/* Entries alone are removed, and counted. */
 TEST_AS(clearing_counts, .setup_func = make_folder, .teardown_func = remove_folder) {
     char other[PATH_BYTES + 64];
     int64_t removed = -1;
@@ -128,9 +125,12 @@ TEST_AS(the_oldest_goes, .setup_func = make_folder, .teardown_func = remove_fold
     assert_int_equal(content_of("young"), 0);
     assert_int_equal(content_of("a fourth"), 3);
     assert_int_equal(content_of("a fifth"), 4);
+    setenv("TAMIS_CACHE_BYTES", "0", 1); /* nothing is kept; what there is stays */
+    save("a sixth", 5);
+    assert_int_equal(content_of("a sixth"), -1);
+    assert_int_equal(described().entries, 3);
 }
 
-/* The path of the only entry. */
 static void path_of_entry(char *path, size_t bytes) {
     const tamis_cache_description cache = described();
     DIR *const listing = opendir(cache.path);
@@ -149,16 +149,18 @@ static void change_byte(const char *path, off_t where, unsigned char to) {
     close(file);
 }
 
-/* One byte of the code, which no length tells: made anew. */
+/* One byte of the code, or its last one, which no length tells: made anew. */
 TEST_AS(damaged_entries_are_made_again, .setup_func = make_folder, .teardown_func = remove_folder) {
     char path[2 * PATH_BYTES];
     struct stat entry;
-    save("one", 1);
-    path_of_entry(path, sizeof path);
-    assert_int_equal(stat(path, &entry), 0);
-    change_byte(path, entry.st_size - 10, 2);
-    assert_int_equal(content_of("one"), -1);
-    assert_int_equal(described().entries, 0);
+    for (int back = 1; back <= 10; back += 9) {
+        save("one", 1);
+        path_of_entry(path, sizeof path);
+        assert_int_equal(stat(path, &entry), 0);
+        change_byte(path, entry.st_size - back, 2);
+        assert_int_equal(content_of("one"), -1);
+        assert_int_equal(described().entries, 0);
+    }
 }
 
 /* A whole entry where that of another key of the same length belongs. */
@@ -173,19 +175,27 @@ TEST_AS(entries_of_other_keys_are_not_taken, .setup_func = make_folder, .teardow
     assert_int_equal(content_of("two"), -1);
 }
 
-/* Code is loaded from the folder: not from one that others may write, nor through a link. */
+/* Code is loaded from the folder and put there: not one that others may write, nor through a link. */
 TEST_AS(folders_of_others_are_refused, .setup_func = make_folder, .teardown_func = remove_folder) {
-    char tamis[PATH_BYTES], moved[PATH_BYTES];
+    char tamis[PATH_BYTES], moved[PATH_BYTES], programs[PATH_BYTES + 16];
     save("one", 1);
     snprintf(tamis, sizeof tamis, "%s/tamis", folder);
     snprintf(moved, sizeof moved, "%s/moved", folder);
-    for (int bits = 020; bits >= 02; bits /= 8) {
-        assert_int_equal(chmod(tamis, (mode_t)(0700 | bits)), 0);
+    snprintf(programs, sizeof programs, "%s/programs", tamis);
+    for (int i = 0; i < 6; i++) {
+        const char *const opened = i % 2 ? tamis : programs;
+        assert_int_equal(chmod(opened, (mode_t[]){0720, 0702, 0777}[i / 2]), 0);
         assert_int_equal(content_of("one"), -1);
+        save("two", 2);
         assert_string_equal(described().path, "");
+        assert_int_equal(chmod(opened, 0700), 0);
     }
-    assert_int_equal(chmod(tamis, 0700), 0);
     assert_int_equal(content_of("one"), 1);
+    assert_int_equal(content_of("two"), -1);
+    assert_int_equal(chmod(programs, 0500), 0);
+    save("two", 2);
+    assert_int_equal(chmod(programs, 0700), 0);
+    if (geteuid() != 0) assert_int_equal(content_of("two"), -1); /* root may write anywhere */
     assert_int_equal(rename(tamis, moved), 0);
     assert_int_equal(symlink(moved, tamis), 0);
     assert_int_equal(content_of("one"), -1);

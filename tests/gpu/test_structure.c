@@ -6,7 +6,6 @@
 #include "support/test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "opened_device.h"
+#include "support/works.h"
 
 static bool brief; /* what takes an interpreter seconds is left out */
 
@@ -28,9 +28,8 @@ static void expect_sums(int64_t count) {
     int64_t behind = 77;
     assert_int_equal(tamis_device_allocate(device, room + sizeof behind, &scratch), TAMIS_OK);
     assert_int_equal(tamis_device_upload(device, NULL, scratch, room, &behind, sizeof behind), TAMIS_OK);
-    if (tamis_gpu_scan(device->handle, NULL, values, count, (tamis_place){scratch, 0}) != TAMIS_OK ||
-        tamis_device_download(device, NULL, got, values, 0, (size_t)count * 8) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
+    works(tamis_gpu_scan(device->handle, NULL, values, count, (tamis_place){scratch, 0}) != TAMIS_OK ||
+          tamis_device_download(device, NULL, got, values, 0, (size_t)count * 8));
     for (int64_t i = 0; i < count; sum += x[i], i++)
         if (got[i] != sum)
             fail_msg("of %lld, sum %lld is %lld, expected %lld", (long long)count, (long long)i, (long long)got[i],
@@ -75,9 +74,8 @@ static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, i
                                     .offsets = offsets,
                                     .rows = segments,
                                     .height = 1};
-    if (tamis_gpu_sort(device->handle, NULL, &what, &order_made, NULL) != TAMIS_OK ||
-        tamis_device_download(device, NULL, order, order_made, 0, (size_t)count * 8) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
+    works(tamis_gpu_sort(device->handle, NULL, &what, &order_made, NULL) != TAMIS_OK ||
+          tamis_device_download(device, NULL, order, order_made, 0, (size_t)count * 8));
     for (int64_t t = 0, s = 0; t < count; t++) {
         assert_true(order[t] >= 0 && order[t] < count && !seen[order[t]]);
         seen[order[t]] = true;
@@ -155,31 +153,32 @@ static void pattern_gone(const tamis_problem *problem) {
     tamis_device_free(device, (void *)(uintptr_t)problem->columns);
 }
 
-static bool same(double x, double y) { return x == y; }
-
 /* What the device finds; the host must find the same, to the last bit, for what is chosen depends on it. */
 static void profile_both(const tamis_problem *problem, tamis_evidence *evidence) {
     tamis_evidence other = {0};
-    if (tamis_gpu_profile_by(problem, false, evidence) != TAMIS_OK ||
-        tamis_gpu_profile_by(problem, true, &other) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
+    works(tamis_gpu_profile_by(problem, false, evidence) != TAMIS_OK || tamis_gpu_profile_by(problem, true, &other));
     const tamis_profile *const x = &evidence->profile, *const y = &other.profile;
-    const bool counts = x->max == y->max && x->min == y->min && x->empty_rows == y->empty_rows &&
-                        x->bandwidth == y->bandwidth && x->sorted == y->sorted && x->duplicates == y->duplicates;
-    const bool shares =
-        same(x->variation, y->variation) && same(x->mean_span, y->mean_span) &&
-        same(evidence->fresh_share, other.fresh_share) && same(evidence->panel_fresh[0], other.panel_fresh[0]) &&
-        same(evidence->panel_fresh[1], other.panel_fresh[1]) && same(evidence->row_fresh, other.row_fresh);
-    if (counts && shares) return;
-    fail_msg("%lld x %lld, %lld nonzeros: max %lld %lld, min %lld %lld, empty %lld %lld, bandwidth %lld %lld, sorted "
-             "%d %d, duplicates %lld %lld, variation %g %g, span %g %g, fresh %g %g, of panels %g %g, %g %g, "
-             "of rows %g %g",
-             (long long)x->rows, (long long)x->cols, (long long)x->nnz, (long long)x->max, (long long)y->max,
-             (long long)x->min, (long long)y->min, (long long)x->empty_rows, (long long)y->empty_rows,
-             (long long)x->bandwidth, (long long)y->bandwidth, x->sorted, y->sorted, (long long)x->duplicates,
-             (long long)y->duplicates, x->variation, y->variation, x->mean_span, y->mean_span, evidence->fresh_share,
-             other.fresh_share, evidence->panel_fresh[0], other.panel_fresh[0], evidence->panel_fresh[1],
-             other.panel_fresh[1], evidence->row_fresh, other.row_fresh);
+    const struct {
+        const char *name;
+        double there, here;
+    } numbers[] = {
+        {"max", (double)x->max, (double)y->max},
+        {"min", (double)x->min, (double)y->min},
+        {"empty rows", (double)x->empty_rows, (double)y->empty_rows},
+        {"bandwidth", (double)x->bandwidth, (double)y->bandwidth},
+        {"sorted", x->sorted, y->sorted},
+        {"duplicates", (double)x->duplicates, (double)y->duplicates},
+        {"variation", x->variation, y->variation},
+        {"span", x->mean_span, y->mean_span},
+        {"fresh", evidence->fresh_share, other.fresh_share},
+        {"fresh of panels", evidence->panel_fresh[0], other.panel_fresh[0]},
+        {"fresh of wide panels", evidence->panel_fresh[1], other.panel_fresh[1]},
+        {"fresh of rows", evidence->row_fresh, other.row_fresh},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!(numbers[i].there <= numbers[i].here && numbers[i].there >= numbers[i].here))
+            fail_msg("%lld x %lld, %lld nonzeros: %s %.17g, on the host %.17g", (long long)x->rows, (long long)x->cols,
+                     (long long)x->nnz, numbers[i].name, numbers[i].there, numbers[i].here);
 }
 
 /* Columns of the panels that are looked at over their nonzeros: exact where each column has a slot and all are read,

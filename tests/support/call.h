@@ -23,6 +23,15 @@ static inline tamis_options with_edge(tamis_edge edge) {
     return options;
 }
 
+/* SDDMM has no width, SpMM no inner: there the number is not looked at. */
+static inline tamis_options options_for(tamis_operation operation, int64_t inner, int64_t width) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.operation = operation;
+    options.inner = inner;
+    options.width = width;
+    return options;
+}
+
 static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
     return (test_call){with_edge(edge), scaled(alpha, beta)};
 }
@@ -74,6 +83,24 @@ static inline tamis_status call_oracle_back(tamis_operation operation, const tam
     case TAMIS_OP_FUSED: break;
     }
     return tamis_reference_fused_backward(S, G, A, B, D, options, execution, da, db, dd, ds);
+}
+
+/* A matrix on the host whose numbers are all of 32 bits. */
+static inline tamis_sparse csr_of(tamis_type type, int64_t rows, int64_t cols, int64_t nnz, const void *offsets,
+                                  const void *columns, const void *values) {
+    tamis_sparse S = {.rows = rows, .cols = cols, .nnz = nnz, .value_type = type};
+    S.offsets = offsets;
+    S.columns = columns;
+    S.values = values;
+    return S;
+}
+
+static inline tamis_sparse coo_of(tamis_type type, int64_t rows, int64_t cols, int64_t nnz, const void *row_indices,
+                                  const void *columns, const void *values) {
+    tamis_sparse S = csr_of(type, rows, cols, nnz, NULL, columns, values);
+    S.format = TAMIS_COO;
+    S.row_indices = row_indices;
+    return S;
 }
 
 /* nnz elements; the members of a batch one after another */

@@ -415,13 +415,11 @@ void operation_differences(const operation_row *row) {
 /* ------------------------------------------------------------------------------------------ running */
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     return tamis_device_open(on, &device) == TAMIS_OK ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
     return tamis_memory_live() == live ? 0 : -1;
 }

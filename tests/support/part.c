@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <tamis/structure.h>
 
 void part_draw(part *x, int64_t members, tamis_random random) {

@@ -108,7 +108,6 @@ double test_seconds(void) {
 
 static void draw_cases(void **state) {
     uint64_t count = 0;
-    (void)state;
     for (const test_row *row = rows; row; row = row->next) count += draws(row);
     if (count == 0) fail_msg("--draw is for operation rows: there are none here");
     for (;; draw_seed++) {

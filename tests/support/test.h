@@ -49,7 +49,7 @@ double test_seconds(void);
 #define TEST_ROW(function, label, ...)                                                                                 \
     static void function(void **state);                                                                                \
     TEST_REGISTER(function, .tag = (label), .test = {.name = #function, .test_func = (function), __VA_ARGS__})         \
-    static void function(__attribute__((unused)) void **state)
+    static void function(void **state)
 #define TEST(function)            TEST_ROW(function, NULL, .initial_state = NULL)
 #define TEST_TAG(function, label) TEST_ROW(function, label, .initial_state = NULL)
 #define TEST_AS(function, ...)    TEST_ROW(function, NULL, __VA_ARGS__)
@@ -58,6 +58,6 @@ double test_seconds(void);
 #define TEST_RUN()                                                                                                     \
     static int test_main(int argc, char **argv);                                                                       \
     TEST_REGISTER(test_main, .run = test_main)                                                                         \
-    static int test_main(__attribute__((unused)) int argc, __attribute__((unused)) char **argv)
+    static int test_main(int argc, char **argv)
 
 #endif

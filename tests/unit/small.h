@@ -38,13 +38,7 @@ static inline void small_make(small *s) {
     for (int i = 0; i < SMALL_COLS * SMALL_L; i++) s->d[i] = (float)(i % 5) - 2;
     for (int i = 0; i < SMALL_NNZ; i++) s->p[i] = 77;
     for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) s->out[i] = 77;
-    s->S = (tamis_sparse){.format = TAMIS_CSR,
-                          .rows = SMALL_ROWS,
-                          .cols = SMALL_COLS,
-                          .nnz = SMALL_NNZ,
-                          .offsets = s->offsets,
-                          .columns = s->columns,
-                          .values = s->values};
+    s->S = csr_of(TAMIS_F32, SMALL_ROWS, SMALL_COLS, SMALL_NNZ, s->offsets, s->columns, s->values);
     s->coo = s->S;
     s->coo.format = TAMIS_COO;
     s->coo.offsets = NULL;
@@ -58,11 +52,7 @@ static inline void small_make(small *s) {
 }
 
 static inline tamis_options small_options(tamis_operation operation) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = operation;
-    o.inner = SMALL_K;
-    o.width = SMALL_L;
-    return o;
+    return options_for(operation, SMALL_K, SMALL_L);
 }
 
 #endif

@@ -6,7 +6,6 @@
 #include "support/test.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -129,12 +128,10 @@ static void *output_of(kept *k) {
 }
 
 /* What a plan without an allocator computes. */
-static void *expected(const gradient_case *c, kept *k, const char *algorithm) {
-    tamis_options o = c->options;
+static void *expected(const gradient_case *c, kept *k) {
     tamis_plan *plan = NULL;
-    o.algorithm = algorithm;
     kept_poison(c, k);
-    works(tamis_plan_create(device, &c->S_there, &o, &plan));
+    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     works(kept_forward(c, plan, k, &c->there));
     void *const want = output_of(k);
     tamis_plan_destroy(plan);
@@ -149,35 +146,42 @@ static void same_output(kept *k, const void *want) {
 
 /* ------------------------------------------------------------------------------------------ plans */
 
-/* One block more at each attempt, until there are enough. */
-static int64_t run_plan(gradient_case *c, kept *k, const char *algorithm, const void *want) {
-    tamis_options o = c->options;
-    o.algorithm = algorithm;
+/* What is tried with so many blocks: its status, and whether all that it got was needed. */
+typedef tamis_status attempt(gradient_case *c, kept *k, pool *p, const void *want);
+
+/* One block more at each attempt, until there are enough: so many. Each gives everything back. */
+static int64_t until_enough(gradient_case *c, kept *k, const void *want, attempt *try) {
+    const int64_t before = tamis_memory_live();
     for (int64_t blocks = 0;; blocks++) {
         pool p = pool_of(blocks);
         const tamis_allocator table = table_of(&p);
-        tamis_plan *plan = NULL;
-        o.allocator = &table;
-        const int64_t before = tamis_memory_live();
-        const tamis_status status = tamis_plan_create(device, &c->S_there, &o, &plan);
-        if (status != TAMIS_OK) {
-            if (status != TAMIS_ERROR_MEMORY || !strstr(tamis_last_error(), "options.allocator"))
-                fail_msg("%s: %s", tamis_status_name(status), tamis_last_error());
-            assert_null(plan);
-            all_is_back(&p);
-            assert_int_equal(tamis_memory_live(), before);
-            assert_true(blocks < 100);
-            continue;
-        }
-        kept_poison(c, k);
-        for (int round = 0; round < 2; round++) works(kept_forward(c, plan, k, &c->there));
-        same_output(k, want);
-        assert_int_equal(p.given, blocks); /* executions need no more */
-        tamis_plan_destroy(plan);
+        c->options.allocator = &table;
+        const tamis_status status = try(c, k, &p, want);
+        if (status != TAMIS_OK && status != TAMIS_ERROR_MEMORY) works(status);
+        works(tamis_stream_synchronize(device, stream));
         all_is_back(&p);
+        c->options.allocator = NULL;
         assert_int_equal(tamis_memory_live(), before);
-        return blocks;
+        assert_true(blocks < 100);
+        if (status == TAMIS_OK) return blocks;
     }
+}
+
+static tamis_status try_plan(gradient_case *c, kept *k, pool *p, const void *want) {
+    const int64_t blocks = p->left;
+    tamis_plan *plan = NULL;
+    const tamis_status status = tamis_plan_create(device, &c->S_there, &c->options, &plan);
+    if (status != TAMIS_OK) {
+        assert_non_null(strstr(tamis_last_error(), "options.allocator"));
+        assert_null(plan);
+        return status;
+    }
+    kept_poison(c, k);
+    for (int round = 0; round < 2; round++) works(kept_forward(c, plan, k, &c->there));
+    same_output(k, want);
+    assert_int_equal(p->given, blocks); /* executions need no more */
+    tamis_plan_destroy(plan);
+    return TAMIS_OK;
 }
 
 TEST(test_plans) {
@@ -189,13 +193,12 @@ TEST(test_plans) {
                 if (a > 0 && !names[operation][a]) continue;
                 gradient_case *const c = make((tamis_operation)operation, kind);
                 kept k = kept_make(c);
-                tamis_options o = c->options;
                 tamis_plan *plan = NULL;
-                o.algorithm = names[operation][a];
-                if (tamis_plan_create(device, &c->S_there, &o, &plan) == TAMIS_OK) { /* else it declines */
+                c->options.algorithm = names[operation][a];
+                if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) { /* else it declines */
                     tamis_plan_destroy(plan);
-                    void *const want = expected(c, &k, o.algorithm);
-                    const int64_t blocks = run_plan(c, &k, o.algorithm, want);
+                    void *const want = expected(c, &k);
+                    const int64_t blocks = until_enough(c, &k, want, try_plan);
                     assert_true(kind < 2 || blocks > 0);
                     free(want);
                 }
@@ -204,10 +207,14 @@ TEST(test_plans) {
             }
 }
 
-static tamis_status by_one_call(const gradient_case *c, const kept *k, const tamis_options *o) {
+static tamis_status try_call(gradient_case *c, kept *k, pool *p, const void *want) {
     const tamis_dense *const A = &c->in[IN_A].there, *const B = &c->in[IN_B].there, *const D = &c->in[IN_D].there;
-    return call_at_once(device, c->operation, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there,
-                        o, &c->there);
+    kept_poison(c, k);
+    const tamis_status status =
+        call_at_once(device, c->operation, &c->S_there, A, B, c->operation == TAMIS_OP_SPMM ? B : D, &k->out.there,
+                     &c->options, &c->there);
+    if (status == TAMIS_OK && want) same_output(k, want);
+    return status;
 }
 
 TEST(test_calls) {
@@ -215,25 +222,9 @@ TEST(test_calls) {
         for (int kind = 0; kind < KINDS; kind++) {
             gradient_case *const c = make((tamis_operation)operation, kind);
             kept k = kept_make(c);
-            tamis_options o = c->options;
-            kept_poison(c, &k);
-            works(by_one_call(c, &k, &o));
+            works(try_call(c, &k, NULL, NULL));
             void *const want = output_of(&k);
-            const int64_t before = tamis_memory_live();
-            tamis_status status = TAMIS_ERROR_MEMORY;
-            for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
-                pool p = pool_of(blocks);
-                const tamis_allocator table = table_of(&p);
-                o.allocator = &table;
-                kept_poison(c, &k);
-                status = by_one_call(c, &k, &o);
-                works(tamis_stream_synchronize(device, stream));
-                all_is_back(&p);
-                assert_int_equal(tamis_memory_live(), before);
-                assert_true(blocks < 100);
-            }
-            works(status);
-            same_output(&k, want);
+            until_enough(c, &k, want, try_call);
             free(want);
             kept_free(&k);
             gradient_case_free(c);
@@ -246,7 +237,7 @@ TEST(test_busy) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         gradient_case *const c = make((tamis_operation)operation, 4);
         kept k = kept_make(c);
-        void *const want = expected(c, &k, NULL);
+        void *const want = expected(c, &k);
         pool p = pool_of(100);
         const tamis_allocator table = table_of(&p);
         tamis_plan *plan = NULL;
@@ -273,6 +264,20 @@ TEST(test_busy) {
 
 /* ------------------------------------------------------------------------------------------ gradients */
 
+static tamis_status try_gradient(gradient_case *c, kept *k, pool *p, const void *want) {
+    const int64_t blocks = p->left;
+    tamis_gradient *gradient = NULL;
+    const tamis_status status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
+    if (status != TAMIS_OK) return status;
+    gradient_case_poison(c);
+    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
+    works(tamis_stream_synchronize(device, stream));
+    gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
+    assert_int_equal(p->given, blocks);
+    tamis_gradient_destroy(gradient);
+    return TAMIS_OK;
+}
+
 TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 1; kind < KINDS; kind++) {
@@ -281,26 +286,7 @@ TEST(test_gradients) {
             gradient_case_expect(c);
             works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
             tamis_gradient_destroy(gradient);
-            const int64_t before = tamis_memory_live();
-            tamis_status status = TAMIS_ERROR_MEMORY;
-            for (int64_t blocks = 0; status == TAMIS_ERROR_MEMORY; blocks++) {
-                pool p = pool_of(blocks);
-                const tamis_allocator table = table_of(&p);
-                c->options.allocator = &table;
-                status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
-                if (status == TAMIS_OK) {
-                    gradient_case_poison(c);
-                    works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
-                    works(tamis_stream_synchronize(device, stream));
-                    gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
-                    assert_int_equal(p.given, blocks);
-                    tamis_gradient_destroy(gradient);
-                }
-                all_is_back(&p);
-                assert_int_equal(tamis_memory_live(), before);
-                assert_true(blocks < 100);
-            }
-            works(status);
+            until_enough(c, NULL, NULL, try_gradient);
             gradient_case_free(c);
         }
 }
@@ -309,17 +295,10 @@ TEST(test_gradients) {
 
 /* What takes a while, so that executions are under way when a plan goes. */
 static gradient_case *make_long(void) {
-    const gradient_shape s = {.rows = 3000,
-                              .cols = 3000,
-                              .nnz = 60000,
-                              .hub = 0.1,
-                              .format = TAMIS_COO,
-                              .inner = 64,
-                              .width = 64,
-                              .batch = 1,
-                              .with_values = true};
-    gradient_case *const c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
-    return c;
+    gradient_shape s = {.rows = 3000, .cols = 3000, .nnz = 60000, .hub = 0.1, .inner = 64, .width = 64, .batch = 1};
+    s.format = TAMIS_COO;
+    s.with_values = true;
+    return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &s, 0, &dice);
 }
 
 enum { UNDER_WAY = 10 };
@@ -331,7 +310,7 @@ typedef enum ending { WAITING, LATER, CLOSING } ending; /* by the call, by a lat
 static void destroy(ending how, bool pooled, void *executing) {
     gradient_case *const c = make_long();
     kept k = kept_make(c);
-    void *const want = expected(c, &k, NULL);
+    void *const want = expected(c, &k);
     pool p = pool_of(100);
     const tamis_allocator table = table_of(&p);
     const int64_t before = tamis_memory_live();
@@ -356,7 +335,7 @@ static void destroy(ending how, bool pooled, void *executing) {
     }
     c->options.allocator = NULL;
     c->there.stream = NULL;
-    free(expected(c, &k, NULL)); /* a call on the device, which lets go of what has been passed */
+    free(expected(c, &k)); /* a call on the device, which lets go of what has been passed */
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
     free(want);
@@ -408,31 +387,6 @@ TEST(test_child) {
     tamis_stream_destroy(device, made);
     tamis_plan_destroy(plan);
     kept_free(&k);
-    gradient_case_free(c);
-}
-
-/* What one object of a device has yet to destroy, a call on another one leaves alone: meanwhile the first one may be
-   closed. */
-TEST(test_two_objects) {
-    if (is_cpu) return; /* it destroys at once */
-    gradient_case *const c = make(TAMIS_OP_FUSED, 4);
-    tamis_device *other = NULL;
-    tamis_plan *plan = NULL;
-    pool p = pool_of(1000);
-    const tamis_allocator table = table_of(&p);
-    works(tamis_device_open(name, &other));
-    c->options.allocator = &table;
-    works(tamis_plan_create(other, &c->S_there, &c->options, &plan));
-    tamis_plan_destroy_async(plan, stream);
-    works(tamis_stream_synchronize(device, stream));
-    const int64_t lent = p.lent;
-    assert_true(lent > 0);
-    c->options.allocator = NULL;
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    tamis_plan_destroy(plan);
-    assert_int_equal(p.lent, lent);
-    tamis_device_close(other);
-    all_is_back(&p);
     gradient_case_free(c);
 }
 

@@ -45,14 +45,10 @@ static void coo_make(coo *x, int number, tamis_index_type index_type) {
     for (int i = 0; i < COLS * K; i++) x->b[i] = (float)(i % 5) - 1;
     for (int i = 0; i < COLS * L; i++) x->d[i] = (float)(i % 3) + 2;
     const bool wide = index_type == TAMIS_I64;
-    x->S = (tamis_sparse){.format = TAMIS_COO,
-                          .rows = ROWS,
-                          .cols = COLS,
-                          .nnz = NNZ,
-                          .index_type = index_type,
-                          .row_indices = wide ? (const void *)x->wide_rows : x->narrow_rows,
-                          .columns = wide ? (const void *)x->wide_columns : x->narrow_columns,
-                          .values = x->values};
+    const void *const rows = wide ? (const void *)x->wide_rows : x->narrow_rows;
+    const void *const columns = wide ? (const void *)x->wide_columns : x->narrow_columns;
+    x->S = coo_of(TAMIS_F32, ROWS, COLS, NNZ, rows, columns, x->values);
+    x->S.index_type = index_type;
     x->A = (tamis_dense){.data = x->a, .rows = ROWS, .cols = K};
     x->B = (tamis_dense){.data = x->b, .rows = COLS, .cols = K};
     x->D = (tamis_dense){.data = x->d, .rows = COLS, .cols = L};
@@ -64,11 +60,10 @@ TEST(every_order_is_right) {
     coo x;
     for (int number = 0; number < ORDERS; number++)
         for (int type = TAMIS_I32; type <= TAMIS_I64; type++) {
-            tamis_options o = TAMIS_OPTIONS_INIT;
+            const tamis_options o = options_for(TAMIS_OP_SDDMM, K, 0);
             tamis_plan *plan;
             double want[NNZ];
             char text[2048];
-            o.inner = K;
             coo_make(&x, number, (tamis_index_type)type);
             works(tamis_plan_create(device, &x.S, &o, &plan));
             works(tamis_plan_explain(plan, text, sizeof text, NULL));
@@ -118,14 +113,7 @@ static void rare_make(rare *x, bool ordered) {
     assert_true(x->many && x->few);
     for (int64_t i = 0; i < (int64_t)BATCH * MANY * INNER; i++) x->many[i] = (float)(i % 11) - 4;
     for (int i = 0; i < BATCH * COLS * INNER; i++) x->few[i] = (float)(i % 7) - 2;
-    x->S = (tamis_sparse){.format = TAMIS_COO,
-                          .rows = MANY,
-                          .cols = COLS,
-                          .nnz = FEW,
-                          .index_type = TAMIS_I32,
-                          .row_indices = x->rows,
-                          .columns = x->columns,
-                          .values = x->values};
+    x->S = coo_of(TAMIS_F32, MANY, COLS, FEW, x->rows, x->columns, x->values);
 }
 
 static void rare_free(rare *x) {
@@ -139,12 +127,10 @@ static void few_samples(tamis_edge edge, bool ordered, tamis_layout layout) {
     float samples[BATCH * FEW];
     double want[FEW];
     char text[2048];
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SDDMM, INNER, 0);
     tamis_plan *plan;
     rare_make(&x, ordered);
-    o.operation = TAMIS_OP_SDDMM;
     o.edge = edge;
-    o.inner = INNER;
     o.batch = BATCH;
     o.a_layout = layout;
     const int64_t sizes[] = {(int64_t)MANY * INNER, (int64_t)COLS * INNER};

@@ -141,7 +141,6 @@ TEST(test_files) {
 
 static void *probe_device(void *unused) {
     tamis_ceilings ceilings;
-    (void)unused;
     return tamis_device_probe(device, &ceilings) == TAMIS_OK ? device : NULL;
 }
 
@@ -168,9 +167,8 @@ TEST(test_arguments) {
     tamis_correction bad[] = {row("cpu-tiled", TAMIS_OP_SDDMM, 32, 0), row("", TAMIS_OP_SDDMM, 32, 1),
                               row("two words", TAMIS_OP_SDDMM, 32, 1), row("cpu-tiled", TAMIS_OP_SDDMM, 0, 1),
                               row("cpu-tiled", TAMIS_OP_SDDMM, 32, NAN)};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         REFUSED(ARGUMENT, "rows[0]", tamis_device_correct(device, &bad[i], 1));
-    }
     assert_int_equal(tamis_device_correct(NULL, bad, 1), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_device_correct(device, NULL, 1), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_device_correct(device, bad, TAMIS_CORRECTIONS_MOST + 1), TAMIS_ERROR_ARGUMENT);
@@ -179,7 +177,6 @@ TEST(test_arguments) {
 }
 
 static int set_up(void **state) {
-    (void)state;
     unsetenv("TAMIS_PROBE"); /* with 0 nothing is corrected */
     if (!mkdtemp(folder)) return -1;
     setenv("XDG_CACHE_HOME", folder, 1);
@@ -189,7 +186,6 @@ static int set_up(void **state) {
 
 static int tear_down(void **state) {
     char command[64];
-    (void)state;
     tamis_device_close(device);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);

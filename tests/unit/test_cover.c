@@ -14,6 +14,7 @@
 #include "group_case.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "support/call.h"
 #include "support/faults.h"
 #include "support/shared_data.h"
 #include "support/skip.h"
@@ -100,12 +101,10 @@ typedef struct moving {
 static void plan_spmm(group_rank *self) {
     moving *const x = self->context;
     const int64_t first = x->first[self->rank], rows = x->first[self->rank + 1] - first;
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, 64);
     tamis_group_plan *plan = NULL;
     tamis_group_report report;
     tamis_sparse S;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 64;
     o.exchange = x->exchange;
     if (tamis_slice(&x->S, first, rows, 0, 0, &S) != TAMIS_OK ||
         tamis_group_plan_create(self->group, &S, rows, &o, &plan) != TAMIS_OK ||
@@ -158,11 +157,9 @@ static void make_and_run(group_rank *self) {
     float b[OWN * SHORT_WIDTH] = {1}, c[OWN * SHORT_WIDTH];
     const tamis_dense B = {.data = b, .rows = OWN, .cols = SHORT_WIDTH};
     const tamis_dense C = {.data = c, .rows = OWN, .cols = SHORT_WIDTH};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, SHORT_WIDTH);
     tamis_group_plan *plan = NULL;
     tamis_sparse S;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = SHORT_WIDTH;
     o.exchange = x->exchange;
     o.overlap = x->exchange == TAMIS_EXCHANGE_COVER ? TAMIS_OVERLAP_NEVER : TAMIS_OVERLAP_ALWAYS;
     tamis_status status = tamis_slice(&x->S, (int64_t)self->rank * OWN, OWN, 0, 0, &S);

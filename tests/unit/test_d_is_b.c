@@ -2,20 +2,14 @@
  * has all else. test_d_is_b [DEVICE]. */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "named_device.h"
+#include "device_fixture.h"
 #include "support/algorithms.h"
 #include "support/expect.h"
 #include "support/mirror.h"
 #include "support/refusals.h"
 #include "support/works.h"
-
-static tamis_device *device;
-static bool on_cpu = true;
 
 /* A problem whose B serves as D, and its output. */
 typedef struct one {
@@ -74,7 +68,6 @@ TEST_TAG(test_rows_alone, "of_the_cpu") {
     one_free(&x);
 }
 
-/* A promise is held to. */
 TEST_TAG(test_refusals, "tests") {
     const problem_options options = {
         .rows = 40, .cols = 60, .nnz = 500, .inner = 32, .width = 32, .batch = 1, .type = TAMIS_F32, .sorted = true};
@@ -106,7 +99,7 @@ TEST_TAG(test_refusals, "tests") {
     works(tamis_plan_explain(plan, text, sizeof text, NULL));
     assert_null(strstr(text, ", D is B"));
     tamis_plan_destroy(plan);
-    if (!on_cpu) {
+    if (!is_cpu) {
         o.algorithm = "gpu-one-pass";
         REFUSED(UNSUPPORTED, "options.d_is_b", tamis_plan_create(device, &x.on.S, &o, &plan));
     }
@@ -114,12 +107,7 @@ TEST_TAG(test_refusals, "tests") {
 }
 
 TEST_RUN() {
-    const char *name = "cpu";
-    if (!named_device_is_here(argc, argv, &name)) return 77;
-    works(tamis_device_open(name, &device));
-    on_cpu = strcmp(name, "cpu") == 0;
-    int failed = test_run(NULL, "tests", NULL, NULL);
-    if (on_cpu) failed += test_run(NULL, "of_the_cpu", NULL, NULL);
-    tamis_device_close(device);
-    return failed;
+    if (!device_is_named(argc, argv)) return 77;
+    const int failed = test_run(NULL, "tests", set_up, tear_down);
+    return strcmp(name, "cpu") == 0 ? failed + test_run(NULL, "of_the_cpu", set_up, tear_down) : failed;
 }

@@ -4,13 +4,10 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <tamis/stream.h>
 #include <tamis/tamis.h>
 
-#include "base/memory.h"
 #include "device_fixture.h"
 #include "support/refusals.h"
 #include "support/works.h"

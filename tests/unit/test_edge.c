@@ -7,6 +7,7 @@
 
 #include "backend/edge.h"
 #include "cpu_device.h"
+#include "support/call.h"
 #include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ workspace */
@@ -23,9 +24,8 @@ static void softmax_of(int64_t nnz, int64_t batch, const char *algorithm) {
     const tamis_sparse S = {.rows = 1, .cols = nnz, .nnz = nnz, .offsets = offsets, .columns = columns};
     const tamis_dense X = {.data = x, .rows = nnz, .cols = 1, .batch_stride = nnz};
     const tamis_dense P = {.data = p, .rows = nnz, .cols = 1, .batch_stride = nnz};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SDDMM, 1, 0);
     o.edge = TAMIS_EDGE_SOFTMAX;
-    o.inner = 1;
     o.batch = batch;
     o.threads = 1;
     o.no_workspace = true;
@@ -75,25 +75,16 @@ TEST(quotient_at_epsilon) {
         b[i] = ones[i] = 1;
     }
     offsets[ROWS] = ROWS;
-    const tamis_sparse S = {.rows = ROWS,
-                            .cols = ROWS,
-                            .nnz = ROWS,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
+    const tamis_sparse S = csr_of(TAMIS_F64, ROWS, ROWS, ROWS, offsets, columns, values);
     const tamis_dense A = {.data = a, .rows = ROWS, .cols = 1, .type = TAMIS_F64};
     tamis_dense B = A, D = A, G = A, dA = A, dB = A, dD = A, dS = A;
     B.data = b, D.data = ones, G.data = ones, dA.data = da, dB.data = db, dD.data = dd, dS.data = ds;
     for (int fused = 0; fused < 2; fused++) {
         tamis_gradient *gradient = NULL;
-        tamis_options o = TAMIS_OPTIONS_INIT;
-        o.operation = fused ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM;
+        tamis_options o = options_for(fused ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM, 1, fused);
         o.edge = TAMIS_EDGE_QUOTIENT;
         o.edge_epsilon = 0.25;
         o.type = o.output_type = TAMIS_F64;
-        o.inner = 1;
-        o.width = fused;
         works(tamis_gradient_create(device, &S, &o, &gradient));
         if (fused)
             works(tamis_fused_backward(gradient, &G, &A, &B, &D, &dA, &dB, &dD, &dS, NULL));

@@ -3,7 +3,6 @@
 #include "support/test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/edges.h"
@@ -16,7 +15,6 @@
 
 static const double epsilon = 0.25;
 
-/* What a row makes of x and s. */
 typedef struct result {
     const char *name;
     double p, gradient_p, by_x, by_s, derivative;

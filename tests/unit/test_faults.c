@@ -1,12 +1,8 @@
 /* The n-th allocation failing, for every n: a clear status, nothing leaked, outputs untouched, and a next call that
- * works. */
+ * works. test_sparse_faults has conversions and generators. */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <tamis/generate.h>
 #include <tamis/gradient.h>
-#include <tamis/matrix.h>
 #include <tamis/reference.h>
 #include <tamis/structure.h>
 
@@ -97,27 +93,6 @@ static tamis_status comparison(void) {
     return status;
 }
 
-static tamis_status convert(void) {
-    tamis_owned_sparse *matrix = NULL;
-    tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
-    o.transpose = true;
-    o.duplicates = TAMIS_DUPLICATES_SUM;
-    const tamis_status status = tamis_convert(&f.s.coo, &o, &matrix);
-    if (status == TAMIS_OK) tamis_owned_sparse_free(matrix);
-    return status;
-}
-
-static tamis_status generate(void) {
-    tamis_owned_sparse *matrix = NULL;
-    tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
-    o.kind = TAMIS_KIND_RMAT;
-    o.rows = 64;
-    o.nnz = 200;
-    const tamis_status status = tamis_generate(&o, &matrix);
-    if (status == TAMIS_OK) tamis_owned_sparse_free(matrix);
-    return status;
-}
-
 TEST(test_devices) { fail_each(open_device, 1); }
 
 TEST(test_cells) {
@@ -138,8 +113,6 @@ TEST(test_helpers) {
     f.edge = TAMIS_EDGE_SOFTMAX;
     fail_each(oracle, 4);
     fail_each(comparison, 20);
-    fail_each(convert, 3);
-    fail_each(generate, 3);
 }
 
 static int set_up_all(void **state) {

@@ -43,6 +43,12 @@ static tamis_owned_sparse *make(const tamis_generate_options *o, tamis_profile *
     return matrix;
 }
 
+static tamis_profile profile_of(const tamis_generate_options *o) {
+    tamis_profile profile;
+    tamis_owned_sparse_free(make(o, &profile));
+    return profile;
+}
+
 static int64_t column(const tamis_sparse *S, int64_t z) { return tamis_index_load(S->columns, S->index_type, z); }
 
 static int64_t offset(const tamis_sparse *S, int64_t row) { return tamis_index_load(S->offsets, S->offset_type, row); }
@@ -72,8 +78,7 @@ TEST(exact_kinds) {
                 o.offset_type = (tamis_index_type)(types >> 1);
                 o.value_type = (tamis_type)((types + k) & 3);
                 o.pattern = types == 3;
-                tamis_profile profile;
-                tamis_owned_sparse_free(make(&o, &profile));
+                tamis_profile profile = profile_of(&o);
                 assert_int_equal(profile.nnz, o.nnz);
                 if (kinds[k] == TAMIS_KIND_UNIFORM) assert_true(profile.max - profile.min <= 1);
             }
@@ -85,20 +90,18 @@ TEST(nearly_exact_kinds) {
         for (int target = 0; target < 3; target++) {
             tamis_generate_options o = options_for(TAMIS_KIND_FEM, 4001, 0, targets[target] + 20 * block * block);
             o.block = block;
-            tamis_profile profile;
-            tamis_owned_sparse_free(make(&o, &profile));
+            tamis_profile profile = profile_of(&o);
             const double slack = 0.02 * (double)o.nnz + (double)(2 * block * block);
             assert_true(fabs((double)(profile.nnz - o.nnz)) <= slack);
             o.kind = TAMIS_KIND_BLOCK;
             o.cols = 3001;
-            tamis_owned_sparse_free(make(&o, &profile));
+            profile = profile_of(&o);
             assert_true(fabs((double)(profile.nnz - o.nnz)) <= slack);
         }
     for (int64_t global = 0; global < 60; global += 29) {
         tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 2000, 0, 500000);
         o.global = global;
-        tamis_profile profile;
-        tamis_owned_sparse_free(make(&o, &profile));
+        tamis_profile profile = profile_of(&o);
         assert_true(fabs((double)(profile.nnz - o.nnz)) <= 0.02 * (double)o.nnz);
     }
 }
@@ -112,8 +115,7 @@ TEST(small_and_full) {
                 o.block = 1 + nnz % 4;
                 o.global = nnz % 3;
                 o.index_type = TAMIS_I64;
-                tamis_profile profile;
-                tamis_owned_sparse_free(make(&o, &profile));
+                tamis_profile profile = profile_of(&o);
                 if (nnz == side * side && nnz > 0) assert_int_equal(profile.nnz, nnz);
             }
 }
@@ -162,8 +164,7 @@ TEST(banded_keeps_its_band) {
             tamis_generate_options o =
                 options_for(TAMIS_KIND_BANDED, shape == 1 ? 900 : 600, shape == 2 ? 900 : 600, 1200);
             o.band = band;
-            tamis_profile profile;
-            tamis_owned_sparse_free(make(&o, &profile));
+            tamis_profile profile = profile_of(&o);
             assert_int_equal(profile.nnz, 1200);
             assert_true(profile.bandwidth <= band);
         }
@@ -171,8 +172,7 @@ TEST(banded_keeps_its_band) {
     tamis_generate_options o = options_for(TAMIS_KIND_BANDED, 50, 70, 0);
     o.band = 3;
     for (int64_t i = 0; i < 50; i++) o.nnz += (i < 3 ? i : 3) + 1 + 3;
-    tamis_profile profile;
-    tamis_owned_sparse_free(make(&o, &profile));
+    tamis_profile profile = profile_of(&o);
     assert_int_equal(profile.nnz, o.nnz);
     o.nnz++;
     tamis_owned_sparse *matrix;
@@ -253,7 +253,6 @@ TEST(window_is_a_window) {
                 tamis_owned_sparse_free(matrix);
             }
     tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 4096, 0, 0); /* a default width */
-    tamis_profile profile;
-    tamis_owned_sparse_free(make(&o, &profile));
+    tamis_profile profile = profile_of(&o);
     assert_in_range(profile.max, 200, 300);
 }

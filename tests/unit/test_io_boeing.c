@@ -89,70 +89,53 @@ TEST(reads_every_kind) {
 #define VALUES "  1.0000E+00 -2.5000E+00\n  3.0000E+00  4.0000E+00\n"
 
 TEST(refuses_with_the_line) {
-    static const struct {
-        const char *content, *message;
-        tamis_status status;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"",
-         "b.rua:1: found the end of the file, expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
-         TAMIS_ERROR_FORMAT},
-        {TITLE "1 2 3\n", "b.rua:2: found '1', expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)",
-         TAMIS_ERROR_FORMAT},
-        {TITLE CARDS "XYZ   3 3 4 0\n", "b.rua:3: found 'XYZ', expected a matrix type such as RSA, RUA or PSA",
-         TAMIS_ERROR_FORMAT},
+         "b.rua:1: found the end of the file, expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)"},
+        {TITLE "1 2 3\n",
+         "b.rua:2: found '1', expected four or five line counts (Harwell-Boeing or Rutherford-Boeing)"},
+        {TITLE CARDS "XYZ   3 3 4 0\n", "b.rua:3: found 'XYZ', expected a matrix type such as RSA, RUA or PSA"},
         {TITLE CARDS "CUA   3 3 4 0\n",
          "b.rua:3: complex and Hermitian matrices are not supported; expected real, integer or pattern",
          TAMIS_ERROR_UNSUPPORTED},
         {TITLE CARDS "RUE   3 3 4 0\n",
          "b.rua:3: elemental matrices are not supported; expected an assembled one (the type ends in A)",
          TAMIS_ERROR_UNSUPPORTED},
-        {TITLE CARDS "PZA   3 3 4 0\n", "b.rua:3: found 'PZA', expected a type other than a skew-symmetric pattern",
-         TAMIS_ERROR_FORMAT},
-        {TITLE CARDS "RUA   3 3\n", "b.rua:3: found '3', expected rows, columns and entries", TAMIS_ERROR_FORMAT},
-        {TITLE CARDS "RUA   3 -3 4\n", "b.rua:3: found '3', expected rows, columns and entries of 0 or more",
-         TAMIS_ERROR_FORMAT},
+        {TITLE CARDS "PZA   3 3 4 0\n", "b.rua:3: found 'PZA', expected a type other than a skew-symmetric pattern"},
+        {TITLE CARDS "RUA   3 3\n", "b.rua:3: found '3', expected rows, columns and entries"},
+        {TITLE CARDS "RUA   3 -3 4\n", "b.rua:3: found '3', expected rows, columns and entries of 0 or more"},
         {TITLE CARDS "RSA                        3             3             4             0\n" FORMATS POINTERS
                      "  1  2  1  3\n",
          "b.rua:6: the entry (1, 2) stands in the file of a symmetric matrix that also has (2, 1): expected one of the "
-         "two, or a matrix that is declared general",
-         TAMIS_ERROR_FORMAT},
-        {TITLE CARDS "RSA   3 2 4 0\n", "b.rua:3: 3 rows and 2 columns, but a symmetric matrix is square",
-         TAMIS_ERROR_FORMAT},
+         "two, or a matrix that is declared general"},
+        {TITLE CARDS "RSA   3 2 4 0\n", "b.rua:3: 3 rows and 2 columns, but a symmetric matrix is square"},
         {TITLE CARDS "RUA   3 3 999999 0\n" FORMATS,
-         "b.rua:3: 3 columns and 999999 entries are more than the file can hold", TAMIS_ERROR_FORMAT},
+         "b.rua:3: 3 columns and 999999 entries are more than the file can hold"},
         {TITLE CARDS RUA_SIZES "(4Q3)           (4I3)           (2E12.4)\n" POINTERS,
-         "b.rua:4: found '(4Q3)', expected the Fortran format of the column pointers, such as (10I8) or (4E20.12)",
-         TAMIS_ERROR_FORMAT},
+         "b.rua:4: found '(4Q3)', expected the Fortran format of the column pointers, such as (10I8) or (4E20.12)"},
         {TITLE CARDS RUA_SIZES "(4I3)           (4I3            (2E12.4)\n" POINTERS ROWS,
-         "b.rua:4: found '(4I3', expected the Fortran format of the row indices, such as (10I8) or (4E20.12)",
-         TAMIS_ERROR_FORMAT},
-        {HEAD "  2  3  4  5\n", "b.rua:5: found '2', expected the first column pointer from 1 to 1 in columns 1 to 3",
-         TAMIS_ERROR_FORMAT},
-        {HEAD "  1  3  2  5\n" ROWS, "b.rua:5: found '2', expected a column pointer from 3 to 5 in columns 7 to 9",
-         TAMIS_ERROR_FORMAT},
+         "b.rua:4: found '(4I3', expected the Fortran format of the row indices, such as (10I8) or (4E20.12)"},
+        {HEAD "  2  3  4  5\n", "b.rua:5: found '2', expected the first column pointer from 1 to 1 in columns 1 to 3"},
+        {HEAD "  1  3  2  5\n" ROWS, "b.rua:5: found '2', expected a column pointer from 3 to 5 in columns 7 to 9"},
         {HEAD "  1  3  4  4\n" ROWS,
-         "b.rua:5: found '4', expected the last column pointer from 5 to 5 in columns 10 to 12", TAMIS_ERROR_FORMAT},
-        {HEAD POINTERS "  1  4  2  3\n", "b.rua:6: found '4', expected a row index from 1 to 3 in columns 4 to 6",
-         TAMIS_ERROR_FORMAT},
-        {HEAD POINTERS "  1  x  2  3\n", "b.rua:6: found 'x', expected a row index from 1 to 3 in columns 4 to 6",
-         TAMIS_ERROR_FORMAT},
+         "b.rua:5: found '4', expected the last column pointer from 5 to 5 in columns 10 to 12"},
+        {HEAD POINTERS "  1  4  2  3\n", "b.rua:6: found '4', expected a row index from 1 to 3 in columns 4 to 6"},
+        {HEAD POINTERS "  1  x  2  3\n", "b.rua:6: found 'x', expected a row index from 1 to 3 in columns 4 to 6"},
         {HEAD POINTERS "  1  2\n",
-         "b.rua:6: found the end of the line, expected a row index from 1 to 3 in columns 7 to 9", TAMIS_ERROR_FORMAT},
+         "b.rua:6: found the end of the line, expected a row index from 1 to 3 in columns 7 to 9"},
         {HEAD POINTERS ROWS "  1.0000E+00 -2.5000E+xx\n",
-         "b.rua:7: found '-2.5000E+xx', expected a number in columns 13 to 24", TAMIS_ERROR_FORMAT},
+         "b.rua:7: found '-2.5000E+xx', expected a number in columns 13 to 24"},
         {HEAD POINTERS ROWS "  1.0000E+00 -2.5000E+00\n",
-         "b.rua:8: found the end of the file, expected a number in columns 1 to 12", TAMIS_ERROR_FORMAT},
+         "b.rua:8: found the end of the file, expected a number in columns 1 to 12"},
         {TITLE CARDS "RZA   2 2 1 0\n(3I2)           (I4)            (F5.1)\n 1 2 2\n   1\n  7.5\n",
-         "b.rua:6: an entry on the diagonal of a skew-symmetric matrix; expected one below it", TAMIS_ERROR_FORMAT},
+         "b.rua:6: an entry on the diagonal of a skew-symmetric matrix; expected one below it"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.rua", cases[i].content, NULL, cases[i].status, cases[i].message);
+    IO_REFUSE("b.rua", cases, NULL);
 }
 
 TEST(values_can_be_dropped) {
-    tamis_read_options options = io_options();
-    options.values = TAMIS_VALUES_NONE;
-    io_expect("a.rua", HEAD POINTERS ROWS VALUES, &options, "csr 3x3 4| 0 0| 1 1| 2 0| 2 2");
+    io_expect("a.rua", HEAD POINTERS ROWS VALUES, IO_WITH(.values = TAMIS_VALUES_NONE),
+              "csr 3x3 4| 0 0| 1 1| 2 0| 2 2");
 }
 
 /* ---- more lines than a window holds */

@@ -84,9 +84,7 @@ static bool check_file(const char *folder, const wanted *row) {
 
 TEST(every_file_has_the_stated_sizes) {
     const char *const folder = shared_data_folder();
-    if (!folder) {
-        skip_because("there is no collection of real matrices (TAMIS_SHARED_DATA names one)");
-    }
+    if (!folder) skip_because("there is no collection of real matrices (TAMIS_SHARED_DATA names one)");
     char path[1024];
     snprintf(path, sizeof path, "%s/README.md", folder);
     FILE *const readme = fopen(path, "r");

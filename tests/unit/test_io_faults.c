@@ -19,19 +19,6 @@ static const struct sample {
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
-typedef struct bytes {
-    const char *name;
-    unsigned char data[4096];
-    size_t size;
-} bytes;
-
-static void load(const char *path, bytes *into) {
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    into->size = fread(into->data, 1, sizeof into->data, file);
-    fclose(file);
-}
-
 /* Reads with the n-th allocation failing, for every n until it works. */
 static void fail_every_allocation(const char *name, const void *data, size_t size, const tamis_read_options *options) {
     EACH_FAULT_OF(w, .least = 2) {
@@ -44,14 +31,10 @@ static void fail_every_allocation(const char *name, const void *data, size_t siz
 TEST(every_reader_survives_failing_memory) {
     for (int i = 0; i < SAMPLES; i++) {
         print_message("%s\n", samples[i].name);
-        tamis_read_options options = io_options();
-        options.relabel = options.undirected = true;
-        options.threads = 2;
-        for (int format = 0; format < 2; format++) {
-            options.format = (tamis_format)format;
-            options.duplicates = (tamis_duplicates)format;
-            fail_every_allocation(samples[i].name, samples[i].content, strlen(samples[i].content), &options);
-        }
+        for (int format = 0; format < 2; format++)
+            fail_every_allocation(samples[i].name, samples[i].content, strlen(samples[i].content),
+                                  IO_WITH(.relabel = true, .undirected = true, .threads = 2,
+                                          .format = (tamis_format)format, .duplicates = (tamis_duplicates)format));
     }
 }
 
@@ -75,13 +58,12 @@ TEST(archives_and_packed_files_survive_failing_memory) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!io_can_write(cases[i].ending)) continue;
         char *const path = io_temporary(cases[i].ending);
-        static bytes file;
+        static unsigned char file[4096];
         assert_int_equal(tamis_write_sparse(path, cases[i].matrix), TAMIS_OK);
-        load(path, &file);
+        const size_t bytes = io_load(path, file, sizeof file);
         unlink(path);
         free(path);
-        const tamis_read_options options = io_options();
-        fail_every_allocation(cases[i].ending, file.data, file.size, &options);
+        fail_every_allocation(cases[i].ending, file, bytes, IO_WITH(.threads = 0));
     }
 }
 
@@ -135,17 +117,16 @@ static bool report(void *context, double share) {
     return ++seen->calls != seen->stop_after;
 }
 
+static tamis_status read_watched(const struct sample *of, watch *seen, tamis_owned_sparse **matrix) {
+    return tamis_read_sparse_memory(of->name, of->content, strlen(of->content),
+                                    IO_WITH(.relabel = true, .progress = report, .progress_context = seen), matrix);
+}
+
 TEST(progress_rises_to_one) {
     for (int i = 0; i < SAMPLES; i++) {
         watch seen = {0};
-        tamis_read_options options = io_options();
-        options.relabel = true;
-        options.progress = report;
-        options.progress_context = &seen;
         tamis_owned_sparse *matrix = NULL;
-        assert_int_equal(tamis_read_sparse_memory(samples[i].name, samples[i].content, strlen(samples[i].content),
-                                                  &options, &matrix),
-                         TAMIS_OK);
+        assert_int_equal(read_watched(&samples[i], &seen, &matrix), TAMIS_OK);
         tamis_owned_sparse_free(matrix);
         assert_true(seen.calls >= 1);
         assert_true(seen.last == 1);
@@ -153,17 +134,12 @@ TEST(progress_rises_to_one) {
 }
 
 TEST(progress_cancels) {
-    for (int i = 0; i < SAMPLES; i++) {
+    for (int i = 0; i < SAMPLES; i++)
         for (int stop = 1; stop < 100; stop++) {
             watch seen = {.stop_after = stop};
-            tamis_read_options options = io_options();
-            options.relabel = true;
-            options.progress = report;
-            options.progress_context = &seen;
             tamis_owned_sparse *matrix = NULL;
             const int64_t live = tamis_memory_live();
-            const tamis_status status = tamis_read_sparse_memory(samples[i].name, samples[i].content,
-                                                                 strlen(samples[i].content), &options, &matrix);
+            const tamis_status status = read_watched(&samples[i], &seen, &matrix);
             if (status == TAMIS_OK) {
                 tamis_owned_sparse_free(matrix);
                 break;
@@ -173,7 +149,6 @@ TEST(progress_cancels) {
             assert_null(matrix);
             assert_int_equal(tamis_memory_live(), live);
         }
-    }
 }
 
 /* ---- arguments */
@@ -192,20 +167,15 @@ TEST(refuses_wrong_arguments) {
     assert_int_equal(tamis_read_dense_memory(NULL, "", 0, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense_memory("a.npy", NULL, 3, TAMIS_F32, &array), TAMIS_ERROR_ARGUMENT);
     assert_int_equal(tamis_read_dense_memory("a.npy", "x", 1, TAMIS_F32, NULL), TAMIS_ERROR_ARGUMENT);
-    tamis_read_options options = io_options();
-    options.reserved[0] = 3;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_UNSUPPORTED,
-              "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
-              " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
-    options = io_options();
-    options.value_type = (tamis_type)4;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
-    options = io_options();
-    options.file_format = (tamis_file_format)13;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.file_format = 13: expected 0 to 12");
-    options = io_options();
-    options.threads = -1;
-    io_refuse("a.mtx", "", &options, TAMIS_ERROR_ARGUMENT, "options.threads = -1: expected 0 to 2147483646");
+    io_refuse_as("a.mtx", "", IO_WITH(.reserved = {3}), TAMIS_ERROR_UNSUPPORTED,
+                 "options.reserved[0] = 0x3: a field that version " TAMIS_VERSION_STRING
+                 " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
+    const tamis_read_options type = {.value_type = (tamis_type)4};
+    io_refuse_as("a.mtx", "", &type, TAMIS_ERROR_ARGUMENT, "options.value_type = 4: expected 0 to 3");
+    io_refuse_as("a.mtx", "", IO_WITH(.file_format = (tamis_file_format)13), TAMIS_ERROR_ARGUMENT,
+                 "options.file_format = 13: expected 0 to 12");
+    io_refuse_as("a.mtx", "", IO_WITH(.threads = -1), TAMIS_ERROR_ARGUMENT,
+                 "options.threads = -1: expected 0 to 2147483646");
     assert_null(matrix);
     assert_null(array);
 }

@@ -14,9 +14,8 @@ static void refuse_as(const char *name, const void *data, size_t bytes, const ch
     tamis_owned_sparse *matrix = NULL;
     tamis_owned_dense *array = NULL;
     for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT_ZERO_BASED; format++) {
-        tamis_read_options options = io_options();
-        options.file_format = (tamis_file_format)format;
-        assert_int_equal(tamis_read_sparse_memory(name, data, bytes, &options, &matrix), TAMIS_ERROR_FORMAT);
+        const tamis_read_options *const options = IO_WITH(.file_format = (tamis_file_format)format);
+        assert_int_equal(tamis_read_sparse_memory(name, data, bytes, options, &matrix), TAMIS_ERROR_FORMAT);
         if (!strstr(tamis_last_error(), what) || !strstr(tamis_last_error(), instead))
             fail_msg("%s is no word of %s and %s", tamis_last_error(), what, instead);
     }
@@ -78,26 +77,23 @@ TEST(texts_of_others_are_named) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuse_as(cases[i].name, cases[i].content, strlen(cases[i].content), cases[i].what, cases[i].instead);
-    io_refuse("a.txt", "graph 1\n", NULL, TAMIS_ERROR_FORMAT,
-              "a.txt:1: found 'graph', expected an integer node id of 0 or more");
-    io_refuse("a.txt", "c x\np y\n", NULL, TAMIS_ERROR_FORMAT,
-              "a.txt:1: found 'c', expected an integer node id of 0 or more"); /* names */
+    io_refuse("a.txt", "graph 1\n", NULL, "a.txt:1: found 'graph', expected an integer node id of 0 or more");
+    io_refuse("a.txt", "c x\np y\n", NULL, "a.txt:1: found 'c', expected an integer node id of 0 or more"); /* names */
 }
 
 /* The letters alone do not make a text a Parquet file. */
 TEST(letters_are_no_signature) {
     io_refuse(
-        "PAR1", "PAR1 \n", NULL, TAMIS_ERROR_FORMAT,
+        "PAR1", "PAR1 \n", NULL,
         "PAR1:1: found 'PAR1', expected the beginning of a matrix: neither the name nor the content identifies its "
         "format");
 }
 
 TEST(endless_zeros_are_refused) {
     for (int format = TAMIS_FILE_AUTO; format <= TAMIS_FILE_SVMLIGHT_ZERO_BASED; format++) {
-        tamis_read_options options = io_options();
-        options.file_format = (tamis_file_format)format;
+        const tamis_read_options *const options = IO_WITH(.file_format = (tamis_file_format)format);
         tamis_owned_sparse *matrix = NULL;
-        REFUSED(FORMAT, "/dev/zero:1: found '\\x00", tamis_read_sparse("/dev/zero", &options, &matrix));
+        REFUSED(FORMAT, "/dev/zero:1: found '\\x00", tamis_read_sparse("/dev/zero", options, &matrix));
     }
     tamis_owned_dense *array = NULL;
     assert_int_equal(tamis_read_dense("/dev/zero", TAMIS_F64, &array), TAMIS_ERROR_FORMAT);
@@ -135,8 +131,7 @@ static void refuse_endless(const char *ending, const char *first, char fill) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
     tamis_owned_sparse *matrix = NULL;
-    const tamis_read_options options = io_options();
-    assert_int_equal(tamis_read_sparse(path, &options, &matrix), TAMIS_ERROR_FORMAT);
+    assert_int_equal(tamis_read_sparse(path, IO_WITH(.threads = 0), &matrix), TAMIS_ERROR_FORMAT);
     pthread_join(thread, NULL);
     assert_in_range(atomic_load(&w.written), 1, MOST);
     remove(path);
@@ -187,10 +182,8 @@ TEST(long_lines_are_read) {
     for (int i = 0; i < TERMS; i++) used += (size_t)snprintf(content + used, ROOM - used, " %d:1", i);
     used += (size_t)snprintf(content + used, ROOM - used, "\n1 7:2\n");
     assert_true(used > 2 << 20);
-    tamis_owned_sparse *matrix = NULL;
-    const tamis_read_options options = io_options();
-    assert_int_equal(tamis_read_sparse_memory("long", content, used, &options, &matrix), TAMIS_OK);
-    assert_int_equal(tamis_owned_sparse_view(matrix)->nnz, TERMS + 1);
+    tamis_owned_sparse *matrix;
+    assert_int_equal(io_matrix("long", content, used, NULL, &matrix)->nnz, TERMS + 1);
     tamis_owned_sparse_free(matrix);
     free(content);
 }

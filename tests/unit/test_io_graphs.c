@@ -2,9 +2,7 @@
 #include "test_io_support.h"
 
 TEST(reads_metis) {
-    static const struct {
-        const char *reason, *content, *expected;
-    } cases[] = {
+    static const io_case cases[] = {
         {"plain", "3 2\n2\n1 3\n2\n", "csr 3x3 4| 0 1| 1 0| 1 2| 2 1"},
         {"comments, an isolated vertex, no last line end", "% head\n4 2 \n2\n%inside\n1 3\n2\n\n",
          "csr 4x4 4| 0 1| 1 0| 1 2| 2 1"},
@@ -16,10 +14,7 @@ TEST(reads_metis) {
         {"CRLF", "2 1 \r\n2\r\n1\r\n", "csr 2x2 2| 0 1| 1 0"},
         {"the order of a line is kept", "3 3\n3 2\n3 1\n1 2\n", "csr 3x3 6| 0 2| 0 1| 1 2| 1 0| 2 0| 2 1"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        print_message("%s\n", cases[i].reason);
-        io_expect("a.graph", cases[i].content, NULL, cases[i].expected);
-    }
+    IO_EXPECT("a.graph", cases);
 }
 
 /* Without a name the content decides: an edge list's first line can look like a graph's. */
@@ -34,9 +29,7 @@ TEST(lists_are_no_graphs) {
 }
 
 TEST(refuses_bad_metis) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"", "b.graph:1: found the end of the file, expected a vertex count from 0 to 36028797018963967"},
         {"3\n", "b.graph:1: found the end of the line, expected an edge count from 0 to 18014398509481983"},
         {"3 2 7\n", "b.graph:1: found '7', expected a format of up to three digits 0 or 1"},
@@ -56,8 +49,7 @@ TEST(refuses_bad_metis) {
          "b.graph:3: found '3', expected no more neighbours after 2, twice the edge count of the first line"},
         {"3 2\n2\n1 3\n\n", "b.graph:1: 2 edges need 4 neighbours, but the file lists 3"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("b.graph", cases, NULL);
 }
 
 TEST(reads_edge_lists) {
@@ -79,26 +71,19 @@ TEST(reads_edge_lists) {
     options.values = TAMIS_VALUES_ONES;
     io_expect("a.txt", snap, &options, "csr 3x3 4| 0 1 1| 1 0 1| 1 2 2| 2 2 1");
     /* sizes in a comment: no Matrix Market file */
-    tamis_read_report report;
-    options = io_options();
-    options.report = &report;
-    io_expect("a.edges", "%%MatrixMarket matrix coordinate pattern symmetric\n%3 3 2\n2 1\n3 1\n", &options,
-              "csr 4x4 2| 2 1| 3 1");
-    assert_true(report.undirected);
-    io_expect("a", "%%MatrixMarket matrix coordinate real general\n% by hand\n% 3 3 2\n2 1 0.5\n", &options,
-              "csr 3x3 1| 2 1 0.5");
-    assert_false(report.undirected);
+    assert_true(io_report("a.edges", "%%MatrixMarket matrix coordinate pattern symmetric\n%3 3 2\n2 1\n3 1\n",
+                          io_options(), "csr 4x4 2| 2 1| 3 1")
+                    .undirected);
+    assert_false(io_report("a", "%%MatrixMarket matrix coordinate real general\n% by hand\n% 3 3 2\n2 1 0.5\n",
+                           io_options(), "csr 3x3 1| 2 1 0.5")
+                     .undirected);
     io_expect("a", "%%MatrixMarket matrix coordinate pattern general\n% 9 9 9\n3 3 1\n2 1\n", NULL, "csr 3x3 1| 1 0");
-    options = io_options();
-    options.undirected = true;
-    io_expect("a.el", "0 1 2.5\n1 1 3\n", &options, "csr 2x2 3| 0 1 2.5| 1 0 2.5| 1 1 3");
-    options.undirected = false;
-    io_expect("a.edges", "% KONECT\n0 1 -1 1234567\n", &options, "csr 2x2 1| 0 1 -1");
-    io_expect("a.el", "0, 1\r\n2, 0\r\n", &options, "csr 3x3 2| 0 1| 2 0");
-    options.file_format = TAMIS_FILE_EDGES;
-    io_expect("a.csv", "from,to\n0,1\n", &options, "csr 2x2 1| 0 1");
-    io_expect("a.txt", "# nothing\n", &options, "csr 0x0 0");
-    io_expect("a.txt", "", &options, "csr 0x0 0");
+    io_expect("a.el", "0 1 2.5\n1 1 3\n", IO_WITH(.undirected = true), "csr 2x2 3| 0 1 2.5| 1 0 2.5| 1 1 3");
+    io_expect("a.edges", "% KONECT\n0 1 -1 1234567\n", NULL, "csr 2x2 1| 0 1 -1");
+    io_expect("a.el", "0, 1\r\n2, 0\r\n", NULL, "csr 3x3 2| 0 1| 2 0");
+    io_expect("a.csv", "from,to\n0,1\n", IO_WITH(.file_format = TAMIS_FILE_EDGES), "csr 2x2 1| 0 1");
+    io_expect("a.txt", "# nothing\n", IO_WITH(.file_format = TAMIS_FILE_EDGES), "csr 0x0 0");
+    io_expect("a.txt", "", IO_WITH(.file_format = TAMIS_FILE_EDGES), "csr 0x0 0");
 }
 
 /* What was told of the ids: "rows 1 3 5, columns ..."; the call of that number is refused. */
@@ -129,15 +114,13 @@ TEST(tells_which_ids_were_renumbered) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         told kept = {.calls = 0};
-        tamis_read_options options = io_options();
-        options.relabel = true;
-        options.relabelled = keep_ids;
-        options.relabelled_context = &kept;
-        io_expect(cases[i].name, cases[i].content, &options, cases[i].matrix);
+        const tamis_read_options *const options =
+            IO_WITH(.relabel = true, .relabelled = keep_ids, .relabelled_context = &kept);
+        io_expect(cases[i].name, cases[i].content, options, cases[i].matrix);
         assert_string_equal(kept.text, cases[i].told);
         for (int refused = 1; refused <= 2; refused++) {
             kept = (told){.refused = refused};
-            io_refuse(cases[i].name, cases[i].content, &options, TAMIS_ERROR_CANCELLED, "cancelled by the caller");
+            io_refuse_as(cases[i].name, cases[i].content, options, TAMIS_ERROR_CANCELLED, "cancelled by the caller");
             assert_int_equal(kept.calls, refused);
         }
     }
@@ -145,24 +128,18 @@ TEST(tells_which_ids_were_renumbered) {
 
 TEST(ids_may_be_large) {
     static const char wide[] = "9223372036854775806 5\n5 70000000000\n";
-    tamis_read_options options = io_options();
-    options.relabel = true;
-    io_expect("a.txt", wide, &options, "csr 3x3 2| 0 1| 2 0");
-    options.relabel = false;
-    io_refuse("a.txt", wide, &options, TAMIS_ERROR_OVERFLOW,
-              "a.txt: ids up to 9223372036854775806 need index_type = int64 and more memory than is available, or "
-              "relabel = true to renumber them");
-    io_refuse("a.txt", "3000000000 5\n", &options, TAMIS_ERROR_OVERFLOW,
-              "a.txt: ids up to 3000000000 need index_type = int64, or relabel = true to renumber them");
-    options.index_type = TAMIS_I64;
-    options.format = TAMIS_COO;
-    io_expect("a.txt", "3000000000 5\n", &options, "coo 3000000001x3000000001 1| 3000000000 5");
+    io_expect("a.txt", wide, IO_WITH(.relabel = true), "csr 3x3 2| 0 1| 2 0");
+    io_refuse_as("a.txt", wide, NULL, TAMIS_ERROR_OVERFLOW,
+                 "a.txt: ids up to 9223372036854775806 need index_type = int64 and more memory than is available, or "
+                 "relabel = true to renumber them");
+    io_refuse_as("a.txt", "3000000000 5\n", NULL, TAMIS_ERROR_OVERFLOW,
+                 "a.txt: ids up to 3000000000 need index_type = int64, or relabel = true to renumber them");
+    io_expect("a.txt", "3000000000 5\n", IO_WITH(.index_type = TAMIS_I64, .format = TAMIS_COO),
+              "coo 3000000001x3000000001 1| 3000000000 5");
 }
 
 TEST(refuses_bad_edges) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"1 2\nalice 3\n", "b.el:2: found 'alice', expected an integer node id of 0 or more"},
         {"1 2\n3 bob\n", "b.el:2: found 'bob', expected an integer node id of 0 or more"},
         {"1 2\n-3 1\n", "b.el:2: found '-3', expected an integer node id of 0 or more"},
@@ -196,8 +173,7 @@ TEST(refuses_bad_edges) {
         {"1 2\n99999999999999999999 4\n",
          "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.el", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("b.el", cases, NULL);
 }
 
 /* Sorting many far-apart ids and the table for near ones must agree. */
@@ -215,9 +191,7 @@ TEST(relabelling_keeps_the_order) {
                                     (long long)((shuffled + 1) * step));
             made += (size_t)sprintf(expected + made, "| %d %d", i, i + 1);
         }
-        tamis_read_options options = io_options();
-        options.relabel = true;
-        io_expect("a.txt", content, &options, expected);
+        io_expect("a.txt", content, IO_WITH(.relabel = true), expected);
         free(content);
         free(expected);
     }
@@ -229,16 +203,12 @@ TEST(reads_smtx) {
     io_expect("no ending", "2, 3, 3\n0 2 3 \n0 2 1", NULL, "csr 2x3 3| 0 0| 0 2| 1 1");
     io_expect("a.smtx", "2, 3, 0\n0 0 0\n\n", NULL, "csr 2x3 0");
     io_expect("a.smtx", "0, 3, 0\n0\n", NULL, "csr 0x3 0");
-    tamis_read_options options = io_options();
-    options.values = TAMIS_VALUES_ONES;
-    options.format = TAMIS_COO;
-    io_expect("a.smtx", "2,3,2\r\n0 1 2\r\n2 0\r\n", &options, "coo 2x3 2| 0 2 1| 1 0 1");
+    io_expect("a.smtx", "2,3,2\r\n0 1 2\r\n2 0\r\n", IO_WITH(.values = TAMIS_VALUES_ONES, .format = TAMIS_COO),
+              "coo 2x3 2| 0 2 1| 1 0 1");
 }
 
 TEST(refuses_bad_smtx) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"2 3 3\n", "b.smtx:1: found '3', expected a comma"},
         {"2, 3\n", "b.smtx:1: found the end of the line, expected a comma"},
         {"2, 3, 3, 4\n", "b.smtx:1: found ',', expected the end of the line after rows, columns, nonzeros"},
@@ -253,8 +223,7 @@ TEST(refuses_bad_smtx) {
         {"2, 3, 3\n0 2 3\n0 2\n", "b.smtx:3: found the end of the line, expected a column index from 0 to 2"},
         {"2, 3, 3\n0 2 3\n0 2 1 1\n", "b.smtx:3: found '1', expected the end of the file after the last column index"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.smtx", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("b.smtx", cases, NULL);
 }
 
 /* A large graph whose first vertex is alone, which does not look like one: in windows all the same. */
@@ -266,12 +235,8 @@ TEST(large_graphs_are_read) {
     for (int i = 2; i <= SIZE; i++)
         used += (size_t)snprintf(content + used, ROOM - used, "%d\n", i % 2 ? i - 1 : i + 1);
     for (int threads = 1; threads < 3; threads++) {
-        tamis_owned_sparse *matrix = NULL;
-        tamis_read_options options = io_options();
-        options.threads = threads;
-        if (tamis_read_sparse_memory("large.graph", content, used, &options, &matrix) != TAMIS_OK)
-            fail_msg("%s", tamis_last_error());
-        const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
+        tamis_owned_sparse *matrix;
+        const tamis_sparse *const S = io_matrix("large.graph", content, used, IO_WITH(.threads = threads), &matrix);
         assert_int_equal(S->nnz, SIZE - 1);
         for (int t = 0; t < SIZE - 1; t++) assert_int_equal(((const int32_t *)S->columns)[t], t % 2 ? t : t + 2);
         tamis_owned_sparse_free(matrix);
@@ -284,9 +249,7 @@ TEST(large_graphs_are_read) {
 /* An edge that is listed at one end alone, or with other weights: the vertex is named, and its line where that is
  * known. */
 TEST(one_sided_edges_are_refused) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"3 2\n2\n3\n1 2\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
         {"4 2\n2 3\n1\n\n1\n", "u.graph:2: vertex 1 has the neighbour 3, but vertex 3 does not have 1" ENDS},
         {"3 2\n2 2\n1\n1\n", "u.graph:2: vertex 1 has the neighbour 2, but vertex 2 does not have 1" ENDS},
@@ -294,13 +257,10 @@ TEST(one_sided_edges_are_refused) {
         {"3 2 1\n2 5\n1 5 3 7\n2 8\n",
          "u.graph:3: vertex 2 has the neighbour 3, but vertex 3 does not have 2 with that weight" ENDS},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("u.graph", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
-    tamis_read_options options = io_options();
-    options.values = TAMIS_VALUES_NONE;
-    io_refuse("u.graph", cases[4].content, &options, TAMIS_ERROR_FORMAT,
+    IO_REFUSE("u.graph", cases, NULL);
+    io_refuse("u.graph", cases[4].content, IO_WITH(.values = TAMIS_VALUES_NONE),
               "u.graph: an edge has another weight at one of its ends than at the other");
     io_expect("u.graph", "2 2 1\n2 5 2 6\n1 6 1 5\n", NULL, "csr 2x2 4| 0 1 5| 0 1 6| 1 0 6| 1 0 5");
-    io_refuse("u.graph", "2 2 1\n2 5 2 6\n1 6 1 7\n", NULL, TAMIS_ERROR_FORMAT,
+    io_refuse("u.graph", "2 2 1\n2 5 2 6\n1 6 1 7\n", NULL,
               "u.graph: edges that are listed more than once have other weights at one end");
 }

@@ -12,9 +12,7 @@ TEST(reads_docword) {
 }
 
 TEST(refuses_bad_docword) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"2\n4\n", "docword.b.txt:3: found the end of the file, expected a nonzero count from 0 to 36028797018963967"},
         {"2 4 3\n", "docword.b.txt:1: found '4', expected the end of the line after a document count"},
         {"2\n4\n1\n3 1 1\n", "docword.b.txt:4: found '3', expected a document number from 1 to 2"},
@@ -24,8 +22,7 @@ TEST(refuses_bad_docword) {
         {"2\n4\n3\n1 1 1\n1 2 1\n", "docword.b.txt:6: found the end of the file, expected entry 3 of 3"},
         {"2\n4\n1\n1 1 1\n1 2 1\n", "docword.b.txt:5: found '1', expected the end of the file after entry 1, the last"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("docword.b.txt", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("docword.b.txt", cases, NULL);
 }
 
 TEST(reads_ldac) {
@@ -38,9 +35,7 @@ TEST(reads_ldac) {
 }
 
 TEST(refuses_bad_ldac) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"x 0:1\n", "b.ldac:1: found 'x', expected a number of terms from 0 to 36028797018963967"},
         {"2 0:1\n", "b.ldac:1: found the end of the line, expected term 2 of 2"},
         {"1 0:1 1:1\n", "b.ldac:1: found '1:1', expected the end of the line after the last term"},
@@ -49,8 +44,7 @@ TEST(refuses_bad_ldac) {
         {"1 0:1\n1 0:x\n", "b.ldac:2: found 'x', expected a count"},
         {"1 0:1\n-1\n", "b.ldac:2: found '-1', expected a number of terms from 0 to 36028797018963967"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.ldac", cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("b.ldac", cases, NULL);
 }
 
 TEST(reads_ratings) {
@@ -125,14 +119,11 @@ TEST(follows_titles) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char found[TAMIS_FOUND_BYTES];
-        tamis_read_options options = io_options();
-        options.found = found;
-        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
+        io_expect(cases[i].name, cases[i].content, IO_WITH(.found = found), cases[i].expected);
         assert_string_equal(found, cases[i].found);
     }
 }
 
-/* Columns that are asked for. */
 TEST(takes_columns) {
     static const struct {
         const char *name, *columns, *content, *expected;
@@ -143,19 +134,17 @@ TEST(takes_columns) {
         {"a.csv", "from=who,to=3,weight=when", "when,who,whom\n5,2,0\n", "csr 3x3 1| 2 0 5"},
         {"a.el", "from=2,to=1", "4 1 5\n", "csr 5x5 1| 1 4"},
     };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        io_expect(cases[i].name, cases[i].content, IO_WITH(.columns = cases[i].columns), cases[i].expected);
     tamis_read_options options = io_options();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        options.columns = cases[i].columns;
-        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
-    }
     options.columns = "user=1";
-    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT, "columns = \"user=1\": item= is missing");
+    io_refuse_as("a.csv", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT, "columns = \"user=1\": item= is missing");
     options.columns = "user=1,item=4";
-    io_refuse("a.csv", "1,2,3\n", &options, TAMIS_ERROR_FORMAT,
+    io_refuse("a.csv", "1,2,3\n", &options,
               "a.csv:1: found the end of the line, expected an integer item id of 0 or more");
     options.file_format = TAMIS_FILE_METIS;
-    io_refuse("a.graph", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT,
-              "options.columns = \"user=1,item=4\": expected NULL for a file of format metis");
+    io_refuse_as("a.graph", "1,2,3\n", &options, TAMIS_ERROR_ARGUMENT,
+                 "options.columns = \"user=1,item=4\": expected NULL for a file of format metis");
 }
 
 /* The column of the values may be asked for in any list. */
@@ -166,16 +155,14 @@ TEST(takes_the_value_column) {
               "csr 4x3 2| 1 2 880869953| 3 1 888892593");
     io_expect("a.csv", "user,item,rating,amount\n1,2,-1,0.5\n", &options, "csr 2x3 1| 1 2 0.5");
     options.value_column = 3;
-    io_refuse(
+    io_refuse_as(
         "a.csv", "rating,user,item\n5,1,2\n", &options, TAMIS_ERROR_ARGUMENT,
         "options.value_column = 3: column 3 of a.csv has ids: name the columns (--columns, `columns` in the options)");
 }
 
 /* What is no list of pairs, or may be read in two ways. */
 TEST(refuses_other_lists) {
-    static const struct {
-        const char *name, *content, *message;
-    } cases[] = {
+    static const io_case cases[] = {
         {"a.csv", "0.12,1.5\n0.3,2.25\n-1.5e-3,4.0\n",
          "a.csv:1: both ids are numbers with fractions: this looks like a dense table, expected a list of pairs of ids. "
          "Write the table as .npy (numpy.save), or say which columns are ids: --columns user=1,item=2 (`columns` in the "
@@ -208,13 +195,11 @@ TEST(refuses_other_lists) {
         {"a.csv", "a,x,5\nb,y\n", "a.csv:1: found 'a', expected an integer user id of 0 or more"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse(cases[i].name, cases[i].content, NULL, TAMIS_ERROR_FORMAT, cases[i].message);
+        io_refuse(cases[i].about, cases[i].content, NULL, cases[i].expected);
 }
 
 TEST(refuses_bad_ratings) {
-    static const struct {
-        const char *content, *message;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"user,item,rating\nalice,1,5\n", "b.csv:2: found 'alice', expected an integer user id of 0 or more"},
         {"1,1,5\n2,Alien,5\n", "b.csv:2: found 'Alien', expected an integer item id of 0 or more"},
         {"1,1,5\n2,2,good\n", "b.csv:2: found 'good', expected a rating"},
@@ -228,10 +213,7 @@ TEST(refuses_bad_ratings) {
          "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
-    tamis_read_options options = io_options();
-    options.file_format = TAMIS_FILE_RATINGS;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        io_refuse("b.csv", cases[i].content, &options, TAMIS_ERROR_FORMAT, cases[i].message);
+    IO_REFUSE("b.csv", cases, IO_WITH(.file_format = TAMIS_FILE_RATINGS));
 }
 
 TEST(names_of_formats) {
@@ -266,13 +248,11 @@ TEST(chooses_the_format) {
               "1,2,3\n",
               NULL, "csr 2x3 1| 1 2 3"); /* a mark of UTF-8 before the text */
     io_expect("A.MTX", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n", NULL, "csr 1x1 0");
-    tamis_read_options options = io_options();
-    options.file_format = TAMIS_FILE_EDGES;
-    io_expect("a.mtx", "0 1\n", &options, "csr 2x2 1| 0 1");
-    io_refuse("unknown", "hello world\n", NULL, TAMIS_ERROR_FORMAT,
+    io_expect("a.mtx", "0 1\n", IO_WITH(.file_format = TAMIS_FILE_EDGES), "csr 2x2 1| 0 1");
+    io_refuse("unknown", "hello world\n", NULL,
               "unknown:1: found 'hello', expected the beginning of a matrix: neither the name nor the content "
               "identifies its format");
-    io_refuse("a.npy", "", NULL, TAMIS_ERROR_UNSUPPORTED, "a.npy: a dense matrix, which tamis_read_dense reads");
+    io_refuse_as("a.npy", "", NULL, TAMIS_ERROR_UNSUPPORTED, "a.npy: a dense matrix, which tamis_read_dense reads");
 }
 
 /* ---- more lines than a window holds */

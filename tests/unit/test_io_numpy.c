@@ -1,12 +1,11 @@
 /* .npy and .npz: by hand, and against NumPy and SciPy in both directions where they are installed. */
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include "io/formats/npy.h"
 #include "io/pack/zip.h"
+#include "io_folder.h"
+#include "sparse/element.h"
+#include "support/call.h"
 #include "support/refusals.h"
 #include "support/skip.h"
-#include "test_io_support.h"
 
 /* ---- by hand */
 
@@ -20,59 +19,67 @@ static size_t npy(unsigned char *file, const char *header, const void *data, siz
     return 10 + length + bytes;
 }
 
+/* An archive of such members, of which each is at most 512 bytes long; its name, which the caller frees. */
+static char *make_archive(int count, const char *const *names, unsigned char (*content)[512], const size_t *bytes) {
+    char *const path = io_temporary(".npz");
+    tamis_output output;
+    assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
+    tamis_zip_writer zip = {.output = &output};
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(tamis_zip_begin(&zip, names[i]), TAMIS_OK);
+        assert_int_equal(tamis_zip_write(&zip, content[i], (int64_t)bytes[i]), TAMIS_OK);
+        assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
+    }
+    assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+    return path;
+}
+
 static void refuse_npy(const unsigned char *file, size_t bytes, tamis_status status, const char *message) {
     tamis_owned_dense *array = NULL;
     const int64_t live = tamis_memory_live();
     const tamis_status found = tamis_read_dense_memory("b.npy", file, bytes, TAMIS_F32, &array);
     assert_string_equal(tamis_last_error(), message);
-    assert_int_equal(found, status);
+    assert_int_equal(found, status ? status : TAMIS_ERROR_FORMAT);
     assert_null(array);
     assert_int_equal(tamis_memory_live(), live);
 }
 
 TEST(refuses_bad_npy) {
     static const float four[] = {1, 2, 3, 4};
-    static const struct {
-        const char *header, *message;
-        tamis_status status;
-    } cases[] = {
+    static const io_refusal cases[] = {
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }",
          "b.npy: elements of type c8 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
          "b.npy: elements of type O0 are not supported; expected f2, f4, f8 or integers", TAMIS_ERROR_UNSUPPORTED},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
          "b.npy: structured arrays are not supported", TAMIS_ERROR_UNSUPPORTED},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1), }", "b.npy: found 3 dimensions, expected 1 or 2",
-         TAMIS_ERROR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "b.npy: found 0 dimensions, expected 1 or 2",
-         TAMIS_ERROR_FORMAT},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 1), }",
+         "b.npy: found 3 dimensions, expected 1 or 2"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", "b.npy: found 0 dimensions, expected 1 or 2"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }",
-         "b.npy: found 16 bytes of elements, expected 5 elements of 4 bytes", TAMIS_ERROR_FORMAT},
+         "b.npy: found 16 bytes of elements, expected 5 elements of 4 bytes"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999), }",
-         "b.npy: in the .npy header: expected a shape that fits memory", TAMIS_ERROR_FORMAT},
+         "b.npy: in the .npy header: expected a shape that fits memory"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
-         "b.npy: in the .npy header: expected a size in shape", TAMIS_ERROR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }", "b.npy: in the .npy header: expected True or False",
-         TAMIS_ERROR_FORMAT},
-        {"{'descr': '<f4', 'shape': (4,), }", "b.npy: in the .npy header: expected descr, fortran_order and shape",
-         TAMIS_ERROR_FORMAT},
+         "b.npy: in the .npy header: expected a size in shape"},
+        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (4,), }", "b.npy: in the .npy header: expected True or False"},
+        {"{'descr': '<f4', 'shape': (4,), }", "b.npy: in the .npy header: expected descr, fortran_order and shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'more': 1}",
-         "b.npy: in the .npy header: expected descr, fortran_order and shape only", TAMIS_ERROR_FORMAT},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4", "b.npy: in the .npy header: expected a dictionary",
-         TAMIS_ERROR_FORMAT},
-        {"[]", "b.npy: in the .npy header: expected a dictionary", TAMIS_ERROR_FORMAT},
-        {"{'descr': '<f", "b.npy: in the .npy header: expected descr to be a type such as '<f4'", TAMIS_ERROR_FORMAT},
+         "b.npy: in the .npy header: expected descr, fortran_order and shape only"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4", "b.npy: in the .npy header: expected a dictionary"},
+        {"[]", "b.npy: in the .npy header: expected a dictionary"},
+        {"{'descr': '<f", "b.npy: in the .npy header: expected descr to be a type such as '<f4'"},
     };
     unsigned char file[512];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const size_t bytes = npy(file, cases[i].header, four, sizeof four);
+        const size_t bytes = npy(file, cases[i].content, four, sizeof four);
         refuse_npy(file, bytes, cases[i].status, cases[i].message);
     }
     const size_t bytes = npy(file, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", four, sizeof four);
-    refuse_npy(file, 20, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected more: it is truncated");
-    refuse_npy(file, 3, TAMIS_ERROR_FORMAT, "b.npy: expected the beginning of a .npy array");
+    refuse_npy(file, 20, 0, "b.npy: in the .npy header: expected more: it is truncated");
+    refuse_npy(file, 3, 0, "b.npy: expected the beginning of a .npy array");
     file[6] = 9;
-    refuse_npy(file, bytes, TAMIS_ERROR_FORMAT, "b.npy: in the .npy header: expected version 1, 2 or 3");
+    refuse_npy(file, bytes, 0, "b.npy: in the .npy header: expected version 1, 2 or 3");
 }
 
 TEST(keeps_the_layout) {
@@ -139,16 +146,7 @@ TEST(indices_beyond_int64) {
         assert_int_equal(tamis_npy_open("a.npy", content[2], (int64_t)bytes[2], (int64_t)bytes[2], &array), TAMIS_OK);
         assert_int_equal(tamis_npy_integer(&array, 0), which == 3 ? 1 : INT64_MAX);
         if (!io_can_write(".npz")) continue;
-        char *const path = io_temporary(".npz");
-        tamis_output output;
-        assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
-        tamis_zip_writer zip = {.output = &output};
-        for (int i = 0; i < 5; i++) {
-            assert_int_equal(tamis_zip_begin(&zip, names[i]), TAMIS_OK);
-            assert_int_equal(tamis_zip_write(&zip, content[i], (int64_t)bytes[i]), TAMIS_OK);
-            assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
-        }
-        assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+        char *const path = make_archive(5, names, content, bytes);
         tamis_owned_sparse *matrix = NULL;
         const tamis_status status = tamis_read_sparse(path, NULL, &matrix);
         if (which == 3)
@@ -165,42 +163,29 @@ TEST(indices_beyond_int64) {
 TEST(refuses_bad_archives) {
     io_refuse_bytes("b.npz", "PK\5\6", 4, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: a broken zip archive: its end record is missing");
-    io_refuse("b.npz", "", NULL, TAMIS_ERROR_FORMAT, "b.npz: a broken zip archive: its end record is missing");
+    io_refuse("b.npz", "", NULL, "b.npz: a broken zip archive: its end record is missing");
     static const char empty[22] = "PK\5\6";
     io_refuse_bytes("b.npz", empty, sizeof empty, NULL, TAMIS_ERROR_FORMAT,
                     "b.npz: found no format.npy, expected what scipy.sparse.save_npz writes");
     if (!io_can_write(".npz")) return;
     static const char *const members[] = {"adj_indices.npy",
                                           "adj_\x1bindptr.npy"}; /* the message has no control characters */
-    char *const path = io_temporary(".npz");
-    tamis_output output;
-    assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
-    tamis_zip_writer zip = {.output = &output};
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(tamis_zip_begin(&zip, members[i]), TAMIS_OK);
-        assert_int_equal(tamis_zip_write(&zip, "x", 1), TAMIS_OK);
-        assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
-    }
-    assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+    unsigned char content[2][512] = {"x", "x"};
+    char *const path = make_archive(2, members, content, (size_t[]){1, 1});
     tamis_owned_sparse *matrix = NULL;
-    assert_int_equal(tamis_read_sparse(path, NULL, &matrix), TAMIS_ERROR_FORMAT);
-    assert_non_null(
-        strstr(tamis_last_error(), ": found no format.npy but adj_indices.npy, adj_?indptr.npy, expected what "));
+    REFUSED(FORMAT, ": found no format.npy but adj_indices.npy, adj_?indptr.npy, expected what ",
+            tamis_read_sparse(path, NULL, &matrix));
     unlink(path);
     free(path);
 }
 
-/* A file of the library's own. */
 static size_t own_archive(unsigned char *file, size_t room) {
     static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
     static const float values[] = {1, 2, 3};
     const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
     char *const path = io_temporary(".npz");
     assert_int_equal(tamis_write_sparse(path, &S), TAMIS_OK);
-    FILE *const stream = fopen(path, "rb");
-    assert_non_null(stream);
-    const size_t bytes = fread(file, 1, room, stream);
-    fclose(stream);
+    const size_t bytes = io_load(path, file, room);
     unlink(path);
     free(path);
     return bytes;
@@ -234,14 +219,14 @@ TEST(survives_damage) {
     if (!io_can_write(".npz")) skip_because("built without zlib");
     const size_t bytes = own_archive(file, sizeof file);
     io_expect_bytes("a.npz", file, bytes, NULL, "csr 2x3 3| 0 0 1| 0 2 2| 1 1 3");
-    const tamis_read_options options = io_options();
+    const tamis_read_options *const options = IO_WITH(.threads = 0);
     const int64_t live = tamis_memory_live();
     int refused = 0;
     for (size_t at = 0; at < bytes; at++) {
         tamis_owned_sparse *matrix = NULL;
-        assert_int_not_equal(tamis_read_sparse_memory("c.npz", file, at, &options, &matrix), TAMIS_OK);
+        assert_int_not_equal(tamis_read_sparse_memory("c.npz", file, at, options, &matrix), TAMIS_OK);
         file[at] ^= 0x15;
-        refused += tamis_read_sparse_memory("c.npz", file, bytes, &options, &matrix) != TAMIS_OK;
+        refused += tamis_read_sparse_memory("c.npz", file, bytes, options, &matrix) != TAMIS_OK;
         tamis_owned_sparse_free(matrix);
         file[at] ^= 0x15;
         assert_int_equal(tamis_memory_live(), live);
@@ -256,10 +241,10 @@ TEST(survives_damage) {
 static const char *find_python(void) {
     static char own[1024];
     static const char *const system_ones[] = {"python3", "/usr/bin/python3"};
-    const char *const folder = getenv("TAMIS_TEST_PYTHON");
+    const char *const given = getenv("TAMIS_TEST_PYTHON");
     char line[1200];
-    if (folder)
-        snprintf(own, sizeof own, "%s/bin/python3", folder);
+    if (given)
+        snprintf(own, sizeof own, "%s/bin/python3", given);
     else
         snprintf(own, sizeof own, "%s/build/python/bin/python3", TAMIS_SOURCE_FOLDER);
     for (int i = -1; i < 2; i++) {
@@ -281,33 +266,8 @@ static bool have_scipy(void) {
 
 #define NO_SCIPY "no SciPy in build/python (scripts/install-python-packages.sh) or python3 (python3-scipy)"
 
-static void python_line(char *line, size_t room, const char *command, const char *folder) {
+static void python_line(char *line, size_t room, const char *command) {
     snprintf(line, room, "%s " TAMIS_SOURCE_FOLDER "/tests/unit/test_io_numpy.py %s %s", interpreter, command, folder);
-}
-
-static int python(const char *command, const char *folder) {
-    char line[2048];
-    python_line(line, sizeof line, command, folder);
-    return system(line);
-}
-
-static char *make_folder(void) {
-    char *const folder = io_temporary("");
-    assert_int_equal(mkdir(folder, 0700), 0);
-    return folder;
-}
-
-static void remove_folder(char *folder) {
-    DIR *const listing = opendir(folder);
-    assert_non_null(listing);
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
-        char path[1024];
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] != '.') unlink(path);
-    }
-    closedir(listing);
-    rmdir(folder);
-    free(folder);
 }
 
 static char *text_of_dense(const tamis_dense *dense) {
@@ -323,150 +283,113 @@ static char *text_of_dense(const tamis_dense *dense) {
     return text;
 }
 
-static char *read_as_text(const char *path, const char *expected) {
-    const size_t length = strlen(path);
-    if (strcmp(path + length - 4, ".npy") == 0) {
-        tamis_owned_dense *array = NULL;
-        if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        char *const text = text_of_dense(tamis_owned_dense_view(array));
-        tamis_owned_dense_free(array);
-        return text;
-    }
-    tamis_read_options options = io_options();
-    options.format = strncmp(expected, "coo", 3) == 0 ? TAMIS_COO : TAMIS_CSR;
-    tamis_owned_sparse *matrix = NULL;
-    if (tamis_read_sparse(path, &options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
-    tamis_owned_sparse_free(matrix);
-    return text;
+static void expect_dense(const char *path, const char *expected) {
+    tamis_owned_dense *array = NULL;
+    if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    char *const text = text_of_dense(tamis_owned_dense_view(array));
+    if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
+    free(text);
+    tamis_owned_dense_free(array);
 }
 
-TEST(reads_what_scipy_writes) {
+TEST_AS(reads_what_scipy_writes, .setup_func = make_folder, .teardown_func = remove_folder) {
     if (!have_scipy()) skip_because(NO_SCIPY);
     if (!io_can_write(".npz")) skip_because("built without zlib");
-    char *const folder = make_folder();
-    assert_int_equal(python("make", folder), 0);
-    char path[1024];
-    snprintf(path, sizeof path, "%s/list", folder);
-    FILE *const list = fopen(path, "r");
-    assert_non_null(list);
     static char line[65536];
+    python_line(line, sizeof line, "make");
+    assert_int_equal(system(line), 0);
+    FILE *const list = fopen(in_folder("list"), "r");
+    assert_non_null(list);
     int files = 0;
     for (; fgets(line, sizeof line, list); files++) {
         line[strcspn(line, "\n")] = '\0';
         char *const expected = strchr(line, '\t');
         assert_non_null(expected);
         *expected = '\0';
-        char *const text = read_as_text(line, expected + 1);
-        if (strcmp(text, expected + 1) != 0) fail_msg("%s: %s, expected %s", line, text, expected + 1);
-        free(text);
+        if (strcmp(expected - 4, ".npy") == 0)
+            expect_dense(line, expected + 1);
+        else
+            io_expect_file(line, IO_WITH(.format = strncmp(expected + 1, "coo", 3) == 0 ? TAMIS_COO : TAMIS_CSR),
+                           expected + 1);
     }
     fclose(list);
     print_message("%d files\n", files);
     assert_true(files > 60);
-    remove_folder(folder);
+    look_into_folder(true);
 }
 
 /* Five entries with the value row * 10 + column + 0.5, in every combination of types that there is. */
-static void write_sparse(const char *folder, tamis_format format, tamis_index_type index_type,
-                         tamis_index_type offset_type, tamis_type type, bool pattern) {
-    static const int64_t offsets[] = {0, 2, 2, 5}, rows[] = {0, 0, 2, 2, 2}, columns[] = {0, 3, 1, 2, 3};
+static void write_sparse(tamis_format format, tamis_index_type index_type, tamis_index_type offset_type,
+                         tamis_type type, bool pattern) {
+    static const int64_t wide[3][5] = {{0, 2, 2, 5}, {0, 0, 2, 2, 2}, {0, 3, 1, 2, 3}};
     int32_t narrow[3][5];
-    uint16_t halves[5];
-    float singles[5];
-    double doubles[5];
-    for (int t = 0; t < 5; t++) {
-        narrow[1][t] = (int32_t)rows[t];
-        narrow[2][t] = (int32_t)columns[t];
-        narrow[0][t] = t < 4 ? (int32_t)offsets[t] : 0;
-        doubles[t] = (double)(rows[t] * 10 + columns[t]) + 0.5;
-        singles[t] = (float)doubles[t];
-        halves[t] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[t]) : tamis_bf16_from_f32(singles[t]);
+    double values[5];
+    const void *arrays[3]; /* offsets, rows and columns */
+    for (int k = 0; k < 3; k++) {
+        for (int t = 0; t < 5; t++) narrow[k][t] = (int32_t)wide[k][t];
+        arrays[k] = (k == 0 ? offset_type : index_type) == TAMIS_I32 ? (const void *)narrow[k] : wide[k];
     }
-    const void *const wide = type == TAMIS_F64 ? (const void *)doubles : (const void *)singles;
-    const tamis_sparse S = {.format = format,
-                            .rows = 3,
-                            .cols = 4,
-                            .nnz = 5,
-                            .index_type = index_type,
-                            .offset_type = offset_type,
-                            .value_type = type,
-                            .offsets = offset_type == TAMIS_I32 ? (const void *)narrow[0] : offsets,
-                            .row_indices = index_type == TAMIS_I32 ? (const void *)narrow[1] : rows,
-                            .columns = index_type == TAMIS_I32 ? (const void *)narrow[2] : columns,
-                            .values = pattern                                   ? NULL
-                                      : type == TAMIS_F16 || type == TAMIS_BF16 ? halves
-                                                                                : wide};
+    for (int t = 0; t < 5; t++) tamis_element_store(values, type, t, (double)(wide[1][t] * 10 + wide[2][t]) + 0.5);
+    tamis_sparse S = coo_of(type, 3, 4, 5, arrays[1], arrays[2], pattern ? NULL : values);
+    S.format = format;
+    S.offsets = arrays[0];
+    S.index_type = index_type;
+    S.offset_type = offset_type;
     static const char *const endings[] = {"npz", "mtx", "mtx.gz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
-        char path[1024];
-        snprintf(path, sizeof path, "%s/written-%s-%s-%s-%s-%s.%s", folder, tamis_format_name(format),
+        char name[256];
+        snprintf(name, sizeof name, "written-%s-%s-%s-%s-%s.%s", tamis_format_name(format),
                  tamis_index_type_name(index_type), tamis_index_type_name(offset_type), tamis_type_name(type),
                  pattern ? "pattern" : "values", endings[i]);
-        if (tamis_write_sparse(path, &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        char *const text = read_as_text(path, tamis_format_name(format));
-        assert_true(strstr(text, "3x4 5") != NULL);
-        if (!pattern) assert_true(strstr(text, "| 2 3 23.5") != NULL);
-        free(text);
+        if (tamis_write_sparse(in_folder(name), &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        char text[128];
+        snprintf(text, sizeof text, "%s 3x4 5%s", tamis_format_name(format),
+                 pattern ? "| 0 0| 0 3| 2 1| 2 2| 2 3" : "| 0 0 0.5| 0 3 3.5| 2 1 21.5| 2 2 22.5| 2 3 23.5");
+        io_expect_file(in_folder(name),
+                       IO_WITH(.format = format, .values = pattern ? TAMIS_VALUES_NONE : TAMIS_VALUES_AS_FILED), text);
     }
 }
 
-static void write_dense(const char *folder, tamis_type type, tamis_layout layout) {
-    uint16_t halves[40];
-    float singles[40];
-    double doubles[40];
-    const int64_t stride = layout == TAMIS_ROW_MAJOR ? 6 : 5;
+static void write_dense(tamis_type type, tamis_layout layout) {
+    double numbers[40];
+    const bool by_rows = layout == TAMIS_ROW_MAJOR;
+    const int64_t stride = by_rows ? 6 : 5;
     for (int i = 0; i < 40; i++) {
         const int64_t line = i / stride, at = i % stride;
-        doubles[i] = (double)(layout == TAMIS_ROW_MAJOR ? line * 10 + at : at * 10 + line) + 0.5;
-        singles[i] = (float)doubles[i];
-        halves[i] = type == TAMIS_F16 ? tamis_f16_from_f32(singles[i]) : tamis_bf16_from_f32(singles[i]);
+        tamis_element_store(numbers, type, i, (double)(by_rows ? line * 10 + at : at * 10 + line) + 0.5);
     }
-    const tamis_dense dense = {.data = type == TAMIS_F64   ? (void *)doubles
-                                       : type == TAMIS_F32 ? (void *)singles
-                                                           : halves,
-                               .rows = 3,
-                               .cols = 4,
-                               .stride = stride,
-                               .type = type,
-                               .layout = layout};
+    const tamis_dense dense = {.data = numbers, .rows = 3, .cols = 4, .stride = stride, .type = type, .layout = layout};
     static const char *const endings[] = {"npy", "mtx", "mtx.gz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
-        char path[1024];
-        snprintf(path, sizeof path, "%s/written-dense-%s-%s.%s", folder, tamis_type_name(type),
-                 tamis_layout_name(layout), endings[i]);
-        if (tamis_write_dense(path, &dense) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        tamis_owned_dense *array = NULL;
-        if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-        char *const text = text_of_dense(tamis_owned_dense_view(array));
-        assert_string_equal(text, "3x4 0.5 1.5 2.5 3.5 10.5 11.5 12.5 13.5 20.5 21.5 22.5 23.5");
-        free(text);
-        tamis_owned_dense_free(array);
+        char name[128];
+        snprintf(name, sizeof name, "written-dense-%s-%s.%s", tamis_type_name(type), tamis_layout_name(layout),
+                 endings[i]);
+        if (tamis_write_dense(in_folder(name), &dense) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        expect_dense(in_folder(name), "3x4 0.5 1.5 2.5 3.5 10.5 11.5 12.5 13.5 20.5 21.5 22.5 23.5");
     }
 }
 
-TEST(scipy_reads_what_is_written) {
-    char *const folder = make_folder();
+TEST_AS(scipy_reads_what_is_written, .setup_func = make_folder, .teardown_func = remove_folder) {
     for (int type = TAMIS_F32; type <= TAMIS_BF16; type++) {
         for (int i = 0; i < 16; i++)
-            write_sparse(folder, (tamis_format)(i & 1), (tamis_index_type)(i >> 1 & 1), (tamis_index_type)(i >> 2 & 1),
+            write_sparse((tamis_format)(i & 1), (tamis_index_type)(i >> 1 & 1), (tamis_index_type)(i >> 2 & 1),
                          (tamis_type)type, i >> 3);
-        write_dense(folder, (tamis_type)type, TAMIS_ROW_MAJOR);
-        write_dense(folder, (tamis_type)type, TAMIS_COLUMN_MAJOR);
+        write_dense((tamis_type)type, TAMIS_ROW_MAJOR);
+        write_dense((tamis_type)type, TAMIS_COLUMN_MAJOR);
     }
     if (!have_scipy()) {
-        remove_folder(folder);
+        look_into_folder(true);
         skip_because(NO_SCIPY);
     }
     char line[2048], answer[4096] = "";
-    python_line(line, sizeof line, "check", folder);
+    python_line(line, sizeof line, "check");
     FILE *const checked = popen(line, "r");
     assert_non_null(checked);
     const size_t length = fread(answer, 1, sizeof answer - 1, checked);
     answer[length] = '\0';
     pclose(checked);
     assert_string_equal(answer, "OK\n");
-    remove_folder(folder);
+    look_into_folder(true);
 }

@@ -10,12 +10,7 @@
 static size_t read_file(const char *name, unsigned char *file, size_t room) {
     char path[1024];
     snprintf(path, sizeof path, TAMIS_SOURCE_FOLDER "/tests/unit/scipy/%s.npz", name);
-    FILE *const stream = fopen(path, "rb");
-    if (!stream) fail_msg("%s is missing", path);
-    const size_t bytes = fread(file, 1, room, stream);
-    fclose(stream);
-    assert_true(bytes > 0 && bytes < room);
-    return bytes;
+    return io_load(path, file, room);
 }
 
 static bool is_packed(const char *name) { return !strstr(name, "stored") && !strstr(name, "big-endian"); }
@@ -61,11 +56,10 @@ TEST(reads_every_kind) {
         if (is_packed(cases[i].name) && !TAMIS_HAVE_ZLIB) continue;
         const size_t bytes = read_file(cases[i].name, file, sizeof file);
         for (int type = 0; type < 4; type++) {
-            tamis_read_options options = io_options();
-            options.format = cases[i].format;
-            options.index_type = type & 1 ? TAMIS_I64 : TAMIS_I32;
-            options.offset_type = type & 2 ? TAMIS_I64 : TAMIS_I32;
-            io_expect_bytes(cases[i].name, file, bytes, &options, cases[i].expected);
+            const tamis_read_options *const options =
+                IO_WITH(.format = cases[i].format, .index_type = type & 1 ? TAMIS_I64 : TAMIS_I32,
+                        .offset_type = type & 2 ? TAMIS_I64 : TAMIS_I32);
+            io_expect_bytes(cases[i].name, file, bytes, options, cases[i].expected);
         }
     }
 }

@@ -60,23 +60,32 @@ static inline char *io_text_of_some(const tamis_sparse *S, int64_t count) {
 
 static inline char *io_text_of(const tamis_sparse *S) { return io_text_of_some(S, S->nnz); }
 
+/* Options that read doubles, and what else they are to say: IO_WITH(.relabel = true). */
+#define IO_WITH(...) (&(const tamis_read_options){.value_type = TAMIS_F64, __VA_ARGS__})
+
 static inline tamis_read_options io_options(void) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
     options.value_type = TAMIS_F64;
     return options;
 }
 
+/* A matrix that is read without an error, which the caller frees. */
+static inline const tamis_sparse *io_matrix(const char *name, const void *data, size_t bytes,
+                                            const tamis_read_options *options, tamis_owned_sparse **matrix) {
+    *matrix = NULL;
+    if (tamis_read_sparse_memory(name, data, bytes, options, matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    return tamis_owned_sparse_view(*matrix);
+}
+
 /* Reads `bytes` of memory and compares with `expected`, as io_text_of writes it. NULL options: doubles. */
 static inline void io_expect_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
                                    const char *expected) {
-    const tamis_read_options doubles = io_options();
-    tamis_owned_sparse *matrix = NULL;
+    tamis_owned_sparse *matrix;
     const int64_t live = tamis_memory_live();
-    const tamis_status status = tamis_read_sparse_memory(name, data, bytes, options ? options : &doubles, &matrix);
-    if (status != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    const tamis_sparse *const S = io_matrix(name, data, bytes, options ? options : IO_WITH(.threads = 0), &matrix);
     assert_string_equal(tamis_last_error(), "");
-    assert_int_equal(tamis_validate(tamis_owned_sparse_view(matrix)), TAMIS_OK);
-    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
+    assert_int_equal(tamis_validate(S), TAMIS_OK);
+    char *const text = io_text_of(S);
     assert_string_equal(text, expected);
     free(text);
     tamis_owned_sparse_free(matrix);
@@ -91,19 +100,63 @@ static inline void io_expect(const char *name, const char *content, const tamis_
 /* The same content must be refused with this status and exactly this message, and nothing may be left allocated. */
 static inline void io_refuse_bytes(const char *name, const void *data, size_t bytes, const tamis_read_options *options,
                                    tamis_status status, const char *message) {
-    const tamis_read_options doubles = io_options();
     tamis_owned_sparse *matrix = NULL;
     const int64_t live = tamis_memory_live();
-    const tamis_status found = tamis_read_sparse_memory(name, data, bytes, options ? options : &doubles, &matrix);
+    const tamis_status found =
+        tamis_read_sparse_memory(name, data, bytes, options ? options : IO_WITH(.threads = 0), &matrix);
     assert_string_equal(tamis_last_error(), message);
     assert_int_equal(found, status);
     assert_null(matrix);
     assert_int_equal(tamis_memory_live(), live);
 }
 
-static inline void io_refuse(const char *name, const char *content, const tamis_read_options *options,
-                             tamis_status status, const char *message) {
+static inline void io_refuse_as(const char *name, const char *content, const tamis_read_options *options,
+                                tamis_status status, const char *message) {
     io_refuse_bytes(name, content, strlen(content), options, status, message);
+}
+
+static inline void io_refuse(const char *name, const char *content, const tamis_read_options *options,
+                             const char *message) {
+    io_refuse_as(name, content, options, TAMIS_ERROR_FORMAT, message);
+}
+
+/* What is in a file, the message that refuses it, and the status if it is another than TAMIS_ERROR_FORMAT. */
+typedef struct io_refusal {
+    const char *content, *message;
+    tamis_status status;
+} io_refusal;
+
+#define IO_REFUSE(name, cases, options) io_refuse_each(name, cases, sizeof cases / sizeof *cases, options)
+
+static inline void io_refuse_each(const char *name, const io_refusal *cases, size_t count,
+                                  const tamis_read_options *options) {
+    for (const io_refusal *c = cases; c < cases + count; c++)
+        io_refuse_as(name, c->content, options, c->status ? c->status : TAMIS_ERROR_FORMAT, c->message);
+}
+
+/* What is in a file and the matrix that is read from it: by the name `about`, or by another name, and then that says
+   what is special. */
+typedef struct io_case {
+    const char *about, *content, *expected;
+} io_case;
+
+#define IO_EXPECT(name, cases) io_expect_each(name, cases, sizeof cases / sizeof *cases)
+
+static inline void io_expect_each(const char *name, const io_case *cases, size_t count) {
+    for (const io_case *c = cases; c < cases + count; c++) {
+        print_message("%s\n", c->about);
+        io_expect(name ? name : c->about, c->content, NULL, c->expected);
+    }
+}
+
+/* The same, and what is reported, of which the reader has to set each field. */
+static inline tamis_read_report io_report(const char *name, const char *content, tamis_read_options options,
+                                          const char *expected) {
+    tamis_read_report report;
+    memset(&report, 0xff, sizeof report);
+    options.report = &report;
+    io_expect(name, content, &options, expected);
+    return report;
 }
 
 static inline void io_expect_same_bytes(const char *what, const void *x, const void *y, int64_t count, size_t size) {
@@ -155,6 +208,26 @@ static inline void io_expect_windows(const char *name, const void *text, size_t 
         tamis_owned_sparse_free(windows);
     }
     tamis_owned_sparse_free(whole);
+}
+
+/* The file's content, of which there may be less than `room` alone; the number of its bytes. */
+static inline size_t io_load(const char *path, void *content, size_t room) {
+    FILE *const file = fopen(path, "rb");
+    if (!file) fail_msg("%s is missing", path);
+    const size_t bytes = fread(content, 1, room, file);
+    fclose(file);
+    assert_in_range(bytes, 1, room - 1);
+    return bytes;
+}
+
+/* The file holds this matrix, as io_text_of writes it. */
+static inline void io_expect_file(const char *path, const tamis_read_options *options, const char *expected) {
+    tamis_owned_sparse *matrix = NULL;
+    if (tamis_read_sparse(path, options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    char *const text = io_text_of(tamis_owned_sparse_view(matrix));
+    if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
+    free(text);
+    tamis_owned_sparse_free(matrix);
 }
 
 /* A name in the folder for temporary files; the caller frees it. */

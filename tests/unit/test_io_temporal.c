@@ -7,17 +7,12 @@ typedef struct expectation {
 } expectation;
 
 static void expect(const expectation *wanted) {
-    tamis_read_report report;
-    memset(&report, 0xff, sizeof report);
     tamis_read_options options = io_options();
-    options.report = &report;
     options.value_column = wanted->value_column;
-    io_expect(wanted->name, wanted->content, &options, wanted->expected);
-    if (report.times_column != wanted->times_column)
-        fail_msg("%s: times_column %d, expected %d", wanted->content, report.times_column, wanted->times_column);
-    for (int threads = 1; threads < 4; threads++) {
-        options.threads = threads;
-        io_expect(wanted->name, wanted->content, &options, wanted->expected);
+    for (options.threads = 0; options.threads < 4; options.threads++) {
+        const int found = io_report(wanted->name, wanted->content, options, wanted->expected).times_column;
+        if (found != wanted->times_column)
+            fail_msg("%s: times_column %d, expected %d", wanted->content, found, wanted->times_column);
     }
 }
 
@@ -48,17 +43,13 @@ TEST(times_are_no_weights) {
 }
 
 TEST(the_column_can_be_chosen) {
-    tamis_read_options options = io_options();
-    options.value_column = 4;
-    io_refuse("w.txt", "# a\n0 1 5\n", &options, TAMIS_ERROR_FORMAT,
+    io_refuse("w.txt", "# a\n0 1 5\n", IO_WITH(.value_column = 4),
               "w.txt:2: found 3 fields, expected a value in column 4");
-    options.value_column = 2;
-    io_refuse("w.txt", "0 1 5\n", &options, TAMIS_ERROR_ARGUMENT, "options.value_column = 2: expected 0, 3 or 4");
-    options.value_column = 4;
-    io_refuse("w.txt", "0 1 5 x\n", &options, TAMIS_ERROR_FORMAT, "w.txt:1: found 'x', expected a weight");
-    io_refuse("w.txt", "0 1 x 5\n", &options, TAMIS_ERROR_FORMAT, "w.txt:1: found 'x', expected a number (a time)");
-    options.undirected = true;
-    io_expect("w.txt", "0 1 5 6\n", &options, "csr 2x2 2| 0 1 6| 1 0 6");
+    io_refuse_as("w.txt", "0 1 5\n", IO_WITH(.value_column = 2), TAMIS_ERROR_ARGUMENT,
+                 "options.value_column = 2: expected 0, 3 or 4");
+    io_refuse("w.txt", "0 1 5 x\n", IO_WITH(.value_column = 4), "w.txt:1: found 'x', expected a weight");
+    io_refuse("w.txt", "0 1 x 5\n", IO_WITH(.value_column = 4), "w.txt:1: found 'x', expected a number (a time)");
+    io_expect("w.txt", "0 1 5 6\n", IO_WITH(.value_column = 4, .undirected = true), "csr 2x2 2| 0 1 6| 1 0 6");
 }
 
 /* The first comment says whether there are weights, and what the ids are of. */
@@ -78,28 +69,22 @@ TEST(konect_is_read) {
         {"out.b", "1 2 5\n", "csr 3x3 1| 1 2 5", false, false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tamis_read_report report;
-        memset(&report, 0xff, sizeof report);
-        tamis_read_options options = io_options();
-        options.report = &report;
-        io_expect(cases[i].name, cases[i].content, &options, cases[i].expected);
+        const tamis_read_report report = io_report(cases[i].name, cases[i].content, io_options(), cases[i].expected);
         if (report.undirected != cases[i].undirected || report.bipartite != cases[i].bipartite ||
             report.times_column != cases[i].times_column)
             fail_msg("%s: %d %d %d", cases[i].content, report.undirected, report.bipartite, report.times_column);
     }
-    tamis_read_options options = io_options();
-    options.undirected = true;
-    io_expect("out.a", "% sym unweighted\n1 2\n", &options, "csr 3x3 2| 1 2| 2 1");
-    io_refuse("out.a", "% bip unweighted\n1 2\n", &options, TAMIS_ERROR_ARGUMENT,
-              "out.a: undirected = true, but its first line says that it is bipartite: rows and columns are different "
-              "things");
-    options.undirected = false;
-    options.relabel = true;
-    io_expect("out.a", "% bip unweighted\n1 20\n3 10\n", &options, "csr 2x2 2| 0 1| 1 0");
+    const tamis_read_options *const undirected = IO_WITH(.undirected = true);
+    io_expect("out.a", "% sym unweighted\n1 2\n", undirected, "csr 3x3 2| 1 2| 2 1");
+    io_refuse_as(
+        "out.a", "% bip unweighted\n1 2\n", undirected, TAMIS_ERROR_ARGUMENT,
+        "out.a: undirected = true, but its first line says that it is bipartite: rows and columns are different "
+        "things");
+    io_expect("out.a", "% bip unweighted\n1 20\n3 10\n", IO_WITH(.relabel = true), "csr 2x2 2| 0 1| 1 0");
     /* a known ending is more than the beginning of the name */
     io_expect("out.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n", NULL, "csr 1x1 1| 0 0 2");
     io_expect("out.csv", "0,1,5\n", NULL, "csr 1x2 1| 0 1 5");
-    io_refuse("out.mtx", "1 2\n", NULL, TAMIS_ERROR_FORMAT, "out.mtx:1: found '1', expected %%MatrixMarket");
+    io_refuse("out.mtx", "1 2\n", NULL, "out.mtx:1: found '1', expected %%MatrixMarket");
 }
 
 /* Ids that are names are refused, and the report says that another reader takes them. */
@@ -123,11 +108,9 @@ TEST(names_are_told) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tamis_read_report report;
         tamis_owned_sparse *matrix = NULL;
-        tamis_read_options options = io_options();
-        options.report = &report;
-        assert_int_equal(
-            tamis_read_sparse_memory(cases[i].name, cases[i].content, strlen(cases[i].content), &options, &matrix),
-            TAMIS_ERROR_FORMAT);
+        assert_int_equal(tamis_read_sparse_memory(cases[i].name, cases[i].content, strlen(cases[i].content),
+                                                  IO_WITH(.report = &report), &matrix),
+                         TAMIS_ERROR_FORMAT);
         if (report.other_ids != cases[i].names) fail_msg("%s: %d", cases[i].content, report.other_ids);
     }
 }

@@ -4,9 +4,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "cpu_device.h"
 #include "small.h"
 #include "support/refusals.h"
@@ -112,16 +109,14 @@ TEST(samples_that_overlap) {
     o.batch = 3;
     if (tamis_plan_create(device, &s.S, &o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     tamis_dense P = samples_of(&s.S, samples, TAMIS_F32);
-    for (int64_t apart = 0; apart < SMALL_NNZ; apart++) {
+    for (int64_t apart = 0; apart < SMALL_NNZ; apart++)
         SPOILT(P.batch_stride, apart, ARGUMENT, "overlap", tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL));
-    }
     assert_int_equal(tamis_plan_sddmm(plan, &s.A, &s.B, &P, NULL), TAMIS_OK);
     tamis_plan_destroy(plan);
 }
 
 /* ------------------------------------------------------------------------------------------ single calls */
 
-/* What a single call is given, it checks as a plan would. */
 TEST(single_calls_check_the_pattern) {
     small s;
     small_make(&s);

@@ -17,24 +17,21 @@ static double values[] = {2, -3, 4}, a[] = {1, 2, 0.5, 1}, b[] = {3, -1, 0, 4};
 static const tamis_dense A = {.data = a, .rows = 2, .cols = 2, .type = TAMIS_F64};
 static const tamis_dense B = {.data = b, .rows = 2, .cols = 2, .type = TAMIS_F64};
 
-static tamis_sparse matrix(void) {
-    return (tamis_sparse){.rows = 2,
-                          .cols = 2,
-                          .nnz = 3,
-                          .value_type = TAMIS_F64,
-                          .offsets = offsets,
-                          .columns = columns,
-                          .values = values};
-}
+static tamis_sparse matrix(void) { return csr_of(TAMIS_F64, 2, 2, 3, offsets, columns, values); }
 
-static void near(double got, double want) { assert_true(fabs(got - want) <= 1e-14 * (1 + fabs(want))); }
+#define NEAR(got, ...)                                                                                                 \
+    near_all(got, (const double[]){__VA_ARGS__}, (int)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)))
+
+static void near_all(const double *got, const double *want, int count) {
+    for (int i = 0; i < count; i++)
+        if (!(fabs(got[i] - want[i]) <= 1e-14 * (1 + fabs(want[i]))))
+            fail_msg("number %d is %.17g, expected %.17g", i, got[i], want[i]);
+}
 
 static void sample(const tamis_sparse *S, test_call call, double w0, double w1, double w2) {
     double p[3] = {10, 20, 30};
     assert_int_equal(tamis_reference_sddmm(S, &A, &B, &call.options, &call.execution, p), TAMIS_OK);
-    near(p[0], w0);
-    near(p[1], w1);
-    near(p[2], w2);
+    NEAR(p, w0, w1, w2);
 }
 
 static test_call with_scale(test_call call, double scale, double slope) {
@@ -68,7 +65,7 @@ TEST(test_scalars) {
     sample(&S, call_of(TAMIS_EDGE_SCALE, 0, 1), 10, 20, 30);
     double p[3] = {NAN, NAN, NAN};
     assert_int_equal(tamis_reference_sddmm(&S, &A, &B, NULL, NULL, p), TAMIS_OK);
-    near(p[2], 16);
+    NEAR(p, 2, -1.5, 16);
 }
 
 TEST(test_patterns) {
@@ -88,16 +85,10 @@ TEST(test_products) {
     double c[4] = {1, 1, 1, 1};
     const tamis_execution less = scaled(1, -1);
     assert_int_equal(tamis_reference_spmm(&S, &B, NULL, &less, c), TAMIS_OK);
-    near(c[0], 6 - 1);  /* 2 * 3 */
-    near(c[1], -2 - 1); /* 2 * -1 */
-    near(c[2], -9 - 1); /* -3 * 3 + 4 * 0 */
-    near(c[3], 19 - 1); /* -3 * -1 + 4 * 4 */
+    NEAR(c, 2 * 3 - 1, 2 * -1 - 1, -3 * 3 + 4 * 0 - 1, -3 * -1 + 4 * 4 - 1);
     double e[4];
     assert_int_equal(tamis_reference_fused(&S, &A, &B, &B, NULL, NULL, e), TAMIS_OK);
-    near(e[0], 6); /* 2 * 3 */
-    near(e[1], -2);
-    near(e[2], -4.5); /* -1.5 * 3 */
-    near(e[3], 1.5 + 64);
+    NEAR(e, 2 * 3, 2 * -1, -1.5 * 3, 1.5 + 64);
 }
 
 TEST(test_softmax_rows) {
@@ -109,11 +100,7 @@ TEST(test_softmax_rows) {
     const tamis_dense Q = {.data = x, .rows = 3, .cols = 2, .type = TAMIS_F64};
     const test_call call = call_of(TAMIS_EDGE_SOFTMAX, 1, 2);
     assert_int_equal(tamis_reference_fused(&S, &Q, &B, &B, &call.options, &call.execution, e), TAMIS_OK);
-    near(e[0], 0 + 10);
-    near(e[1], 4 + 10);
-    near(e[2], 10);
-    near(e[3], 10);
-    near(e[4], 10);
+    NEAR(e, 0 + 10, 4 + 10, 10, 10, 10);
 }
 
 TEST(test_batch) {
@@ -124,9 +111,7 @@ TEST(test_batch) {
     tamis_options two_sets = TAMIS_OPTIONS_INIT;
     two_sets.batch = 2;
     assert_int_equal(tamis_reference_sddmm(&S, &A, &B, &two_sets, NULL, p), TAMIS_OK);
-    near(p[2], 16);
-    near(p[3], 20);
-    near(p[5], 160);
+    NEAR(p, 2, -1.5, 16, 20, -15, 160);
 }
 
 /* The matrices of above in column-major order, with two elements between columns that are not theirs. */
@@ -139,18 +124,11 @@ TEST(test_column_major) {
     TA.layout = TB.layout = TAMIS_COLUMN_MAJOR;
     TA.stride = TB.stride = 4;
     assert_int_equal(tamis_reference_sddmm(&S, &TA, &B, NULL, NULL, p), TAMIS_OK);
-    near(p[0], 2);
-    near(p[1], -1.5);
-    near(p[2], 16);
+    NEAR(p, 2, -1.5, 16);
     assert_int_equal(tamis_reference_sddmm(&S, &A, &TB, NULL, NULL, p), TAMIS_OK);
-    near(p[0], 2);
-    near(p[1], -1.5);
-    near(p[2], 16);
+    NEAR(p, 2, -1.5, 16);
     assert_int_equal(tamis_reference_spmm(&S, &TB, NULL, NULL, c), TAMIS_OK);
-    near(c[0], 6);
-    near(c[1], -2);
-    near(c[2], -9);
-    near(c[3], 19);
+    NEAR(c, 6, -2, -9, 19);
 }
 
 /* Members one behind the other with gaps, members beside one another, one for all. */
@@ -164,41 +142,26 @@ TEST(test_batch_operands) {
     both_a.data = two_a;
     both_a.batch_stride = 6;
     assert_int_equal(tamis_reference_sddmm(&S, &both_a, &B, &two, NULL, p), TAMIS_OK); /* values and B for both */
-    near(p[0], 2);
-    near(p[2], 16);
-    near(p[3], 20);
-    near(p[4], -15);
-    near(p[5], 160);
+    NEAR(p, 2, -1.5, 16, 20, -15, 160);
     S.values = two_values;
     S.batch_stride = 4;
     both_b.data = beside_b; /* the second one is the identity */
     both_b.stride = 4;
     both_b.batch_stride = 2;
     assert_int_equal(tamis_reference_spmm(&S, &both_b, &two, NULL, c), TAMIS_OK);
-    near(c[0], 6);
-    near(c[1], -2);
-    near(c[2], -9);
-    near(c[3], 19);
-    near(c[4], 1); /* the pattern itself */
-    near(c[5], 0);
-    near(c[6], 1);
-    near(c[7], 1);
+    NEAR(c, 6, -2, -9, 19, 1, 0, 1, 1);            /* then the pattern itself */
     tamis_execution others = TAMIS_EXECUTION_INIT; /* the second set for both */
     others.values = two_values + 4;
     assert_int_equal(tamis_reference_spmm(&S, &both_b, &two, &others, c), TAMIS_OK);
-    near(c[0], 3);
-    near(c[3], 3);
-    near(c[4], 1);
-    near(c[7], 1);
+    NEAR(c, 3, -1, 3, 3, 1, 0, 1, 1);
 }
 
 /* ------------------------------------------------------------------------------------------ comparisons */
 
 static tamis_oracle *make_oracle(const tamis_sparse *S, const tamis_dense *A0, tamis_operation operation,
                                  double budget) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    const tamis_options o = options_for(operation, -1, -1); /* as wide as the operands are */
     tamis_oracle *oracle = NULL;
-    o.operation = operation;
     assert_int_equal(tamis_oracle_create(S, A0, &B, &B, &o, budget, &oracle), TAMIS_OK);
     return oracle;
 }
@@ -262,8 +225,7 @@ TEST(test_sums_of_one_sign) {
     const tamis_sparse S = {.rows = 1, .cols = TERMS, .nnz = TERMS, .offsets = ends, .columns = column, .values = s};
     const tamis_dense X = {.data = dense, .rows = TERMS, .cols = COLS}, output = {.data = c, .rows = 1, .cols = COLS};
     const double rule = 1e-6 * sqrt(TERMS / 128 + 1);
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
+    const tamis_options o = options_for(TAMIS_OP_SPMM, -1, -1);
     tamis_oracle *oracle = NULL;
     tamis_comparison found;
     assert_int_equal(tamis_oracle_create(&S, NULL, &X, NULL, &o, HUGE_VAL, &oracle), TAMIS_OK);
@@ -302,11 +264,10 @@ TEST(test_rows_compared) {
 
 TEST(test_comparison_arguments) {
     tamis_sparse S = matrix(), other = S;
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_FUSED, -1, -1);
     tamis_dense wide = A;
     wide.cols = 1;
     tamis_oracle *oracle;
-    o.operation = TAMIS_OP_FUSED;
     REFUSED_MADE(oracle, ARGUMENT, "S = NULL", tamis_oracle_create(NULL, &A, &B, &B, &o, 0, &oracle));
     REFUSED_MADE(oracle, ARGUMENT, "A = NULL", tamis_oracle_create(&S, NULL, &B, &B, &o, 0, &oracle));
     REFUSED_MADE(oracle, ARGUMENT, "B = NULL", tamis_oracle_create(&S, &A, NULL, &B, &o, 0, &oracle));

@@ -3,7 +3,6 @@
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
 #include <tamis/reference.h>
-#include <tamis/structure.h>
 
 #include "support/test.h"
 
@@ -28,6 +27,12 @@ static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;
     if (tamis_plan_create(device, S, o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     return plan;
+}
+
+static tamis_plan_report described(const tamis_plan *plan) {
+    tamis_plan_report report;
+    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+    return report;
 }
 
 /* Milliseconds with three digits, behind these words. */
@@ -59,8 +64,7 @@ TEST(test_explain) {
     assert_int_equal(strlen(cut), sizeof cut - 1);
     assert_memory_equal(cut, text, sizeof cut - 1);
 
-    tamis_plan_report report;
-    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
+    const tamis_plan_report report = described(plan);
     assert_true(report.setup_seconds > 0 && report.predicted_seconds > 0 && report.threads >= 1);
     assert_in_text(text, "\npredicted    ", report.predicted_seconds);
     assert_in_text(text, "\nset-up       ", report.setup_seconds);
@@ -136,12 +140,10 @@ TEST(test_workspace) {
     o.a_layout = TAMIS_COLUMN_MAJOR;
     o.no_workspace = true;
     size_t bytes = 0;
-    tamis_plan_report report;
     const int64_t live = tamis_memory_live();
     tamis_plan *const plan = make(&s.S, &o);
     assert_int_equal(tamis_plan_workspace_size(plan, &bytes), TAMIS_OK);
-    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-    assert_int_equal(report.workspace_bytes, bytes);
+    assert_int_equal(described(plan).workspace_bytes, bytes);
     assert_true(bytes > 64);
 
     float a[SMALL_ROWS * SMALL_K]; /* A in column-major order */
@@ -213,11 +215,9 @@ TEST(test_math) {
         float exact[SMALL_ROWS * SMALL_L + SMALL_NNZ];
         for (int math = TAMIS_MATH_EXACT; math <= TAMIS_MATH_TF32; math++) {
             tamis_options o = small_options((tamis_operation)operation);
-            tamis_plan_report report;
             o.math = (tamis_math)math;
             tamis_plan *const plan = make(&s.S, &o);
-            assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-            assert_int_equal(report.math, TAMIS_MATH_EXACT);
+            assert_int_equal(described(plan).math, TAMIS_MATH_EXACT);
             memset(s.out, 0, sizeof s.out);
             memset(s.p, 0, sizeof s.p);
             const tamis_dense *const to = operation == TAMIS_OP_SDDMM ? &s.P : &s.E;
@@ -268,7 +268,6 @@ TEST(test_names_and_choice) {
     small s;
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_SDDMM);
-    tamis_plan_report report;
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         tamis_algorithm_description algorithm;
         assert_int_equal(tamis_algorithm_at(i, &algorithm), TAMIS_OK);
@@ -278,15 +277,13 @@ TEST(test_names_and_choice) {
         if (!samples) named.edge = TAMIS_EDGE_MASK; /* cells read no values of S */
         named.algorithm = algorithm.name;
         tamis_plan *plan = make(&s.S, &named);
-        assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-        assert_string_equal(report.algorithm, algorithm.name);
-        assert_non_null(strstr(report.reason, "by name"));
+        assert_string_equal(described(plan).algorithm, algorithm.name);
+        assert_non_null(strstr(described(plan).reason, "by name"));
         tamis_plan_destroy(plan);
     }
     o.algorithm = "auto";
     tamis_plan *plan = make(&s.S, &o);
-    assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-    assert_string_not_equal(report.algorithm, "naive");
+    assert_string_not_equal(described(plan).algorithm, "naive");
     tamis_plan_destroy(plan);
     static const struct {
         int64_t calls;
@@ -295,8 +292,7 @@ TEST(test_names_and_choice) {
     for (int i = 0; i < 2; i++) {
         o.expected_calls = counts[i].calls;
         plan = make(&s.S, &o);
-        assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
-        assert_int_equal(strncmp(report.reason, counts[i].words, strlen(counts[i].words)), 0);
+        assert_int_equal(strncmp(described(plan).reason, counts[i].words, strlen(counts[i].words)), 0);
         tamis_plan_destroy(plan);
     }
     o.algorithm = "naive";
@@ -315,12 +311,10 @@ static const tamis_algorithm *algorithm_of(int operation) {
 }
 
 static bool accept(const tamis_algorithm *algorithm, const tamis_problem *problem, char *reason, size_t bytes) {
-    (void)algorithm, (void)problem, (void)reason, (void)bytes;
     return true;
 }
 
 static void predict(const tamis_algorithm *algorithm, const tamis_problem *problem, tamis_prediction *prediction) {
-    (void)algorithm, (void)problem;
     prediction->call_seconds = 1;
 }
 
@@ -380,14 +374,31 @@ static int64_t kept_ceilings(void) {
     return cache.ceilings;
 }
 
+/* A cache of this process's own, in which one thread measures; and none, as before. */
+static char cache_folder[32];
+
+static void open_cache(void) {
+    snprintf(cache_folder, sizeof cache_folder, "/tmp/tamis-cache-XXXXXX");
+    assert_non_null(mkdtemp(cache_folder));
+    unsetenv("TAMIS_PROBE");
+    setenv("XDG_CACHE_HOME", cache_folder, 1);
+}
+
+static void close_cache(void) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", cache_folder);
+    assert_int_equal(system(command), 0);
+    setenv("TAMIS_PROBE", "0", 1);
+    unsetenv("XDG_CACHE_HOME");
+    assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
+}
+
 /* Ceilings that were measured while others used the processors are doubtful, are not measured again at once, and are
    sure after a probe of a quiet machine; a file that is damaged, of another machine, or a link counts for nothing. */
 TEST(doubtful_ceilings) {
     tamis_ceilings first, second;
-    char folder[] = "/tmp/tamis-cache-XXXXXX", path[256], busy[16];
-    assert_non_null(mkdtemp(folder));
-    unsetenv("TAMIS_PROBE");
-    setenv("XDG_CACHE_HOME", folder, 1);
+    char busy[16];
+    open_cache();
     snprintf(busy, sizeof busy, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
     setenv("TAMIS_LOAD", busy, 1);
     assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
@@ -401,19 +412,15 @@ TEST(doubtful_ceilings) {
     assert_true(second.measured && second.others_processors == 0);
     assert_int_equal(kept_ceilings(), 1);
     assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
-    snprintf(path, sizeof path, "rm -r %s", folder);
-    assert_int_equal(system(path), 0);
     unsetenv("TAMIS_LOAD");
-    setenv("TAMIS_PROBE", "0", 1);
-    unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
+    close_cache();
 }
 
 /* Without a cache the ceilings are those of the site, where it keeps some; else what takes long is not measured. */
-static void ceilings_without_cache(const char *folder, const tamis_ceilings *defaults, const tamis_ceilings *whole) {
+static void ceilings_without_cache(const tamis_ceilings *defaults, const tamis_ceilings *whole) {
     tamis_ceilings c;
     char site[256];
-    snprintf(site, sizeof site, "%s/site", folder);
+    snprintf(site, sizeof site, "%s/site", cache_folder);
     setenv("XDG_CACHE_HOME", "/proc/none", 1);
     setenv("TAMIS_CEILINGS", site, 1);
     assert_int_equal(tamis_device_ceilings(device, &c), TAMIS_OK);
@@ -437,29 +444,23 @@ TEST(test_ceilings_cache) {
     assert_int_equal(tamis_device_ceilings(device, &defaults), TAMIS_OK);
     assert_false(defaults.measured); /* TAMIS_PROBE=0 */
     assert_true(defaults.l2_gbs[0] > 0 && defaults.gather_gbs[1][5] > 0);
-    unsetenv("TAMIS_PROBE");
-    char folder[] = "/tmp/tamis-cache-XXXXXX", path[256];
-    assert_non_null(mkdtemp(folder));
-    setenv("XDG_CACHE_HOME", folder, 1);
+    char path[256];
+    open_cache();
     assert_int_equal(tamis_device_ceilings(device, &c), TAMIS_OK);
     assert_true(c.measured && c.threads == 1 && c.memory_gbs[0] > 0);
     assert_int_equal(kept_ceilings(), 1);
     struct stat kept;
-    snprintf(path, sizeof path, "%s/tamis", folder);
+    snprintf(path, sizeof path, "%s/tamis", cache_folder);
     assert_int_equal(stat(path, &kept), 0);
     assert_int_equal(kept.st_mode & 0777, 0700);
-    snprintf(path, sizeof path, "mkdir %s/site && cp %s/tamis/ceilings-* %s/site", folder, folder, folder);
+    snprintf(path, sizeof path, "cd %s && mkdir site && cp tamis/ceilings-* site", cache_folder);
     assert_int_equal(system(path), 0);
     int64_t removed = 0;
     assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
     assert_int_equal(removed, 1);
     assert_int_equal(kept_ceilings(), 0);
-    ceilings_without_cache(folder, &defaults, &c);
-    snprintf(path, sizeof path, "rm -r %s", folder);
-    assert_int_equal(system(path), 0);
-    setenv("TAMIS_PROBE", "0", 1);
-    unsetenv("XDG_CACHE_HOME");
-    assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
+    ceilings_without_cache(&defaults, &c);
+    close_cache();
 }
 
 TEST_FIXTURE(set_up, tear_down)

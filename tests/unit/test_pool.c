@@ -19,6 +19,7 @@
 #include "base/float_mode.h"
 #include "base/threads.h"
 #include "support/brief.h"
+#include "support/call.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 
@@ -81,11 +82,9 @@ TEST_TAG(callers_at_once_advance, "tests") {
 /* One caller is in a body that waits for the other caller to be through. */
 static _Atomic bool may_go_on;
 static void wait_for_other(void *context, int share, int shares) {
-    (void)context, (void)share, (void)shares;
     while (!may_go_on) sched_yield();
 }
 static void *call_waiting(void *context) {
-    (void)context;
     tamis_threads_run(4, wait_for_other, NULL);
     return NULL;
 }
@@ -119,7 +118,6 @@ static int child(int (*work)(void)) {
    closed for ever. So all of them meet before a fork. */
 static void meet(void *context, int share, int shares) {
     _Atomic int *const here = context;
-    (void)share;
     atomic_fetch_add(here, 1);
     for (int64_t i = 0; *here < shares && i < 20000000; i++) sched_yield();
 }
@@ -189,16 +187,8 @@ TEST_TAG(plans_work_in_children, "forks") {
         values[i] = (float)(i % 7);
     }
     for (int i = 0; i < 2000 * 8; i++) b[i] = (float)(i % 5) - 2;
-    const tamis_sparse S = {.rows = 2000,
-                            .cols = 2000,
-                            .nnz = 2000 * 20,
-                            .offset_type = TAMIS_I32,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
-    tamis_options options = TAMIS_OPTIONS_INIT;
-    options.operation = TAMIS_OP_SPMM;
-    options.width = 8;
+    const tamis_sparse S = csr_of(TAMIS_F32, 2000, 2000, 2000 * 20, offsets, columns, values);
+    tamis_options options = options_for(TAMIS_OP_SPMM, 0, 8);
     options.threads = 4;
     assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
     assert_int_equal(tamis_plan_create(device, &S, &options, &plan), TAMIS_OK);
@@ -252,7 +242,6 @@ typedef struct modes {
 
 static void look_at_mode(void *context, int share, int shares) {
     modes *const m = context;
-    (void)share;
     atomic_fetch_add(&m->here, 1);
     for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield(); /* so that others take shares, too */
     if (tamis_float_mode_get() != m->want) m->wrong = true;
@@ -279,7 +268,6 @@ TEST_TAG(shares_compute_as_their_caller, "tests") {
 static void look_at_signals(void *context, int share, int shares) {
     modes *const m = context;
     sigset_t blocked;
-    (void)share;
     atomic_fetch_add(&m->here, 1);
     for (int64_t i = 0; m->here < shares && i < 20000000; i++) sched_yield();
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);

@@ -26,6 +26,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "support/call.h"
 #include "support/seed.h"
 
 enum { CALLS = 25, SECONDS = 10, ROOM = 1 << 16, CASES = 24 };
@@ -150,7 +151,6 @@ static tamis_options a_problem(void) {
     return o;
 }
 
-/* What a call of an operation gets, in the shapes that it expects. */
 typedef struct operands {
     tamis_sparse S;
     tamis_options o;
@@ -193,9 +193,7 @@ static void call_plans(void) {
     tamis_plan_explain(plan, text, sizeof text, &bytes);
     tamis_plan_workspace_size(plan, &bytes);
     if (have_room(&x)) {
-        if (x.o.operation == TAMIS_OP_SDDMM) tamis_plan_sddmm(plan, &x.A, &x.B, &x.out, &x.execution);
-        if (x.o.operation == TAMIS_OP_SPMM) tamis_plan_spmm(plan, &x.B, &x.out, &x.execution);
-        if (x.o.operation == TAMIS_OP_FUSED) tamis_plan_fused(plan, &x.A, &x.B, &x.D, &x.out, &x.execution);
+        call_plan(plan, x.o.operation, &x.A, &x.B, &x.D, &x.out, &x.execution);
         if (x.o.operation == TAMIS_OP_SDDMM) tamis_plan_edge(plan, &x.out, &x.out, &x.execution);
     }
     tamis_plan_destroy(plan);
@@ -203,10 +201,7 @@ static void call_plans(void) {
 
 static void call_single_calls(void) {
     operands x = draw_operands();
-    if (!have_room(&x)) return;
-    if (x.o.operation == TAMIS_OP_SDDMM) tamis_sddmm(device, &x.S, &x.A, &x.B, &x.out, &x.o, &x.execution);
-    if (x.o.operation == TAMIS_OP_SPMM) tamis_spmm(device, &x.S, &x.B, &x.out, &x.o, &x.execution);
-    if (x.o.operation == TAMIS_OP_FUSED) tamis_fused(device, &x.S, &x.A, &x.B, &x.D, &x.out, &x.o, &x.execution);
+    if (have_room(&x)) call_at_once(device, x.o.operation, &x.S, &x.A, &x.B, &x.D, &x.out, &x.o, &x.execution);
 }
 
 static void call_out_of_core(void) {
@@ -250,9 +245,7 @@ static void call_references(void) {
     const int64_t width = x.o.operation == TAMIS_OP_SDDMM ? 1 : x.o.width;
     const tamis_dense result = {.rows = x.out.rows, .cols = width, .batch_stride = tamis_times(x.out.rows, width)};
     if (!have_room(&x) || !has_room(&result, x.o.batch)) return;
-    if (x.o.operation == TAMIS_OP_SDDMM) tamis_reference_sddmm(&x.S, &x.A, &x.B, &x.o, &x.execution, out);
-    if (x.o.operation == TAMIS_OP_SPMM) tamis_reference_spmm(&x.S, &x.B, &x.o, &x.execution, out);
-    if (x.o.operation == TAMIS_OP_FUSED) tamis_reference_fused(&x.S, &x.A, &x.B, &x.D, &x.o, &x.execution, out);
+    call_oracle(x.o.operation, &x.S, &x.A, &x.B, &x.D, &x.o, &x.execution, out);
     tamis_oracle *oracle = NULL;
     const bool fused = x.o.operation == TAMIS_OP_FUSED, spmm = x.o.operation == TAMIS_OP_SPMM;
     tamis_oracle_create(&x.S, spmm ? NULL : &x.A, &x.B, fused ? &x.D : NULL, &x.o, 1e6, &oracle);
@@ -439,13 +432,11 @@ static void run_cases(void (*calls)(void)) {
 }
 
 static int set_up(void **given) {
-    (void)given;
     seed = test_seed();
     return tamis_device_open("cpu", &device) != TAMIS_OK;
 }
 
 static int tear_down(void **given) {
-    (void)given;
     tamis_device_close(device);
     return 0;
 }

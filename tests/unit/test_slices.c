@@ -20,6 +20,7 @@
 
 #include "base/random.h"
 #include "cpu_device.h"
+#include "support/call.h"
 #include "support/works.h"
 
 enum { ALL = 100, FIRST = 30, ROWS = 60, COLS = 40, INNER = 8, MOST = 4000, BYTES = 1 << 20 };
@@ -55,27 +56,21 @@ static tamis_dense view_of(float *data, int64_t rows, int64_t cols) {
 
 /* ------------------------------------------------------------------------------------------ functions */
 
-static void validated(const tamis_sparse *S, int which, answer *a) {
-    (void)which, (void)a;
-    works(tamis_validate(S));
-}
+static void validated(const tamis_sparse *S, int which, answer *a) { works(tamis_validate(S)); }
 
 static void profiled(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     tamis_profile profile;
     works(tamis_row_profile(S, &profile));
     say(a, &profile, sizeof profile);
 }
 
 static void classified(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     tamis_structure found;
     works(tamis_structure_find(S, NULL, &found));
     say(a, found.reason, strlen(found.reason));
 }
 
 static void listed(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     int32_t rows[MOST];
     works(tamis_csr_to_coo(S, rows));
     say(a, rows, (size_t)S->nnz * sizeof *rows);
@@ -132,13 +127,11 @@ static void split(const tamis_sparse *S, int which, answer *a) {
 
 static void in_slabs(const tamis_sparse *S, int which, answer *a) {
     float out[MOST] = {0};
-    tamis_options options = TAMIS_OPTIONS_INIT;
+    const tamis_options options = options_for((tamis_operation)which, INNER, INNER);
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
     tamis_slab_plan *plan;
     const tamis_dense A = view_of(dense[0], S->rows, INNER), B = view_of(dense[1], S->cols, INNER);
     const tamis_dense P = view_of(out, S->nnz, 1), C = view_of(out, S->rows, INNER);
-    options.operation = (tamis_operation)which;
-    options.inner = options.width = INNER;
     slabs.device_memory = 300000;
     works(tamis_slab_plan_create(device, S, &options, &slabs, &plan));
     if (which == TAMIS_OP_SDDMM) works(tamis_slab_plan_sddmm(plan, &A, &B, &P, NULL));
@@ -167,11 +160,8 @@ static void sharded(const tamis_sparse *S, int which, answer *a) {
 }
 
 static void referenced(const tamis_sparse *S, int which, answer *a) {
-    (void)which;
     float out[MOST] = {0};
-    tamis_options options = TAMIS_OPTIONS_INIT;
-    options.operation = TAMIS_OP_SDDMM;
-    options.inner = INNER;
+    const tamis_options options = options_for(TAMIS_OP_SDDMM, INNER, 0);
     const tamis_dense A = view_of(dense[0], S->rows, INNER), B = view_of(dense[1], S->cols, INNER);
     const tamis_dense P = view_of(out, S->nnz, 1);
     works(tamis_sddmm(device, S, &A, &B, &P, NULL, NULL));
@@ -260,12 +250,7 @@ TEST(slices_are_copies) {
     const int32_t base = offsets[FIRST];
     assert_int_equal(slice.offset_base, base);
     for (int i = 0; i <= ROWS; i++) packed[i] = offsets[FIRST + i] - base;
-    const tamis_sparse copy = {.rows = ROWS,
-                               .cols = COLS,
-                               .nnz = slice.nnz,
-                               .offsets = packed,
-                               .columns = columns + base,
-                               .values = values + base};
+    const tamis_sparse copy = csr_of(TAMIS_F32, ROWS, COLS, slice.nnz, packed, columns + base, values + base);
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
         for (int which = functions[f].from; which <= functions[f].to; which++) {
             answers[0].used = answers[1].used = 0;

@@ -1,4 +1,5 @@
 /* Views are checked without reading their arrays, and messages name the field and its value. */
+#include "support/call.h"
 #include "test_sparse_support.h"
 
 #include "sparse/check.h"
@@ -8,16 +9,7 @@
 static int32_t some[64];
 static float values[64];
 
-static tamis_sparse good_csr(void) {
-    return (tamis_sparse){.format = TAMIS_CSR,
-                          .rows = 3,
-                          .cols = 4,
-                          .nnz = 5,
-                          .value_type = TAMIS_F32,
-                          .offsets = some,
-                          .columns = some,
-                          .values = values};
-}
+static tamis_sparse good_csr(void) { return csr_of(TAMIS_F32, 3, 4, 5, some, some, values); }
 
 static tamis_sparse good_coo(void) {
     tamis_sparse S = good_csr();

@@ -55,8 +55,7 @@ TEST(converts_everything) {
         for (int source = shape % test_rounds(1, 3); source < 16; source += test_rounds(1, 3)) {
             const tamis_format from = (tamis_format)(source & 1);
             const bool has_values = source >> 3;
-            sample s = sample_draw((uint64_t)(600 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
+            sample s = sample_of(600, shape);
             if (from == TAMIS_CSR) order_entries(&s, shape % 2 ? by_row : by_both);
             sample_build(&s, from, (tamis_index_type)(source >> 1 & 1), (tamis_index_type)(source >> 2 & 1),
                          (tamis_type)(shape & 3), has_values);
@@ -145,20 +144,13 @@ TEST(refuses_arguments) {
     REFUSED(ARGUMENT, "S = NULL", tamis_convert(NULL, &o, &matrix));
     assert_null(matrix);
     REFUSED(ARGUMENT, "matrix = NULL", tamis_convert(&S, &o, NULL));
-#define REJECT(text, change)                                                                                           \
-    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;                                                             \
-    change;                                                                                                            \
-    REFUSED(ARGUMENT, text, tamis_convert(&S, &o, &matrix))
-    o.reserved[5] = 2;
-    REFUSED(UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
-    REJECT("options.format = 2", o.format = (tamis_format)2);
-    REJECT("options.index_type = 2", o.index_type = (tamis_index_type)2);
-    REJECT("options.offset_type = 5", o.offset_type = (tamis_index_type)5);
-    REJECT("options.value_type = 4", o.value_type = (tamis_type)4);
-    REJECT("options.values = 3", o.values = (tamis_values)3);
-    REJECT("options.duplicates = 3", o.duplicates = (tamis_duplicates)3);
-#undef REJECT
-    o = (tamis_convert_options)TAMIS_CONVERT_OPTIONS_INIT;
+    SPOILT(o.reserved[5], 2, UNSUPPORTED, "options.reserved[5] = 0x2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.format, (tamis_format)2, ARGUMENT, "options.format = 2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.index_type, (tamis_index_type)2, ARGUMENT, "options.index_type = 2", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.offset_type, (tamis_index_type)5, ARGUMENT, "options.offset_type = 5", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.value_type, (tamis_type)4, ARGUMENT, "options.value_type = 4", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.values, (tamis_values)3, ARGUMENT, "options.values = 3", tamis_convert(&S, &o, &matrix));
+    SPOILT(o.duplicates, (tamis_duplicates)3, ARGUMENT, "options.duplicates = 3", tamis_convert(&S, &o, &matrix));
     tamis_sparse wide = S;
     int64_t wide_columns[] = {1};
     wide.index_type = TAMIS_I64;

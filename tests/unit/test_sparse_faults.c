@@ -96,7 +96,6 @@ static tamis_status sort(const void *argument) {
 }
 
 static tamis_status create_array(const void *argument) {
-    (void)argument;
     tamis_owned_dense *array;
     const tamis_status status = tamis_owned_dense_create(3, 4, TAMIS_F32, TAMIS_ROW_MAJOR, &array);
     if (status != TAMIS_OK) assert_null(array);

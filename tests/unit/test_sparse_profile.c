@@ -78,8 +78,7 @@ TEST(profiles_samples) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types += test_rounds(1, 3))
             for (int order = 0; order < 3; order++) { /* any, by row, by row and column */
-                sample s = sample_draw((uint64_t)(100 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                       sample_shapes[shape].nnz);
+                sample s = sample_of(100, shape);
                 if (order) order_entries(&s, order == 1 ? by_row : by_both);
                 bool ordered = true;
                 for (int64_t t = 1; t < s.nnz; t++) ordered &= s.entries[t].row >= s.entries[t - 1].row;
@@ -134,14 +133,20 @@ TEST(notices_one_fall) {
     sample_free(&s);
 }
 
-TEST(estimates_large_matrices) {
+static tamis_owned_sparse *generated(tamis_kind kind, int64_t rows, int64_t nnz, int64_t band) {
     tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
-    options.kind = TAMIS_KIND_BANDED;
-    options.rows = 100000;
-    options.nnz = 800000;
-    options.band = 50;
     tamis_owned_sparse *matrix;
+    options.kind = kind;
+    options.rows = rows;
+    options.nnz = nnz;
+    options.density = 0;
+    options.band = band;
     expect_ok(tamis_generate(&options, &matrix));
+    return matrix;
+}
+
+TEST(estimates_large_matrices) {
+    tamis_owned_sparse *const matrix = generated(TAMIS_KIND_BANDED, 100000, 800000, 50);
     tamis_profile exact, estimate;
     expect_ok(tamis_row_profile(tamis_owned_sparse_view(matrix), &exact));
     tamis_profile_rows(tamis_owned_sparse_view(matrix), 2, &estimate);
@@ -181,15 +186,8 @@ TEST(finds_classes) {
                  {TAMIS_KIND_RMAT, 2048, 20000, 0, "power law"},
                  {TAMIS_KIND_BANDED, 900, 4000, 20, "banded"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tamis_generate_options options = TAMIS_GENERATE_OPTIONS_INIT;
-        tamis_owned_sparse *matrix;
+        tamis_owned_sparse *const matrix = generated(cases[i].kind, cases[i].rows, cases[i].nnz, cases[i].band);
         tamis_structure structure;
-        options.kind = cases[i].kind;
-        options.rows = cases[i].rows;
-        options.nnz = cases[i].nnz;
-        options.density = 0;
-        options.band = cases[i].band;
-        expect_ok(tamis_generate(&options, &matrix));
         expect_ok(tamis_structure_find(tamis_owned_sparse_view(matrix), NULL, &structure));
         if (strcmp(structure.name, cases[i].name) != 0) fail_msg("%s is %s", cases[i].name, structure.name);
         assert_non_null(strstr(tamis_structure_rules(), cases[i].name));

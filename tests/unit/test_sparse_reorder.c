@@ -5,6 +5,7 @@
 
 #include "sparse/order.h"
 #include "sparse/structure.h"
+#include "support/call.h"
 #include "support/refusals.h"
 
 typedef struct outputs {
@@ -49,22 +50,29 @@ static sample transposed(const sample *s) {
     return t;
 }
 
-static void ones_where_without_values(sample *s, bool with_values) {
-    for (int64_t t = 0; !with_values && t < s->nnz; t++) s->entries[t].value = 1;
+static void ones_where_without_values(sample *s, const void *values) {
+    for (int64_t t = 0; !values && t < s->nnz; t++) s->entries[t].value = 1;
 }
 
-static tamis_type type_of(int round) { return (tamis_type)(round & 3); }
+/* The bits of `types`: of indices, of offsets, and whether there are values. */
+static void build(sample *s, tamis_format format, int types, int shape) {
+    sample_build(s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
+                 (tamis_type)((shape + types) & 3), types >> 2 & 1);
+}
+
+static void free_all(sample *s, sample *expected, outputs *o) {
+    outputs_free(o);
+    sample_free(expected);
+    sample_free(s);
+}
 
 TEST(coo_becomes_csr) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++) {
-            const bool with_values = types >> 2 & 1;
-            sample s = sample_draw((uint64_t)(200 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
-            sample_build(&s, TAMIS_COO, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
-                         type_of(shape + types), with_values);
+            sample s = sample_of(200, shape);
+            build(&s, TAMIS_COO, types, shape);
             sample expected = sample_copy(&s);
-            ones_where_without_values(&expected, with_values);
+            ones_where_without_values(&expected, s.values);
             qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
             outputs o = outputs_for(s.rows, s.nnz);
             expect_ok(tamis_coo_to_csr(&s.view, o.offsets, o.columns, o.values, o.permutation));
@@ -78,17 +86,14 @@ TEST(coo_becomes_csr) {
                                       &(tamis_reordered){o.columns, o.values, o.permutation}));
                 expect_outputs(&o, &s.view, &expected, true);
             }
-            outputs_free(&o);
-            sample_free(&expected);
-            sample_free(&s);
+            free_all(&s, &expected, &o);
         }
 }
 
 TEST(csr_becomes_coo) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types++) {
-            sample s = sample_draw((uint64_t)(300 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
+            sample s = sample_of(300, shape);
             order_entries(&s, by_row);
             const tamis_index_type type = (tamis_index_type)(types & 1);
             sample_build(&s, TAMIS_CSR, type, (tamis_index_type)(types >> 1), TAMIS_F32, false);
@@ -108,15 +113,12 @@ TEST(csr_becomes_coo) {
 TEST(transposes) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 16; types++) {
-            const bool with_values = types >> 2 & 1;
             const tamis_format format = (tamis_format)(types >> 3);
-            sample s = sample_draw((uint64_t)(400 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
+            sample s = sample_of(400, shape);
             if (format == TAMIS_CSR) order_entries(&s, by_row);
-            sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
-                         type_of(shape + types), with_values);
+            build(&s, format, types, shape);
             sample expected = transposed(&s);
-            ones_where_without_values(&expected, with_values);
+            ones_where_without_values(&expected, s.values);
             outputs o = outputs_for(s.cols, s.nnz);
             expect_ok(tamis_transpose(&s.view, o.offsets, o.columns, o.values, o.permutation));
             expect_outputs(&o, &s.view, &expected, true);
@@ -126,9 +128,7 @@ TEST(transposes) {
                                       &(tamis_reordered){o.columns, o.values, o.permutation}));
                 expect_outputs(&o, &s.view, &expected, true);
             }
-            outputs_free(&o);
-            sample_free(&expected);
-            sample_free(&s);
+            free_all(&s, &expected, &o);
         }
 }
 
@@ -142,8 +142,7 @@ TEST(groups_by_buckets) {
             for (int64_t t = 0; t < s.nnz; t++)
                 if (t % 100 < hub) s.entries[t].row = s.entries[t].column = 4321;
             if (format == TAMIS_CSR) order_entries(&s, by_row);
-            sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1), TAMIS_F32,
-                         false);
+            sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1), 0, false);
             for (int transpose = format == TAMIS_CSR; transpose < 2; transpose++) {
                 sample expected = transpose ? transposed(&s) : sample_copy(&s);
                 if (!transpose) qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
@@ -166,14 +165,11 @@ TEST(sorts_rows) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++)
             for (int sorted = 0; sorted < 2; sorted++) {
-                const bool with_values = types >> 2 & 1;
-                sample s = sample_draw((uint64_t)(500 + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                       sample_shapes[shape].nnz);
+                sample s = sample_of(500, shape);
                 order_entries(&s, sorted ? by_both : by_row);
-                sample_build(&s, TAMIS_CSR, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1),
-                             type_of(shape + types), with_values);
+                build(&s, TAMIS_CSR, types, shape);
                 sample expected = sample_copy(&s);
-                ones_where_without_values(&expected, with_values);
+                ones_where_without_values(&expected, s.values);
                 qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_both);
                 outputs o = outputs_for(s.rows, s.nnz);
                 memcpy(o.offsets, s.offsets, (size_t)(s.rows + 1) * 8);
@@ -185,9 +181,7 @@ TEST(sorts_rows) {
                         tamis_sort_rows(&s.view, threads, &(tamis_reordered){o.columns, o.values, o.permutation}));
                     expect_outputs(&o, &s.view, &expected, true);
                 }
-                outputs_free(&o);
-                sample_free(&expected);
-                sample_free(&s);
+                free_all(&s, &expected, &o);
             }
 }
 
@@ -206,9 +200,7 @@ TEST(sorts_rows_of_any_length) {
         memcpy(o.offsets, s.offsets, 8);
         expect_ok(tamis_sort(&s.view, o.columns, o.values, o.permutation));
         expect_outputs(&o, &s.view, &expected, true);
-        outputs_free(&o);
-        sample_free(&expected);
-        sample_free(&s);
+        free_all(&s, &expected, &o);
     }
 }
 
@@ -216,8 +208,7 @@ TEST(refuses_arguments) {
     int32_t offsets[] = {0, 2, 3}, rows[] = {0, 0, 1}, columns[] = {1, 0, 2}, out[8];
     int64_t permutation[4];
     const tamis_sparse csr = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns};
-    const tamis_sparse coo = {
-        .format = TAMIS_COO, .rows = 2, .cols = 3, .nnz = 3, .row_indices = rows, .columns = columns};
+    const tamis_sparse coo = coo_of(TAMIS_F32, 2, 3, 3, rows, columns, NULL);
     REFUSED(ARGUMENT, "S = NULL", tamis_csr_to_coo(NULL, out));
     REFUSED(ARGUMENT, "S.format = coo: expected csr", tamis_csr_to_coo(&coo, out));
     REFUSED(ARGUMENT, "row_indices = NULL", tamis_csr_to_coo(&csr, NULL));

@@ -181,4 +181,9 @@ static const struct {
 
 enum { SAMPLE_SHAPES = sizeof sample_shapes / sizeof *sample_shapes };
 
+static inline sample sample_of(int seed, int shape) {
+    return sample_draw((uint64_t)(seed + shape), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                       sample_shapes[shape].nnz);
+}
+
 #endif

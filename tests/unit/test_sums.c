@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tamis/algorithms.h>
-#include <tamis/stream.h>
 
 #include "device_fixture.h"
 #include "support/works.h"
@@ -35,19 +34,17 @@ static double normal(void) {
 
 /* One number of A, and of B, at place k of K. `spread` goes from -1 to 1 along a row, the same in all. */
 typedef double maker(double spread, bool of_b);
-static double make_normal(double spread, bool of_b) { return (void)spread, (void)of_b, normal(); }
-static double make_positive(double spread, bool of_b) { return (void)spread, (void)of_b, tamis_random_uniform(&dice); }
-static double make_lognormal(double spread, bool of_b) { return (void)spread, (void)of_b, exp(2 * normal()); }
-static double make_wild(double spread, bool of_b) {
-    return (void)spread, (void)of_b, normal() * pow(10, 12 * tamis_random_uniform(&dice) - 6);
-}
+static double make_normal(double spread, bool of_b) { return normal(); }
+static double make_positive(double spread, bool of_b) { return tamis_random_uniform(&dice); }
+static double make_lognormal(double spread, bool of_b) { return exp(2 * normal()); }
+static double make_wild(double spread, bool of_b) { return normal() * pow(10, 12 * tamis_random_uniform(&dice) - 6); }
 static double make_against_4(double spread, bool of_b) { return normal() * pow(10, of_b ? -4 * spread : 4 * spread); }
 static double make_against_6(double spread, bool of_b) { return normal() * pow(10, of_b ? -6 * spread : 6 * spread); }
 static double make_zeros(double spread, bool of_b) {
     return tamis_random_below(&dice, 3) ? 0 : make_against_6(spread, of_b);
 }
-static double make_huge(double spread, bool of_b) { return (void)spread, normal() * (of_b ? 1e-30 : 1e37); }
-static double make_tiny(double spread, bool of_b) { return (void)spread, normal() * (of_b ? 1e30 : 1e-41); }
+static double make_huge(double spread, bool of_b) { return normal() * (of_b ? 1e-30 : 1e37); }
+static double make_tiny(double spread, bool of_b) { return normal() * (of_b ? 1e30 : 1e-41); }
 
 /* What is computed; from SPMM on, sums of rows. */
 typedef enum summing { SDDMM, SPMM, MEANS } summing;

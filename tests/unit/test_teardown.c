@@ -6,18 +6,11 @@
 
 TEST(nothing) {}
 
-static int passes(void **state) {
-    (void)state;
-    return 0;
-}
+static int passes(void **state) { return 0; }
 
-static int fails(void **state) {
-    (void)state;
-    return -1;
-}
+static int fails(void **state) { return -1; }
 
 static int asserts(void **state) {
-    (void)state;
     assert_true(state == NULL);
     return 0;
 }

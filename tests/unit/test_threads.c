@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/memory.h"
+#include "cpu_device.h"
 #include "small.h"
 #include "support/algorithms.h"
 #include "support/expect.h"
@@ -18,7 +18,6 @@
 enum { THREADS = 4, ROUNDS = 15 }; /* of three numbers of threads and five algorithms */
 
 typedef struct worker {
-    tamis_device *device;
     int number;
     const char *failed; /* what went wrong; cmocka's asserts belong to the main thread */
     tamis_ceilings ceilings;
@@ -36,14 +35,12 @@ static void *plans(void *context) {
     const char *names[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms(TAMIS_OP_FUSED, true, names);
     for (int round = 0; round < ROUNDS && !w->failed && e; round++) {
-        tamis_options options = TAMIS_OPTIONS_INIT;
-        options.operation = TAMIS_OP_FUSED;
-        options.inner = options.width = 24;
+        tamis_options options = options_for(TAMIS_OP_FUSED, 24, 24);
         options.threads = 1 + round % 3;
         options.algorithm = names[round % count];
         tamis_plan *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
-        if (tamis_plan_create(w->device, &p.S, &options, &plan) != TAMIS_OK ||
+        if (tamis_plan_create(device, &p.S, &options, &plan) != TAMIS_OK ||
             tamis_plan_fused(plan, &p.A, &p.B, &p.D, &E, NULL) != TAMIS_OK)
             w->failed = "a plan failed";
         for (int i = 0; i < 60 * 24 && !w->failed; i++)
@@ -67,7 +64,7 @@ static void *messages(void *context) {
     snprintf(wanted, sizeof wanted, "inner = %d:", -2 - w->number);
     for (int round = 0; round < 500 && !w->failed; round++) {
         tamis_plan *plan = NULL;
-        if (tamis_plan_create(w->device, &s.S, &o, &plan) != TAMIS_ERROR_ARGUMENT) w->failed = "it was accepted";
+        if (tamis_plan_create(device, &s.S, &o, &plan) != TAMIS_ERROR_ARGUMENT) w->failed = "it was accepted";
         if (!strstr(tamis_last_error(), wanted)) w->failed = "another thread's message";
     }
     return NULL;
@@ -79,10 +76,10 @@ static void *calls(void *context) {
     small_make(&s);
     for (int round = 0; round < 200 && !w->failed; round++) {
         s.p[0] = 77;
-        if (tamis_sddmm(w->device, &s.S, &s.A, &s.B, &s.P, NULL, NULL) != TAMIS_OK || s.p[0] == 77)
+        if (tamis_sddmm(device, &s.S, &s.A, &s.B, &s.P, NULL, NULL) != TAMIS_OK || s.p[0] == 77)
             w->failed = "a call failed";
         tamis_ceilings c;
-        if (tamis_device_ceilings(w->device, &c) != TAMIS_OK || c.threads < 1) w->failed = "no ceilings";
+        if (tamis_device_ceilings(device, &c) != TAMIS_OK || c.threads < 1) w->failed = "no ceilings";
     }
     return NULL;
 }
@@ -90,15 +87,15 @@ static void *calls(void *context) {
 /* What the first of several threads measures, all get. Each by itself would measure other numbers. */
 static void *ceilings(void *context) {
     worker *const w = context;
-    if (tamis_device_ceilings(w->device, &w->ceilings) != TAMIS_OK) w->failed = "no ceilings";
+    if (tamis_device_ceilings(device, &w->ceilings) != TAMIS_OK) w->failed = "no ceilings";
     if (!w->failed && !w->ceilings.measured) w->failed = "nothing was measured";
     return NULL;
 }
 
-static void run_all(void *(*body)(void *), tamis_device *device, worker *workers) {
+static void run_all(void *(*body)(void *), worker *workers) {
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.device = device, .number = i};
+        workers[i] = (worker){.number = i};
         assert_int_equal(pthread_create(&threads[i], NULL, body, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
@@ -115,27 +112,22 @@ static void run_all(void *(*body)(void *), tamis_device *device, worker *workers
    widest in 128. */
 enum { LINES = 300, WIDE = 64, STACK = 64 << 10 };
 
-static const char *run_plan(tamis_device *device, const tamis_sparse *S, tamis_operation operation, const char *name,
-                            float *numbers) {
+static const char *run_plan(const tamis_sparse *S, tamis_operation operation, const char *name, float *numbers) {
     const tamis_dense X = {.data = numbers, .rows = LINES, .cols = WIDE},
                       P = {.data = numbers + 2 * LINES * WIDE, .rows = S->nnz, .cols = 1},
                       Y = {.data = numbers + LINES * WIDE, .rows = LINES, .cols = WIDE};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(operation, WIDE, WIDE);
     tamis_plan *plan;
-    o.operation = operation;
-    o.inner = o.width = WIDE;
     o.algorithm = name;
     tamis_status status = tamis_plan_create(device, S, &o, &plan);
     if (status == TAMIS_ERROR_UNSUPPORTED) return NULL;
     if (status != TAMIS_OK) return "a plan was refused";
-    if (operation == TAMIS_OP_SDDMM) status = tamis_plan_sddmm(plan, &X, &X, &P, NULL);
-    if (operation == TAMIS_OP_SPMM) status = tamis_plan_spmm(plan, &X, &Y, NULL);
-    if (operation == TAMIS_OP_FUSED) status = tamis_plan_fused(plan, &X, &X, &X, &Y, NULL);
+    status = call_plan(plan, operation, &X, &X, &X, operation == TAMIS_OP_SDDMM ? &P : &Y, NULL);
     tamis_plan_destroy(plan);
     return status == TAMIS_OK ? NULL : "an execution failed";
 }
 
-static const char *run_cached(tamis_device *device, tamis_type type, double *numbers) {
+static const char *run_cached(tamis_type type, double *numbers) {
     const int64_t inner = type == TAMIS_F64 ? 256 : 512;
     const int32_t length = 8;
     const tamis_cached_attention_options o = {.type = type,
@@ -168,7 +160,7 @@ static void *with_little_room(void *context) {
         const char *names[CPU_ALGORITHMS_MOST + 1];
         const int count = cpu_algorithms((tamis_operation)op, true, names);
         for (int i = 0; i < count && !w->failed; i++)
-            w->failed = run_plan(w->device, &S, (tamis_operation)op, names[i], (float *)numbers);
+            w->failed = run_plan(&S, (tamis_operation)op, names[i], (float *)numbers);
     }
     tamis_owned_sparse *read = NULL;
     if (!w->failed && tamis_read_sparse_memory("small.mtx", text, sizeof text - 1, NULL, &read) != TAMIS_OK)
@@ -181,7 +173,7 @@ static void *with_little_room(void *context) {
 static void *cached_with_little_room(void *context) {
     worker *const w = context;
     double *const numbers = calloc(8192, sizeof *numbers);
-    for (int type = 0; type < 2 && !w->failed; type++) w->failed = run_cached(w->device, (tamis_type)type, numbers);
+    for (int type = 0; type < 2 && !w->failed; type++) w->failed = run_cached((tamis_type)type, numbers);
     free(numbers);
     return NULL;
 }
@@ -191,7 +183,7 @@ TEST(test_small_stacks) {
     for (size_t i = 0; i < 2; i++) {
         pthread_attr_t little;
         pthread_t thread;
-        worker w = {.device = *state};
+        worker w = {.number = 0};
         assert_int_equal(pthread_attr_init(&little), 0);
         assert_int_equal(pthread_attr_setstacksize(&little, (i + 1) * STACK), 0);
         assert_int_equal(pthread_create(&thread, &little, bodies[i], &w), 0);
@@ -203,9 +195,9 @@ TEST(test_small_stacks) {
 
 #endif
 
-TEST(test_plans) { run_all(plans, *state, (worker[THREADS]){{0}}); }
-TEST(test_messages) { run_all(messages, *state, (worker[THREADS]){{0}}); }
-TEST(test_calls) { run_all(calls, *state, (worker[THREADS]){{0}}); }
+TEST(test_plans) { run_all(plans, (worker[THREADS]){{0}}); }
+TEST(test_messages) { run_all(messages, (worker[THREADS]){{0}}); }
+TEST(test_calls) { run_all(calls, (worker[THREADS]){{0}}); }
 
 static bool same_numbers(const tamis_ceilings *a, const tamis_ceilings *b) {
     return memcmp(a->l1_gbs, b->l1_gbs, sizeof a->l1_gbs) == 0 &&
@@ -216,28 +208,16 @@ static bool same_numbers(const tamis_ceilings *a, const tamis_ceilings *b) {
 /* Twice: measured by one of the threads for all, and then known. Nothing is kept on disk. */
 TEST(test_ceilings) {
     worker first[THREADS], then[THREADS];
-    assert_int_equal(tamis_device_set_threads(*state, 1), TAMIS_OK);
+    assert_int_equal(tamis_device_set_threads(device, 1), TAMIS_OK);
     unsetenv("TAMIS_PROBE");
-    run_all(ceilings, *state, first);
-    run_all(ceilings, *state, then);
+    run_all(ceilings, first);
+    run_all(ceilings, then);
     setenv("TAMIS_PROBE", "0", 1);
-    assert_int_equal(tamis_device_set_threads(*state, 0), TAMIS_OK);
+    assert_int_equal(tamis_device_set_threads(device, 0), TAMIS_OK);
     for (int i = 0; i < THREADS; i++) {
         assert_true(same_numbers(&first[i].ceilings, &first[0].ceilings));
         assert_true(same_numbers(&then[i].ceilings, &first[0].ceilings));
     }
-}
-
-static int set_up(void **state) {
-    tamis_device *device = NULL;
-    const tamis_status status = tamis_device_open("cpu", &device);
-    *state = device;
-    return status != TAMIS_OK;
-}
-
-static int tear_down(void **state) {
-    tamis_device_close(*state);
-    return tamis_memory_live() != 0;
 }
 
 TEST_RUN() {

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "named_device.h"
+#include "support/call.h"
 #include "support/skip.h"
 #include "support/works.h"
 
@@ -46,6 +47,12 @@ static void *room(const side *s, size_t bytes) {
     return memory;
 }
 
+static void *sent(const side *s, const void *from, size_t bytes) {
+    void *const memory = room(s, bytes);
+    works(tamis_device_upload_async(s->device, s->stream, memory, 0, from, bytes));
+    return memory;
+}
+
 static tamis_dense view_of(const side *s, void *data, int64_t rows) {
     tamis_device_description about;
     works(tamis_device_describe(s->device, &about));
@@ -58,15 +65,11 @@ static size_t offset_bytes(const side *s) { return (size_t)(s->rows + 1) * 4; }
 
 /* The first device gets all from the host, and as many rows of C as there are, for the other's as well. */
 static void fill_first(side *s) {
-    s->offsets = room(s, (size_t)(S.rows + 1) * 4);
-    s->columns = room(s, (size_t)S.nnz * 4);
-    s->values = room(s, (size_t)S.nnz * 4);
-    s->B = room(s, b_bytes());
+    s->offsets = sent(s, S.offsets, (size_t)(S.rows + 1) * 4);
+    s->columns = sent(s, S.columns, (size_t)S.nnz * 4);
+    s->values = sent(s, S.values, (size_t)S.nnz * 4);
+    s->B = sent(s, B, b_bytes());
     s->C = room(s, (size_t)(S.rows * WIDTH) * sizeof(float));
-    works(tamis_device_upload_async(s->device, s->stream, s->offsets, 0, S.offsets, (size_t)(S.rows + 1) * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->columns, 0, S.columns, (size_t)S.nnz * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->values, 0, S.values, (size_t)S.nnz * 4));
-    works(tamis_device_upload_async(s->device, s->stream, s->B, 0, B, b_bytes()));
     works(tamis_event_record(s->device, s->stream, &s->ready));
 }
 
@@ -93,7 +96,7 @@ static void fetch(side *to, const side *from) {
 }
 
 static void plan_side(side *s) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     tamis_device_description about;
     works(tamis_device_describe(s->device, &about));
     works(tamis_slice(&S, s->first, s->rows, 0, 0, &s->S));
@@ -101,8 +104,6 @@ static void plan_side(side *s) {
     s->S.offsets = s->offsets; /* the first device's begin with its rows as well */
     s->S.columns = s->columns;
     s->S.values = s->values;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
     o.stream = s->stream;
     works(tamis_plan_create(s->device, &s->S, &o, &s->plan));
 }
@@ -122,15 +123,12 @@ static void multiply(side *s) {
 /* Each execution adds n products and the old element: REPEATS times as many roundings as terms there are. */
 static void compare(const float *found) {
     const tamis_dense b = {.data = B, .rows = S.cols, .cols = WIDTH, .stride = WIDTH};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_execution execution = TAMIS_EXECUTION_INIT;
+    const tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
+    const tamis_execution execution = scaled(REPEATS, 0);
     double *const want = malloc((size_t)(S.rows * WIDTH) * sizeof *want);
     const int32_t *const offsets = S.offsets, *const columns = S.columns;
     const float *const values = S.values;
     assert_non_null(want);
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
-    execution.alpha = REPEATS;
     works(tamis_reference_spmm(&S, &b, &o, &execution, want));
     for (int64_t i = 0; i < S.rows; i++)
         for (int64_t k = 0; k < WIDTH; k++) {
@@ -186,7 +184,7 @@ TEST(share_a_product) {
 TEST(other_memory_is_refused) {
     if (strncmp(device_names[0], "cuda", 4) != 0 || strcmp(device_names[0], device_names[1]) == 0)
         skip_because("two devices of CUDA are needed");
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    const tamis_options o = options_for(TAMIS_OP_SPMM, 0, WIDTH);
     tamis_sparse here = S;
     tamis_plan *plan = NULL;
     char expected[64];
@@ -194,8 +192,6 @@ TEST(other_memory_is_refused) {
     works(tamis_device_allocate(sides[1].device, (size_t)S.nnz * 4 + (size_t)S.rows * 4 + 4, &memory));
     here.location = TAMIS_DEVICE;
     here.offsets = here.columns = here.values = memory;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = WIDTH;
     assert_int_equal(tamis_plan_create(sides[0].device, &here, &o, &plan), TAMIS_ERROR_ARGUMENT);
     snprintf(expected, sizeof expected, "S.offsets lies on %s", device_names[1]);
     assert_non_null(strstr(tamis_last_error(), expected));
@@ -205,7 +201,6 @@ TEST(other_memory_is_refused) {
 static int set_up(void **state) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     tamis_random dice = tamis_random_start(11, 0);
-    (void)state;
     o.kind = TAMIS_KIND_RMAT;
     o.rows = o.cols = 3000;
     o.nnz = 60000;
@@ -219,7 +214,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int i = 0; i < DEVICES; i++) tamis_device_close(sides[i].device);
     tamis_owned_sparse_free(matrix);
     free(B);

@@ -35,7 +35,6 @@ void *emulated_slot(int lane);   /* 64 bytes of each lane of this thread's warp,
 #define __device__
 #define __forceinline__        inline __attribute__((always_inline))
 #define __noinline__           __attribute__((noinline))
-#define __noinline__           __attribute__((noinline))
 #define __launch_bounds__(...) KERNEL_BOUNDS
 #define __align__(bytes)       alignas(bytes)
 #define __restrict__
@@ -67,7 +66,6 @@ struct alignas(16) longlong2 {
     long long x, y;
 };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
 static inline char *emulated_shared(void) { return emulated_shared_memory; }
