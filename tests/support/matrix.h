@@ -9,6 +9,7 @@
 #include <tamis/tamis.h>
 
 #include "base/random.h"
+#include "support/own.h"
 
 typedef struct twin {
     tamis_device *device; /* NULL before it is sent */

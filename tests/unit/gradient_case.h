@@ -55,6 +55,7 @@ typedef struct gradient_case {
 gradient_case *gradient_case_make(tamis_device *device, tamis_operation operation, tamis_edge edge, tamis_type type,
                                   const gradient_shape *shape, double beta, tamis_random *dice);
 void gradient_case_free(gradient_case *c);
+OWN_POINTER(gradient_case, gradient_case_free)
 
 /* Fills in want and bound. */
 void gradient_case_expect(gradient_case *c);

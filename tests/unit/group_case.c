@@ -72,15 +72,15 @@ static const char *compare_pairs(const part *x, const void *pairs) {
     const char *failed = NULL;
     if (!pairs || !(x->c->flags & PART_INTEGERS)) return NULL;
     for (int64_t m = 0; m < p->options.batch; m++) {
-        about *const scores = test_abouts(nnz);
-        double *const A = test_values(&p->A, m), *const B = test_values(&p->B, m);
+        OWN(about) *const scores = test_abouts(nnz);
+        OWN(double) *const A = test_values(&p->A, m), *const B = test_values(&p->B, m);
         for (int64_t t = 0; t < nnz; t++) {
             const int64_t i = p->pattern.row_of[t], j = p->pattern.column_of[t];
             const double s = p->S.values ? test_load(p->S.values, x->type, m * p->S.batch_stride + t) : 0;
             scores[t] = about_score(units_of(type), &x->call.options,
                                     about_dot(units_of(type), A + i * K, B + j * K, K, NULL), s);
         }
-        softmax_row *const rows = softmax_rows(scores, p->pattern.row_of, nnz, x->c->rows);
+        OWN(softmax_row) *const rows = softmax_rows(scores, p->pattern.row_of, nnz, x->c->rows);
         for (int64_t i = 0; i < x->out.rows; i++) {
             const softmax_row *const row = &rows[x->first + i];
             const double most = test_load(pairs, type, 2 * (m * x->out.rows + i));
@@ -88,17 +88,13 @@ static const char *compare_pairs(const part *x, const void *pairs) {
             if (most != row->most || fabs(sum - row->sum) > (row->count + 20) * units_of(type).u * row->sum)
                 failed = wrong(x, "the pairs of softmax");
         }
-        free(rows);
-        free(scores);
-        free(A);
-        free(B);
     }
     return failed;
 }
 
 /* Two executions from the same old output. */
 static const char *run_twice(part *x, tamis_group_plan *plan) {
-    void *first = NULL;
+    OWN(void) *first = NULL;
     const char *failed = NULL;
     for (int round = 0; round < 2 && !failed; round++) {
         matrix_restore(&x->result, x->old);
@@ -108,7 +104,6 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
         else if (!failed && memcmp(first, x->result.twin.host, x->result.twin.bytes) != 0)
             failed = "the second execution has other bits";
     }
-    free(first);
     return failed ? wrong(x, failed) : compare_pairs(x, x->call.execution.softmax_rows);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <tamis/group.h>
 
+#include "support/own.h"
+
 enum { GROUP_RANKS = 8 };
 
 typedef struct group_rank {

@@ -64,9 +64,8 @@ static char *explain(const tamis_plan *plan) {
 }
 
 void assert_explains(const tamis_plan *plan, const char *words) {
-    char *const text = explain(plan);
+    OWN(char) *const text = explain(plan);
     if (!strstr(text, words)) fail_msg("no \"%s\" in\n%s", words, text);
-    free(text);
 }
 
 int measured_set_up(void **state) {

@@ -113,10 +113,10 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     const bool exact = wanted->type == TAMIS_F64;
     if (biases) {
-        double *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns = split_last(Y, t->cols, r.k + 1);
+        OWN(double) *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns =
+                                                                          split_last(Y, t->cols, r.k + 1);
         model_expect_near("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
         model_expect_near("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
-        free(of_rows), free(of_columns);
     }
     model_expect_near("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
     model_expect_near("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
@@ -133,7 +133,7 @@ static void literally(const tamis_model_options *wanted, const table *t) {
 }
 
 TEST(test_ccd_literally) {
-    table t = table_of_rank(45, 38, 3, 0.5, 21);
+    OWN(table) t = table_of_rank(45, 38, 3, 0.5, 21);
     for (int n = 0; n < 32; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], n & 8 ? 1 : 7, 3);
         options.biases = n < 16; /* no matter where nothing may be negative */
@@ -143,7 +143,6 @@ TEST(test_ccd_literally) {
         if (n == 15) options.inner_rounds = 1;
         literally(&options, &t);
     }
-    table_free(&t);
 }
 
 /* A matrix of rank 3 about its mean, 60 of 100 places given. The factors that it was made of cost F in the objective:
@@ -153,7 +152,7 @@ TEST(test_ccd_literally) {
 TEST(test_ccd_rank) {
     enum { RANK = 3 };
     const uint64_t seed = 31;
-    table all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
+    OWN(table) all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_CCD, TAMIS_F64, RANK + 1, 60);
     options.regularization = 1e-3;
     options.biases = false;
@@ -165,7 +164,7 @@ TEST(test_ccd_rank) {
         truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK)) / truth.scale;
     for (int64_t i = 0; i < t.cols * RANK; i++) truth.Y[i] = table_factor(seed, true, i / RANK, (int)(i % RANK));
     const double F = objective(&truth);
-    tamis_model *const model = model_fitted(device, &options, &t.S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
     const double loss = model_loss(model);
     if (!(loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", loss, F);
     double *const found = malloc((size_t)all.nnz * sizeof *found);
@@ -183,19 +182,16 @@ TEST(test_ccd_rank) {
     const double bound = truth.scale * sqrt(1.05 * F / (double)t.nnz);
     if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
     free(found), free(truth.X), free(truth.Y);
-    tamis_model_free(model);
-    table_free(&t);
-    table_free(&all);
 }
 
 /* New rows: what elimination says, or with non-negative factors what no small change makes better. */
 TEST(test_ccd_fold_in) {
-    table t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
+    OWN(table) t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);
         options.nonnegative = (n & 2) != 0;
         const int64_t width = options.nonnegative ? 5 : 6;
-        tamis_model *const model = model_fitted(device, &options, &t.S);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
         double *const Y = factors_of(model, true, NULL), *const W = model_transformed(model, &others.S);
         reference r = {.t = &others, .options = &options, .mean = options.nonnegative ? 0 : mean_of(&t)};
         r.scale = table_scale(&t, r.mean);
@@ -239,8 +235,5 @@ TEST(test_ccd_fold_in) {
             }
         }
         free(Y), free(W), free(r.of_rows), free(r.of_columns);
-        tamis_model_free(model);
     }
-    table_free(&t);
-    table_free(&others);
 }

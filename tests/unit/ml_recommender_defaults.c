@@ -41,13 +41,13 @@ static double error_of(tamis_model *model, const table *fit, const table *held, 
 }
 
 static double baseline(const table *fit, const table *held) {
-    double *const rows = calloc((size_t)fit->rows, sizeof *rows), *const cols = calloc((size_t)fit->cols, sizeof *cols);
+    OWN(double) *const rows = calloc((size_t)fit->rows, sizeof *rows), *const cols =
+                                                                           calloc((size_t)fit->cols, sizeof *cols);
     double mean = 0, squares = 0;
     for (int64_t n = 0; n < fit->nnz; n++) mean += fit->values[n] / (double)fit->nnz;
     table_biases(fit, mean, 1, rows, cols);
     for (int64_t i = 0; i < fit->rows * fit->cols; i++)
         if (!isnan(held->at[i])) squares += pow(held->at[i] - mean - rows[i / fit->cols] - cols[i % fit->cols], 2);
-    free(rows), free(cols);
     return sqrt(squares / (double)held->nnz);
 }
 
@@ -55,26 +55,21 @@ static double baseline(const table *fit, const table *held) {
 TEST(test_defaults) {
     static const double shares[] = {0.6, 0.15, 0.06};
     for (int s = 0; s < 3; s++) {
-        table fit, held;
+        OWN(table) fit, held;
         draw(240, 100, shares[s], 1, 91, &fit, &held);
-        double *const predictions = malloc((size_t)held.nnz * sizeof *predictions);
+        OWN(double) *const predictions = malloc((size_t)held.nnz * sizeof *predictions);
         const double biased = baseline(&fit, &held);
         for (int n = 0; n < METHODS; n++) {
-            tamis_model_options options;
-            works(tamis_model_options_init(&options, methods[n]));
+            tamis_model_options options = default_options(methods[n]);
             options.factors = 8; /* sooner done */
             options.threads = 1;
-            tamis_model *const model = model_fitted(device, &options, &fit.S);
+            OWN(tamis_model) *const model = model_fitted(device, &options, &fit.S);
             const double error = error_of(model, &fit, &held, predictions);
             /* what finds nothing is the baseline, in fp32 */
             if (!(error <= biased * (1 + 1e-5)))
                 fail_msg("%s with its defaults, %g of the places: %g, means and biases %g",
                          tamis_method_name(methods[n]), shares[s], error, biased);
-            tamis_model_free(model);
         }
-        free(predictions);
-        table_free(&fit);
-        table_free(&held);
     }
 }
 
@@ -84,17 +79,14 @@ TEST(test_scales) {
         double *found[2];
         int64_t count = 0;
         for (int i = 0; i < 2; i++) {
-            table fit, held;
+            OWN(table) fit, held;
             draw(60, 50, 0.4, i ? 0x1p-14 : 1, 92, &fit, &held);
             tamis_model_options options = options_of(methods[n / 2], n % 2 ? TAMIS_F64 : TAMIS_F32, 6, 8);
             options.threads = 1;
-            tamis_model *const model = model_fitted(device, &options, &fit.S);
+            OWN(tamis_model) *const model = model_fitted(device, &options, &fit.S);
             count = held.nnz;
             found[i] = malloc((size_t)count * sizeof *found[i]);
             (void)error_of(model, &fit, &held, found[i]);
-            tamis_model_free(model);
-            table_free(&fit);
-            table_free(&held);
         }
         for (int64_t t = 0; t < count; t++)
             if (found[1][t] != found[0][t] * 0x1p-14)

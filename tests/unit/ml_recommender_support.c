@@ -67,8 +67,7 @@ bool table_empty_column(const table *t, int64_t j) {
 }
 
 tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations) {
-    tamis_model_options options;
-    works(tamis_model_options_init(&options, method));
+    tamis_model_options options = default_options(method);
     /* a constant, which the restatements need; ml_recommender_noise.c finds it */
     if (options.regularization == 0) options.regularization = method == TAMIS_IMPLICIT_ALS ? 0.01 : 0.1;
     if (method == TAMIS_SFA) options.column_regularization = 0.1;

@@ -304,13 +304,11 @@ tamis_status model_ask(tamis_model *model, const data *d, int64_t at_once, answe
 }
 
 void model_expect_answers(const char *what, tamis_model *found, tamis_model *expected, const data *d) {
-    answers *const one = malloc(sizeof *one), *const other = malloc(sizeof *other);
+    OWN(answers) *const one = malloc(sizeof *one), *const other = malloc(sizeof *other);
     assert_true(one && other);
     for (int64_t at_once = 1; at_once <= MODEL_ROWS; at_once += MODEL_ROWS - 1) {
         works(model_ask(found, d, at_once, one));
         works(model_ask(expected, d, at_once, other));
         if (memcmp(one, other, sizeof *one) != 0) fail_msg("%s: another answer, asked for %d", what, (int)at_once);
     }
-    free(one);
-    free(other);
 }

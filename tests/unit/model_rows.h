@@ -67,6 +67,7 @@ typedef struct answers {
     int64_t columns[MODEL_ROWS * MODEL_BEST], own_columns[MODEL_ROWS * MODEL_BEST], similar[MODEL_COLS * MODEL_BEST],
         similar_rows[MODEL_ROWS * MODEL_BEST];
 } answers;
+OWN_POINTER(answers, free)
 
 tamis_dense model_lines(const tamis_model *model, answers *a, int64_t first, int64_t count);
 /* Asks for so many rows and columns at a time. */

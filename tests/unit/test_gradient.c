@@ -31,7 +31,7 @@ static gradient_case *attention(void) {
 }
 
 TEST(test_operands_refused) {
-    gradient_case *const c = attention();
+    OWN(gradient_case) *const c = attention();
     tamis_gradient *const gradient = gradient_of(c);
     c->out[OUT_B].there.batch_stride = 0;
     REFUSED(ARGUMENT, "dB.batch_stride = 0", gradient_case_run(c, gradient, gradient_case_outputs(c)));
@@ -39,7 +39,6 @@ TEST(test_operands_refused) {
     REFUSED(ARGUMENT, "made for fused", tamis_sddmm_backward(gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
     REFUSED(ARGUMENT, "gradient = NULL", tamis_spmm_backward(NULL, NULL, NULL, NULL, NULL, NULL));
     tamis_gradient_destroy_async(gradient, NULL);
-    gradient_case_free(c);
 }
 
 TEST(test_values_refused) {
@@ -62,8 +61,8 @@ TEST(test_values_refused) {
 }
 
 TEST(test_workspaces_refused) {
-    gradient_case *const c = attention();
-    tamis_gradient *gradient = NULL;
+    OWN(gradient_case) *const c = attention();
+    OWN(tamis_gradient) *gradient = NULL;
     size_t bytes = 0;
     c->options.no_workspace = true;
     works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
@@ -81,12 +80,10 @@ TEST(test_workspaces_refused) {
     REFUSED(ARGUMENT, "bytes = NULL", tamis_gradient_workspace_size(gradient, NULL));
     REFUSED(ARGUMENT, "gradient = NULL", tamis_gradient_workspace_size(NULL, &bytes));
     tamis_device_free(device, c->there.workspace);
-    tamis_gradient_destroy(gradient);
-    gradient_case_free(c);
 }
 
 TEST(test_options_refused) {
-    gradient_case *const c = attention();
+    OWN(gradient_case) *const c = attention();
     tamis_gradient *gradient = NULL;
     tamis_plan *plan = NULL;
     tamis_options o = c->options;
@@ -118,7 +115,6 @@ TEST(test_options_refused) {
     REFUSED(ARGUMENT, "P = NULL", tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL));
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(NULL);
-    gradient_case_free(c);
 }
 
 TEST_RUN() {

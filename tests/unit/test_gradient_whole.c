@@ -50,10 +50,10 @@ static gradient_shape draw_shape(tamis_type type, int64_t rows, int64_t cols, do
 
 /* With what the forward call has kept: the same within the bounds, which grow where its result is read. */
 static void compare_kept(gradient_case *c) {
-    tamis_gradient *gradient = NULL;
-    tamis_plan *plan = NULL;
+    OWN(tamis_gradient) *gradient = NULL;
+    OWN(tamis_plan) *plan = NULL;
     const tamis_execution before = c->there;
-    kept k = kept_make(c);
+    OWN(kept) k = kept_make(c);
     const tamis_execution asking = kept_asking(c, &k);
     const char *const by = c->options.algorithm;
     c->options.keep_softmax = true;
@@ -71,9 +71,6 @@ static void compare_kept(gradient_case *c) {
     works(gradient_case_run(c, gradient, ALL));
     gradient_case_check(c, ALL, "with the result");
     c->there = before;
-    tamis_gradient_destroy(gradient);
-    tamis_plan_destroy(plan);
-    kept_free(&k);
 }
 
 /* All outputs, and some of them. */
@@ -184,13 +181,11 @@ TEST(test_steps) {
         if (k == 1) shape.inner = 129;
         if (k == 2) shape.layouts = 2;
         if (is_cpu && (k == 1 || k == 3)) continue;
-        gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
-        tamis_gradient *gradient = NULL;
+        OWN(gradient_case) *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
+        OWN(tamis_gradient) *gradient = NULL;
         c->options.algorithm = k == 4 ? "steps" : algorithm;
         works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
-        tamis_gradient_destroy(gradient);
-        gradient_case_free(c);
     }
 }
 
@@ -205,12 +200,10 @@ TEST(test_choice) {
     for (int k = brief; k < 2; k++) {
         const gradient_shape shape = {
             .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
-        gradient_case *const c = make(TAMIS_F32, &shape);
-        tamis_gradient *gradient = NULL;
+        OWN(gradient_case) *const c = make(TAMIS_F32, &shape);
+        OWN(tamis_gradient) *gradient = NULL;
         works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
         assert_string_equal(tamis_gradient_algorithm(gradient), cases[k].taken);
-        tamis_gradient_destroy(gradient);
-        gradient_case_free(c);
     }
 }
 

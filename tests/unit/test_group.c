@@ -43,7 +43,7 @@ static void keep_rows(group_rank *self) {
     const float values[] = {1};
     const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
     o.operation = TAMIS_OP_SPMM;
     o.width = 1;
@@ -58,7 +58,6 @@ static void keep_rows(group_rank *self) {
         const float found = exchanged(plan, runs[i].b, runs[i].generations[self->rank]);
         if (found != runs[i].used) group_says(self, "run %zu: %g", i, (double)found);
     }
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(rows_are_kept, "tests") {
@@ -73,7 +72,7 @@ TEST_TAG(rows_are_kept, "tests") {
 static void predict_pieces(group_rank *self) {
     const tamis_sparse *const S = self->context;
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
     o.operation = TAMIS_OP_SPMM;
     o.width = 64;
@@ -87,7 +86,6 @@ static void predict_pieces(group_rank *self) {
     if (!report.overlaps || !(report.together_seconds >= 0.99 * (report.alone_seconds / 2 + report.exchange_seconds)))
         group_says(self, "%g together, %g alone, %g of exchange", report.together_seconds, report.alone_seconds,
                    report.exchange_seconds);
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
@@ -118,7 +116,7 @@ static void mask_parts(group_rank *self) {
     const tamis_dense D = {.data = (void *)(uintptr_t)d, .rows = 1, .cols = 1};
     const tamis_dense E = {.data = found, .rows = own, .cols = 1};
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
     o.operation = TAMIS_OP_FUSED;
     o.edge = TAMIS_EDGE_SOFTMAX;
     o.inner = o.width = 1;
@@ -131,7 +129,6 @@ static void mask_parts(group_rank *self) {
         if (!(fabsf(found[i] - should) < 1e-6F))
             group_says(self, "row %d: %g, expected %g", 2 * self->rank + i, (double)found[i], (double)should);
     }
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(masked_parts_add_nothing, "tests") { group_run_on(device, 2, 0, mask_parts, NULL); }

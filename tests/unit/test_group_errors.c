@@ -258,7 +258,7 @@ TEST(refuses_groups) {
 /* Rank r has columns r and 5 - r of S^T's rows: it adds to rows of C that others own, and they to its. */
 static void transposed_prices(group_rank *self) {
     share s = share_of(self->rank);
-    tamis_group_plan *plan = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
     char text[2000];
     static const char *const sums[] = {"sums         sends 1 rows of 12 bytes back to their owners, adds 1 to its own",
@@ -274,7 +274,6 @@ static void transposed_prices(group_rank *self) {
     if (!strstr(text, sums[self->rank]) ||
         !strstr(text, "static-split not used (Nisa et al.: A is replicated, and all"))
         group_says(self, "explain: %.280s", text);
-    tamis_group_plan_destroy(plan);
 }
 
 TEST(explains_sums) { group_run_on(device, RANKS, 300, transposed_prices, NULL); }

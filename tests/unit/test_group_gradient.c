@@ -283,7 +283,7 @@ static void keep_rows(group_rank *self) {
     const float values[] = {2};
     const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_gradient *gradient = NULL;
+    OWN(tamis_group_gradient) *gradient = NULL;
     o.operation = TAMIS_OP_SPMM;
     o.width = 1;
     if (tamis_group_gradient_create(self->group, &S, 1, &o, &gradient) != TAMIS_OK) {
@@ -302,7 +302,6 @@ static void keep_rows(group_rank *self) {
         if (db != (float)(2 * (4 - self->rank))) group_says(self, "run %zu: dB = %g", i, (double)db);
         if (ds != dc * runs[i].used) group_says(self, "run %zu: dS = %g", i, (double)ds);
     }
-    tamis_group_gradient_destroy(gradient);
 }
 
 TEST_TAG(rows_are_kept, "tests") { group_run_on(device, 2, 300, keep_rows, NULL); }
@@ -319,7 +318,7 @@ static void wrong_calls(group_rank *self) {
     const tamis_dense *const dB = self->rank == 1 ? NULL : &dX;
     tamis_group *const group = self->group;
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_gradient *g = NULL;
+    OWN(tamis_group_gradient) *g = NULL;
     tamis_group_plan *plan = NULL;
     size_t bytes;
     o.operation = TAMIS_OP_FUSED;
@@ -353,7 +352,6 @@ static void wrong_calls(group_rank *self) {
     group_expects(self, tamis_group_gradient_workspace_size(g, &bytes), TAMIS_OK, "");
     if (bytes == 0) group_says(self, "the workspace has no bytes");
     group_expects(self, tamis_group_fused_backward(g, &X, &X, &X, &X, NULL, &dX, &dY, NULL, NULL), TAMIS_OK, "");
-    tamis_group_gradient_destroy(g);
     tamis_group_gradient_destroy(NULL);
 }
 
@@ -363,13 +361,12 @@ TEST_TAG(ranks_are_wrong, "tests") { group_run_on(device, 2, 300, wrong_calls, N
 static void short_of_memory(group_rank *self) {
     const call *const x = self->context;
     share s = {.rows = NULL};
-    tamis_group_gradient *gradient = NULL;
+    OWN(tamis_group_gradient) *gradient = NULL;
     if (!take(&s, x, self->rank, self->ranks)) abort();
     tamis_status status = tamis_group_gradient_create(self->group, &s.S, s.own_rows, &s.options, &gradient);
     if (status == TAMIS_OK) status = go_back(gradient, x->c->operation, &s);
     x->statuses[self->rank] = status;
     if (status != TAMIS_OK && !strstr(tamis_last_error(), "no memory for")) group_says(self, "%s", tamis_last_error());
-    tamis_group_gradient_destroy(gradient);
 }
 
 TEST_TAG(memory_is_short, "tests") {

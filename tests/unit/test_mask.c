@@ -63,6 +63,7 @@ static void sample_free(sample *s) {
     numbers_free(&s->block_offsets);
     numbers_free(&s->block_columns);
 }
+OWN_VALUE(sample, sample_free)
 
 static void give_list(sample *s, int64_t count, const int64_t *places, tamis_index_type type) {
     s->mask.global_list = give(&s->list, places, count, type);
@@ -114,7 +115,7 @@ static bool on_opencl(void) { return strncmp(name, "opencl", 6) == 0; }
 TEST(more_rows_than_groups) {
     enum { STEP = 4000 };
     const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
-    tamis_owned_sparse *made = NULL;
+    OWN(tamis_owned_sparse) *made = NULL;
     tamis_mask m = TAMIS_MASK_INIT;
     m.rows = rows;
     m.cols = 2 * STEP;
@@ -122,16 +123,13 @@ TEST(more_rows_than_groups) {
     works(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &made));
     const tamis_sparse *const S = tamis_owned_sparse_view(made);
     assert_int_equal(S->nnz, 2 * rows);
-    int32_t *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
-    int32_t *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
+    OWN(int32_t) *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
+    OWN(int32_t) *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
     for (int32_t i = 0; i < rows; i++) {
         assert_int_equal(offsets[i], 2 * i);
         assert_int_equal(columns[2 * i], i % STEP);
         assert_int_equal(columns[2 * i + 1], i % STEP + STEP);
     }
-    free(offsets);
-    free(columns);
-    tamis_owned_sparse_free(made);
 }
 
 /* A plan takes such a matrix as it is: the sums of what each row keeps. */
@@ -171,9 +169,8 @@ TEST(a_plan_of_a_mask) {
 /* ------------------------------------------------------------------------------------------ what is refused */
 
 static tamis_status attempt_and_free(const tamis_mask *m) {
-    tamis_owned_sparse *made = NULL;
+    OWN(tamis_owned_sparse) *made = NULL;
     const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
-    tamis_owned_sparse_free(made);
     return status;
 }
 
@@ -239,7 +236,7 @@ static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, c
 TEST(arrays_are_refused) {
     static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
     dice = tamis_random_start(3, 0);
-    sample s = {.mask = TAMIS_MASK_INIT};
+    OWN(sample) s = {.mask = TAMIS_MASK_INIT};
     s.mask.rows = s.mask.cols = 20;
     s.mask.members = 2;
     give_list(&s, 3, places, TAMIS_I32);
@@ -263,19 +260,17 @@ TEST(arrays_are_refused) {
     SPOILT_BLOCKS(s.mask.block = 0, ARGUMENT, "^mask.block = 0: expected 1 .. 36028797018963967$");
     SPOILT_BLOCKS((s.blocks.format = TAMIS_COO, s.blocks.row_indices = s.blocks.columns), UNSUPPORTED,
                   "^mask.blocks is COO: expected a CSR whose offsets begin with 0$");
-    sample_free(&s);
 }
 
 /* Each allocation fails in turn: an error, and nothing is left behind. */
 TEST(memory_fails) {
     static const int64_t places[] = {2, 5, 9};
-    sample s = {.mask = TAMIS_MASK_INIT};
+    OWN(sample) s = {.mask = TAMIS_MASK_INIT};
     s.mask.rows = s.mask.cols = 20;
     give_list(&s, 3, places, TAMIS_I32);
     works(attempt_and_free(&s.mask)); /* kernels are there */
     /* the made, its offsets and its columns at least */
     EACH_FAULT_OF(w, .least = 3) FAULTY(w, attempt_and_free(&s.mask));
-    sample_free(&s);
 }
 
 TEST_RUN() {

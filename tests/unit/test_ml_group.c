@@ -132,15 +132,13 @@ static numbers numbers_of(tamis_model *model) {
     tamis_model_description d;
     int64_t width;
     works(tamis_model_describe(model, &d));
-    double *const rows = factors_of(model, false, &width), *const columns = factors_of(model, true, &width);
+    OWN(double) *const rows = factors_of(model, false, &width), *const columns = factors_of(model, true, &width);
     const int64_t of_rows = d.rows * width, of_columns = d.cols * width;
     numbers n = {.count = of_rows + of_columns, .loss = d.loss, .metric = d.metric};
     n.at = malloc((size_t)n.count * sizeof *n.at + 1);
     assert_non_null(n.at);
     memcpy(n.at, rows, (size_t)of_rows * sizeof *rows);
     memcpy(n.at + of_rows, columns, (size_t)of_columns * sizeof *columns);
-    free(rows);
-    free(columns);
     return n;
 }
 
@@ -153,14 +151,13 @@ static double apart(const numbers *x, const numbers *y) {
 
 /* One device's fit; with the held-out entries. */
 static numbers alone(const job *j, tamis_type type) {
-    tamis_model *model;
+    OWN(tamis_model) *model;
     tamis_model_options options = j->options;
     const tamis_held_out held = {.entries = j->held};
     options.type = type;
     works(tamis_model_create(device, &options, &model));
     works(tamis_model_fit(model, &j->t->S, j->held ? &held : NULL));
     const numbers n = numbers_of(model);
-    tamis_model_free(model);
     return n;
 }
 
@@ -209,13 +206,12 @@ typedef struct rounding {
 static double moved(const job *j, tamis_type type, const numbers *still) {
     double most = 0;
     for (uint64_t seed = 1; seed < 4; seed++) {
-        table other = nudged(j->t, type, seed);
+        OWN(table) other = nudged(j->t, type, seed);
         job moving = *j;
         moving.t = &other;
         numbers n = alone(&moving, type);
         most = fmax(most, apart(&n, still));
         free(n.at);
-        table_free(&other);
     }
     return 8 * most + 32 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * largest(still);
 }
@@ -233,6 +229,7 @@ static void rounding_free(rounding *r) {
     free(r->exact.at);
     free(r->rough.at);
 }
+OWN_VALUE(rounding, rounding_free)
 
 /* Each rank's model against one device's, and their bits against rank 0's. */
 static void compare(const job *j, const rounding *r, int ranks, const char *what) {
@@ -299,7 +296,7 @@ static void fit_table(const table *t, const tamis_sparse *held, const int *count
     for (int n = 0; n < VARIANTS; n++) {
         job j = job_of(&variants[n], t, TAMIS_F64);
         j.held = held;
-        rounding r = rounding_of(&j);
+        OWN(rounding) r = rounding_of(&j);
         for (int i = 0; counts[i] > 0; i++)
             for (int how = 0; how < 2 * CUTS; how++) {
                 job one = j;
@@ -308,35 +305,30 @@ static void fit_table(const table *t, const tamis_sparse *held, const int *count
                 compare(&one, &r, counts[i], variants[n].name);
                 free_models(&one);
             }
-        rounding_free(&r);
     }
 }
 
 TEST(same_model) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21), held = held_out_of(&t);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21), held = held_out_of(&t);
     static const int all[] = {1, 2, 3, 5, 8, 0}, some[] = {3, 8, 0};
     fit_table(&t, &held.S, on_cpu ? (test_rounds(1, 0) ? all : some) : (const int[]){3, 0});
-    table_free(&t);
-    table_free(&held);
 }
 
 /* More ranks than rows or columns, a single column, and no ratings at all. */
 TEST(small_data) {
     const int64_t sizes[][2] = {{3, 40}, {40, 2}, {2, 1}};
     for (int n = 0; n < 3; n++) {
-        table t = table_of_rank(sizes[n][0], sizes[n][1], 2, 0.7, 31);
+        OWN(table) t = table_of_rank(sizes[n][0], sizes[n][1], 2, 0.7, 31);
         fit_table(&t, NULL, on_cpu ? (const int[]){2, 5, 0} : (const int[]){5, 0});
-        table_free(&t);
     }
-    table nothing = table_of_rank(7, 9, 2, 0, 31);
+    OWN(table) nothing = table_of_rank(7, 9, 2, 0, 31);
     assert_int_equal(nothing.nnz, 0);
     fit_table(&nothing, NULL, (const int[]){3, 0});
-    table_free(&nothing);
 }
 
 /* The loss falls to what all ranks' fit has, and a tolerance stops all of them at once. */
 TEST(tolerance) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     job j = job_of(&variants[0], &t, TAMIS_F64);
     j.options.iterations = 50;
     j.options.tolerance = 0.01;
@@ -345,7 +337,6 @@ TEST(tolerance) {
     assert_true(j.told[0] > 1 && j.told[0] < 50);
     for (int r = 1; r < 3; r++) assert_int_equal(j.told[r], j.told[0]);
     free_models(&j);
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ stopping and going on */
@@ -355,10 +346,10 @@ static char file[] = "/tmp/tamis-group-XXXXXX";
 /* Stopped by the callback of one rank, a fit goes on: in memory with the bits of one that was not stopped; from the
    checkpoint on other numbers of ranks, and on one device, to rounding. And from one device's on ranks. */
 TEST(goes_on) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < VARIANTS; n += 3) {
         job whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
-        rounding r = rounding_of(&whole);
+        OWN(rounding) r = rounding_of(&whole);
         fit_on(3, CUT_EVEN, &whole);
         expect_all(&whole, 3, TAMIS_OK);
         part.stop_rank = 1;
@@ -387,23 +378,20 @@ TEST(goes_on) {
             }
             free_models(&rest);
         }
-        tamis_model *model;
+        OWN(tamis_model) *model;
         works(tamis_model_load(device, file, &model));
         works(tamis_model_continue_with(model, &part.options));
         works(tamis_model_fit(model, &t.S, NULL));
         const numbers x = numbers_of(model);
         assert_true(apart(&x, &r.exact) <= r.factors[TAMIS_F64]);
         free(x.at);
-        tamis_model_free(model);
-        rounding_free(&r);
         free_models(&whole);
     }
-    table_free(&t);
 }
 
 /* The file in the end is that of the model which every rank has. */
 TEST(checkpoint_is_whole) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     job j = job_of(&variants[0], &t, TAMIS_F32);
     j.checkpoint = file;
     j.options.checkpoint_seconds = 0;
@@ -424,7 +412,6 @@ TEST(checkpoint_is_whole) {
     expect_all(&j, 3, TAMIS_ERROR_FILE); /* the last one; those between are said to the callback */
     assert_non_null(strstr(j.messages[2], "rank 0: /nowhere/at/all"));
     free_models(&j);
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ errors */
@@ -482,7 +469,7 @@ static void disagree(group_rank *self) {
     job *const j = &d->j;
     tamis_model_options options = j->options;
     tamis_sparse S = rows_of(&j->t->S, j->starts, self->rank);
-    double *const values = malloc((size_t)j->t->nnz * sizeof *values);
+    OWN(double) *const values = malloc((size_t)j->t->nnz * sizeof *values);
     const double *const all = j->t->values;
     memcpy(values, all, (size_t)j->t->nnz * sizeof *values);
     if (self->rank == 1) {
@@ -501,11 +488,10 @@ static void disagree(group_rank *self) {
     if (tamis_model_fit_group(good, self->group, &S, NULL) != TAMIS_OK)
         group_says(self, "afterwards: %.200s", tamis_last_error());
     tamis_model_free(good);
-    free(values);
 }
 
 TEST(disagreements) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < QUARRELS; n++) {
         tamis_group *groups[GROUP_RANKS];
         dispute d = {.j = job_of(&variants[0], &t, TAMIS_F32), .what = &quarrels[n]};
@@ -515,12 +501,11 @@ TEST(disagreements) {
         group_run(3, groups, disagree, &d);
         groups_close(groups, 3);
     }
-    table_free(&t);
 }
 
 /* A checkpoint goes on with its own data alone; no group, no model. */
 TEST(other_data) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
     job j = job_of(&variants[0], &t, TAMIS_F64);
     j.checkpoint = file;
     fit_on(2, CUT_EVEN, &j);
@@ -533,14 +518,12 @@ TEST(other_data) {
     assert_non_null(strstr(rest.messages[1], "S differs from the data of the first 4 iterations"));
     REFUSED(ARGUMENT, "^group is NULL$", tamis_model_fit_group(rest.models[0], NULL, &t.S, NULL));
     free_models(&rest);
-    table_free(&t);
-    table_free(&other);
 }
 
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
 TEST(short_memory) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
-    table t = table_of_rank(23, 17, 2, 0.4, 81);
+    OWN(table) t = table_of_rank(23, 17, 2, 0.4, 81);
     for (int n = 0; n < VARIANTS; n += 3) {
         bool all_well = false;
         for (int64_t fail = 1; !all_well; fail += test_rounds(fail < 200 ? 1 : 3, 5)) {
@@ -566,7 +549,6 @@ TEST(short_memory) {
             assert_true(fail < 3000);
         }
     }
-    table_free(&t);
 }
 
 static int given_up; /* ranks that no longer wait */
@@ -612,7 +594,7 @@ static void falls_asleep(group_rank *self) {
 }
 
 TEST(absent) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     void (*const bodies[])(group_rank *) = {comes_late, falls_asleep};
     for (int n = 0; n < 2; n++) {
         tamis_group *groups[GROUP_RANKS];
@@ -626,7 +608,6 @@ TEST(absent) {
         groups_close(groups, 3);
         free_models(&j);
     }
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ the frame */

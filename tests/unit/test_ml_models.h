@@ -15,6 +15,7 @@
 #include "ml/methods/methods.h"
 #include "ml/model.h"
 #include "ml/serve/operands.h"
+#include "support/own.h"
 
 #define EXPECT_OK(call)                                                                                                \
     do {                                                                                                               \
@@ -35,6 +36,7 @@ static inline void data_free(data *d) {
     free(d->columns);
     free(d->values);
 }
+OWN_VALUE(data, data_free)
 
 /* About `a_row` entries in each row but every seventh, whole numbers from 1 to 5, columns sorted. */
 static inline data data_make(int64_t rows, int64_t cols, int a_row, uint64_t seed) {
@@ -137,12 +139,17 @@ static inline void fill(const tamis_model *model, const tamis_dense *dense, uint
     free(numbers);
 }
 
+static inline tamis_model_options default_options(tamis_method method) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, method));
+    return options;
+}
+
 /* A model of als, or of a fake method of a kind, with random factors. */
 static inline tamis_model *model_by_hand(tamis_device *device, tamis_method method, tamis_method_data kind,
                                          int64_t rows, int64_t cols, int64_t factors, tamis_type type, bool biases) {
-    tamis_model_options options;
+    tamis_model_options options = default_options(TAMIS_ALS);
     tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     options.method = method;
     options.factors = factors;
     options.type = type;
@@ -261,6 +268,7 @@ static inline void plain_free(plain *p) {
     tamis_owned_dense_free(p->A);
     tamis_owned_dense_free(p->B);
 }
+OWN_VALUE(plain, plain_free)
 
 static inline double plain_raw(const plain *p, int64_t row, int64_t column) {
     const tamis_dense *const A = tamis_owned_dense_view(p->A), *const B = tamis_owned_dense_view(p->B);

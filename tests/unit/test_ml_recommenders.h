@@ -29,6 +29,7 @@ table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t
 /* From at[] into the CSR arrays. */
 void table_arrange(table *t);
 void table_free(table *t);
+OWN_VALUE(table, table_free)
 bool table_empty_row(const table *t, int64_t i);
 bool table_empty_column(const table *t, int64_t j);
 /* The factors that table_of_rank was made of: i < rows a row's, else a column's. */

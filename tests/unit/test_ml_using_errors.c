@@ -19,9 +19,8 @@ typedef struct errors {
 } errors;
 
 static tamis_model *empty_model(void) {
-    tamis_model_options options;
     tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    tamis_model_options options = default_options(TAMIS_ALS);
     EXPECT_OK(tamis_model_create(device, &options, &model));
     return model;
 }

@@ -44,7 +44,7 @@ static char *read_file(void) {
 
 /* What cannot be read counts for nothing and is gone after the next plan. */
 TEST_AS(damaged_files, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
@@ -83,7 +83,6 @@ TEST_AS(damaged_files, .setup_func = forget) {
     assert_int_equal(report.chosen_by, TAMIS_CHOSEN_REMEMBERED);
     assert_string_equal(report.algorithm, "cpu-tiled");
     assert_true(report.measured_seconds == 0.002);
-    problem_free(&p);
 }
 
 /* A library without the laboratory: this backend, without the rows that lab/ adds. */
@@ -98,13 +97,13 @@ static const tamis_algorithm *without_laboratory(int number) {
 
 /* What is asked by name, and what the cache remembers, is not there: the error names the option. */
 TEST_AS(laboratory_is_missing, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_choice choice = {.algorithm = NULL};
     tamis_prepared *prepared = NULL;
     o.effort = TAMIS_EFFORT_ESTIMATE;
     tamis_plan_report report;
-    tamis_plan *const plan = make_plan(&p.S, &o, &report);
+    OWN(tamis_plan) *const plan = make_plan(&p.S, &o, &report);
     whole = plan->problem.backend;
     tamis_backend without = *whole;
     without.algorithm = without_laboratory;
@@ -134,8 +133,6 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     assert_null(prepared);
     assert_non_null(strstr(tamis_last_error(), "the tuning cache has a plan with algorithm = \"esimd-row-simd\""));
     assert_non_null(strstr(tamis_last_error(), "-DTAMIS_LAB=ON"));
-    tamis_plan_destroy(plan);
-    problem_free(&p);
 }
 
 /* Every method that is neither ours nor the baseline is known by name, and no other one is. */
@@ -173,7 +170,7 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
 
 /* Without a cache_folder, and where nothing may be kept, each plan measures. */
 TEST_AS(switched_off, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SPMM, &p);
     setenv("TAMIS_CACHE_BYTES", "0", 1);
     for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
@@ -201,12 +198,11 @@ TEST_AS(switched_off, .setup_func = forget) {
     tamis_plan_destroy(plan);
     with.parameters = "of_none=1";
     REFUSED(ARGUMENT, "of_none", tamis_plan_create(test_device, &p.S, &with, &plan));
-    problem_free(&p);
 }
 
 /* What was measured while others used the processors is measured again, and is sure when the same algorithm wins. */
 TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     char busy[16];
     snprintf(busy, sizeof busy, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
@@ -223,7 +219,6 @@ TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
     (void)chosen_by(&p.S, &o); /* measured again, unless the one before had the same winner */
     assert_non_null(strstr(read_file(), "\tsure\t"));
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_REMEMBERED);
-    problem_free(&p);
 }
 
 TEST_AS(file_is_bounded, .setup_func = forget) {

@@ -118,13 +118,12 @@ static tamis_status execute(const part *t, tamis_slab_plan *plan) {
 /* What one member takes, without a limit. */
 static int64_t operand_bytes(const part *t, const tamis_options *o) {
     const tamis_slab_options none = {.device_memory = (int64_t)1 << 40};
-    tamis_slab_plan *plan = NULL;
+    OWN(tamis_slab_plan) *plan = NULL;
     tamis_slab_report report;
     tamis_options small = *o;
     small.allocator = NULL;
     assert_int_equal(tamis_slab_plan_create(device, &t->S, &small, &none, &plan), TAMIS_OK);
     assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
-    tamis_slab_plan_destroy(plan);
     return report.operand_bytes;
 }
 
@@ -151,7 +150,7 @@ static int64_t allocation_most(void *handle) {
 }
 
 static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, tamis_type type) {
-    part t = {.c = &c->is, .operation = operation, .edge = edge, .type = type};
+    OWN(part) t = {.c = &c->is, .operation = operation, .edge = edge, .type = type};
     counted memory = {0};
     const tamis_allocator allocator = {.context = &memory, .allocate = count_in, .release = count_out};
     tamis_slab_plan *plan = NULL;
@@ -181,7 +180,6 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     tamis_slab_plan_destroy(plan);
     device->backend = backend;
     assert_int_equal(memory.live, 0);
-    part_free(&t);
 }
 
 static int step; /* of the cases one in so many */
@@ -271,7 +269,7 @@ TEST(test_what_is_needed) {
         for (int64_t memory = 1; memory < 1 << 20; memory *= 3) {
             tamis_slab_options slabs = {.device_memory = memory};
             tamis_options o = TAMIS_OPTIONS_INIT;
-            tamis_slab_plan *plan = NULL;
+            OWN(tamis_slab_plan) *plan = NULL;
             long long enough = 0;
             o.operation = (tamis_operation)operation;
             o.edge = operation == TAMIS_OP_FUSED ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_MASK;
@@ -285,7 +283,6 @@ TEST(test_what_is_needed) {
                 if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK)
                     fail_msg("with %lld: %s", enough, tamis_last_error());
             }
-            tamis_slab_plan_destroy(plan);
         }
     }
 }
@@ -296,7 +293,7 @@ TEST(test_errors_of_executing) {
     const tamis_sparse S = small_matrix();
     tamis_dense B = {.data = b, .rows = 3, .cols = 3}, C = {.data = c, .rows = 2, .cols = 3};
     tamis_execution e = TAMIS_EXECUTION_INIT;
-    tamis_slab_plan *plan = NULL;
+    OWN(tamis_slab_plan) *plan = NULL;
     tamis_slab_report report;
     size_t needed = 0;
     char text[2000];
@@ -319,7 +316,6 @@ TEST(test_errors_of_executing) {
     assert_int_equal(tamis_slab_plan_explain(plan, text, sizeof text, &needed), TAMIS_OK);
     assert_int_equal(strlen(text) + 1, needed);
     assert_non_null(strstr(text, "the plan may use 4096 of "));
-    tamis_slab_plan_destroy(plan);
 }
 
 /* Each allocation fails once: an error, and nothing is left. */
@@ -330,12 +326,11 @@ TEST(test_memory_runs_out) {
     const tamis_dense B = {.data = b, .rows = 3, .cols = 3}, C = {.data = c, .rows = 2, .cols = 3};
     if (strcmp(device_name, "cpu") != 0) return; /* a GPU keeps what it has once made */
     EACH_FAULT_OF(w, .least = 11) {
-        tamis_slab_plan *plan = NULL;
+        OWN(tamis_slab_plan) *plan = NULL;
         fault_begin(&w);
         tamis_status status = tamis_slab_plan_create(device, &S, &o, &slabs, &plan);
         if (status == TAMIS_OK) status = tamis_slab_plan_spmm(plan, &B, &C, NULL);
         fault_end(&w, status);
-        tamis_slab_plan_destroy(plan);
     }
 }
 

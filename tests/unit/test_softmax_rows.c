@@ -20,10 +20,10 @@ TEST(test_not_given) {
     const bool few = !is_cpu;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED) {
         const gradient_shape s = gradient_draw((tamis_operation)operation, 1, few, &dice);
-        gradient_case *const c = make((tamis_operation)operation, TAMIS_F32, &s);
+        OWN(gradient_case) *const c = make((tamis_operation)operation, TAMIS_F32, &s);
         void *first[OUTS];
         for (int keeps = 0; keeps < 2; keeps++) {
-            tamis_gradient *gradient = NULL;
+            OWN(tamis_gradient) *gradient = NULL;
             c->options.keep_softmax = keeps;
             works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
             gradient_case_poison(c);
@@ -34,9 +34,7 @@ TEST(test_not_given) {
                 if (keeps) free(first[i]);
                 if (!keeps) first[i] = matrix_copy(&c->out[i]);
             }
-            tamis_gradient_destroy(gradient);
         }
-        gradient_case_free(c);
     }
 }
 
@@ -44,7 +42,7 @@ static const gradient_shape small = {
     .rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
 
 TEST(test_options_refused) {
-    gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
+    OWN(gradient_case) *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_options o = c->options;
@@ -64,12 +62,11 @@ TEST(test_options_refused) {
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
     REFUSED(UNSUPPORTED, is_cpu ? "do not support softmax" : "keep_softmax",
             tamis_plan_create(device, &c->S_there, &o, &plan));
-    gradient_case_free(c);
 }
 
 TEST(test_executions_refused) {
-    gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
-    kept k = kept_make(c);
+    OWN(gradient_case) *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
+    OWN(kept) k = kept_make(c);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_execution execution = kept_asking(c, &k);
@@ -90,22 +87,17 @@ TEST(test_executions_refused) {
     }
     tamis_plan_destroy(plan);
     tamis_gradient_destroy(gradient);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST(test_edge_refused) {
-    gradient_case *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
-    kept k = kept_make(c);
+    OWN(gradient_case) *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
+    OWN(kept) k = kept_make(c);
     const tamis_execution execution = kept_asking(c, &k);
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     c->options.keep_softmax = true;
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     REFUSED(ARGUMENT, "execution.softmax_rows",
             tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution));
-    tamis_plan_destroy(plan);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST_RUN() {

@@ -2,7 +2,7 @@
 #ifndef TAMIS_TESTS_TOPICS_REFERENCE_H
 #define TAMIS_TESTS_TOPICS_REFERENCE_H
 
-#include <tamis/ml.h>
+#include "support/own.h"
 
 /* Documents x words, CSR, fp32; freed by corpus_free. */
 typedef struct corpus {
@@ -20,6 +20,7 @@ typedef struct corpus {
    three words never occur. */
 corpus corpus_make(int64_t documents, int64_t words, int64_t topics, int64_t length, bool holes, uint64_t seed);
 void corpus_free(corpus *c);
+OWN_VALUE(corpus, corpus_free)
 double corpus_total(const tamis_sparse *S);
 
 /* psi(x) for x > 0, to 1e-14 (1 + |psi|). */
