@@ -10,6 +10,7 @@
 
 #include "group_case.h"
 #include "internal.h"
+#include "support/csr.h"
 #include "transport_case.h"
 
 static int rank, ranks;
@@ -74,8 +75,7 @@ static float values[] = {3};
 /* The last rank asks for another edge than the others; after that they agree. */
 static const char *disagree(tamis_group *group) {
     const int32_t columns[] = {ranks - 1 - rank};
-    const tamis_sparse S = {
-        .rows = 1, .cols = ranks, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse S = CSR(1, ranks, offsets, columns, values);
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_group_plan *plan;
     float b[] = {(float)rank, 1}, c[2];
@@ -97,8 +97,7 @@ static const char *disagree(tamis_group *group) {
 /* dB of row j comes from rank ranks - 1 - j. */
 static const char *differentiate(tamis_group *group) {
     const int32_t columns[] = {ranks - 1 - rank};
-    const tamis_sparse S = {
-        .rows = 1, .cols = ranks, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse S = CSR(1, ranks, offsets, columns, values);
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_group_gradient *gradient;
     float b[] = {(float)rank, 1}, dc[] = {2, (float)rank}, db[2], ds = 0;

@@ -8,13 +8,9 @@
 
 static tamis_device *device;
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) != TAMIS_OK;
-}
+static int set_up(void **state) { return tamis_device_open("cpu", &device) != TAMIS_OK; }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
     return tamis_memory_live() != 0;
 }

@@ -21,7 +21,6 @@ static inline bool heads(void) { return tamis_random_below(&dice, 2); }
 
 static inline int set_up(void **state) {
     tamis_device_description about;
-    (void)state;
     live = tamis_memory_live();
     if (tamis_device_open(name, &device) != TAMIS_OK || tamis_device_describe(device, &about) != TAMIS_OK) return -1;
     is_cpu = about.location == TAMIS_HOST;
@@ -29,7 +28,6 @@ static inline int set_up(void **state) {
 }
 
 static inline int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
     return tamis_memory_live() == live ? 0 : -1;
 }

@@ -109,10 +109,10 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
 
 const char *group_case_run(tamis_group *group, const part_case *c, tamis_operation operation, tamis_edge edge,
                            tamis_type type, bool transpose) {
-    part x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
+    OWN(part) x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
     tamis_group_description self;
-    tamis_group_plan *plan = NULL;
-    void *softmax_rows = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
+    OWN(void) *softmax_rows = NULL;
     const char *failed = NULL;
     if (tamis_group_describe(group, &self) != TAMIS_OK) return tamis_last_error();
     part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)(c - group_cases)));
@@ -138,9 +138,6 @@ const char *group_case_run(tamis_group *group, const part_case *c, tamis_operati
     } else {
         failed = wrong(&x, "no memory");
     }
-    tamis_group_plan_destroy(plan);
-    free(softmax_rows);
-    part_free(&x);
     return failed;
 }
 

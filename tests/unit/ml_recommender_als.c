@@ -88,7 +88,8 @@ TEST(als_loss_is_the_sum) {
         options.weighted = weighted;
         options.biases = false;
         OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
-        double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL), expected = 0;
+        OWN(double) *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+        double expected = 0;
         for (int64_t i = 0; i < t.rows * t.cols; i++) {
             const double error =
                 (t.at[i] - model->mean) / model->scale - dot(X + i / t.cols * 3, Y + i % t.cols * 3, 3);
@@ -101,7 +102,6 @@ TEST(als_loss_is_the_sum) {
                 expected += options.regularization * weight * dot(x, x, 3);
             }
         model_expect_near("loss", &model->loss, &expected, 1, 1e-9 * expected);
-        free(X), free(Y);
     }
 }
 
@@ -111,13 +111,12 @@ TEST(former_fingerprints_are_known) {
     tamis_model_options options = options_of(TAMIS_ALS, TAMIS_F32, 5, 1);
     for (int n = 0; n < 2; n++) {
         OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
-        tamis_owned_sparse *canonical;
+        OWN(tamis_owned_sparse) *canonical;
         const uint64_t now = model->data_sum;
         works(ml_canonical(model, &t.S, "S", &canonical));
         model->data_sum = ml_former_sum(tamis_owned_sparse_view(canonical));
         assert_true(model->data_sum != now);
         assert_true(model->data_sum == 0x0f343f46d625c23d); /* as version 0.1 had it */
-        tamis_owned_sparse_free(canonical);
         model->data_sum += (uint64_t)n;
         model->options.iterations = 3;
         assert_int_equal(tamis_model_fit(model, &t.S, NULL), n ? TAMIS_ERROR_ARGUMENT : TAMIS_OK);

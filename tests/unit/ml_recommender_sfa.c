@@ -257,7 +257,8 @@ TEST(test_sfa_rank) {
     OWN(tamis_owned_dense) *W;
     works(tamis_owned_dense_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
     works(tamis_model_transform(model, &t.S, tamis_owned_dense_view(W)));
-    double *const found = malloc((size_t)all.nnz * sizeof *found), given = 0, unknown = 0;
+    OWN(double) *const found = malloc((size_t)all.nnz * sizeof *found);
+    double given = 0, unknown = 0;
     works(tamis_model_predict(model, tamis_owned_dense_view(W), &all.S, found));
     for (int64_t i = 0, n = 0; i < t.rows; i++)
         for (int64_t j = 0; j < t.cols; j++) {
@@ -270,7 +271,6 @@ TEST(test_sfa_rank) {
     given = sqrt(given / (double)t.nnz);
     unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
     if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
-    free(found);
 }
 
 /* New users are solved for to the end: |r|^2 falls to some 1e-8, after which steps shorten, so |u - exact| <= 1e-3 /

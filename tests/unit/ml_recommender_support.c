@@ -18,15 +18,7 @@ void table_arrange(table *t) {
         }
         t->offsets[i + 1] = t->nnz;
     }
-    t->S = (tamis_sparse){.format = TAMIS_CSR,
-                          .rows = t->rows,
-                          .cols = t->cols,
-                          .nnz = t->nnz,
-                          .offset_type = TAMIS_I64,
-                          .value_type = TAMIS_F64,
-                          .offsets = t->offsets,
-                          .columns = t->columns,
-                          .values = t->values};
+    t->S = CSR(t->rows, t->cols, t->offsets, t->columns, t->values);
 }
 
 table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t seed) {

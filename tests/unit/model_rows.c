@@ -184,12 +184,11 @@ static bool same_matrices(const tamis_model *found, const tamis_dense *x, const 
                           const tamis_dense *y) {
     if (x->rows != y->rows || x->cols != y->cols) return false;
     const size_t size = (size_t)(x->rows * x->cols) * tamis_type_size(found->options.type);
-    char *const both = calloc(2, size + 1);
+    OWN(char) *const both = calloc(2, size + 1);
     assert_non_null(both);
     if (size > 0) works(ml_dense_read(found, x, both));
     if (size > 0) works(ml_dense_read(expected, y, both + size));
     const bool same = memcmp(both, both + size, size) == 0;
-    free(both);
     return same;
 }
 

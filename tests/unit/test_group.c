@@ -8,6 +8,7 @@
 #include "group_case.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "support/csr.h"
 
 static void run_cases(group_rank *self) {
     const int *const step = self->context;
@@ -41,7 +42,7 @@ static void keep_rows(group_rank *self) {
                 {7, {3, 0}, 7}, {8, {3, 4}, 8}, {9, {3, 4}, 8}, {9, {0, 0}, 9}, {10, {0, 0}, 10}};
     const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
     const float values[] = {1};
-    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse S = CSR(1, 2, offsets, columns, values);
     tamis_options o = TAMIS_OPTIONS_INIT;
     OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
@@ -92,9 +93,8 @@ TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
     enum { ROWS = 4000, EACH = 16, STEP = 2 * ROWS / EACH };
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static float values[ROWS * EACH];
-    tamis_sparse S = {.rows = ROWS, .cols = 2 * ROWS, .nnz = ROWS * EACH, .offsets = offsets, .columns = columns};
-    S.values = values;
     for (int i = 0; i <= ROWS; i++) offsets[i] = EACH * i;
+    tamis_sparse S = CSR(ROWS, 2 * ROWS, offsets, columns, values);
     for (int t = 0; t < ROWS * EACH; t++) columns[t] = t / EACH % STEP + t % EACH * STEP;
     group_run_on(device, 2, 0, predict_pieces, &S);
 }
@@ -109,8 +109,7 @@ static void mask_parts(group_rank *self) {
     const float values[2][4] = {{masked, 0, 0, masked}, {0, masked, 0, masked}};
     const float a[] = {0, 0}, b[] = {1}, d[] = {self->rank == 0 ? 5 : 3};
     float found[] = {-1, -1};
-    const tamis_sparse S = {
-        .rows = 1, .cols = 4, .nnz = 4, .offsets = offsets, .columns = columns, .values = values[self->rank]};
+    const tamis_sparse S = CSR(1, 4, offsets, columns, values[self->rank]);
     const tamis_dense A = {.data = (void *)(uintptr_t)a, .rows = own, .cols = 1};
     const tamis_dense B = {.data = (void *)(uintptr_t)b, .rows = 1, .cols = 1};
     const tamis_dense D = {.data = (void *)(uintptr_t)d, .rows = 1, .cols = 1};

@@ -18,6 +18,7 @@
 #include "group_threads.h"
 #include "sparse/element.h"
 #include "support/brief.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/part.h"
 #include "support/works.h"
@@ -281,7 +282,7 @@ static void keep_rows(group_rank *self) {
     } runs[] = {{1, true, 3, 1}, {2, true, 3, 1}, {4, false, 4, 0}, {5, true, 4, 5}, {6, true, 0, 6}, {7, true, 4, 7}};
     const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
     const float values[] = {2};
-    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
+    const tamis_sparse S = CSR(1, 2, offsets, columns, values);
     tamis_options o = TAMIS_OPTIONS_INIT;
     OWN(tamis_group_gradient) *gradient = NULL;
     o.operation = TAMIS_OP_SPMM;
@@ -311,7 +312,7 @@ TEST_TAG(rows_are_kept, "tests") { group_run_on(device, 2, 300, keep_rows, NULL)
 static void wrong_calls(group_rank *self) {
     const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
     float numbers[8] = {1, 2, 3, 4}, others[8];
-    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = numbers};
+    const tamis_sparse S = CSR(1, 2, offsets, columns, numbers);
     const tamis_dense X = {.data = numbers, .rows = 1, .cols = 2}, wide = {.data = numbers, .rows = 1, .cols = 3};
     const tamis_dense dX = {.data = others, .rows = 1, .cols = 2}, dY = {.data = others + 2, .rows = 1, .cols = 2};
     const tamis_dense *const B = self->rank == 1 ? &wide : &X;
@@ -406,7 +407,6 @@ TEST_TAG(cases_on_devices, "on_devices") {
 }
 
 static int close_device(void **state) {
-    (void)state;
     tamis_device_close(device);
     return 0;
 }

@@ -217,7 +217,6 @@ typedef struct pool {
 
 static void *take(void *context, size_t bytes, void *stream) {
     pool *const p = context;
-    (void)stream;
     if (++p->blocks == p->failing_at) return NULL;
     p->lent++;
     p->given += (int64_t)bytes;
@@ -226,8 +225,6 @@ static void *take(void *context, size_t bytes, void *stream) {
 
 static void give_back(void *context, void *memory, size_t bytes, void *stream) {
     pool *const p = context;
-    (void)bytes;
-    (void)stream;
     p->lent--;
     free(memory);
 }

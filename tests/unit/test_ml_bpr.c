@@ -170,16 +170,14 @@ TEST(it_finds_kinds) {
 
 /* Lambda is chosen where it is 0, and the file has it; rows without uses, and one that has everything, are fine. */
 TEST(lambda_is_chosen) {
-    data d = two_kinds(400, MANY);
+    OWN(data) d = two_kinds(400, MANY);
     for (int64_t t = d.offsets[0]; t < d.offsets[1]; t++) d.values[t] = 0;
     tamis_model_options options = options_of(TAMIS_F32, 10);
     options.regularization = 0;
-    tamis_model *const model = model_fitted(device, &options, &d.view);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     tamis_model_description description;
     EXPECT_OK(tamis_model_describe(model, &description));
     assert_true(description.regularization > 0.001 && description.regularization < 0.13);
-    tamis_model_free(model);
-    data_free(&d);
     OWN(data) full = data_make(30, 3, 3, 1); /* every row has all columns, or none */
     options.iterations = 3;
     OWN(tamis_model) *const nothing = model_fitted(device, &options, &full.view);

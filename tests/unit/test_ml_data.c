@@ -471,10 +471,7 @@ TEST(ratings_refuse_wrong_arguments) {
     assert_true(!matrix && !users && !items && !r.matrix && !r.users && !r.items);
 }
 
-static bool stop_at_once(void *context, double share) {
-    (void)share;
-    return ++*(int *)context < 2;
-}
+static bool stop_at_once(void *context, double share) { return ++*(int *)context < 2; }
 
 static bool watch(void *context, double share) {
     double *const last = context;

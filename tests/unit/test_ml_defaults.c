@@ -233,16 +233,7 @@ static data read_visits(const char *path) {
         d.offsets[users] = visits;
     }
     assert_int_equal(pclose(file), 0);
-    d.view = (tamis_sparse){.format = TAMIS_CSR,
-                            .rows = users,
-                            .cols = PAGES,
-                            .nnz = visits,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = d.offsets,
-                            .columns = d.columns,
-                            .values = d.values};
+    d.view = CSR(users, PAGES, d.offsets, d.columns, d.values);
     return d;
 }
 

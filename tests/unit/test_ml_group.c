@@ -98,13 +98,16 @@ static void fit_rank(group_rank *self) {
     j->models[self->rank] = model;
 }
 
-static void fit_on(int ranks, cut how, job *j) {
+/* The body's context begins with the job. */
+static void run_on(int ranks, cut how, double time_limit, void (*body)(group_rank *), job *j) {
     tamis_group *groups[GROUP_RANKS];
-    groups_open(devices, GROUP_RANKS, ranks, 600, groups);
+    groups_open(devices, GROUP_RANKS, ranks, time_limit, groups);
     cut_rows(how, j->t->rows, ranks, j->starts);
-    group_run(ranks, groups, fit_rank, j);
+    group_run(ranks, groups, body, j);
     groups_close(groups, ranks);
 }
+
+static void fit_on(int ranks, cut how, job *j) { run_on(ranks, how, 600, fit_rank, j); }
 
 static void free_models(job *j) {
     for (int r = 0; r < GROUP_RANKS; r++) {
@@ -112,6 +115,7 @@ static void free_models(job *j) {
         j->models[r] = NULL;
     }
 }
+OWN_VALUE(job, free_models)
 
 static void expect_all(const job *j, int ranks, tamis_status status) {
     for (int r = 0; r < ranks; r++)
@@ -127,6 +131,9 @@ typedef struct numbers {
     double *at;
     double loss, metric;
 } numbers;
+
+static void numbers_free(numbers *n) { free(n->at); }
+OWN_VALUE(numbers, numbers_free)
 
 static numbers numbers_of(tamis_model *model) {
     tamis_model_description d;
@@ -149,16 +156,20 @@ static double apart(const numbers *x, const numbers *y) {
     return most;
 }
 
+static void expect_same_numbers(tamis_model *model, tamis_model *expected) {
+    OWN(numbers) x = numbers_of(model), y = numbers_of(expected);
+    assert_int_equal(x.count, y.count);
+    assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
+}
+
 /* One device's fit; with the held-out entries. */
 static numbers alone(const job *j, tamis_type type) {
-    OWN(tamis_model) *model;
     tamis_model_options options = j->options;
     const tamis_held_out held = {.entries = j->held};
     options.type = type;
-    works(tamis_model_create(device, &options, &model));
+    OWN(tamis_model) *const model = model_made(device, &options);
     works(tamis_model_fit(model, &j->t->S, j->held ? &held : NULL));
-    const numbers n = numbers_of(model);
-    return n;
+    return numbers_of(model);
 }
 
 static double largest(const numbers *n) {
@@ -209,9 +220,8 @@ static double moved(const job *j, tamis_type type, const numbers *still) {
         OWN(table) other = nudged(j->t, type, seed);
         job moving = *j;
         moving.t = &other;
-        numbers n = alone(&moving, type);
+        OWN(numbers) n = alone(&moving, type);
         most = fmax(most, apart(&n, still));
-        free(n.at);
     }
     return 8 * most + 32 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * largest(still);
 }
@@ -226,8 +236,8 @@ static rounding rounding_of(const job *j) {
 }
 
 static void rounding_free(rounding *r) {
-    free(r->exact.at);
-    free(r->rough.at);
+    numbers_free(&r->exact);
+    numbers_free(&r->rough);
 }
 OWN_VALUE(rounding, rounding_free)
 
@@ -235,10 +245,10 @@ OWN_VALUE(rounding, rounding_free)
 static void compare(const job *j, const rounding *r, int ranks, const char *what) {
     const tamis_type type = j->options.type;
     const numbers *const expected = type == TAMIS_F64 ? &r->exact : &r->rough;
-    numbers first = {0};
     expect_all(j, ranks, TAMIS_OK);
+    OWN(numbers) first = numbers_of(j->models[0]);
     for (int rank = 0; rank < ranks; rank++) {
-        const numbers n = numbers_of(j->models[rank]);
+        OWN(numbers) n = numbers_of(j->models[rank]);
         const double off = apart(&n, expected);
         if (!(off <= r->factors[type]))
             fail_msg("%s, %d ranks: factors are off by %g, allowed %g", what, ranks, off, r->factors[type]);
@@ -248,15 +258,9 @@ static void compare(const job *j, const rounding *r, int ranks, const char *what
             fail_msg("%s, %d ranks: the metric is %.17g, expected %.17g", what, ranks, n.metric, expected->metric);
         assert_int_equal(j->told[rank], j->last[rank].iteration);
         assert_true(j->last[rank].loss == n.loss);
-        if (rank == 0) {
-            first = n;
-            continue;
-        }
         assert_memory_equal(n.at, first.at, (size_t)n.count * sizeof *n.at);
         assert_true(n.loss == first.loss);
-        free(n.at);
     }
-    free(first.at);
 }
 
 /* Entries of another draw, without those of the table. */
@@ -299,11 +303,10 @@ static void fit_table(const table *t, const tamis_sparse *held, const int *count
         OWN(rounding) r = rounding_of(&j);
         for (int i = 0; counts[i] > 0; i++)
             for (int how = 0; how < 2 * CUTS; how++) {
-                job one = j;
+                OWN(job) one = j;
                 one.options.type = how % 2 ? TAMIS_F32 : TAMIS_F64;
                 fit_on(counts[i], (cut)(how / 2), &one);
                 compare(&one, &r, counts[i], variants[n].name);
-                free_models(&one);
             }
     }
 }
@@ -329,14 +332,13 @@ TEST(small_data) {
 /* The loss falls to what all ranks' fit has, and a tolerance stops all of them at once. */
 TEST(tolerance) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
-    job j = job_of(&variants[0], &t, TAMIS_F64);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F64);
     j.options.iterations = 50;
     j.options.tolerance = 0.01;
     fit_on(3, CUT_EVEN, &j);
     expect_all(&j, 3, TAMIS_OK);
     assert_true(j.told[0] > 1 && j.told[0] < 50);
     for (int r = 1; r < 3; r++) assert_int_equal(j.told[r], j.told[0]);
-    free_models(&j);
 }
 
 /* ------------------------------------------------------------------------------------------ stopping and going on */
@@ -348,7 +350,7 @@ static char file[] = "/tmp/tamis-group-XXXXXX";
 TEST(goes_on) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < VARIANTS; n += 3) {
-        job whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
+        OWN(job) whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
         OWN(rounding) r = rounding_of(&whole);
         fit_on(3, CUT_EVEN, &whole);
         expect_all(&whole, 3, TAMIS_OK);
@@ -361,91 +363,60 @@ TEST(goes_on) {
             assert_int_equal(part.told[rank], 2);
             assert_string_equal(part.messages[rank], "stopped after iteration 2 of 4");
         }
-        free_models(&part);
         for (int ranks = 1; ranks <= 5; ranks += 2) {
-            job rest = job_of(&variants[n], &t, TAMIS_F64);
+            OWN(job) rest = job_of(&variants[n], &t, TAMIS_F64);
             rest.resume = file;
             fit_on(ranks, CUT_EVEN, &rest);
             expect_all(&rest, ranks, TAMIS_OK);
             assert_int_equal(rest.told[0], 2);
             for (int rank = 0; rank < ranks; rank++) rest.told[rank] = ITERATIONS; /* compare() counts from the start */
             compare(&rest, &r, ranks, "gone on");
-            if (ranks == 3) {
-                const numbers x = numbers_of(rest.models[0]), y = numbers_of(whole.models[0]);
-                assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
-                free(x.at);
-                free(y.at);
-            }
-            free_models(&rest);
+            if (ranks == 3) expect_same_numbers(rest.models[0], whole.models[0]);
         }
         OWN(tamis_model) *model;
         works(tamis_model_load(device, file, &model));
         works(tamis_model_continue_with(model, &part.options));
         works(tamis_model_fit(model, &t.S, NULL));
-        const numbers x = numbers_of(model);
+        OWN(numbers) x = numbers_of(model);
         assert_true(apart(&x, &r.exact) <= r.factors[TAMIS_F64]);
-        free(x.at);
-        free_models(&whole);
     }
 }
 
 /* The file in the end is that of the model which every rank has. */
 TEST(checkpoint_is_whole) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
-    job j = job_of(&variants[0], &t, TAMIS_F32);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F32), other = j;
     j.checkpoint = file;
     j.options.checkpoint_seconds = 0;
     fit_on(3, CUT_SOME, &j);
     expect_all(&j, 3, TAMIS_OK);
-    tamis_model *model;
+    OWN(tamis_model) *model;
     works(tamis_model_load(device, file, &model));
-    const numbers x = numbers_of(model), y = numbers_of(j.models[2]);
-    assert_int_equal(x.count, y.count);
-    assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
-    free(x.at);
-    free(y.at);
-    tamis_model_free(model);
-    free_models(&j);
-    j = job_of(&variants[0], &t, TAMIS_F32);
-    j.checkpoint = "/nowhere/at/all";
-    fit_on(3, CUT_EVEN, &j);
-    expect_all(&j, 3, TAMIS_ERROR_FILE); /* the last one; those between are said to the callback */
-    assert_non_null(strstr(j.messages[2], "rank 0: /nowhere/at/all"));
-    free_models(&j);
+    expect_same_numbers(model, j.models[2]);
+    other.checkpoint = "/nowhere/at/all";
+    fit_on(3, CUT_EVEN, &other);
+    expect_all(&other, 3, TAMIS_ERROR_FILE); /* the last one; those between are said to the callback */
+    assert_non_null(strstr(other.messages[2], "rank 0: /nowhere/at/all"));
 }
 
 /* ------------------------------------------------------------------------------------------ errors */
 
 typedef struct quarrel {
-    void (*spoil)(job *j, tamis_model_options *options, tamis_sparse *S, double *values);
+    void (*spoil)(tamis_model_options *options, tamis_sparse *S, double *values);
     tamis_status status;
     const char *message;
 } quarrel;
 
-static void more_factors(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
-    options->factors++;
-}
-static void other_lambda(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
+static void more_factors(tamis_model_options *options, tamis_sparse *S, double *values) { options->factors++; }
+static void other_lambda(tamis_model_options *options, tamis_sparse *S, double *values) {
     options->regularization = 0.25;
 }
-static void other_method(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
-    works(tamis_model_options_init(options, TAMIS_CCD));
+static void other_method(tamis_model_options *options, tamis_sparse *S, double *values) {
+    *options = default_options(TAMIS_CCD);
 }
-static void more_columns(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)values;
-    S->cols++;
-}
-static void no_number(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)S;
-    values[0] = NAN;
-}
-static void no_matrix(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)values;
-    S->offsets = NULL;
-}
+static void more_columns(tamis_model_options *options, tamis_sparse *S, double *values) { S->cols++; }
+static void no_number(tamis_model_options *options, tamis_sparse *S, double *values) { values[0] = NAN; }
+static void no_matrix(tamis_model_options *options, tamis_sparse *S, double *values) { S->offsets = NULL; }
 
 static const quarrel quarrels[] = {
     {more_factors, TAMIS_ERROR_ARGUMENT, "rank 1: options.factors = 6, but 5 on rank 0"},
@@ -473,51 +444,42 @@ static void disagree(group_rank *self) {
     const double *const all = j->t->values;
     memcpy(values, all, (size_t)j->t->nnz * sizeof *values);
     if (self->rank == 1) {
-        d->what->spoil(j, &options, &S, values + S.offset_base);
+        d->what->spoil(&options, &S, values + S.offset_base);
         S.values = values;
         S.values = (const char *)S.values + ((const char *)rows_of(&j->t->S, j->starts, 1).values - (const char *)all);
     }
-    tamis_model *model, *good;
+    OWN(tamis_model) *model = NULL, *good = NULL;
     if (tamis_model_create(devices[self->rank], &options, &model) != TAMIS_OK) group_says(self, "no model");
     const tamis_status status = tamis_model_fit_group(model, self->group, &S, NULL);
     if (status != d->what->status || strncmp(tamis_last_error(), d->what->message, strlen(d->what->message)) != 0)
         group_says(self, "%s, %.200s", tamis_status_name(status), tamis_last_error());
-    tamis_model_free(model);
     S = rows_of(&j->t->S, j->starts, self->rank);
     tamis_model_create(devices[self->rank], &j->options, &good);
     if (tamis_model_fit_group(good, self->group, &S, NULL) != TAMIS_OK)
         group_says(self, "afterwards: %.200s", tamis_last_error());
-    tamis_model_free(good);
 }
 
 TEST(disagreements) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < QUARRELS; n++) {
-        tamis_group *groups[GROUP_RANKS];
         dispute d = {.j = job_of(&variants[0], &t, TAMIS_F32), .what = &quarrels[n]};
         d.j.options.iterations = 1;
-        groups_open(devices, GROUP_RANKS, 3, 600, groups);
-        cut_rows(CUT_EVEN, t.rows, 3, d.j.starts);
-        group_run(3, groups, disagree, &d);
-        groups_close(groups, 3);
+        run_on(3, CUT_EVEN, 600, disagree, &d.j);
     }
 }
 
 /* A checkpoint goes on with its own data alone; no group, no model. */
 TEST(other_data) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
-    job j = job_of(&variants[0], &t, TAMIS_F64);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F64), rest = job_of(&variants[0], &other, TAMIS_F64);
     j.checkpoint = file;
     fit_on(2, CUT_EVEN, &j);
     expect_all(&j, 2, TAMIS_OK);
-    free_models(&j);
-    job rest = job_of(&variants[0], &other, TAMIS_F64);
     rest.resume = file;
     fit_on(3, CUT_EVEN, &rest);
     expect_all(&rest, 3, TAMIS_ERROR_ARGUMENT);
     assert_non_null(strstr(rest.messages[1], "S differs from the data of the first 4 iterations"));
     REFUSED(ARGUMENT, "^group is NULL$", tamis_model_fit_group(rest.models[0], NULL, &t.S, NULL));
-    free_models(&rest);
 }
 
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
@@ -558,31 +520,24 @@ static void await_others(void) {
     while (__atomic_load_n(&given_up, __ATOMIC_ACQUIRE) < 2) nanosleep(&moment, NULL);
 }
 
-/* Rank 1 fits nothing, or leaves in the midst of it: the others say so after the time limit. */
-static void comes_late(group_rank *self) {
-    job *const j = self->context;
-    if (self->rank != 1) {
-        fit_rank(self);
-        __atomic_add_fetch(&given_up, 1, __ATOMIC_ACQ_REL);
-        return;
-    }
-    await_others();
-    j->statuses[1] = TAMIS_ERROR_DEVICE;
-}
-
 static bool sleep_long(void *context, const tamis_iteration *iteration) {
-    (void)context;
     if (iteration->iteration == 2) await_others();
     return true;
 }
 
-static void falls_asleep(group_rank *self) {
+static bool never_comes;
+
+/* Rank 1 fits nothing, or leaves in the midst of it: the others say so after the time limit. */
+static void one_is_away(group_rank *self) {
     job *const j = self->context;
     if (self->rank != 1) {
         fit_rank(self);
         __atomic_add_fetch(&given_up, 1, __ATOMIC_ACQ_REL);
         return;
     }
+    if (never_comes) await_others();
+    j->statuses[1] = TAMIS_ERROR_DEVICE;
+    if (never_comes) return;
     tamis_model_options options = j->options;
     const tamis_sparse S = rows_of(&j->t->S, j->starts, 1);
     options.callback = sleep_long;
@@ -595,25 +550,19 @@ static void falls_asleep(group_rank *self) {
 
 TEST(absent) {
     OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
-    void (*const bodies[])(group_rank *) = {comes_late, falls_asleep};
     for (int n = 0; n < 2; n++) {
-        tamis_group *groups[GROUP_RANKS];
-        job j = job_of(&variants[0], &t, TAMIS_F32);
+        OWN(job) j = job_of(&variants[0], &t, TAMIS_F32);
         given_up = 0;
-        groups_open(devices, GROUP_RANKS, 3, 2, groups);
-        cut_rows(CUT_EVEN, t.rows, 3, j.starts);
-        group_run(3, groups, bodies[n], &j);
+        never_comes = n == 0;
+        run_on(3, CUT_EVEN, 2, one_is_away, &j);
         expect_all(&j, 3, TAMIS_ERROR_DEVICE);
         for (int r = 0; r < 3; r += 2) assert_non_null(strstr(j.messages[r], "these ranks had not come: 1"));
-        groups_close(groups, 3);
-        free_models(&j);
     }
 }
 
 /* ------------------------------------------------------------------------------------------ the frame */
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     for (int r = 0; r < GROUP_RANKS; r++)
         if (tamis_device_open(names[r % name_count], &devices[r]) != TAMIS_OK) return -1;
@@ -622,7 +571,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int r = 0; r < GROUP_RANKS; r++) tamis_device_close(devices[r]);
     unlink(file);
     return tamis_memory_live() == live ? 0 : -1;

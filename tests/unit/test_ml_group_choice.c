@@ -79,13 +79,9 @@ TEST(looked_at_in_part) {
     on_groups(&t, &options, test_rounds(2, 1));
 }
 
-static int set_up(void **state) {
-    (void)state;
-    return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1;
-}
+static int set_up(void **state) { return tamis_device_open("cpu", &device) == TAMIS_OK ? 0 : -1; }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
     return 0;
 }

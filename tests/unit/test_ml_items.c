@@ -106,7 +106,8 @@ TEST(ease_is_right) {
         options.weights = n & 2 ? TAMIS_WEIGHTS_ONES : TAMIS_WEIGHTS_LINEAR;
         options.regularization = n & 2 ? 0 : 7;
         OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
-        double *const found = scores_of(model, &d.view), trace = 0;
+        OWN(double) *const found = scores_of(model, &d.view);
+        double trace = 0;
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
         const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
@@ -115,7 +116,6 @@ TEST(ease_is_right) {
         assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);
         model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
-        free(found);
     }
 }
 
@@ -127,16 +127,7 @@ static void similar_is_right(tamis_model *model) {
     int64_t offsets[COLS + 1], columns[COLS];
     for (int j = 0; j <= COLS; j++) offsets[j] = j;
     for (int j = 0; j < COLS; j++) columns[j] = j, ones[j] = 1;
-    const tamis_sparse each = {.format = TAMIS_CSR,
-                               .rows = COLS,
-                               .cols = COLS,
-                               .nnz = COLS,
-                               .index_type = TAMIS_I64,
-                               .offset_type = TAMIS_I64,
-                               .value_type = TAMIS_F64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = ones};
+    const tamis_sparse each = CSR(COLS, COLS, offsets, columns, ones);
     const tamis_dense W = {.rows = COLS, .cols = COLS, .type = TAMIS_F64, .data = scores};
     EXPECT_OK(tamis_model_transform(model, &each, &W));
     EXPECT_OK(tamis_model_similar(model, false, NULL, COLS, N, found, weights));
@@ -212,10 +203,11 @@ TEST(scores_are_used) {
 static void recommend_both(tamis_model *model, double tolerance, const tamis_sparse *uses, const tamis_sparse *seen,
                            const int64_t *rows, int64_t count, const bool *candidates, int n) {
     const int64_t size = count * n;
-    int64_t *const expected = malloc((size_t)size * sizeof *expected), *const found =
-                                                                           malloc((size_t)size * sizeof *found);
-    double *const scores = malloc((size_t)size * sizeof *scores), *const best = malloc((size_t)size * sizeof *best);
-    void *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
+    OWN(int64_t) *const expected = malloc((size_t)size * sizeof *expected), *const found =
+                                                                                malloc((size_t)size * sizeof *found);
+    OWN(double) *const scores = malloc((size_t)size * sizeof *scores), *const best =
+                                                                           malloc((size_t)size * sizeof *best);
+    OWN(void) *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
     const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = model->options.type, .data = all};
     EXPECT_OK(tamis_model_transform(model, uses, &W));
     EXPECT_OK(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
@@ -232,7 +224,6 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
         assert_true(fabs(best[i] - scores[i]) <= tolerance && fabs(best[i] - own) <= tolerance);
         for (int64_t other = i - i % n; other < i; other++) assert_true(found[other] != found[i]);
     }
-    free(expected), free(found), free(scores), free(best), free(all);
 }
 
 TEST(uses_are_enough) {
@@ -292,16 +283,7 @@ TEST(ties_go_to_the_popular) {
     /* column 5 is near 6 alone; 4 is the most popular, then 3 */
     int64_t offsets[] = {0, 2, 3, 4, 5, 6, 7, 8}, columns[] = {5, 6, 4, 4, 4, 3, 3, 0};
     double values[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const tamis_sparse uses = {.format = TAMIS_CSR,
-                               .rows = 7,
-                               .cols = 7,
-                               .nnz = 8,
-                               .index_type = TAMIS_I64,
-                               .offset_type = TAMIS_I64,
-                               .value_type = TAMIS_F64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = values};
+    const tamis_sparse uses = CSR(7, 7, offsets, columns, values);
     tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F64);
     OWN(tamis_model) *const model = model_fitted(device, &options, &uses);
     int64_t one_offsets[] = {0, 1}, one[] = {5}, found[5];

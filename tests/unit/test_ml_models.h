@@ -15,6 +15,7 @@
 #include "ml/methods/methods.h"
 #include "ml/model.h"
 #include "ml/serve/operands.h"
+#include "support/csr.h"
 #include "support/own.h"
 
 #define EXPECT_OK(call)                                                                                                \
@@ -56,16 +57,7 @@ static inline data data_make(int64_t rows, int64_t cols, int a_row, uint64_t see
         }
         d.offsets[i + 1] = t;
     }
-    d.view = (tamis_sparse){.format = TAMIS_CSR,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = t,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = d.offsets,
-                            .columns = d.columns,
-                            .values = d.values};
+    d.view = CSR(rows, cols, d.offsets, d.columns, d.values);
     return d;
 }
 

@@ -56,7 +56,8 @@ static double apart(const double *x, const double *y, int64_t count) {
 
 /* How far the numbers go when each value of the data is off by about one rounding, up or down. */
 static double moved(const model_case *c, const data *d, const double *still) {
-    double *const old = d->values, *const new = malloc((size_t)d->view.nnz * sizeof *new), most = 0;
+    OWN(double) *const new = malloc((size_t)d->view.nnz * sizeof *new);
+    double *const old = d->values, most = 0;
     const double unit = c->options.type == TAMIS_F64 ? 0x1p-52 : 0x1p-23;
     data other = *d;
     other.values = new;
@@ -69,7 +70,6 @@ static double moved(const model_case *c, const data *d, const double *still) {
         OWN(double) *const numbers = numbers_of(model, &other, &count);
         most = fmax(most, apart(numbers, still, count));
     }
-    free(new);
     return most;
 }
 
@@ -112,11 +112,10 @@ static void saved_is_loaded(tamis_method method) {
         model_expect_answers(c.name, loaded, model, &d);
         works(tamis_model_copy(model, &copy));
         model_expect_same(c.name, copy, model);
-        const file_content one = model_bytes(model), two = model_bytes(loaded), three = model_bytes(copy);
+        OWN(file_content) one = model_bytes(model), two = model_bytes(loaded), three = model_bytes(copy);
         assert_true(one.size == two.size && one.size == three.size);
         assert_memory_equal(one.data, two.data, one.size);
         assert_memory_equal(one.data, three.data, one.size);
-        free(one.data), free(two.data), free(three.data);
     }
 }
 
@@ -180,27 +179,23 @@ static void resumed_is_whole(tamis_method method) {
         for (int stop = 1; stop < counted.calls && !c.about.pairs;
              stop++) { /* of pairs there is nothing before the end */
             watch w = {.stop_at = stop}, saving = {.save_at = stop};
-            tamis_model *const stopped = model_watched(&c, &w, properties_path);
+            OWN(tamis_model) *const stopped = model_watched(&c, &w, properties_path);
             assert_int_equal(tamis_model_fit(stopped, &d.view, NULL), TAMIS_ERROR_CANCELLED);
             assert_string_equal(tamis_last_error(), stopped_after(&c, stopped));
             assert_non_null(model_difference(stopped, whole));
-            tamis_model *const loaded = model_loaded_from(properties_path, &c.options);
+            OWN(tamis_model) *const loaded = model_loaded_from(properties_path, &c.options);
             works(tamis_model_fit(stopped, &d.view, NULL));
             unlink(properties_path);
             assert_int_equal(w.calls, counted.calls); /* nothing is done twice */
             model_expect_same(c.name, stopped, whole);
             works(tamis_model_fit(loaded, &d.view, NULL));
             model_expect_same(c.name, loaded, whole);
-            tamis_model *const saved = model_watched(&c, &saving, NULL);
+            OWN(tamis_model) *const saved = model_watched(&c, &saving, NULL);
             works(tamis_model_fit(saved, &d.view, NULL));
             model_expect_same(c.name, saved, whole);
-            tamis_model *const within = model_loaded_from(properties_path, &c.options);
+            OWN(tamis_model) *const within = model_loaded_from(properties_path, &c.options);
             works(tamis_model_fit(within, &d.view, NULL));
             model_expect_same(c.name, within, whole);
-            tamis_model_free(stopped);
-            tamis_model_free(loaded);
-            tamis_model_free(saved);
-            tamis_model_free(within);
         }
     }
 }
@@ -267,23 +262,21 @@ static void loss_falls(tamis_method method) {
             watch w = {0};
             c.options.seed = seed;
             c.options.tolerance = 0;
-            tamis_model *model = model_watched(&c, &w, NULL);
+            OWN(tamis_model) *const model = model_watched(&c, &w, NULL);
             works(tamis_model_fit(model, &d.view, NULL));
             const double share = c.options.type == TAMIS_F64 ? 1e-11 : 2e-5;
             for (int i = 1; i < 25 && never; i++)
                 if (!(w.loss[i] <= w.loss[i - 1] + share * fabs(w.loss[i - 1])))
                     fail_msg("%s: the loss rose from %.12g to %.12g", c.name, w.loss[i - 1], w.loss[i]);
             assert_true(w.iterations == 25 && w.loss[24] < w.loss[0] && w.loss[24] == model->loss);
-            tamis_model_free(model);
             w = (watch){0};
             c.options.tolerance = 0.02;
-            model = model_watched(&c, &w, NULL);
-            works(tamis_model_fit(model, &d.view, NULL));
+            OWN(tamis_model) *const tolerant = model_watched(&c, &w, NULL);
+            works(tamis_model_fit(tolerant, &d.view, NULL));
             const int n = w.iterations;
             if (!(n > 1 && n < 25)) fail_msg("%s: a tolerance ends it after %d iterations", c.name, n);
             assert_true(w.loss[n - 2] - w.loss[n - 1] < 0.02 * fabs(w.loss[n - 2]));
             for (int i = 1; i < n - 1; i++) assert_true(w.loss[i - 1] - w.loss[i] >= 0.02 * fabs(w.loss[i - 1]));
-            tamis_model_free(model);
         }
     }
 }
@@ -388,7 +381,6 @@ __attribute__((constructor)) static void register_pairs(void) {
 static int64_t live;
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     if (!mkdtemp(folder)) return -1;
     snprintf(properties_path, sizeof properties_path, "%s/model", folder);
@@ -396,7 +388,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(properties_on);
     unlink(properties_path);
     return rmdir(folder) != 0 || (properties_on_cpu() && tamis_memory_live() != live);

@@ -8,13 +8,11 @@ static const char *device_name = "cpu";
 static int64_t live;
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     return tamis_device_open(device_name, &device) == TAMIS_OK ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(device);
     return tamis_memory_live() == live ? 0 : -1;
 }

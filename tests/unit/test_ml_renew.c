@@ -136,8 +136,7 @@ TEST(what_cannot_be_is_refused) {
     OWN(data) d = data_make(ROWS, COLS, 9, 3), less = data_make(ROWS, COLS - 1, 9, 3),
               fewer = data_make(ROWS - 1, COLS, 9, 3);
     tamis_model_options options = options_of(0, TAMIS_F32, 3);
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, &options, &model));
+    OWN(tamis_model) *const model = model_made(device, &options);
     assert_int_equal(tamis_model_renew(model), TAMIS_ERROR_ARGUMENT); /* it is not fitted */
     EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
     EXPECT_OK(tamis_model_renew(model));
@@ -148,12 +147,10 @@ TEST(what_cannot_be_is_refused) {
             tamis_model_fit(model, &fewer.view, NULL));
     double prediction[1 << 12];
     EXPECT_OK(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
-    tamis_model_free(model);
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_EASE));
-    model = model_fitted(device, &options, &d.view);
-    EXPECT_OK(tamis_model_renew(model)); /* it is fitted anew */
-    EXPECT_OK(tamis_model_fit(model, &less.view, NULL));
-    tamis_model_free(model);
+    options = default_options(TAMIS_EASE);
+    OWN(tamis_model) *const ease = model_fitted(device, &options, &d.view);
+    EXPECT_OK(tamis_model_renew(ease)); /* it is fitted anew */
+    EXPECT_OK(tamis_model_fit(ease, &less.view, NULL));
 }
 
 /* What could not be read again is not kept: some methods have no factors for such rows. */

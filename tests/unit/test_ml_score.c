@@ -49,13 +49,7 @@ TEST(measures_coherence) {
     const int64_t offsets[] = {0, 3, 6, 8, 10};
     const int32_t columns[] = {0, 1, 3, 0, 1, 3, 2, 3, 1, 3};
     const float values[] = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1};
-    tamis_sparse S = {.rows = 4,
-                      .cols = 6,
-                      .nnz = 10,
-                      .offset_type = TAMIS_I64,
-                      .offsets = offsets,
-                      .columns = columns,
-                      .values = values};
+    tamis_sparse S = CSR(4, 6, offsets, columns, values);
     const struct {
         int64_t words[6];
         int topics, top;
@@ -228,13 +222,7 @@ TEST(scores_the_impossible) {
     OWN(tamis_model) *const model = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 1, 2, 1, TAMIS_F32, false);
     put(model, &model->column_factors, (const double[]){1, 0}, 2);
     const int64_t offsets[] = {0, 1}, first[] = {0}, second[] = {1};
-    tamis_sparse observed = {.rows = 1,
-                             .cols = 2,
-                             .nnz = 1,
-                             .index_type = TAMIS_I64,
-                             .offset_type = TAMIS_I64,
-                             .offsets = offsets,
-                             .columns = first};
+    tamis_sparse observed = CSR(1, 2, offsets, first, NULL);
     tamis_sparse entries = observed;
     entries.columns = second;
     tamis_score score;
@@ -296,10 +284,8 @@ TEST(baselines_are_what_they_say) {
         columns[i] = i % 10;
         values[i] = i < 10 ? 2 : 4;
     }
-    const tamis_sparse ratings = {
-        .rows = 2, .cols = COLUMNS, .nnz = 20, .offsets = offsets, .columns = columns, .values = values};
-    const tamis_sparse held = {
-        .rows = 2, .cols = COLUMNS, .nnz = 2, .offsets = held_offsets, .columns = held_columns, .values = held_values};
+    const tamis_sparse ratings = CSR(2, COLUMNS, offsets, columns, values);
+    const tamis_sparse held = CSR(2, COLUMNS, held_offsets, held_columns, held_values);
     double metric = 0;
     EXPECT_OK(tamis_baseline(TAMIS_ALS, &ratings, &held, &metric));
     assert_true(fabs(metric - 0.5) < 1e-12);
@@ -315,8 +301,8 @@ TEST(baselines_are_what_they_say) {
         row_offsets[row + 1] = count;
         wanted_offsets[row + 1] = 2; /* of row 0: columns 1 and 11, the first and the last that it lacks */
     }
-    const tamis_sparse uses = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = row_offsets, .columns = stairs};
-    const tamis_sparse left = {.rows = ROWS, .cols = ROWS, .nnz = 2, .offsets = wanted_offsets, .columns = wanted};
+    const tamis_sparse uses = CSR(ROWS, ROWS, row_offsets, stairs, NULL);
+    const tamis_sparse left = CSR(ROWS, ROWS, wanted_offsets, wanted, NULL);
     EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
     assert_true(metric == 0.5);
     /* the same from rows that are not sorted */
@@ -353,19 +339,8 @@ TEST(baseline_is_the_same_metric) {
     const int32_t held_columns[] = {10, 9, 11, 12, 13, 12, 1, 2};
     float held_values[] = {1, 2, 1, 1, 1, 3, 0, -1};
     for (int i = 6; i <= 5 + COLUMNS; i++) held_offsets[i] = 8;
-    const tamis_sparse known = {.rows = 5 + COLUMNS,
-                                .cols = COLUMNS,
-                                .nnz = nnz,
-                                .offset_type = TAMIS_I64,
-                                .offsets = known_offsets,
-                                .columns = known_columns};
-    tamis_sparse held = {.rows = 5 + COLUMNS,
-                         .cols = COLUMNS,
-                         .nnz = 8,
-                         .offset_type = TAMIS_I64,
-                         .offsets = held_offsets,
-                         .columns = held_columns,
-                         .values = held_values};
+    const tamis_sparse known = CSR(5 + COLUMNS, COLUMNS, known_offsets, known_columns, NULL);
+    tamis_sparse held = CSR(5 + COLUMNS, COLUMNS, held_offsets, held_columns, held_values);
     double found;
     EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &known, &held, &found));
     same("recall", found, (1 + 1. / 4 + 0) / 3); /* row 3 has a zero and a dislike alone */

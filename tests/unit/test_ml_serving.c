@@ -293,7 +293,6 @@ OWN_POINTER(asking, free)
 /* It asks the model that is being fitted. */
 static bool asks(void *context, const tamis_iteration *iteration) {
     asking *const a = context;
-    (void)iteration;
     return model_ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
 }
 

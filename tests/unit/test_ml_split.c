@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "support/brief.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/refusals.h"
 #include "test_ml_support.h"
@@ -29,13 +30,7 @@ static tamis_owned_sparse *random_counts(int64_t rows, int64_t cols, int64_t mos
         }
         offsets[row + 1] = nnz;
     }
-    const tamis_sparse view = {.rows = rows,
-                               .cols = cols,
-                               .nnz = nnz,
-                               .offset_type = TAMIS_I64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = values};
+    const tamis_sparse view = CSR(rows, cols, offsets, columns, values);
     const tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     tamis_owned_sparse *matrix = NULL;
     assert_int_equal(tamis_convert(&view, &options, &matrix), TAMIS_OK);
@@ -228,13 +223,7 @@ TEST(tokens_of_an_entry_are_binomial) {
     assert_true(columns && offsets && values);
     for (int i = 0; i <= ROWS; i++) offsets[i] = i;
     for (int i = 0; i < ROWS; i++) values[i] = 3;
-    const tamis_sparse S = {.rows = ROWS,
-                            .cols = 1,
-                            .nnz = ROWS,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
+    const tamis_sparse S = CSR(ROWS, 1, offsets, columns, values);
     OWN(sides) made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
     const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
     int64_t seen[4] = {ROWS - held->nnz};

@@ -34,7 +34,6 @@ static int64_t met[64];
 static int64_t meetings;
 
 static tamis_status meet(tamis_model *model, ml_batch *batch) {
-    (void)model;
     met[meetings++] = batch->first;
     return TAMIS_OK;
 }
@@ -286,7 +285,8 @@ TEST(topics_are_found) {
         options.iterations = variant < 2 ? 40 : 300;
         options.seed = 3;
         OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
-        double *const factors = model_factors(model, false, NULL), least = 1;
+        OWN(double) *const factors = model_factors(model, false, NULL);
+        double least = 1;
         for (int64_t k = 0; k < TOPICS; k++) {
             double square = 0;
             for (int64_t w = 0; w < WORDS; w++) square += c.phi[k * WORDS + w] * c.phi[k * WORDS + w];
@@ -295,14 +295,8 @@ TEST(topics_are_found) {
         const double match = least_match(c.phi, factors, WORDS, TOPICS);
         if (!(match >= least))
             fail_msg("%s: a topic is matched with cosine %g, bound %g", names[variant], match, least);
-        free(factors);
     }
 }
-
-typedef struct saving {
-    tamis_model *model;
-    int calls, at;
-} saving;
 
 /* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
 TEST(plans_know_their_calls) {

@@ -12,7 +12,8 @@
 /* Okapi BM25 of rows as documents, with the K1 and B of the manual. */
 static void bm25(const data *d, const data *of_fit, double *weights) {
     const int64_t rows = of_fit->view.rows, cols = of_fit->view.cols;
-    double *const having = calloc((size_t)cols, sizeof *having), total = 0;
+    OWN(double) *const having = calloc((size_t)cols, sizeof *having);
+    double total = 0;
     for (int64_t t = 0; t < of_fit->view.nnz; t++) {
         having[of_fit->columns[t]]++;
         total += of_fit->values[t];
@@ -26,7 +27,6 @@ static void bm25(const data *d, const data *of_fit, double *weights) {
             weights[t] = idf * d->values[t] * 101 / (100 * norm + d->values[t]);
         }
     }
-    free(having);
 }
 
 static void weigh(tamis_use_weights how, const data *d, const data *of_fit, double *weights) {

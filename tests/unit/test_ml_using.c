@@ -34,7 +34,7 @@ static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **m
 
 static void expect_predictions(tamis_model *model, const tamis_dense *W, const plain *p, const tamis_sparse *S,
                                const int64_t *rows, const int64_t *columns) {
-    double *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
+    OWN(double) *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
     found[S->nnz] = 77;
     EXPECT_OK(tamis_model_predict(model, W, S, found));
     assert_string_equal(tamis_last_error(), "");
@@ -43,7 +43,6 @@ static void expect_predictions(tamis_model *model, const tamis_dense *W, const p
         if (found[t] != expected) fail_msg("entry %lld: %g, expected %g", (long long)t, found[t], expected);
     }
     assert_true(found[S->nnz] == 77);
-    free(found);
 }
 
 TEST(predicts) {
@@ -167,8 +166,8 @@ TEST(transforms) {
 /* One row by looking through all columns again and again. */
 static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *left_out, int n, const int64_t *columns,
                         const double *scores) {
-    bool *const taken = calloc((size_t)(cols < 1 ? 1 : cols), sizeof *taken);
-    double *const raw = malloc((size_t)cols * sizeof *raw);
+    OWN(bool) *const taken = calloc((size_t)(cols < 1 ? 1 : cols), sizeof *taken);
+    OWN(double) *const raw = malloc((size_t)cols * sizeof *raw);
     for (int64_t j = 0; j < cols; j++) raw[j] = plain_raw(p, row, j);
     if (left_out) memcpy(taken, left_out, (size_t)cols * sizeof *taken);
     for (int i = 0; i < n; i++) {
@@ -185,15 +184,13 @@ static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *l
         assert_true(scores[i] == plain_expectation(p, row, best));
         taken[best] = true;
     }
-    free(taken);
-    free(raw);
 }
 
 static void expect_recommendations(tamis_model *model, const tamis_dense *W, const plain *p, const int64_t *rows,
                                    int64_t count, const tamis_sparse *seen, const data *d, int n) {
     const size_t entries = (size_t)(count * n);
-    int64_t *const columns = malloc((entries + 1) * sizeof *columns);
-    double *const scores = malloc((entries + 1) * sizeof *scores);
+    OWN(int64_t) *const columns = malloc((entries + 1) * sizeof *columns);
+    OWN(double) *const scores = malloc((entries + 1) * sizeof *scores);
     bool *const left_out = calloc((size_t)model->cols, 2 * sizeof *left_out), *const candidates =
                                                                                   left_out + model->cols;
     columns[entries] = 77;
@@ -214,8 +211,6 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
         }
     }
     assert_true(columns[entries] == 77 && scores[entries] == 77);
-    free(columns);
-    free(scores);
     free(left_out);
 }
 

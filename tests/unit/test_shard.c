@@ -2,6 +2,7 @@
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
+#include "support/csr.h"
 #include "test_sparse_support.h"
 
 enum { RANKS_MOST = 13 };
@@ -236,13 +237,7 @@ TEST(numbers_columns_beyond_32_bits) {
     const int64_t offsets[] = {0, 3, 3, 6},
                   columns[] = {3999 * giga, 1000 * giga + 4, 7, 1000 * giga, 1000 * giga - 1, 3999 * giga};
     const int32_t local[] = {7, 4, 5, 0, 6, 7};
-    const tamis_sparse S = {.rows = 3,
-                            .cols = 4000 * giga,
-                            .nnz = 6,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .offsets = offsets,
-                            .columns = columns};
+    const tamis_sparse S = CSR(3, 4000 * giga, offsets, columns, NULL);
     const tamis_shard_options o = {.rank = 1, .ranks = 3, .column_starts = starts};
     const int64_t counts[] = {1, 0, 2}, rows[] = {1000 * giga + 3, 1000 * giga, 1000 * giga + 3};
     OWN(tamis_shard) *shard;

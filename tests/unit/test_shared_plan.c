@@ -168,7 +168,6 @@ static tamis_status borrow(tamis_execution *given, tamis_borrowed_workspace *wor
 }
 
 static void refuse_once(int number) {
-    (void)number;
     if (refusals++ > 0 || mprotect(lent, page, PROT_READ | PROT_WRITE) != 0 || borrow(&other_given, &other_workspace))
         _exit(3);
 }

@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "named_device.h"
 #include "support/brief.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/part.h"
 #include "support/refusals.h"
@@ -32,14 +33,12 @@ static void *count_in(void *context, size_t bytes, void *stream) {
     const int64_t live = atomic_fetch_add(&c->live, (int64_t)bytes) + (int64_t)bytes;
     if (live > c->most) c->most = live;
     if ((int64_t)bytes > c->largest) c->largest = (int64_t)bytes;
-    (void)stream;
     return memory;
 }
 
 static void count_out(void *context, void *memory, size_t bytes, void *stream) {
     counted *const c = context;
     atomic_fetch_sub(&c->live, (int64_t)bytes);
-    (void)stream;
     tamis_device_free(device, memory);
 }
 
@@ -144,10 +143,7 @@ static void check_report(const part *t, const tamis_slab_report *r) {
 }
 
 static int64_t piece_most;
-static int64_t allocation_most(void *handle) {
-    (void)handle;
-    return piece_most;
-}
+static int64_t allocation_most(void *handle) { return piece_most; }
 
 static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, tamis_type type) {
     OWN(part) t = {.c = &c->is, .operation = operation, .edge = edge, .type = type};
@@ -210,10 +206,7 @@ TEST(test_cases) {
 static int32_t offsets[] = {0, 1, 3}, columns[] = {1, 0, 2};
 static float values[] = {1, 2, 3}, b[9], c[6];
 
-static tamis_sparse small_matrix(void) {
-    return (tamis_sparse){
-        .format = TAMIS_CSR, .rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
-}
+static tamis_sparse small_matrix(void) { return CSR(2, 3, offsets, columns, values); }
 
 static tamis_options small_options(void) {
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -263,8 +256,7 @@ TEST(test_what_is_needed) {
         for (int32_t j = 0; j <= i; j++) taken[t++] = (j * 7 + i) % ROWS;
         rising[i + 1] = t;
     }
-    const tamis_sparse S = {
-        .rows = ROWS, .cols = ROWS, .nnz = NNZ, .offset_type = TAMIS_I32, .offsets = rising, .columns = taken};
+    const tamis_sparse S = CSR(ROWS, ROWS, rising, taken, NULL);
     for (int operation = 0; operation < 3; operation++) {
         for (int64_t memory = 1; memory < 1 << 20; memory *= 3) {
             tamis_slab_options slabs = {.device_memory = memory};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "support/csr.h"
 #include "support/problem.h"
 
 static int64_t offset_of(const tamis_sparse *S, int64_t i) {
@@ -68,13 +69,7 @@ corpus corpus_make(int64_t documents, int64_t words, int64_t topics, int64_t len
         c.offsets[d + 1] = nnz;
     }
     free(counts);
-    c.S = (tamis_sparse){.rows = documents,
-                         .cols = words,
-                         .nnz = nnz,
-                         .offset_type = TAMIS_I64,
-                         .offsets = c.offsets,
-                         .columns = c.columns,
-                         .values = c.values};
+    c.S = CSR(documents, words, c.offsets, c.columns, c.values);
     return c;
 }
 
@@ -129,7 +124,7 @@ static void responsibilities(const tamis_sparse *S, int64_t d, const double *M, 
 
 void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t topics, const reference_lda *o, double *G,
                              double *U) {
-    double *const E = test_doubles(topics);
+    OWN(double) *const E = test_doubles(topics);
     for (int64_t d = 0; d < S->rows; d++) {
         double *const u = U + d * topics, *const g = G + d * topics;
         for (int64_t k = 0; k < topics; k++) u[k] = 1;
@@ -141,7 +136,6 @@ void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t top
             }
         }
     }
-    free(E);
 }
 
 void reference_lda_infer(const tamis_sparse *S, const double *L, int64_t topics, const reference_lda *o, double *G) {
@@ -150,7 +144,8 @@ void reference_lda_infer(const tamis_sparse *S, const double *L, int64_t topics,
 }
 
 static double log_likelihood(const tamis_sparse *S, const double *G, const double *L, int64_t topics) {
-    double sum = 0, *const masses = test_doubles(topics);
+    OWN(double) *const masses = test_doubles(topics);
+    double sum = 0;
     for (int64_t i = 0; i < S->cols * topics; i++) masses[i % topics] += L[i];
     for (int64_t d = 0; d < S->rows; d++) {
         double all = 0;
@@ -162,7 +157,6 @@ static double log_likelihood(const tamis_sparse *S, const double *G, const doubl
             sum += value_of(S, t) * log(P);
         }
     }
-    free(masses);
     return sum;
 }
 
@@ -192,7 +186,7 @@ static double product(const double *X, const double *Y, int64_t d, int64_t w, in
 
 void reference_gap_rows(const tamis_sparse *F, double *X, const double *Y, int64_t topics, double a, double inverse,
                         int rounds) {
-    double *const sums = test_doubles(topics), *const E = test_doubles(topics);
+    OWN(double) *const sums = test_doubles(topics), *const E = test_doubles(topics);
     for (int64_t i = 0; i < F->cols * topics; i++) sums[i % topics] += Y[i];
     for (int i = 0; i < rounds; i++)
         for (int64_t d = 0; d < F->rows; d++) {
@@ -205,8 +199,6 @@ void reference_gap_rows(const tamis_sparse *F, double *X, const double *Y, int64
             for (int64_t k = 0; k < topics; k++)
                 X[d * topics + k] = fmax(X[d * topics + k] * E[k] + a - 1, 0) / (sums[k] + inverse);
         }
-    free(sums);
-    free(E);
 }
 
 void reference_gap_columns(const tamis_sparse *F, const double *X, double *Y, int64_t topics) {
