@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <tamis/data.h>
 #include <tamis/gradient.h>
-#include <tamis/group.h>
-#include <tamis/ml.h>
 #include <tamis/shard.h>
 #include <tamis/slabs.h>
 
@@ -26,9 +24,6 @@
 
 OWN_POINTER(tamis_batches, tamis_batches_close)
 OWN_POINTER(tamis_gradient, tamis_gradient_destroy)
-OWN_POINTER(tamis_group_gradient, tamis_group_gradient_destroy)
-OWN_POINTER(tamis_group_plan, tamis_group_plan_destroy)
-OWN_POINTER(tamis_model, tamis_model_free)
 OWN_POINTER(tamis_names, tamis_names_free)
 OWN_POINTER(tamis_owned_dense, tamis_owned_dense_free)
 OWN_POINTER(tamis_owned_sparse, tamis_owned_sparse_free)

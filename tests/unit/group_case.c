@@ -110,34 +110,30 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
 const char *group_case_run(tamis_group *group, const part_case *c, tamis_operation operation, tamis_edge edge,
                            tamis_type type, bool transpose) {
     OWN(part) x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
-    tamis_group_description self;
-    OWN(tamis_group_plan) *plan = NULL;
     OWN(void) *softmax_rows = NULL;
-    const char *failed = NULL;
+    const int number = (int)(c - group_cases);
+    tamis_group_description self;
+    tamis_group_plan *plan = NULL;
     if (tamis_group_describe(group, &self) != TAMIS_OK) return tamis_last_error();
-    part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)(c - group_cases)));
+    part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)number));
     const part_rows rows = part_rows_of(&x.p.S, transpose, c->flags & GROUP_ALL_LAST, self.rank, self.ranks);
-    if (part_take(&x, &rows)) {
-        x.A.location = x.B.location = x.D.location = x.out.location = group_case_location;
-        tamis_options o = part_options(&x);
-        if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
-            o.keep_softmax = true;
-            softmax_rows = test_doubles(2 * BATCH * x.out.rows);
-            x.call.execution.softmax_rows = softmax_rows;
-        }
-        o.threads = 1 + (self.rank + (int)operation) % 2;
-        o.overlap = (self.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
-                                                                                          : TAMIS_OVERLAP_AUTO;
-        if (group_case_exchange >= 0)
-            o.exchange = (tamis_exchange)group_case_exchange;
-        else
-            o.exchange =
-                (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_COVER + 1));
-        failed = tamis_group_plan_create(group, &x.S, rows.own, &o, &plan) == TAMIS_OK ? run_twice(&x, plan)
-                                                                                       : wrong(&x, tamis_last_error());
-    } else {
-        failed = wrong(&x, "no memory");
+    if (!part_take(&x, &rows)) return wrong(&x, "no memory");
+    x.A.location = x.B.location = x.D.location = x.out.location = group_case_location;
+    tamis_options o = part_options(&x);
+    if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
+        o.keep_softmax = true;
+        softmax_rows = test_doubles(2 * BATCH * x.out.rows);
+        x.call.execution.softmax_rows = softmax_rows;
     }
+    o.threads = 1 + (self.rank + (int)operation) % 2;
+    o.overlap = (self.rank + (int)operation + (int)edge + number) % 2 ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_AUTO;
+    o.exchange =
+        (tamis_exchange)(group_case_exchange >= 0 ? group_case_exchange
+                                                  : ((int)operation + (int)edge + number) % (TAMIS_EXCHANGE_COVER + 1));
+    const char *const failed = tamis_group_plan_create(group, &x.S, rows.own, &o, &plan) == TAMIS_OK
+                                   ? run_twice(&x, plan)
+                                   : wrong(&x, tamis_last_error());
+    tamis_group_plan_destroy(plan);
     return failed;
 }
 

@@ -9,6 +9,9 @@
 
 #include "support/own.h"
 
+OWN_POINTER(tamis_group_gradient, tamis_group_gradient_destroy)
+OWN_POINTER(tamis_group_plan, tamis_group_plan_destroy)
+
 enum { GROUP_RANKS = 8 };
 
 typedef struct group_rank {

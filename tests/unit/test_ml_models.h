@@ -18,6 +18,8 @@
 #include "support/csr.h"
 #include "support/own.h"
 
+OWN_POINTER(tamis_model, tamis_model_free)
+
 #define EXPECT_OK(call)                                                                                                \
     do {                                                                                                               \
         if ((call) != TAMIS_OK) fail_msg("%s: %s", #call, tamis_last_error());                                         \
