@@ -172,9 +172,7 @@ void registry_is_right(tamis_method method) {
     works(tamis_method_from_name(c.about.name, &named));
     assert_int_equal(named, method);
     REFUSED(ARGUMENT, "^method = \"svd\": expected als, ", tamis_method_from_name("svd", &named));
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
-    assert_int_equal(description.rows, rows ? MODEL_ROWS : 0);
+    assert_int_equal(model_about(model).rows, rows ? MODEL_ROWS : 0);
     free(model_factors(model, false, &count));
     assert_int_equal(count, MODEL_COLS);
     assert_true(!c.about.pairs || model->width == MODEL_COLS);

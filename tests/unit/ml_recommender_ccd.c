@@ -169,18 +169,7 @@ TEST(test_ccd_rank) {
     if (!(loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", loss, F);
     OWN(double) *const found = malloc((size_t)all.nnz * sizeof *found);
     works(tamis_model_predict(model, NULL, &all.S, found));
-    double given = 0, unknown = 0;
-    for (int64_t i = 0, n = 0; i < t.rows; i++)
-        for (int64_t j = 0; j < t.cols; j++) {
-            if (!rated(&all, i, j)) continue;
-            const double error = found[n] - all.values[n];
-            *(rated(&t, i, j) ? &given : &unknown) += error * error;
-            n++;
-        }
-    given = sqrt(given / (double)t.nnz);
-    unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
-    const double bound = truth.scale * sqrt(1.05 * F / (double)t.nnz);
-    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
+    table_expect_found(&all, &t, found, truth.scale * sqrt(1.05 * F / (double)t.nnz));
 }
 
 /* New rows: what elimination says, or with non-negative factors what no small change makes better. */

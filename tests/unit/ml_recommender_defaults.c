@@ -5,37 +5,23 @@
 static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD, TAMIS_SFA};
 enum { METHODS = 3 };
 
-static double noise(uint64_t seed, uint64_t what, int64_t i) {
-    return 2 * tamis_random_uniform_at(seed, what, (uint64_t)i) - 1;
-}
-
-/* Ratings about 3 with biases of users and items, a product of rank 2 and as much noise as all of it. The first one of
- *held has every fifth rating, the other the rest. */
+/* Ratings about 3 with biases of users and items, a product of rank 2 and as much noise as all of it, in two parts. */
 static void draw(int64_t rows, int64_t cols, double share, double size, uint64_t seed, table *fit, table *held) {
     *fit = table_of_rank(rows, cols, 2, share, seed);
     *held = table_of_rank(rows, cols, 2, share, seed);
-    for (int64_t i = 0, n = 0; i < rows * cols; i++) {
-        if (isnan(fit->at[i])) continue;
-        const double extra = noise(seed, 21, i / cols) + noise(seed, 22, i % cols) + 1.5 * noise(seed, 23, i);
-        const double value = size * (double)(float)(fit->at[i] + extra);
-        const bool away = n++ % 5 == 0;
-        fit->at[i] = away ? NAN : value;
-        held->at[i] = away ? value : NAN;
+    for (int64_t i = 0; i < rows * cols; i++) {
+        const double extra =
+            table_noise(seed, 21, i / cols) + table_noise(seed, 22, i % cols) + 1.5 * table_noise(seed, 23, i);
+        fit->at[i] = size * (double)(float)(fit->at[i] + extra);
     }
-    table_arrange(fit);
-    table_arrange(held);
+    table_part(fit, held);
 }
 
 /* RMSE of tamis_model_predict, where rows are those of the fit. */
 static double error_of(tamis_model *model, const table *fit, const table *held, double *predictions) {
-    tamis_model_description d;
-    works(tamis_model_describe(model, &d));
-    tamis_owned_dense *W;
-    works(tamis_owned_dense_create(fit->rows, d.width, d.options.type, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_transform(model, &fit->S, tamis_owned_dense_view(W)));
-    works(tamis_model_predict(model, tamis_owned_dense_view(W), &held->S, predictions));
-    tamis_owned_dense_free(W);
+    OWN(tamis_owned_dense) *const W = model_of_rows(model, &fit->S);
     double squares = 0;
+    works(tamis_model_predict(model, tamis_owned_dense_view(W), &held->S, predictions));
     for (int64_t n = 0; n < held->nnz; n++) squares += pow(predictions[n] - held->values[n], 2);
     return sqrt(squares / (double)held->nnz);
 }

@@ -6,10 +6,6 @@
 
 static const double SHARE = 0.9;
 
-static double uniform(uint64_t seed, uint64_t what, int64_t i) {
-    return 2 * tamis_random_uniform_at(seed, what, (uint64_t)i) - 1;
-}
-
 /* (sqrt a + sqrt b) / sqrt((a + 40) (b + 40)), or with plain lambda sqrt a + sqrt b. */
 static double norm_of(const table *t, bool weighted) {
     const double a = (double)t->nnz / (double)t->rows, b = (double)t->nnz / (double)t->cols;
@@ -112,18 +108,6 @@ static double error_of(tamis_method method, double lambda, const table *fit, con
     return score.rmse;
 }
 
-/* The first table has four fifths of the second's ratings, which are the rest. */
-static void part(table *fit, table *held) {
-    for (int64_t i = 0, n = 0; i < fit->rows * fit->cols; i++) {
-        if (isnan(fit->at[i])) continue;
-        const bool away = n++ % 5 == 0;
-        held->at[i] = away ? fit->at[i] : NAN;
-        if (away) fit->at[i] = NAN;
-    }
-    table_arrange(fit);
-    table_arrange(held);
-}
-
 /* Biases and noise alone: nothing is found, where lambda = 0.1 follows the noise. Exact ratings of rank 2: they are
    found, where it shrinks them. */
 TEST(test_noise_gain) {
@@ -132,8 +116,9 @@ TEST(test_noise_gain) {
         OWN(table) fit = table_of_rank(240, 100, 2, 0.3, 93), held = table_of_rank(240, 100, 2, 0.3, 93);
         for (int64_t i = 0; kind == 0 && i < fit.rows * fit.cols; i++)
             if (!isnan(fit.at[i]))
-                fit.at[i] = uniform(93, 31, i / fit.cols) + uniform(93, 32, i % fit.cols) + 2 * uniform(93, 33, i);
-        part(&fit, &held);
+                fit.at[i] =
+                    table_noise(93, 31, i / fit.cols) + table_noise(93, 32, i % fit.cols) + 2 * table_noise(93, 33, i);
+        table_part(&fit, &held);
         double biased;
         works(tamis_baseline(TAMIS_ALS, &fit.S, &held.S, &biased));
         for (int n = 0; n < 2; n++) {

@@ -254,23 +254,10 @@ TEST(test_sfa_rank) {
     OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
     const double loss = model_loss(model);
     if (!(loss <= 1.25 * F / (double)t.nnz)) fail_msg("the loss is %g, the truth's %g", loss, F / (double)t.nnz);
-    OWN(tamis_owned_dense) *W;
-    works(tamis_owned_dense_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_transform(model, &t.S, tamis_owned_dense_view(W)));
+    OWN(tamis_owned_dense) *const W = model_of_rows(model, &t.S);
     OWN(double) *const found = malloc((size_t)all.nnz * sizeof *found);
-    double given = 0, unknown = 0;
     works(tamis_model_predict(model, tamis_owned_dense_view(W), &all.S, found));
-    for (int64_t i = 0, n = 0; i < t.rows; i++)
-        for (int64_t j = 0; j < t.cols; j++) {
-            if (isnan(all.at[i * t.cols + j])) continue;
-            const double error = found[n] - all.values[n];
-            *(isnan(t.at[i * t.cols + j]) ? &unknown : &given) += error * error;
-            n++;
-        }
-    const double bound = r.scale * sqrt(1.25 * F / (double)t.nnz);
-    given = sqrt(given / (double)t.nnz);
-    unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
-    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
+    table_expect_found(&all, &t, found, r.scale * sqrt(1.25 * F / (double)t.nnz));
 }
 
 /* New users are solved for to the end: |r|^2 falls to some 1e-8, after which steps shorten, so |u - exact| <= 1e-3 /

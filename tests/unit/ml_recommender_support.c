@@ -50,6 +50,32 @@ void table_free(table *t) {
     free(t->values);
 }
 
+void table_part(table *fit, table *held) {
+    for (int64_t i = 0, n = 0; i < fit->rows * fit->cols; i++) {
+        const bool away = !isnan(fit->at[i]) && n++ % 5 == 0;
+        held->at[i] = away ? fit->at[i] : NAN;
+        if (away) fit->at[i] = NAN;
+    }
+    table_arrange(fit);
+    table_arrange(held);
+}
+
+void table_expect_found(const table *all, const table *t, const double *found, double bound) {
+    double given = 0, unknown = 0;
+    for (int64_t i = 0, n = 0; i < t->rows * t->cols; i++) {
+        if (isnan(all->at[i])) continue;
+        *(isnan(t->at[i]) ? &unknown : &given) += pow(found[n] - all->values[n], 2);
+        n++;
+    }
+    given = sqrt(given / (double)t->nnz);
+    unknown = sqrt(unknown / (double)(all->nnz - t->nnz));
+    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
+}
+
+double table_noise(uint64_t seed, uint64_t what, int64_t i) {
+    return 2 * tamis_random_uniform_at(seed, what, (uint64_t)i) - 1;
+}
+
 bool table_empty_row(const table *t, int64_t i) { return t->offsets[i] == t->offsets[i + 1]; }
 
 bool table_empty_column(const table *t, int64_t j) {

@@ -152,18 +152,22 @@ double *model_factors(tamis_model *model, bool rows, int64_t *count) {
     return model_numbers(owned);
 }
 
-double *model_transformed(tamis_model *model, const tamis_sparse *S) {
+tamis_owned_dense *model_of_rows(tamis_model *model, const tamis_sparse *S) {
     tamis_owned_dense *W;
     works(tamis_owned_dense_create(S->rows, model->width, model->options.type, TAMIS_ROW_MAJOR, &W));
     works(tamis_model_transform(model, S, tamis_owned_dense_view(W)));
-    return model_numbers(W);
+    return W;
 }
 
-double model_loss(const tamis_model *model) {
+double *model_transformed(tamis_model *model, const tamis_sparse *S) { return model_numbers(model_of_rows(model, S)); }
+
+tamis_model_description model_about(const tamis_model *model) {
     tamis_model_description description;
     works(tamis_model_describe(model, &description));
-    return description.loss;
+    return description;
 }
+
+double model_loss(const tamis_model *model) { return model_about(model).loss; }
 
 void model_expect_near(const char *what, const double *found, const double *expected, int64_t count, double bound) {
     for (int64_t i = 0; i < count; i++)

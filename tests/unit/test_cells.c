@@ -33,13 +33,11 @@ static double *forward(const gradient_case *c, kept *k, tamis_edge edge, const c
 }
 
 static void backward(gradient_case *c, const char *algorithm, double *found[OUTS]) {
-    tamis_gradient *gradient;
     c->options.algorithm = algorithm;
     gradient_case_poison(c);
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
-    tamis_gradient_destroy(gradient);
     for (int k = OUT_A; k <= OUT_D; k++) found[k] = matrix_values(&c->out[k]);
 }
 

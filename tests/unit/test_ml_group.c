@@ -136,9 +136,8 @@ static void numbers_free(numbers *n) { free(n->at); }
 OWN_VALUE(numbers, numbers_free)
 
 static numbers numbers_of(tamis_model *model) {
-    tamis_model_description d;
+    const tamis_model_description d = model_about(model);
     int64_t width;
-    works(tamis_model_describe(model, &d));
     OWN(double) *const rows = factors_of(model, false, &width), *const columns = factors_of(model, true, &width);
     const int64_t of_rows = d.rows * width, of_columns = d.cols * width;
     numbers n = {.count = of_rows + of_columns, .loss = d.loss, .metric = d.metric};
@@ -543,8 +542,7 @@ static void one_is_away(group_rank *self) {
     options.callback = sleep_long;
     works(tamis_model_create(devices[1], &options, &j->models[1]));
     j->statuses[1] = tamis_model_fit_group(j->models[1], self->group, &S, NULL);
-    tamis_model_description d;
-    works(tamis_model_describe(j->models[1], &d));
+    const tamis_model_description d = model_about(j->models[1]);
     if (d.iterations_done != 0 || d.rows != 0) group_says(self, "the model is not empty");
 }
 

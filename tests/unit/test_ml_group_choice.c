@@ -47,10 +47,8 @@ static void chooses_as(const tamis_model_description *one, int ranks, job *j) {
 /* Cuts the rows evenly; all but the last few on the first rank, or on the last; and with a rank that has none. */
 static void on_groups(const table *t, const tamis_model_options *options, int rounds) {
     job j = {.t = t, .options = *options};
-    tamis_model_description one;
-    tamis_model *const model = model_fitted(device, options, &t->S);
-    works(tamis_model_describe(model, &one));
-    tamis_model_free(model);
+    OWN(tamis_model) *const model = model_fitted(device, options, &t->S);
+    const tamis_model_description one = model_about(model);
     const int64_t n = t->rows,
                   cuts[][4] = {{0, n / 3, 2 * n / 3, n}, {0, n - 2, n - 1, n}, {0, 1, 1, n}, {0, 0, n / 2, n}};
     for (int i = 0; i < rounds; i++) {

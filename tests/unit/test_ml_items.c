@@ -111,8 +111,7 @@ TEST(ease_is_right) {
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
         const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
-        tamis_model_description description;
-        EXPECT_OK(tamis_model_describe(model, &description));
+        const tamis_model_description description = model_about(model);
         assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);
         model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);

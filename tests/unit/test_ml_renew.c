@@ -41,8 +41,7 @@ TEST(warm_starts_keep_what_is_there) {
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F64 : TAMIS_F32, 6);
         OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
-        tamis_model_description before, after;
-        EXPECT_OK(tamis_model_describe(model, &before));
+        const tamis_model_description before = model_about(model);
         for (int rows = 0; rows < 2; rows++) {
             OWN(tamis_model) *const same = model_fitted(device, &options, &d.view);
             options.iterations = 0;
@@ -60,16 +59,15 @@ TEST(warm_starts_keep_what_is_there) {
                     squares += now[i * before.width + k] * now[i * before.width + k];
                 assert_true(squares > 0 && squares < 0.011);
             }
-            EXPECT_OK(tamis_model_describe(same, &after));
+            const tamis_model_description after = model_about(same);
             assert_int_equal(after.iterations_done, 6);
             assert_int_equal(after.nnz, more.view.nnz);
             assert_true(after.mean == before.mean && after.scale == before.scale);
         }
         EXPECT_OK(tamis_model_renew(model));
         EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
-        EXPECT_OK(tamis_model_describe(model, &after));
-        assert_int_equal(after.iterations_done, 12);
-        assert_true(isfinite(after.loss));
+        assert_int_equal(model_about(model).iterations_done, 12);
+        assert_true(isfinite(model_loss(model)));
         /* the model goes on with these data, and with no others */
         assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
     }
@@ -98,22 +96,16 @@ TEST(rows_are_put_in) {
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F32 : TAMIS_F64, 5);
         OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
-        tamis_model_description description;
-        EXPECT_OK(tamis_model_describe(model, &description));
-        const int64_t width = description.width, places[] = {ROWS, 7, ROWS + 1};
+        const int64_t width = model_about(model).width, places[] = {ROWS, 7, ROWS + 1};
         int64_t had, has;
-        OWN(double) *const before = model_factors(model, true, &had);
-        OWN(tamis_owned_dense) *W;
-        EXPECT_OK(tamis_owned_dense_create(3, width, options.type, TAMIS_ROW_MAJOR, &W));
-        EXPECT_OK(tamis_model_transform(model, &three.view, tamis_owned_dense_view(W)));
+        OWN(double) *const before = model_factors(model, true, &had), *const W = model_transformed(model, &three.view);
         EXPECT_OK(tamis_model_put_rows(model, &three.view, places));
         OWN(double) *const after = model_factors(model, true, &has);
         assert_int_equal(has, ROWS + 2);
         for (int64_t i = 0; i < ROWS; i++)
             if (i != 7) assert_memory_equal(after + i * width, before + i * width, (size_t)width * sizeof *after);
         for (int i = 0; i < 3; i++)
-            for (int64_t k = 0; k < width; k++)
-                assert_true(after[places[i] * width + k] == number(tamis_owned_dense_view(W), i, k));
+            assert_memory_equal(after + places[i] * width, W + i * width, (size_t)width * sizeof *after);
         int64_t columns[3];
         double scores[3];
         const int64_t last = ROWS + 1;
@@ -121,8 +113,7 @@ TEST(rows_are_put_in) {
         REFUSED(ARGUMENT, "^S has 50 rows, but the model 52, some of which were put in later$",
                 tamis_model_fit(model, &d.view, NULL));
         EXPECT_OK(tamis_model_put_rows(model, &three.view, NULL));
-        EXPECT_OK(tamis_model_describe(model, &description));
-        assert_int_equal(description.rows, ROWS + 5);
+        assert_int_equal(model_about(model).rows, ROWS + 5);
         const int64_t far[] = {0, ROWS + 6, 1};
         REFUSED(ARGUMENT, "^rows[1] = 56, expected 0 to 55: rows of the model or the next one$",
                 tamis_model_put_rows(model, &three.view, far));

@@ -78,7 +78,8 @@ static void expect_whole(const tamis_sparse *S, const tamis_sparse *kept, const 
 }
 
 typedef struct sides {
-    tamis_owned_sparse *kept, *held;
+    tamis_owned_sparse *owned[2];
+    const tamis_sparse *kept, *held;
 } sides;
 
 static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, uint64_t seed) {
@@ -87,14 +88,15 @@ static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, u
     options.share = share;
     options.seed = seed;
     sides made = {0};
-    if (tamis_split(S, &options, &made.kept, &made.held) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_split(S, &options, &made.owned[0], &made.owned[1]));
     assert_string_equal(tamis_last_error(), "");
+    made.kept = tamis_owned_sparse_view(made.owned[0]);
+    made.held = tamis_owned_sparse_view(made.owned[1]);
     return made;
 }
 
 static void forget(sides *made) {
-    tamis_owned_sparse_free(made->kept);
-    tamis_owned_sparse_free(made->held);
+    for (int i = 0; i < 2; i++) tamis_owned_sparse_free(made->owned[i]);
 }
 OWN_VALUE(sides, forget)
 
@@ -114,8 +116,7 @@ TEST(entries_are_shared) {
     static const double shares[] = {0.1, 0.25, 0.5, 0.001, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         OWN(sides) made = split(S, TAMIS_SPLIT_ENTRIES, shares[i], 3);
-        const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                                 tamis_owned_sparse_view(made.held);
+        const tamis_sparse *const kept = made.kept, *const held = made.held;
         expect_whole(S, kept, held, false);
         double expected = 0;
         for (int64_t row = 0; row < S->rows; row++) {
@@ -151,8 +152,8 @@ TEST(every_place_is_as_likely) {
                  {TAMIS_SPLIT_ROWS, 0.5, 0.5}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         OWN(sides) made = split(&S, cases[c].kind, cases[c].share, 12);
-        const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
-        expect_whole(&S, tamis_owned_sparse_view(made.kept), held, false);
+        const tamis_sparse *const held = made.held;
+        expect_whole(&S, made.kept, held, false);
         int64_t drawn[N] = {0};
         for (int64_t t = 0; t < held->nnz; t++) drawn[column_of(held, t)]++;
         const double mean = cases[c].likely * ROWS, deviation = sqrt(mean * (1 - cases[c].likely));
@@ -164,8 +165,8 @@ TEST(one_of_each_row_is_left_out) {
     OWN(tamis_owned_sparse) *const matrix = random_counts(500, 31, 9, 2);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     OWN(sides) made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
-    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
-    expect_whole(S, tamis_owned_sparse_view(made.kept), held, false);
+    const tamis_sparse *const held = made.held;
+    expect_whole(S, made.kept, held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_int_equal(begin_of(held, row + 1) - begin_of(held, row), begin_of(S, row + 1) - begin_of(S, row) >= 2);
 }
@@ -179,17 +180,16 @@ TEST(whole_rows_are_held_out) {
         static const double shares[] = {0.001, 0.1, 0.5, 0.999};
         for (int i = 0; i < 4; i++) {
             OWN(sides) made = split(&S, TAMIS_SPLIT_ROWS, shares[i], 4);
-            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
+            expect_whole(&S, made.kept, made.held, false);
             double wanted = floor(shares[i] * (double)rows + 0.5);
             wanted = fmax(fmin(fmax(wanted, 1), (double)rows - 1), 0);
-            assert_true((double)tamis_owned_sparse_view(made.held)->nnz == wanted);
+            assert_true((double)made.held->nnz == wanted);
         }
     }
     OWN(tamis_owned_sparse) *const matrix = random_counts(500, 31, 9, 2);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     OWN(sides) made = split(S, TAMIS_SPLIT_ROWS, 0.3, 3);
-    const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                             tamis_owned_sparse_view(made.held);
+    const tamis_sparse *const kept = made.kept, *const held = made.held;
     expect_whole(S, kept, held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_true(begin_of(kept, row + 1) == begin_of(kept, row) || begin_of(held, row + 1) == begin_of(held, row));
@@ -205,8 +205,7 @@ TEST(tokens_are_shared) {
         const double tokens = sum_of(S);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
             OWN(sides) made = split(S, TAMIS_SPLIT_TOKENS, shares[i], 3);
-            const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                                     tamis_owned_sparse_view(made.held);
+            const tamis_sparse *const kept = made.kept, *const held = made.held;
             expect_whole(S, kept, held, true);
             assert_true(sum_of(kept) + sum_of(held) == tokens);
             assert_true(fabs(sum_of(held) - shares[i] * tokens) <= 6 * sqrt(tokens * shares[i] * (1 - shares[i])) + 1);
@@ -225,7 +224,7 @@ TEST(tokens_of_an_entry_are_binomial) {
     for (int i = 0; i < ROWS; i++) values[i] = 3;
     const tamis_sparse S = CSR(ROWS, 1, offsets, columns, values);
     OWN(sides) made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
-    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
+    const tamis_sparse *const held = made.held;
     int64_t seen[4] = {ROWS - held->nnz};
     for (int64_t t = 0; t < held->nnz; t++) seen[(int)value_of(held, t)]++;
     static const double likely[] = {0.343, 0.441, 0.189, 0.027};
@@ -254,10 +253,9 @@ TEST(all_types_and_formats_are_split) {
                     other.offset_type = S->offset_type;
                     OWN(sides) of_csr = split(S, (tamis_split_kind)kind, 0.4, 5);
                     OWN(sides) of_coo = split(&other, (tamis_split_kind)kind, 0.4, 5);
-                    expect_whole(S, tamis_owned_sparse_view(of_csr.kept), tamis_owned_sparse_view(of_csr.held),
-                                 kind == 3);
-                    OWN(char) *const one = io_text_of(tamis_owned_sparse_view(of_csr.held));
-                    OWN(char) *const two = io_text_of(tamis_owned_sparse_view(of_coo.held));
+                    expect_whole(S, of_csr.kept, of_csr.held, kind == 3);
+                    OWN(char) *const one = io_text_of(of_csr.held);
+                    OWN(char) *const two = io_text_of(of_coo.held);
                     assert_string_equal(one, two);
                 }
 }
@@ -268,7 +266,7 @@ TEST(the_seed_decides) {
         char *texts[3];
         for (int i = 0; i < 3; i++) {
             OWN(sides) made = split(tamis_owned_sparse_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
-            texts[i] = io_text_of(tamis_owned_sparse_view(made.held));
+            texts[i] = io_text_of(made.held);
         }
         assert_string_equal(texts[0], texts[1]);
         assert_string_not_equal(texts[0], texts[2]);
@@ -289,12 +287,12 @@ TEST(splits_stay_as_they_are) {
     };
     for (int kind = 0; kind < 4; kind++) {
         OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-        OWN(char) *const text = io_text_of(tamis_owned_sparse_view(made.held));
+        OWN(char) *const text = io_text_of(made.held);
         assert_string_equal(text, wanted[kind]);
     }
     OWN(sides) made = {0}; /* the defaults */
-    assert_int_equal(tamis_split(&S, NULL, &made.kept, &made.held), TAMIS_OK);
-    expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
+    works(tamis_split(&S, NULL, &made.owned[0], &made.owned[1]));
+    expect_whole(&S, tamis_owned_sparse_view(made.owned[0]), tamis_owned_sparse_view(made.owned[1]), false);
 }
 
 TEST(empty_matrices_are_split) {
@@ -303,7 +301,7 @@ TEST(empty_matrices_are_split) {
         for (int kind = 0; kind < 4; kind++) {
             const tamis_sparse S = {.rows = rows, .cols = rows, .offsets = offsets};
             OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
+            expect_whole(&S, made.kept, made.held, false);
         }
 }
 
@@ -314,8 +312,8 @@ TEST(repeated_columns_are_split) {
     static const int64_t held[] = {3, 1, 0};
     for (int kind = 0; kind < 3; kind++) {
         OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.3, 1);
-        assert_int_equal(tamis_owned_sparse_view(made.held)->nnz, held[kind]);
-        assert_int_equal(tamis_owned_sparse_view(made.kept)->nnz, 10 - held[kind]);
+        assert_int_equal(made.held->nnz, held[kind]);
+        assert_int_equal(made.kept->nnz, 10 - held[kind]);
     }
 }
 
@@ -366,8 +364,8 @@ TEST(splits_survive_failing_memory) {
             const tamis_sparse *const S = tamis_owned_sparse_view(format ? coo : csr);
             EACH_FAULT(w) {
                 OWN(sides) made = {0};
-                if (FAULTY(w, tamis_split(S, &options, &made.kept, &made.held)) != TAMIS_OK)
-                    assert_true(!made.kept && !made.held);
+                if (FAULTY(w, tamis_split(S, &options, &made.owned[0], &made.owned[1])) != TAMIS_OK)
+                    assert_true(!made.owned[0] && !made.owned[1]);
             }
         }
 }

@@ -119,9 +119,7 @@ TEST(lda_new_documents) {
         options.maximum_a_posteriori = variant & 2;
         options.iterations = 3;
         OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
-        tamis_owned_dense *W;
-        works(tamis_owned_dense_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
-        works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
+        tamis_owned_dense *const W = model_of_rows(model, &c.S);
         ml_operands operands;
         works(ml_method_of(TAMIS_LDA)->operands(model, tamis_owned_dense_view(W), &operands));
         OWN(double) *const got = model_numbers(W), *const L = model_factors(model, false, NULL),

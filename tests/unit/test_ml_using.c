@@ -4,12 +4,9 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "eliminate.h"
 #include "ml/fit/place.h"
-#include "test_ml_models.h"
+#include "model_rows.h"
 
 #include "cpu_device.h"
 #include "support/refusals.h"
@@ -269,18 +266,14 @@ TEST(recommendations_are_predictions) {
     enum { N = 9 };
     for (int m = 0; m < tamis_method_count(); m++)
         for (int type = 0; type < 2; type++) {
-            OWN(tamis_model) *model;
             tamis_model_options options = default_options((tamis_method)m);
             options.factors = 6;
             options.iterations = 3;
             options.type = (tamis_type)type;
             options.biases = type == 1;
-            EXPECT_OK(tamis_model_create(device, &options, &model));
             OWN(data) d = data_make(60, 45, 8, 21);
-            EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-            OWN(tamis_owned_dense) *W;
-            EXPECT_OK(tamis_owned_dense_create(60, model->width, options.type, TAMIS_ROW_MAJOR, &W));
-            EXPECT_OK(tamis_model_transform(model, &d.view, tamis_owned_dense_view(W)));
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+            OWN(tamis_owned_dense) *const W = model_of_rows(model, &d.view);
             for (int own = 0; own < 2; own++) {
                 if (own && model->row_factors.cols == 0) continue;
                 const tamis_dense *const given = own ? NULL : tamis_owned_dense_view(W);
@@ -311,14 +304,14 @@ TEST(recommendations_are_predictions) {
 /* ------------------------------------------------------------------------------------------ other devices */
 
 /* What one model says of some data. */
-typedef struct answers {
+typedef struct said {
     double predictions[600], scores[30 * 7], weights[4 * 5], rmse;
     int64_t columns[30 * 7], words[4 * 5];
     float W[30 * 5];
-} answers;
-OWN_POINTER(answers, free)
+} said;
+OWN_POINTER(said, free)
 
-static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
+static void ask(tamis_model *model, const tamis_sparse *S, said *a) {
     const tamis_dense W = {.data = a->W, .rows = 30, .cols = 5};
     const int64_t rows[] = {29, 3};
     tamis_score score;
@@ -335,23 +328,18 @@ static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
 
 /* A model saved here and loaded there: the factors by hand have exact products, so all but W is the same. */
 TEST(other_devices_agree) {
-    char path[512];
-    const char *const folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tamis-model-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
     OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 30, 200, 4, TAMIS_F32, true);
     OWN(data) d = data_make(30, 200, 12, 9);
-    OWN(answers) *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
+    OWN(said) *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
     ask(model, &d.view, here);
-    EXPECT_OK(tamis_model_save(model, path));
     int others = 0;
     for (int i = 0; i < tamis_device_count(); i++) {
         const char *name, *why;
         tamis_device *other;
-        tamis_model *loaded;
         EXPECT_OK(tamis_device_at(i, &name, &why));
         if (strcmp(name, "cpu") == 0 || *why) continue;
         EXPECT_OK(tamis_device_open(name, &other));
-        EXPECT_OK(tamis_model_load(other, path, &loaded));
+        tamis_model *const loaded = model_reloaded(other, model);
         ask(loaded, &d.view, there);
         assert_memory_equal(there->predictions, here->predictions, sizeof here->predictions);
         assert_memory_equal(there->columns, here->columns, sizeof here->columns);
@@ -361,13 +349,12 @@ TEST(other_devices_agree) {
         assert_true(there->rmse == here->rmse);
         for (int t = 0; t < 30 * 5; t++)
             assert_true(fabsf(there->W[t] - here->W[t]) <= 1e-3f * (1 + fabsf(here->W[t])));
-        EXPECT_OK(tamis_model_save(loaded, path));
+        free(model_bytes(loaded).data);
         tamis_model_free(loaded);
         tamis_device_close(other);
         others++;
     }
     if (others == 0) print_message("there is no device but the CPU\n");
-    unlink(path);
 }
 
 /* ------------------------------------------------------------------------------------------ a pass over the columns */
