@@ -23,6 +23,15 @@ static inline tamis_options with_edge(tamis_edge edge) {
     return options;
 }
 
+/* SDDMM has no width, SpMM no inner: there the number is not looked at. */
+static inline tamis_options options_for(tamis_operation operation, int64_t inner, int64_t width) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.operation = operation;
+    options.inner = inner;
+    options.width = width;
+    return options;
+}
+
 static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
     return (test_call){with_edge(edge), scaled(alpha, beta)};
 }

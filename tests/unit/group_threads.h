@@ -76,4 +76,11 @@ static inline bool group_expects(group_rank *self, tamis_status status, tamis_st
     return false;
 }
 
+static inline bool group_works(group_rank *self, tamis_status status) {
+    return group_expects(self, status, TAMIS_OK, "");
+}
+
+/* As REFUSED of support/refusals.h, on one rank: its message has the words. */
+#define RANK_REFUSED(want, words, call) group_expects(self, call, TAMIS_ERROR_##want, words)
+
 #endif

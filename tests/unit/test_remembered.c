@@ -17,6 +17,7 @@
 #include "select/laboratory.h"
 #include "select/measure.h"
 #include "select/remembered.h"
+#include "support/bytes.h"
 #include "support/refusals.h"
 #include "support/works.h"
 
@@ -26,20 +27,19 @@ static const char *plans_path(void) {
     return path;
 }
 
-static void write_file(const char *text) {
-    FILE *const file = fopen(plans_path(), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
+static void write_file(const char *text) { write_bytes(plans_path(), text, strlen(text)); }
 
 static char *read_file(void) {
     static char text[1 << 16];
-    FILE *const file = fopen(plans_path(), "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
+    OWN(file_content) file = read_bytes(plans_path());
+    snprintf(text, sizeof text, "%.*s", (int)file.size, (char *)file.data);
     return text;
+}
+
+/* Of the first line: what comes after the time, the certainty and the algorithm. */
+static const char *key_of(const char *plans) {
+    for (int i = 0; i < 3; i++) plans = strchr(plans + 1, '\t');
+    return plans;
 }
 
 /* What cannot be read counts for nothing and is gone after the next plan. */
@@ -48,9 +48,9 @@ TEST_AS(damaged_files, .setup_func = forget) {
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    char good[2048], text[4096], *const now = read_file();
-    snprintf(good, sizeof good, "%.2000s", strchr(now, '\n') + 1);
-    const char *const key = strchr(strchr(strchr(good, '\t') + 1, '\t') + 1, '\t');
+    char good[2048], text[4096];
+    snprintf(good, sizeof good, "%.2000s", strchr(read_file(), '\n') + 1);
+    const char *const key = key_of(good);
     static const char *const damaged[] = {"",
                                           "\n",
                                           "tamis plans 1\n",
@@ -123,8 +123,7 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     without.release(prepared);
     assert_int_equal(plans_kept(), 1);
     char text[2048], key[1536];
-    const char *const line = strchr(read_file(), '\n') + 1;
-    snprintf(key, sizeof key, "%s", strchr(strchr(strchr(line, '\t') + 1, '\t') + 1, '\t'));
+    snprintf(key, sizeof key, "%s", key_of(read_file()));
     snprintf(text, sizeof text, "tamis plans 2\n0.002\tsure\tesimd-row-simd%s", key);
     write_file(text);
     works(tamis_choose(&without, &like, NULL, false, &choice));
@@ -152,7 +151,7 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
     static const char *const own[][2] = {
         {"cpu-panels", "least=4"}, {"cpu-tiled", "block_rows=16"}, {"esimd-row-simd", "vlc=16"}};
     tamis_plan_report report;
-    tamis_plan *const plan = make_plan(S, o, &report);
+    OWN(tamis_plan) *const plan = make_plan(S, o, &report);
     const char *parameters = NULL;
     for (int i = 0; i < report.candidates && !parameters; i++) {
         const char *name_of_it = NULL;
@@ -163,7 +162,6 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
                 parameters = own[j][1];
             }
     }
-    tamis_plan_destroy(plan);
     assert_non_null(parameters);
     return parameters;
 }

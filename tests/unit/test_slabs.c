@@ -11,6 +11,7 @@
 #include "core/device.h"
 #include "named_device.h"
 #include "support/brief.h"
+#include "support/call.h"
 #include "support/csr.h"
 #include "support/faults.h"
 #include "support/part.h"
@@ -208,12 +209,7 @@ static float values[] = {1, 2, 3}, b[9], c[6];
 
 static tamis_sparse small_matrix(void) { return CSR(2, 3, offsets, columns, values); }
 
-static tamis_options small_options(void) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 3;
-    return o;
-}
+static tamis_options small_options(void) { return options_for(TAMIS_OP_SPMM, -1, 3); }
 
 TEST(test_errors_of_making) {
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
@@ -260,13 +256,10 @@ TEST(test_what_is_needed) {
     for (int operation = 0; operation < 3; operation++) {
         for (int64_t memory = 1; memory < 1 << 20; memory *= 3) {
             tamis_slab_options slabs = {.device_memory = memory};
-            tamis_options o = TAMIS_OPTIONS_INIT;
+            tamis_options o = options_for((tamis_operation)operation, 8, operation == TAMIS_OP_SDDMM ? 0 : 5);
             OWN(tamis_slab_plan) *plan = NULL;
             long long enough = 0;
-            o.operation = (tamis_operation)operation;
             o.edge = operation == TAMIS_OP_FUSED ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_MASK;
-            o.inner = 8;
-            o.width = operation == TAMIS_OP_SDDMM ? 0 : 5;
             if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK) {
                 const char *const at = strstr(tamis_last_error(), "at least ");
                 if (!at || sscanf(at, "at least %lld", &enough) != 1) fail_msg("%s", tamis_last_error());
@@ -293,14 +286,9 @@ TEST(test_errors_of_executing) {
     REFUSED(ARGUMENT, "plan = NULL", tamis_slab_plan_spmm(NULL, &B, &C, NULL));
     REFUSED(ARGUMENT, "made for spmm", tamis_slab_plan_sddmm(plan, &B, &B, &C, NULL));
     REFUSED(ARGUMENT, "B = NULL", tamis_slab_plan_spmm(plan, NULL, &C, NULL));
-    B.rows = 2;
-    REFUSED(ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
-    B.rows = 3;
-    B.location = TAMIS_DEVICE;
-    REFUSED(ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
-    B.location = TAMIS_HOST;
-    e.workspace = b;
-    REFUSED(ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
+    SPOILT(B.rows, 2, ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
+    SPOILT(B.location, TAMIS_DEVICE, ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
+    SPOILT(e.workspace, b, ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
     REFUSED(ARGUMENT, "report = NULL", tamis_slab_plan_describe(plan, NULL));
     assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
     assert_true(report.seconds == 0 && report.keeps_b && report.b_rows == 3);
