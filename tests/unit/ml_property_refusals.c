@@ -106,8 +106,8 @@ static tamis_names *names_of(int64_t count) {
 static void expect_names_counted(const model_case *c, const data *d) {
     static const int more[][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {0, 0}};
     for (int i = 0; i < 5; i++) {
-        OWN(tamis_names) *const rows = names_of(MODEL_ROWS + more[i][0]), *const cols =
-                                                                              names_of(MODEL_COLS + more[i][1]);
+        OWN(tamis_names) *const rows = names_of(MODEL_ROWS + more[i][0]);
+        OWN(tamis_names) *const cols = names_of(MODEL_COLS + more[i][1]);
         OWN(tamis_model) *const model = model_made(properties_on, &c->options);
         char text[80];
         works(tamis_model_set_names(model, rows, cols));

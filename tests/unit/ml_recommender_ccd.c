@@ -99,8 +99,8 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     OWN(reference) r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
     r.scale = table_scale(t, r.mean);
     options.iterations = 0;
-    OWN(tamis_model) *const start = model_fitted(device, &options, &t->S), *const model =
-                                                                               model_fitted(device, wanted, &t->S);
+    OWN(tamis_model) *const start = model_fitted(device, &options, &t->S);
+    OWN(tamis_model) *const model = model_fitted(device, wanted, &t->S);
     r.X = factors_of(start, false, &r.k);
     r.Y = factors_of(start, true, NULL);
     if (biases) {
@@ -115,8 +115,8 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     OWN(double) *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     const bool exact = wanted->type == TAMIS_F64;
     if (biases) {
-        OWN(double) *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns =
-                                                                          split_last(Y, t->cols, r.k + 1);
+        OWN(double) *const of_rows = split_last(X, t->rows, r.k + 1);
+        OWN(double) *const of_columns = split_last(Y, t->cols, r.k + 1);
         model_expect_near("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
         model_expect_near("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
     }

@@ -27,8 +27,8 @@ static double error_of(tamis_model *model, const table *fit, const table *held, 
 }
 
 static double baseline(const table *fit, const table *held) {
-    OWN(double) *const rows = calloc((size_t)fit->rows, sizeof *rows), *const cols =
-                                                                           calloc((size_t)fit->cols, sizeof *cols);
+    OWN(double) *const rows = calloc((size_t)fit->rows, sizeof *rows);
+    OWN(double) *const cols = calloc((size_t)fit->cols, sizeof *cols);
     double mean = 0, squares = 0;
     for (int64_t n = 0; n < fit->nnz; n++) mean += fit->values[n] / (double)fit->nnz;
     table_biases(fit, mean, 1, rows, cols);

@@ -42,8 +42,8 @@ static double user_bias(const reference *r, const table *t, int64_t i) {
 
 /* Of all ratings so far, less their users' biases as they were then; the first batch's in five rounds. */
 static void learn_biases(reference *r, const table *t) {
-    OWN(double) *const sums = calloc((size_t)r->cols, sizeof *sums), *const users =
-                                                                         calloc((size_t)t->rows, sizeof *users);
+    OWN(double) *const sums = calloc((size_t)r->cols, sizeof *sums);
+    OWN(double) *const users = calloc((size_t)t->rows, sizeof *users);
     const bool first = r->users_so_far == 0;
     r->users_so_far += (double)t->rows;
     for (int64_t n = 0; n < t->nnz; n++) r->counts[t->columns[n]] += 1;

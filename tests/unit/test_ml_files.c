@@ -399,9 +399,9 @@ TEST(reads_version_1) {
 /* ------------------------------------------------------------------------------------------ writing fails */
 
 TEST(keeps_the_old_file) {
-    OWN(tamis_model) *const model = whole_model(TAMIS_F32), *const large =
-                                                                model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS,
-                                                                              300, 900, 32, TAMIS_F32, false);
+    OWN(tamis_model) *const model = whole_model(TAMIS_F32);
+    OWN(tamis_model) *const large =
+        model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 300, 900, 32, TAMIS_F32, false);
     tamis_model *loaded;
     const char *const path = in_folder("model");
     char message[1200];

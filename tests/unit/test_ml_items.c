@@ -202,10 +202,10 @@ TEST(scores_are_used) {
 static void recommend_both(tamis_model *model, double tolerance, const tamis_sparse *uses, const tamis_sparse *seen,
                            const int64_t *rows, int64_t count, const bool *candidates, int n) {
     const int64_t size = count * n;
-    OWN(int64_t) *const expected = malloc((size_t)size * sizeof *expected), *const found =
-                                                                                malloc((size_t)size * sizeof *found);
-    OWN(double) *const scores = malloc((size_t)size * sizeof *scores), *const best =
-                                                                           malloc((size_t)size * sizeof *best);
+    OWN(int64_t) *const expected = malloc((size_t)size * sizeof *expected);
+    OWN(int64_t) *const found = malloc((size_t)size * sizeof *found);
+    OWN(double) *const scores = malloc((size_t)size * sizeof *scores);
+    OWN(double) *const best = malloc((size_t)size * sizeof *best);
     OWN(void) *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
     const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = model->options.type, .data = all};
     EXPECT_OK(tamis_model_transform(model, uses, &W));

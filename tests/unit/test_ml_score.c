@@ -105,8 +105,8 @@ static void restate_ranking(const plain *p, const data *held, const data *seen, 
     double precision = 0, recall = 0, ndcg = 0;
     int64_t rows = 0;
     for (int64_t i = 0; i < held->view.rows; i++) {
-        OWN(bool) *const relevant = calloc((size_t)cols, sizeof *relevant), *const taken =
-                                                                                calloc((size_t)cols, sizeof *taken);
+        OWN(bool) *const relevant = calloc((size_t)cols, sizeof *relevant);
+        OWN(bool) *const taken = calloc((size_t)cols, sizeof *taken);
         int64_t count = 0;
         for (int64_t t = held->offsets[i]; t < held->offsets[i + 1]; t++)
             if ((!positive || held->values[t] > 0) && held->values[t] >= least) {
