@@ -70,10 +70,7 @@ static tamis_status use_recommend(use *u) {
 }
 /* Seen as COO, whose rows are sorted first. */
 static tamis_status use_recommend_own(use *u) {
-    tamis_sparse coo = u->d->view;
-    coo.format = TAMIS_COO;
-    coo.row_indices = u->d->rows;
-    coo.offsets = NULL;
+    const tamis_sparse coo = data_coo(u->d);
     return tamis_model_recommend(u->model, NULL, NULL, coo.rows, &coo, BEST, u->columns, u->numbers);
 }
 static tamis_status use_similar(use *u) {

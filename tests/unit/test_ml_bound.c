@@ -113,8 +113,8 @@ TEST(bound_is_right) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
         const bool learn = variant & 2;
         history h = {0};
-        OWN(tamis_model) *const before = fitted(&c, 0.1, type, 3, learn, 4, NULL), *const after = fitted(
-                                                                                       &c, 0.1, type, 4, learn, 4, &h);
+        OWN(tamis_model) *const before = fitted(&c, 0.1, type, 3, learn, 4, NULL);
+        OWN(tamis_model) *const after = fitted(&c, 0.1, type, 4, learn, 4, &h);
         double alpha[TOPICS] = {0.1, 0.1, 0.1, 0.1}, prior = 0;
         OWN(double) *const L = numbers_of(before, &before->column_factors), *const phi = plug_in(L),
                            *const learned = learn ? numbers_of(before, &before->states[0]) : NULL;

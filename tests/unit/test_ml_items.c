@@ -219,7 +219,7 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
             continue;
         }
         const int64_t at = (rows ? rows[i / n] : i / n) * COLS + found[i];
-        const double own = model->options.type == TAMIS_F64 ? ((double *)all)[at] : (double)((float *)all)[at];
+        const double own = tamis_element_load(all, model->options.type, at);
         assert_true(fabs(best[i] - scores[i]) <= tolerance && fabs(best[i] - own) <= tolerance);
         for (int64_t other = i - i % n; other < i; other++) assert_true(found[other] != found[i]);
     }

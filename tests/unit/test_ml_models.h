@@ -15,6 +15,7 @@
 #include "ml/methods/methods.h"
 #include "ml/model.h"
 #include "ml/serve/operands.h"
+#include "sparse/element.h"
 #include "support/csr.h"
 #include "support/own.h"
 
@@ -63,6 +64,14 @@ static inline data data_make(int64_t rows, int64_t cols, int a_row, uint64_t see
     return d;
 }
 
+static inline tamis_sparse data_coo(const data *d) {
+    tamis_sparse coo = d->view;
+    coo.format = TAMIS_COO;
+    coo.row_indices = d->rows;
+    coo.offsets = NULL;
+    return coo;
+}
+
 /* The same entries as COO, in another order. The arrays stay d's. */
 static inline tamis_sparse data_shuffled(data *d) {
     tamis_random random = tamis_random_start(99, 2);
@@ -77,11 +86,7 @@ static inline tamis_sparse data_shuffled(data *d) {
         d->columns[other] = column;
         d->values[other] = value;
     }
-    tamis_sparse coo = d->view;
-    coo.format = TAMIS_COO;
-    coo.row_indices = d->rows;
-    coo.offsets = NULL;
-    return coo;
+    return data_coo(d);
 }
 
 /* ------------------------------------------------------------------------------------------ models by hand */
@@ -192,8 +197,7 @@ static inline tamis_model *model_of(tamis_device *device, const shape *s) {
 /* ------------------------------------------------------------------------------------------ restated */
 
 static inline double number(const tamis_dense *X, int64_t row, int64_t col) {
-    const int64_t at = row * (X->stride ? X->stride : X->cols) + col;
-    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
+    return tamis_element_load(X->data, X->type, row * (X->stride ? X->stride : X->cols) + col);
 }
 
 /* What the header says of als: mean and biases and the product, within the range of the ratings. Of the fakes: the
@@ -214,13 +218,8 @@ static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_op
         memcpy(to, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
         return copy;
     }
-    for (int64_t i = 0; i < X->rows * X->cols; i++) { /* what are scores already meets the unit matrix */
-        const double one = i / X->cols == i % X->cols ? 1 : 0;
-        if (X->type == TAMIS_F64)
-            ((double *)to)[i] = one;
-        else
-            ((float *)to)[i] = (float)one;
-    }
+    for (int64_t i = 0; i < X->rows * X->cols; i++) /* what are scores already meets the unit matrix */
+        tamis_element_store(to, X->type, i, i / X->cols == i % X->cols ? 1 : 0);
     return copy;
 }
 

@@ -198,16 +198,28 @@ static void *score(void *context) {
     return NULL;
 }
 
-static void run_threads(void *(*body)(void *), const worker *like) {
+typedef struct team {
     pthread_t threads[THREADS];
     worker workers[THREADS];
+} team;
+
+static void team_begins(team *all, void *(*body)(void *), const worker *like) {
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = *like;
-        assert_int_equal(pthread_create(&threads[i], NULL, body, &workers[i]), 0);
+        all->workers[i] = *like;
+        assert_int_equal(pthread_create(&all->threads[i], NULL, body, &all->workers[i]), 0);
     }
-    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+static void team_ends(team *all) {
+    for (int i = 0; i < THREADS; i++) pthread_join(all->threads[i], NULL);
     for (int i = 0; i < THREADS; i++)
-        if (workers[i].wrong) fail_msg("%s: %s", like->model->method->about.name, workers[i].wrong);
+        if (all->workers[i].wrong) fail_msg("%s: %s", all->workers[i].model->method->about.name, all->workers[i].wrong);
+}
+
+static void run_threads(void *(*body)(void *), const worker *like) {
+    team all;
+    team_begins(&all, body, like);
+    team_ends(&all);
 }
 
 TEST_TAG(threads_score_topics, "several") {
@@ -241,21 +253,15 @@ TEST_TAG(copies_learn_beside_use, "several") {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
         tamis_model *models[COPIES + 1] = {model_fitted(device, &options, &d.view)};
         if (models[0]->row_factors.rows > 0) {
-            pthread_t threads[THREADS];
-            worker workers[THREADS];
+            team users;
             served = models[0];
-            for (int i = 0; i < THREADS; i++) {
-                workers[i] = (worker){.model = models[0], .d = &d};
-                assert_int_equal(pthread_create(&threads[i], NULL, ask_served, &workers[i]), 0);
-            }
+            team_begins(&users, ask_served, &(worker){.model = models[0], .d = &d});
             for (int i = 0; i < COPIES; i++) {
                 EXPECT_OK(tamis_model_copy(models[i], &models[i + 1]));
                 EXPECT_OK(tamis_model_put_rows(models[i + 1], &d.view, NULL));
                 served = models[i + 1];
             }
-            for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-            for (int i = 0; i < THREADS; i++)
-                if (workers[i].wrong) fail_msg("%s: %s", models[0]->method->about.name, workers[i].wrong);
+            team_ends(&users);
         }
         for (int i = 0; i <= COPIES; i++) tamis_model_free(models[i]);
     }
@@ -267,8 +273,8 @@ TEST_TAG(threads_share_a_model, "several") {
     OWN(answers) *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < method_count; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
-        OWN(tamis_model) *const alone = model_fitted(device, &options, &d.view), *const shared = model_fitted(
-                                                                                     device, &options, &d.view);
+        OWN(tamis_model) *const alone = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const shared = model_fitted(device, &options, &d.view);
         EXPECT_OK(model_ask(alone, &d, 1, one));
         EXPECT_OK(model_ask(alone, &d, ROWS, all));
         run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});

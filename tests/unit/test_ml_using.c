@@ -17,14 +17,21 @@ static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **m
     const size_t count = (size_t)(rows * stride) + 1;
     tamis_dense W = {.rows = rows, .cols = model->width, .stride = stride, .type = model->options.type};
     W.data = *memory = calloc(count, 8);
-    for (int64_t t = 0; t < rows * stride; t++) {
-        const double value = (double)(tamis_random_at(5, 3, (uint64_t)t) % 65) / 64 - (t % 3 == 0 ? 1 : 0);
-        if (W.type == TAMIS_F64)
-            ((double *)W.data)[t] = value;
-        else
-            ((float *)W.data)[t] = (float)value;
-    }
+    for (int64_t t = 0; t < rows * stride; t++)
+        tamis_element_store(W.data, W.type, t,
+                            (double)(tamis_random_at(5, 3, (uint64_t)t) % 65) / 64 - (t % 3 == 0 ? 1 : 0));
     return W;
+}
+
+static tamis_sparse places_of(int64_t rows, int64_t cols, int64_t nnz, const int64_t *of_row,
+                              const int64_t *of_column) {
+    return (tamis_sparse){.format = TAMIS_COO,
+                          .rows = rows,
+                          .cols = cols,
+                          .nnz = nnz,
+                          .index_type = TAMIS_I64,
+                          .row_indices = of_row,
+                          .columns = of_column};
 }
 
 /* ------------------------------------------------------------------------------------------ predict */
@@ -78,13 +85,7 @@ TEST(keeps_nan) {
     OWN(plain) p = plain_of(model, NULL);
     double predictions[2];
     const int64_t rows[] = {1, 1}, columns[] = {4, 5};
-    const tamis_sparse S = {.format = TAMIS_COO,
-                            .rows = 23,
-                            .cols = 37,
-                            .nnz = 2,
-                            .index_type = TAMIS_I64,
-                            .row_indices = rows,
-                            .columns = columns};
+    const tamis_sparse S = places_of(23, 37, 2, rows, columns);
     EXPECT_OK(tamis_model_predict(model, NULL, &S, predictions));
     assert_true(isnan(predictions[0]) && predictions[1] == plain_expectation(&p, 1, 5));
     int64_t best[2 * 37];
@@ -188,8 +189,8 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
     const size_t entries = (size_t)(count * n);
     OWN(int64_t) *const columns = malloc((entries + 1) * sizeof *columns);
     OWN(double) *const scores = malloc((entries + 1) * sizeof *scores);
-    bool *const left_out = calloc((size_t)model->cols, 2 * sizeof *left_out), *const candidates =
-                                                                                  left_out + model->cols;
+    OWN(bool) *const left_out = calloc((size_t)model->cols, sizeof *left_out);
+    OWN(bool) *const candidates = calloc((size_t)model->cols, sizeof *candidates);
     columns[entries] = 77;
     scores[entries] = 77;
     for (int64_t j = 0; j < model->cols; j++) candidates[j] = tamis_random_at(5, (uint64_t)n, (uint64_t)j) % 3 > 0;
@@ -208,7 +209,6 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
         }
     }
     assert_true(columns[entries] == 77 && scores[entries] == 77);
-    free(left_out);
 }
 
 TEST(recommends) {
@@ -281,13 +281,7 @@ TEST(recommendations_are_predictions) {
                 double scores[60 * N], predictions[60 * N];
                 EXPECT_OK(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
                 for (int64_t t = 0; t < 60 * N; t++) rows[t] = t / N;
-                const tamis_sparse S = {.format = TAMIS_COO,
-                                        .rows = 60,
-                                        .cols = 45,
-                                        .nnz = 60 * N,
-                                        .index_type = TAMIS_I64,
-                                        .row_indices = rows,
-                                        .columns = columns};
+                const tamis_sparse S = places_of(60, 45, 60 * N, rows, columns);
                 EXPECT_OK(tamis_model_predict(model, given, &S, predictions));
                 OWN(plain) p = plain_of(model, given);
                 const double close = type == 1 ? 1e-12 : 1e-5;

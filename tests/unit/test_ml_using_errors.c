@@ -54,9 +54,7 @@ TEST(refuses) {
     SPOILT(e.W.cols, 3, ARGUMENT, "^W.cols = 3: expected 2$", tamis_model_predict(e.model, &e.W, S, p));
     SPOILT(e.W.layout, TAMIS_COLUMN_MAJOR, ARGUMENT, "^W.layout = column-major: expected row-major$",
            tamis_model_predict(e.model, &e.W, S, p));
-    tamis_sparse coo = *S;
-    coo.format = TAMIS_COO;
-    coo.row_indices = e.d.rows;
+    const tamis_sparse coo = data_coo(&e.d);
     SPOILT(e.d.columns[2], 9, PATTERN, "columns[2] = 9 is not in 0 .. 8", tamis_model_predict(e.model, NULL, S, p));
 #define SPOILT_SEEN(number, value, S, words)                                                                           \
     SPOILT(number, value, PATTERN, words, tamis_model_recommend(e.model, NULL, NULL, 7, S, 2, e.columns, p))
