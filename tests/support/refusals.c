@@ -2,7 +2,6 @@
 
 #include "support/test.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +35,7 @@ void refusal_begin(void) {
     }
 }
 
-static bool says(const char *message, const char *words) {
+bool message_says(const char *message, const char *words) {
     const bool first = words[0] == '^';
     for (const char *part = words + first, *at = message;;) {
         const char *const gap = strstr(part, "...");
@@ -55,7 +54,7 @@ static bool says(const char *message, const char *words) {
 
 tamis_status refusal_end(const char *file, int line, tamis_status got, tamis_status want, const char *words) {
     const char *const message = tamis_last_error();
-    if (got != want || !says(message, words))
+    if (got != want || !message_says(message, words))
         fail_msg("%s:%d: wanted %s with \"%s\", got %s: %s", file, line, tamis_status_name(want), words,
                  tamis_status_name(got), message);
     if (tamis_memory_live() != live) fail_msg("%s:%d: something is left of the call", file, line);

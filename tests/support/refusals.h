@@ -12,12 +12,16 @@
 #ifndef TAMIS_TESTS_REFUSALS_H
 #define TAMIS_TESTS_REFUSALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <tamis/tamis.h>
 
 /* Refused calls leave this memory as it is, from now on; twelve such at most. NULL: none any more. */
 void refusals_watch(const void *memory, size_t bytes);
+
+/* The message has such words. */
+bool message_says(const char *message, const char *words);
 
 void refusal_begin(void);
 tamis_status refusal_end(const char *file, int line, tamis_status got, tamis_status want, const char *words);
