@@ -85,14 +85,11 @@ bool table_empty_column(const table *t, int64_t j) {
 }
 
 tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations) {
-    tamis_model_options options = default_options(method);
+    tamis_model_options options = sized_options(method, type, factors, iterations);
     /* a constant, which the restatements need; ml_recommender_noise.c finds it */
     if (options.regularization == 0) options.regularization = method == TAMIS_IMPLICIT_ALS ? 0.01 : 0.1;
     if (method == TAMIS_SFA) options.column_regularization = 0.1;
     options.weights = TAMIS_WEIGHTS_LINEAR; /* test_ml_uses.c has the others */
-    options.type = type;
-    options.factors = factors;
-    options.iterations = iterations;
     return options;
 }
 

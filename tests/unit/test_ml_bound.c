@@ -16,31 +16,17 @@
 
 enum { ROWS = 60, WORDS = 40, TOPICS = 4, PASSES = 25 };
 
-typedef struct history {
-    int count;
-    double elbo[PASSES];
-} history;
-
-static bool remember(void *context, const tamis_iteration *iteration) {
-    history *const h = context;
-    if (iteration->batch == iteration->batches && h->count < PASSES) h->elbo[h->count++] = iteration->elbo;
-    return true;
-}
-
 /* Batch mode: all documents at once, with all of the new topics' weight. */
 static tamis_model *fitted(const corpus *c, double alpha, tamis_type type, int passes, bool learn, int rounds,
                            history *h) {
-    tamis_model_options options = default_options(TAMIS_LDA);
-    options.factors = TOPICS;
-    options.type = type;
+    tamis_model_options options = sized_options(TAMIS_LDA, type, TOPICS, passes);
     options.row_prior = alpha;
     options.batch_rows = 1000;
     options.rate_decay = 0;
     options.inner_rounds = rounds;
-    options.iterations = passes;
     options.learn_row_prior = learn;
     options.elbo = h != NULL;
-    options.callback = h ? remember : NULL;
+    options.callback = h ? history_notes : NULL;
     options.callback_context = h;
     return model_fitted(device, &options, &c->S);
 }

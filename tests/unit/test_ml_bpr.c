@@ -12,10 +12,7 @@
 enum { ROWS = 60, FEW = 20, MANY = 130, FACTORS = 11 };
 
 static tamis_model_options options_of(tamis_type type, int iterations) {
-    tamis_model_options options = default_options(TAMIS_BPR);
-    options.type = type;
-    options.factors = FACTORS;
-    options.iterations = iterations;
+    tamis_model_options options = sized_options(TAMIS_BPR, type, FACTORS, iterations);
     options.regularization = 0.02;
     options.threads = 2;
     return options;

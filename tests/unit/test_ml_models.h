@@ -144,6 +144,14 @@ static inline tamis_model_options default_options(tamis_method method) {
     return options;
 }
 
+static inline tamis_model_options sized_options(tamis_method method, tamis_type type, int64_t factors, int iterations) {
+    tamis_model_options options = default_options(method);
+    options.type = type;
+    options.factors = factors;
+    options.iterations = iterations;
+    return options;
+}
+
 /* A model of als, or of a fake method of a kind, with random factors. */
 static inline tamis_model *model_by_hand(tamis_device *device, tamis_method method, tamis_method_data kind,
                                          int64_t rows, int64_t cols, int64_t factors, tamis_type type, bool biases) {

@@ -226,9 +226,7 @@ TEST_TAG(threads_score_topics, "several") {
     OWN(data) d = data_make(ROWS, COLS, 9, 23);
     tamis_score score_alone = {0};
     const tamis_held_out held_out = {.entries = &d.view, .observed = &d.view};
-    tamis_model_options options = default_options(TAMIS_LDA);
-    options.factors = FACTORS;
-    options.iterations = 2;
+    const tamis_model_options options = sized_options(TAMIS_LDA, TAMIS_F32, FACTORS, 2);
     OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
     run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});

@@ -202,17 +202,6 @@ TEST(gap_is_right) {
     }
 }
 
-typedef struct history {
-    int calls, stop_at, iterations;
-    double loss[128];
-} history;
-
-static bool remember(void *context, const tamis_iteration *iteration) {
-    history *const h = context;
-    if (iteration->batch == iteration->batches) h->loss[h->iterations++] = iteration->loss;
-    return ++h->calls != h->stop_at;
-}
-
 TEST(gap_streams) {
     OWN(corpus) c = corpus_make(400, 63, 4, 80, true, 41);
     tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
@@ -258,12 +247,12 @@ TEST(streams) {
         options.batch_rows = 30;
         options.iterations = 30;
         OWN(tamis_model) *const whole = model_fitted(device, &options, &c.S);
-        options.callback = remember;
+        options.callback = history_notes;
         options.callback_context = &h;
         OWN(tamis_model) *const model = model_made(device, &options);
         source from = {.c = &c};
         works(tamis_model_fit_stream(model, next_part, &from, c.S.cols, NULL));
-        assert_int_equal(h.iterations, 30);
+        assert_int_equal(h.count, 30);
         const double last = h.loss[29], other = model_loss(whole);
         if (!(last < h.loss[0] && fabs(last - other) < 0.1)) fail_msg("method %d: %g, in memory %g", m, last, other);
     }

@@ -42,10 +42,7 @@ TEST(weights_are_those_of_the_manual) {
     OWN(double) *const weights = malloc((size_t)fitted.view.nnz * sizeof *weights);
     OWN(double) *const fresh_plain = malloc((size_t)fresh.view.nnz * sizeof *fresh_plain);
     for (int how = TAMIS_WEIGHTS_LINEAR; how <= TAMIS_WEIGHTS_ONES; how++) {
-        tamis_model_options options = default_options(TAMIS_IMPLICIT_ALS);
-        options.type = TAMIS_F64;
-        options.factors = 5;
-        options.iterations = 4;
+        tamis_model_options options = sized_options(TAMIS_IMPLICIT_ALS, TAMIS_F64, 5, 4);
         options.threads = 1;
         options.weights = (tamis_use_weights)how;
         OWN(tamis_model) *model = model_fitted(device, &options, &fitted.view), *loaded;

@@ -266,10 +266,7 @@ TEST(recommendations_are_predictions) {
     enum { N = 9 };
     for (int m = 0; m < tamis_method_count(); m++)
         for (int type = 0; type < 2; type++) {
-            tamis_model_options options = default_options((tamis_method)m);
-            options.factors = 6;
-            options.iterations = 3;
-            options.type = (tamis_type)type;
+            tamis_model_options options = sized_options((tamis_method)m, (tamis_type)type, 6, 3);
             options.biases = type == 1;
             OWN(data) d = data_make(60, 45, 8, 21);
             OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);

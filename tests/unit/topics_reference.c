@@ -5,17 +5,12 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "sparse/index.h"
 #include "support/csr.h"
 #include "support/problem.h"
 
-static int64_t offset_of(const tamis_sparse *S, int64_t i) {
-    return S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[i] : ((const int32_t *)S->offsets)[i];
-}
-
-static int64_t column_of(const tamis_sparse *S, int64_t t) {
-    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
-}
-
+static int64_t offset_of(const tamis_sparse *S, int64_t i) { return tamis_index_load(S->offsets, S->offset_type, i); }
+static int64_t column_of(const tamis_sparse *S, int64_t t) { return tamis_index_load(S->columns, S->index_type, t); }
 static double value_of(const tamis_sparse *S, int64_t t) { return test_load(S->values, S->value_type, t); }
 
 /* ------------------------------------------------------------------------------------------ counts */
@@ -88,6 +83,14 @@ double corpus_total(const tamis_sparse *S) {
 }
 
 /* ------------------------------------------------------------------------------------------ LDA */
+
+bool history_notes(void *context, const tamis_iteration *iteration) {
+    history *const h = context;
+    if (iteration->batch != iteration->batches || h->count == 64) return true;
+    h->loss[h->count] = iteration->loss;
+    h->elbo[h->count++] = iteration->elbo;
+    return true;
+}
 
 double reference_digamma(double x) {
     double result = 0;
