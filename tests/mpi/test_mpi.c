@@ -10,6 +10,8 @@
 
 #include "group_case.h"
 #include "internal.h"
+#include "support/call.h"
+#include "support/csr.h"
 #include "transport_case.h"
 
 static int rank, ranks;
@@ -74,16 +76,14 @@ static float values[] = {3};
 /* The last rank asks for another edge than the others; after that they agree. */
 static const char *disagree(tamis_group *group) {
     const int32_t columns[] = {ranks - 1 - rank};
-    const tamis_sparse S = {
-        .rows = 1, .cols = ranks, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    const tamis_sparse S = CSR(1, ranks, offsets, columns, values);
+    const bool wrong = rank == ranks - 1 && ranks > 1;
+    tamis_options o = options_for(TAMIS_OP_SPMM, -1, wrong ? 5 : 2);
     tamis_group_plan *plan;
     float b[] = {(float)rank, 1}, c[2];
     const tamis_dense B = {.data = b, .rows = 1, .cols = 2}, C = {.data = c, .rows = 1, .cols = 2};
     char expected[60];
     snprintf(expected, sizeof expected, "rank %d: options.width = 5, but 2 on rank 0", ranks - 1);
-    o.operation = TAMIS_OP_SPMM;
-    o.width = rank == ranks - 1 && ranks > 1 ? 5 : 2;
     if (ranks > 1 && (tamis_group_plan_create(group, &S, 1, &o, &plan) != TAMIS_ERROR_ARGUMENT ||
                       strcmp(tamis_last_error(), expected) != 0))
         return says("another width");
@@ -97,15 +97,12 @@ static const char *disagree(tamis_group *group) {
 /* dB of row j comes from rank ranks - 1 - j. */
 static const char *differentiate(tamis_group *group) {
     const int32_t columns[] = {ranks - 1 - rank};
-    const tamis_sparse S = {
-        .rows = 1, .cols = ranks, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
-    tamis_options o = TAMIS_OPTIONS_INIT;
+    const tamis_sparse S = CSR(1, ranks, offsets, columns, values);
+    const tamis_options o = options_for(TAMIS_OP_SPMM, -1, 2);
     tamis_group_gradient *gradient;
     float b[] = {(float)rank, 1}, dc[] = {2, (float)rank}, db[2], ds = 0;
     const tamis_dense B = {.data = b, .rows = 1, .cols = 2}, dC = {.data = dc, .rows = 1, .cols = 2};
     const tamis_dense dB = {.data = db, .rows = 1, .cols = 2}, dS = {.data = &ds, .rows = 1, .cols = 1};
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 2;
     if (tamis_group_gradient_create(group, &S, 1, &o, &gradient) != TAMIS_OK) return says("gradient");
     if (tamis_group_spmm_backward(gradient, &dC, &B, &dB, &dS, NULL) != TAMIS_OK) return says("backward");
     tamis_group_gradient_destroy(gradient);

@@ -14,9 +14,8 @@ static void draw(operation_case *c) {
 
 static void fill(operation_case *c) {
     const product *const x = c->own;
-    double *const samples = matrix_values(&c->of[SAMPLES].m);
+    OWN(double) *const samples = matrix_values(&c->of[SAMPLES].m);
     if (x->same) matrix_fill(&c->of[OUT].m, samples);
-    free(samples);
 }
 
 static tamis_status open_plan(operation_case *c) {

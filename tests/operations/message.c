@@ -68,14 +68,13 @@ static tamis_status back(operation_case *c) {
 
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {
     tamis_message_options o = OPERATION_OWN(c)->o;
-    int64_t *const argument = test_room(operand_count(c, OUT), sizeof *argument);
+    OWN(int64_t) *const argument = test_room(operand_count(c, OUT), sizeof *argument);
     if (c->without_signs && o.op == TAMIS_MESSAGE_SUB) o.op = TAMIS_MESSAGE_ADD;
     test_must(tamis_reference_message(&c->S, &o, operand_here(c, U), operand_here(c, E), to[OUT], argument));
     for (int64_t i = 0; to[ARGUMENT] && i < operand_count(c, ARGUMENT); i++) to[ARGUMENT][i] = (double)argument[i];
     if (to[D_U] || to[D_E])
         test_must(tamis_reference_message_backward(&c->S, &o, operand_here(c, D_OUT), operand_here(c, U),
                                                    operand_here(c, E), to[D_U], to[D_E]));
-    free(argument);
 }
 
 static void reference(operation_case *c) {

@@ -65,12 +65,11 @@ static tamis_status back(operation_case *c) {
 
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {
     const tamis_segment_options *const o = &OPERATION_OWN(c)->o;
-    int64_t *const argument = test_room(c->S.rows * c->of[X].m.here.cols, sizeof *argument);
+    OWN(int64_t) *const argument = test_room(c->S.rows * c->of[X].m.here.cols, sizeof *argument);
     test_must(tamis_reference_segment(&c->S, o, operand_here(c, X), to[OUT], argument));
     for (int64_t i = 0; to[ARGUMENT] && i < operand_count(c, ARGUMENT); i++) to[ARGUMENT][i] = (double)argument[i];
     if (to[D_X])
         test_must(tamis_reference_segment_backward(&c->S, o, operand_here(c, D_OUT), operand_here(c, X), to[D_X]));
-    free(argument);
 }
 
 /* Values are 7/4 at most. Softmax's y is rounded before the backward call reads it. */

@@ -15,7 +15,7 @@
 #ifndef TAMIS_TESTS_BOUNDS_H
 #define TAMIS_TESTS_BOUNDS_H
 
-#include <tamis/tamis.h>
+#include "support/own.h"
 
 /* A number and how far it may be off. */
 typedef struct about {
@@ -27,6 +27,7 @@ typedef struct units {
 } units;
 units units_of(tamis_type type);
 
+OWN_POINTER(about, free)
 about *test_abouts(int64_t count); /* zeros, to be freed */
 
 about about_product(units e, about x, about y);
@@ -45,6 +46,7 @@ typedef struct softmax_row {
     double most, least, sum, off, count; /* finite scores; of exp(score - most); the largest error of a score */
 } softmax_row;
 
+OWN_POINTER(softmax_row, free)
 softmax_row *softmax_rows(const about *scores, const int64_t *row_of, int64_t nnz, int64_t rows); /* to be freed */
 double softmax_relative(units e, const softmax_row *row);                                         /* |r| */
 about softmax_weight(units e, const softmax_row *row, double score);

@@ -115,10 +115,11 @@ static double edge_error(units e, const member *x, about dot, double s, double i
 static about *edges_of(units e, member *x) {
     const tamis_options *const o = &x->options;
     const int64_t nnz = x->S.nnz, K = x->p->options.inner, *const row_of = x->p->pattern.row_of;
-    double *const a = test_values(&x->A, 0), *const b = test_values(&x->B, 0);
-    about *const edges = test_abouts(nnz), *const dots = test_abouts(nnz);
+    OWN(double) *const a = test_values(&x->A, 0), *const b = test_values(&x->B, 0);
+    about *const edges = test_abouts(nnz);
+    OWN(about) *const dots = test_abouts(nnz);
     x->options.operation = TAMIS_OP_SDDMM;
-    double *const oracle = ask(x, TAMIS_OP_SDDMM);
+    OWN(double) *const oracle = ask(x, TAMIS_OP_SDDMM);
     for (int64_t t = 0; t < nnz; t++) {
         dots[t] = dot_of(e, o, a + row_of[t] * K, b + x->p->pattern.column_of[t] * K, K);
         edges[t] = (about){oracle[t], 0};
@@ -128,30 +129,25 @@ static about *edges_of(units e, member *x) {
             edges[t].off = edge_error(e, x, dots[t], value_at(x, t), oracle[t]);
     }
     /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
-    softmax_row *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
+    OWN(softmax_row) *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
     for (int64_t t = 0; t < nnz && o->edge == TAMIS_EDGE_SOFTMAX; t++) {
         const bool weighs = isfinite(oracle[t]) && oracle[t] > 0;
         edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
     }
-    free(rows);
-    free(oracle);
-    free(dots);
-    free(a);
-    free(b);
     return edges;
 }
 
 /* How far sums of weights times rows of D may be off, the number of their terms in count. */
 static double *error_of_sums(units e, const member *x, const about *edges, double *count) {
     const int64_t width = x->p->options.width, *const row_of = x->p->pattern.row_of;
-    double *const error = test_doubles(x->S.rows * width), *const d = test_values(&x->D, 0);
+    double *const error = test_doubles(x->S.rows * width);
+    OWN(double) *const d = test_values(&x->D, 0);
     for (int64_t t = 0; t < x->S.nnz; t++) count[row_of[t]]++;
     for (int64_t t = 0; t < x->S.nnz; t++) {
         const double n = count[row_of[t]], *const from = d + x->p->pattern.column_of[t] * width;
         const double weight = edges[t].off + ((n + 8) * e.u + rounding_of(&x->options, n)) * fabs(edges[t].is);
         for (int64_t l = 0; l < width; l++) error[row_of[t] * width + l] += weight * fabs(from[l]);
     }
-    free(d);
     return error;
 }
 
@@ -162,15 +158,16 @@ void expect_member(const problem *p, tamis_operation operation, const test_call 
     const bool sddmm = operation == TAMIS_OP_SDDMM;
     const int64_t count = sddmm ? x.S.nnz : x.S.rows * p->options.width;
     const double alpha = call->execution.alpha;
-    double *const value = ask(&x, operation), *const terms = test_doubles(x.S.rows);
-    about *edges;
+    double *const value = ask(&x, operation);
+    OWN(double) *const terms = test_doubles(x.S.rows);
+    OWN(about) *edges;
     if (operation == TAMIS_OP_SPMM) {
         edges = test_abouts(x.S.nnz);
         for (int64_t t = 0; t < x.S.nnz; t++) edges[t].is = value_at(&x, t);
     } else {
         edges = edges_of(e, &x);
     }
-    double *const error = sddmm ? NULL : error_of_sums(e, &x, edges, terms);
+    OWN(double) *const error = sddmm ? NULL : error_of_sums(e, &x, edges, terms);
     *want = value;
     *bound = test_doubles(count);
     for (int64_t i = 0; i < count; i++) {
@@ -181,9 +178,6 @@ void expect_member(const problem *p, tamis_operation operation, const test_call 
                       (first + 4) * e.u * fabs(before) + 2 * e.l;
         value[i] = alpha * value[i] + before;
     }
-    free(terms);
-    free(edges);
-    free(error);
 }
 
 bool expect_fits(tamis_type type, double got, double want, double bound) {
@@ -211,9 +205,8 @@ const char *expect_wrong(const tamis_dense *X, int64_t number, const double *wan
 expectation expect_members(const problem *p, tamis_operation operation, const test_call *call, const matrix *old) {
     expectation x = {.want = {NULL}};
     for (int64_t m = 0; m < p->options.batch; m++) {
-        double *const before = test_values(&old->here, m);
+        OWN(double) *const before = test_values(&old->here, m);
         expect_member(p, operation, call, m, before, &x.want[m], &x.bound[m]);
-        free(before);
     }
     return x;
 }

@@ -190,7 +190,7 @@ void matrix_restore(matrix *m, const void *copy) { memcpy(m->twin.host, copy, m-
 
 int64_t matrix_touched(const matrix *m) {
     const size_t size = tamis_type_size(m->here.type);
-    char *const covered = test_room((int64_t)m->twin.bytes, 1);
+    OWN(char) *const covered = test_room((int64_t)m->twin.bytes, 1);
     int64_t touched = -1;
     for (int64_t k = 0; k < m->members; k++)
         for (int64_t i = 0; i < m->here.rows; i++)
@@ -198,6 +198,5 @@ int64_t matrix_touched(const matrix *m) {
                 memset(covered + m->twin.front + (size_t)test_position(&m->here, k, i, j) * size, 1, size);
     for (size_t b = 0; b < m->twin.bytes && touched < 0; b++)
         if (!covered[b] && (unsigned char)m->twin.host[b] != POISON) touched = (int64_t)b;
-    free(covered);
     return touched;
 }

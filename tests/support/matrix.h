@@ -9,6 +9,7 @@
 #include <tamis/tamis.h>
 
 #include "base/random.h"
+#include "support/own.h"
 
 typedef struct twin {
     tamis_device *device; /* NULL before it is sent */
@@ -29,6 +30,7 @@ void twin_send(twin *a, tamis_device *device);
 void twin_fetch(const twin *a);
 void twin_forget(twin *a); /* the device's copy */
 void twin_free(twin *a);
+OWN_VALUE(twin, twin_free)
 void *twin_here(const twin *a); /* the first element */
 void *twin_there(const twin *a);
 

@@ -17,6 +17,7 @@ typedef struct mirror {
 /* Every failure ends the test: what is tested is what comes after. */
 mirror mirror_make(tamis_device *device, const problem *p, tamis_operation operation);
 void mirror_free(mirror *m);
+OWN_VALUE(mirror, mirror_free)
 bool mirror_copies(const mirror *m); /* the device has memory of its own */
 
 /* The operation by a plan or by one call, into the device's output. */

@@ -14,12 +14,11 @@ static double loss(operation_case *c, double *size) {
     for (int k = 0; k < OPERANDS; k++) {
         const operand *const x = &c->of[k];
         if (!x->name || x->role != OPERAND_SEED) continue;
-        double *const by = matrix_values(&x->m);
+        OWN(double) *const by = matrix_values(&x->m);
         for (int64_t i = 0; i < operand_count(c, k); i++) {
             sum += by[i] * c->of[x->by].want[i];
             *size += fabs(by[i] * c->of[x->by].want[i]);
         }
-        free(by);
     }
     return sum;
 }

@@ -34,11 +34,10 @@ void part_draw(part *x, int64_t members, tamis_random random) {
     x->result = problem_result(&x->p, x->operation);
     if (flags & PART_BETA) {
         matrix_draw(&x->result, -1, 1, &random);
-        double *const values = matrix_values(&x->result);
+        OWN(double) *const values = matrix_values(&x->result);
         for (int64_t i = 0; i < x->result.members * x->result.here.rows * x->result.here.cols; i++)
             values[i] = flags & PART_INTEGERS ? rint(3 * values[i]) : values[i];
         matrix_fill(&x->result, values);
-        free(values);
     }
     x->old = matrix_copy(&x->result);
     x->right = expect_members(&x->p, x->operation, &x->call, &x->result);

@@ -55,6 +55,7 @@ typedef struct part_rows {
 part_rows part_rows_of(const tamis_sparse *S, bool transpose, bool uneven, int rank, int ranks);
 bool part_take(part *x, const part_rows *rows); /* false: no memory */
 void part_free(part *x);
+OWN_VALUE(part, part_free)
 
 tamis_options part_options(const part *x);
 

@@ -50,13 +50,12 @@ static int by_row_and_column(const void *x, const void *y) {
 /* What is left when the first entry of each place stays. */
 static int64_t without_repeats(const problem_options *o, entry *entries) {
     int64_t left = 0;
-    bool *const taken = test_room(o->rows * o->cols, sizeof *taken);
+    OWN(bool) *const taken = test_room(o->rows * o->cols, sizeof *taken);
     for (int64_t t = 0; t < o->nnz; t++) {
         bool *const place = &taken[entries[t].row * o->cols + entries[t].column];
         if (!*place) entries[left++] = entries[t];
         *place = true;
     }
-    free(taken);
     return left;
 }
 
@@ -117,14 +116,12 @@ pattern pattern_make(const problem_options *o, tamis_random *random) {
     entry *const entries = test_room(most, sizeof *entries);
     const int64_t nnz = o->rows == 0 || o->cols == 0 ? 0 : draw_entries(&drawn, entries, random);
     if (o->turned) turn(entries, nnz);
-    int64_t *const rows = test_room(nnz, sizeof *rows), *const columns = test_room(nnz, sizeof *columns);
+    OWN(int64_t) *const rows = test_room(nnz, sizeof *rows), *const columns = test_room(nnz, sizeof *columns);
     for (int64_t t = 0; t < nnz; t++) {
         rows[t] = entries[t].row;
         columns[t] = entries[t].column;
     }
     const pattern p = pattern_of(o, rows, columns, nnz);
-    free(rows);
-    free(columns);
     free(entries);
     return p;
 }

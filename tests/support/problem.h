@@ -74,6 +74,7 @@ problem problem_make(const problem_options *options, tamis_random *random);
  */
 void problem_round(problem *p);
 void problem_free(problem *p);
+OWN_VALUE(problem, problem_free)
 
 /* Room for what an operation writes: samples, or a matrix that lies as p->out does. Poison. */
 matrix problem_result(const problem *p, tamis_operation operation);

@@ -71,11 +71,11 @@ static double size_of_outer(const gradient_case *c, double *const in[INS], int64
 static void differentiate_softmax(const gradient_case *c, units e, int64_t member, double *const in[INS],
                                   const samples *a) {
     const int64_t nnz = c->shape.nnz;
-    about *const scores = test_abouts(nnz), *const means = test_abouts(c->rows);
-    double *const sizes = test_doubles(c->rows);
+    OWN(about) *const scores = test_abouts(nnz), *const means = test_abouts(c->rows);
+    OWN(double) *const sizes = test_doubles(c->rows);
     for (int64_t t = 0; t < nnz; t++)
         scores[t] = about_score(e, &c->options, a->x[t], gradient_case_has_values(c) ? value_of(c, member, t) : 0);
-    softmax_row *const rows = softmax_rows(scores, c->row_of, nnz, c->rows);
+    OWN(softmax_row) *const rows = softmax_rows(scores, c->row_of, nnz, c->rows);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t row = c->row_of[t];
         a->p[t] = softmax_weight(e, &rows[row], scores[t].is);
@@ -96,10 +96,6 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
         a->ds[t] = about_product(e, a->p[t], apart);
         a->dx[t] = about_product(e, (about){c->options.edge_scale, 0}, a->ds[t]);
     }
-    free(rows);
-    free(scores);
-    free(means);
-    free(sizes);
 }
 
 /* ------------------------------------------------------------------------------------------ outputs */
@@ -114,8 +110,8 @@ static void bound_output(gradient_case *c, units e, int which, int64_t at, doubl
 static void bound_sums(gradient_case *c, units e, int which, int64_t member, const int64_t *to, const int64_t *from,
                        const about *weights, const double *X, double alpha) {
     const int64_t rows = c->out[which].here.rows, cols = c->out[which].here.cols;
-    double *const sum = test_doubles(rows * cols), *const off = test_doubles(rows * cols),
-                  *const count = test_doubles(rows);
+    OWN(double) *const sum = test_doubles(rows * cols), *const off = test_doubles(rows * cols),
+                       *const count = test_doubles(rows);
     for (int64_t t = 0; t < c->shape.nnz; t++) count[to[t]]++;
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         const double *const x = X + from[t] * cols, size = fabs(weights[t].is) + weights[t].off;
@@ -127,9 +123,6 @@ static void bound_sums(gradient_case *c, units e, int which, int64_t member, con
     }
     for (int64_t i = 0; i < rows * cols; i++)
         bound_output(c, e, which, member * rows * cols + i, alpha * sum[i], fabs(alpha) * off[i], count[i / cols]);
-    free(sum);
-    free(off);
-    free(count);
 }
 
 static void bound_values(gradient_case *c, units e, int64_t member, const about *ds) {

@@ -204,6 +204,18 @@ void gradient_case_free(gradient_case *c) {
     free(c);
 }
 
+tamis_plan *gradient_case_plan(const gradient_case *c) {
+    tamis_plan *plan = NULL;
+    works(tamis_plan_create(c->device, &c->S_there, &c->options, &plan));
+    return plan;
+}
+
+tamis_gradient *gradient_case_gradient(const gradient_case *c) {
+    tamis_gradient *gradient = NULL;
+    works(tamis_gradient_create(c->device, &c->S_there, &c->options, &gradient));
+    return gradient;
+}
+
 bool gradient_case_has_values(const gradient_case *c) {
     return c->shape.with_values && (c->operation == TAMIS_OP_SPMM || c->options.edge != TAMIS_EDGE_MASK);
 }

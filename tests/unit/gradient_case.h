@@ -55,6 +55,11 @@ typedef struct gradient_case {
 gradient_case *gradient_case_make(tamis_device *device, tamis_operation operation, tamis_edge edge, tamis_type type,
                                   const gradient_shape *shape, double beta, tamis_random *dice);
 void gradient_case_free(gradient_case *c);
+OWN_POINTER(gradient_case, gradient_case_free)
+
+/* With the case's options as they are now. */
+tamis_plan *gradient_case_plan(const gradient_case *c);
+tamis_gradient *gradient_case_gradient(const gradient_case *c);
 
 /* Fills in want and bound. */
 void gradient_case_expect(gradient_case *c);

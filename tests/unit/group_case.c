@@ -72,15 +72,15 @@ static const char *compare_pairs(const part *x, const void *pairs) {
     const char *failed = NULL;
     if (!pairs || !(x->c->flags & PART_INTEGERS)) return NULL;
     for (int64_t m = 0; m < p->options.batch; m++) {
-        about *const scores = test_abouts(nnz);
-        double *const A = test_values(&p->A, m), *const B = test_values(&p->B, m);
+        OWN(about) *const scores = test_abouts(nnz);
+        OWN(double) *const A = test_values(&p->A, m), *const B = test_values(&p->B, m);
         for (int64_t t = 0; t < nnz; t++) {
             const int64_t i = p->pattern.row_of[t], j = p->pattern.column_of[t];
             const double s = p->S.values ? test_load(p->S.values, x->type, m * p->S.batch_stride + t) : 0;
             scores[t] = about_score(units_of(type), &x->call.options,
                                     about_dot(units_of(type), A + i * K, B + j * K, K, NULL), s);
         }
-        softmax_row *const rows = softmax_rows(scores, p->pattern.row_of, nnz, x->c->rows);
+        OWN(softmax_row) *const rows = softmax_rows(scores, p->pattern.row_of, nnz, x->c->rows);
         for (int64_t i = 0; i < x->out.rows; i++) {
             const softmax_row *const row = &rows[x->first + i];
             const double most = test_load(pairs, type, 2 * (m * x->out.rows + i));
@@ -88,17 +88,13 @@ static const char *compare_pairs(const part *x, const void *pairs) {
             if (most != row->most || fabs(sum - row->sum) > (row->count + 20) * units_of(type).u * row->sum)
                 failed = wrong(x, "the pairs of softmax");
         }
-        free(rows);
-        free(scores);
-        free(A);
-        free(B);
     }
     return failed;
 }
 
 /* Two executions from the same old output. */
 static const char *run_twice(part *x, tamis_group_plan *plan) {
-    void *first = NULL;
+    OWN(void) *first = NULL;
     const char *failed = NULL;
     for (int round = 0; round < 2 && !failed; round++) {
         matrix_restore(&x->result, x->old);
@@ -108,44 +104,36 @@ static const char *run_twice(part *x, tamis_group_plan *plan) {
         else if (!failed && memcmp(first, x->result.twin.host, x->result.twin.bytes) != 0)
             failed = "the second execution has other bits";
     }
-    free(first);
     return failed ? wrong(x, failed) : compare_pairs(x, x->call.execution.softmax_rows);
 }
 
 const char *group_case_run(tamis_group *group, const part_case *c, tamis_operation operation, tamis_edge edge,
                            tamis_type type, bool transpose) {
-    part x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
+    OWN(part) x = {.c = c, .operation = operation, .edge = edge, .type = type, .transpose = transpose};
+    OWN(void) *softmax_rows = NULL;
+    const int number = (int)(c - group_cases);
     tamis_group_description self;
     tamis_group_plan *plan = NULL;
-    void *softmax_rows = NULL;
-    const char *failed = NULL;
     if (tamis_group_describe(group, &self) != TAMIS_OK) return tamis_last_error();
-    part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)(c - group_cases)));
+    part_draw(&x, BATCH, tamis_random_start(29, (uint64_t)number));
     const part_rows rows = part_rows_of(&x.p.S, transpose, c->flags & GROUP_ALL_LAST, self.rank, self.ranks);
-    if (part_take(&x, &rows)) {
-        x.A.location = x.B.location = x.D.location = x.out.location = group_case_location;
-        tamis_options o = part_options(&x);
-        if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
-            o.keep_softmax = true;
-            softmax_rows = test_doubles(2 * BATCH * x.out.rows);
-            x.call.execution.softmax_rows = softmax_rows;
-        }
-        o.threads = 1 + (self.rank + (int)operation) % 2;
-        o.overlap = (self.rank + (int)operation + (int)edge + (int)(c - group_cases)) % 2 ? TAMIS_OVERLAP_ALWAYS
-                                                                                          : TAMIS_OVERLAP_AUTO;
-        if (group_case_exchange >= 0)
-            o.exchange = (tamis_exchange)group_case_exchange;
-        else
-            o.exchange =
-                (tamis_exchange)(((int)operation + (int)edge + (int)(c - group_cases)) % (TAMIS_EXCHANGE_COVER + 1));
-        failed = tamis_group_plan_create(group, &x.S, rows.own, &o, &plan) == TAMIS_OK ? run_twice(&x, plan)
-                                                                                       : wrong(&x, tamis_last_error());
-    } else {
-        failed = wrong(&x, "no memory");
+    if (!part_take(&x, &rows)) return wrong(&x, "no memory");
+    x.A.location = x.B.location = x.D.location = x.out.location = group_case_location;
+    tamis_options o = part_options(&x);
+    if (operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX && group_case_location == TAMIS_HOST) {
+        o.keep_softmax = true;
+        softmax_rows = test_doubles(2 * BATCH * x.out.rows);
+        x.call.execution.softmax_rows = softmax_rows;
     }
+    o.threads = 1 + (self.rank + (int)operation) % 2;
+    o.overlap = (self.rank + (int)operation + (int)edge + number) % 2 ? TAMIS_OVERLAP_ALWAYS : TAMIS_OVERLAP_AUTO;
+    o.exchange =
+        (tamis_exchange)(group_case_exchange >= 0 ? group_case_exchange
+                                                  : ((int)operation + (int)edge + number) % (TAMIS_EXCHANGE_COVER + 1));
+    const char *const failed = tamis_group_plan_create(group, &x.S, rows.own, &o, &plan) == TAMIS_OK
+                                   ? run_twice(&x, plan)
+                                   : wrong(&x, tamis_last_error());
     tamis_group_plan_destroy(plan);
-    free(softmax_rows);
-    part_free(&x);
     return failed;
 }
 

@@ -7,6 +7,12 @@
 #include <string.h>
 #include <tamis/group.h>
 
+#include "support/own.h"
+#include "support/refusals.h"
+
+OWN_POINTER(tamis_group_gradient, tamis_group_gradient_destroy)
+OWN_POINTER(tamis_group_plan, tamis_group_plan_destroy)
+
 enum { GROUP_RANKS = 8 };
 
 typedef struct group_rank {
@@ -65,10 +71,17 @@ static inline void group_run_on(tamis_device *on, int ranks, double time_limit, 
 #define group_says(self, ...) snprintf((self)->failed, sizeof(self)->failed, __VA_ARGS__)
 
 static inline bool group_expects(group_rank *self, tamis_status status, tamis_status expected, const char *text) {
-    if (status == expected && strstr(tamis_last_error(), text)) return true;
+    if (status == expected && message_says(tamis_last_error(), text)) return true;
     group_says(self, "%s (%.100s) instead of %s (%.100s)", tamis_status_name(status), tamis_last_error(),
                tamis_status_name(expected), text);
     return false;
 }
+
+static inline bool group_works(group_rank *self, tamis_status status) {
+    return group_expects(self, status, TAMIS_OK, "");
+}
+
+/* As REFUSED of support/refusals.h, on one rank. */
+#define RANK_REFUSED(want, words, call) group_expects(self, call, TAMIS_ERROR_##want, words)
 
 #endif

@@ -49,7 +49,6 @@ int64_t plans_kept(void) {
 }
 
 int forget(void **state) {
-    (void)state;
     tamis_remembered_clear();
     return 0;
 }
@@ -64,13 +63,11 @@ static char *explain(const tamis_plan *plan) {
 }
 
 void assert_explains(const tamis_plan *plan, const char *words) {
-    char *const text = explain(plan);
+    OWN(char) *const text = explain(plan);
     if (!strstr(text, words)) fail_msg("no \"%s\" in\n%s", words, text);
-    free(text);
 }
 
 int measured_set_up(void **state) {
-    (void)state;
     snprintf(cache_folder, sizeof cache_folder, "/tmp/tamis-measured-XXXXXX");
     if (!mkdtemp(cache_folder)) return 1;
     setenv("XDG_CACHE_HOME", cache_folder, 1);
@@ -81,7 +78,6 @@ int measured_set_up(void **state) {
 }
 
 int measured_tear_down(void **state) {
-    (void)state;
     char command[64];
     tamis_device_close(test_device);
     snprintf(command, sizeof command, "rm -r %s", cache_folder);

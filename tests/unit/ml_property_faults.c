@@ -8,11 +8,10 @@
 
 static int64_t allocations_of(tamis_model_options options, int iterations, const data *d) {
     options.iterations = iterations;
-    tamis_model *const model = model_made(properties_on, &options);
+    OWN(tamis_model) *const model = model_made(properties_on, &options);
     const int64_t before = tamis_memory_count();
     works(tamis_model_fit(model, &d->view, NULL));
     const int64_t count = tamis_memory_count() - before;
-    tamis_model_free(model);
     return count;
 }
 
@@ -20,11 +19,10 @@ static int64_t allocations_of(tamis_model_options options, int iterations, const
 void iterations_allocate_nothing(tamis_method method) {
     EACH_WAY(c, method) {
         if (c.about.pairs) return; /* which are made in one iteration */
-        data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3);
         allocations_of(c.options, 0, &d); /* the first one on a GPU compiles */
         const int64_t none = allocations_of(c.options, 0, &d), many = allocations_of(c.options, 4, &d);
         if (none != many) fail_msg("%s: 4 iterations make %d allocations, none %d", c.name, (int)many, (int)none);
-        data_free(&d);
     }
 }
 
@@ -32,22 +30,19 @@ void iterations_allocate_nothing(tamis_method method) {
 void fits_survive_faults(tamis_method method) {
     if (!properties_on_cpu()) skip_because("of the CPU alone: compiling allocates as it likes");
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, 23, 17, 81);
+        OWN(data) d = model_data(&c.about, 23, 17, 81);
         c.options.iterations = 1;
         c.options.batch_rows = c.options.batch_rows ? 12 : 0;
-        tamis_model *const whole = model_fitted(properties_on, &c.options, &d.view);
+        OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
         EACH_FAULT_OF(w, .step = test_rounds(1, 4)) {
-            tamis_model *model = NULL;
+            OWN(tamis_model) *model = NULL;
             fault_begin(&w);
             tamis_status status = tamis_model_create(properties_on, &c.options, &model);
             if (status == TAMIS_OK) status = tamis_model_fit(model, &d.view, NULL);
             fault_end(&w, status);
             if (model && status != TAMIS_OK) works(tamis_model_fit(model, &d.view, NULL));
             if (model) model_expect_same(c.name, model, whole);
-            tamis_model_free(model);
         }
-        tamis_model_free(whole);
-        data_free(&d);
     }
 }
 
@@ -61,6 +56,7 @@ typedef struct use {
     double numbers[OUTPUT];
     int64_t columns[OUTPUT];
 } use;
+OWN_POINTER(use, free)
 
 static tamis_status use_transform(use *u) {
     tamis_dense W = u->W;
@@ -74,10 +70,7 @@ static tamis_status use_recommend(use *u) {
 }
 /* Seen as COO, whose rows are sorted first. */
 static tamis_status use_recommend_own(use *u) {
-    tamis_sparse coo = u->d->view;
-    coo.format = TAMIS_COO;
-    coo.row_indices = u->d->rows;
-    coo.offsets = NULL;
+    const tamis_sparse coo = data_coo(u->d);
     return tamis_model_recommend(u->model, NULL, NULL, coo.rows, &coo, BEST, u->columns, u->numbers);
 }
 static tamis_status use_similar(use *u) {
@@ -141,10 +134,10 @@ static bool has_use(const tamis_method_description *about, use_of of) {
 void uses_survive_faults(tamis_method method) {
     if (!properties_on_cpu()) skip_because("of the CPU alone: compiling allocates as it likes");
     model_case c = model_case_of(method);
-    data d = model_data(&c.about, 23, 17, 14);
-    tamis_model *const whole = model_fitted(properties_on, &c.options, &d.view);
-    use *const u = malloc(sizeof *u);
-    double *const memory = malloc(OUTPUT * sizeof *memory);
+    OWN(data) d = model_data(&c.about, 23, 17, 14);
+    OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
+    OWN(use) *const u = malloc(sizeof *u);
+    OWN(double) *const memory = malloc(OUTPUT * sizeof *memory);
     const tamis_dense W = {.data = memory, .rows = 23, .cols = whole->width, .type = c.options.type};
     assert_true(u && memory);
     works(tamis_model_transform(whole, &d.view, &W));
@@ -168,12 +161,7 @@ void uses_survive_faults(tamis_method method) {
             }
             tamis_model_free(u->model);
         }
-        tamis_model *const saved = model_loaded_from(properties_path, &c.options);
+        OWN(tamis_model) *const saved = model_loaded_from(properties_path, &c.options);
         model_expect_same(c.name, saved, whole);
-        tamis_model_free(saved);
     }
-    free(u);
-    free(memory);
-    tamis_model_free(whole);
-    data_free(&d);
 }

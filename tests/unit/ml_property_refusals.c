@@ -106,8 +106,9 @@ static tamis_names *names_of(int64_t count) {
 static void expect_names_counted(const model_case *c, const data *d) {
     static const int more[][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {0, 0}};
     for (int i = 0; i < 5; i++) {
-        tamis_names *const rows = names_of(MODEL_ROWS + more[i][0]), *const cols = names_of(MODEL_COLS + more[i][1]);
-        tamis_model *const model = model_made(properties_on, &c->options);
+        OWN(tamis_names) *const rows = names_of(MODEL_ROWS + more[i][0]);
+        OWN(tamis_names) *const cols = names_of(MODEL_COLS + more[i][1]);
+        OWN(tamis_model) *const model = model_made(properties_on, &c->options);
         char text[80];
         works(tamis_model_set_names(model, rows, cols));
         snprintf(text, sizeof text, "^S has %d %s, the model has names for %d$", more[i][0] ? MODEL_ROWS : MODEL_COLS,
@@ -116,19 +117,17 @@ static void expect_names_counted(const model_case *c, const data *d) {
             REFUSED(ARGUMENT, text, tamis_model_fit(model, &d->view, NULL));
         else
             works(tamis_model_fit(model, &d->view, NULL));
-        tamis_model_free(model);
-        tamis_names_free(rows);
-        tamis_names_free(cols);
     }
 }
 
 /* Data that cannot be are named, and leave no trace; a fit that has begun goes on with its own data alone. */
 void bad_data_are_named(tamis_method method) {
     const model_case c = model_case_of(method);
-    data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3), other = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 4);
-    tamis_model *const whole = model_fitted(properties_on, &c.options, &d.view);
+    OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3),
+              other = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 4);
+    OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
     watch w = {.stop_at = c.about.pairs ? 0 : 2};
-    tamis_model *const model = model_watched(&c, &w, NULL);
+    OWN(tamis_model) *const model = model_watched(&c, &w, NULL);
     char text[120];
     snprintf(text, sizeof text, "^S has the value nan at row %d, column %d: expected a finite number$", (int)d.rows[7],
              (int)d.columns[7]);
@@ -148,17 +147,13 @@ void bad_data_are_named(tamis_method method) {
            tamis_model_fit(model, &d.view, NULL));
     model_expect_same(c.name, model, whole);
     expect_names_counted(&c, &d);
-    tamis_model_free(whole);
-    tamis_model_free(model);
-    data_free(&d);
-    data_free(&other);
 }
 
 /* Calls do what the registry says of a method. */
 void registry_is_right(tamis_method method) {
     const model_case c = model_case_of(method);
     const bool batches = c.about.mini_batches, rows = c.about.row_factors;
-    data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3);
+    OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3);
     tamis_model *model = model_fitted(properties_on, &c.options, &d.view), *copy;
     tamis_owned_dense *factors;
     int64_t columns[MODEL_FACTORS], count;
@@ -177,9 +172,7 @@ void registry_is_right(tamis_method method) {
     works(tamis_method_from_name(c.about.name, &named));
     assert_int_equal(named, method);
     REFUSED(ARGUMENT, "^method = \"svd\": expected als, ", tamis_method_from_name("svd", &named));
-    tamis_model_description description;
-    works(tamis_model_describe(model, &description));
-    assert_int_equal(description.rows, rows ? MODEL_ROWS : 0);
+    assert_int_equal(model_about(model).rows, rows ? MODEL_ROWS : 0);
     free(model_factors(model, false, &count));
     assert_int_equal(count, MODEL_COLS);
     assert_true(!c.about.pairs || model->width == MODEL_COLS);
@@ -203,5 +196,4 @@ void registry_is_right(tamis_method method) {
             tamis_model_fit_group(model, group, &d.view, NULL));
     tamis_group_close(group);
     tamis_model_free(model);
-    data_free(&d);
 }

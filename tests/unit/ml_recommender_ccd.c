@@ -13,6 +13,9 @@ typedef struct reference {
     int64_t k;
 } reference;
 
+static void reference_free(reference *r) { free(r->R), free(r->X), free(r->Y), free(r->of_rows), free(r->of_columns); }
+OWN_VALUE(reference, reference_free)
+
 static bool rated(const table *t, int64_t i, int64_t j) { return !isnan(t->at[i * t->cols + j]); }
 
 static double mean_of(const table *t) {
@@ -93,13 +96,13 @@ static void iterate(reference *r, bool first) {
 static void literally(const tamis_model_options *wanted, const table *t) {
     tamis_model_options options = *wanted;
     const bool biases = wanted->biases && !wanted->nonnegative;
-    reference r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
+    OWN(reference) r = {.t = t, .options = wanted, .mean = wanted->nonnegative ? 0 : mean_of(t)};
     r.scale = table_scale(t, r.mean);
     options.iterations = 0;
-    tamis_model *model = model_fitted(device, &options, &t->S);
-    r.X = factors_of(model, false, &r.k);
-    r.Y = factors_of(model, true, NULL);
-    tamis_model_free(model);
+    OWN(tamis_model) *const start = model_fitted(device, &options, &t->S);
+    OWN(tamis_model) *const model = model_fitted(device, wanted, &t->S);
+    r.X = factors_of(start, false, &r.k);
+    r.Y = factors_of(start, true, NULL);
     if (biases) {
         r.of_rows = split_last(r.X, t->rows, r.k);
         r.of_columns = split_last(r.Y, t->cols, r.k);
@@ -109,14 +112,13 @@ static void literally(const tamis_model_options *wanted, const table *t) {
     r.R = calloc((size_t)(t->rows * t->cols), sizeof *r.R);
     for (int64_t i = 0; i < t->rows * t->cols; i++) r.R[i] = isnan(t->at[i]) ? 0 : target(&r, i / t->cols, i % t->cols);
     for (int i = 0; i < wanted->iterations; i++) iterate(&r, i == 0);
-    model = model_fitted(device, wanted, &t->S);
-    double *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
+    OWN(double) *const X = factors_of(model, false, NULL), *const Y = factors_of(model, true, NULL);
     const bool exact = wanted->type == TAMIS_F64;
     if (biases) {
-        double *const of_rows = split_last(X, t->rows, r.k + 1), *const of_columns = split_last(Y, t->cols, r.k + 1);
+        OWN(double) *const of_rows = split_last(X, t->rows, r.k + 1);
+        OWN(double) *const of_columns = split_last(Y, t->cols, r.k + 1);
         model_expect_near("biases of rows", of_rows, r.of_rows, t->rows, exact ? 1e-12 : 1e-6);
         model_expect_near("biases of columns", of_columns, r.of_columns, t->cols, exact ? 1e-12 : 1e-6);
-        free(of_rows), free(of_columns);
     }
     model_expect_near("rows", X, r.X, t->rows * r.k, exact ? 1e-9 : 2e-4);
     model_expect_near("columns", Y, r.Y, t->cols * r.k, exact ? 1e-9 : 2e-4);
@@ -128,12 +130,10 @@ static void literally(const tamis_model_options *wanted, const table *t) {
             if (table_empty_row(t, i)) assert_true(X[i * r.k + f] == 0);
     for (int64_t i = 0; i < t->cols * r.k; i++)
         if (wanted->nonnegative) assert_true(Y[i] >= 0);
-    free(X), free(Y), free(r.X), free(r.Y), free(r.R), free(r.of_rows), free(r.of_columns);
-    tamis_model_free(model);
 }
 
 TEST(test_ccd_literally) {
-    table t = table_of_rank(45, 38, 3, 0.5, 21);
+    OWN(table) t = table_of_rank(45, 38, 3, 0.5, 21);
     for (int n = 0; n < 32; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], n & 8 ? 1 : 7, 3);
         options.biases = n < 16; /* no matter where nothing may be negative */
@@ -143,7 +143,6 @@ TEST(test_ccd_literally) {
         if (n == 15) options.inner_rounds = 1;
         literally(&options, &t);
     }
-    table_free(&t);
 }
 
 /* A matrix of rank 3 about its mean, 60 of 100 places given. The factors that it was made of cost F in the objective:
@@ -153,11 +152,11 @@ TEST(test_ccd_literally) {
 TEST(test_ccd_rank) {
     enum { RANK = 3 };
     const uint64_t seed = 31;
-    table all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
+    OWN(table) all = table_of_rank(80, 60, RANK, 1, seed), t = table_of_rank(80, 60, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_CCD, TAMIS_F64, RANK + 1, 60);
     options.regularization = 1e-3;
     options.biases = false;
-    reference truth = {.t = &t, .options = &options, .mean = mean_of(&t), .k = RANK};
+    OWN(reference) truth = {.t = &t, .options = &options, .mean = mean_of(&t), .k = RANK};
     truth.scale = table_scale(&t, truth.mean);
     truth.X = malloc((size_t)(t.rows * RANK) * sizeof *truth.X);
     truth.Y = malloc((size_t)(t.cols * RANK) * sizeof *truth.Y);
@@ -165,39 +164,24 @@ TEST(test_ccd_rank) {
         truth.X[i] = table_factor(seed, false, i / RANK, (int)(i % RANK)) / truth.scale;
     for (int64_t i = 0; i < t.cols * RANK; i++) truth.Y[i] = table_factor(seed, true, i / RANK, (int)(i % RANK));
     const double F = objective(&truth);
-    tamis_model *const model = model_fitted(device, &options, &t.S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
     const double loss = model_loss(model);
     if (!(loss <= 1.05 * F)) fail_msg("the loss is %g, the truth's %g", loss, F);
-    double *const found = malloc((size_t)all.nnz * sizeof *found);
+    OWN(double) *const found = malloc((size_t)all.nnz * sizeof *found);
     works(tamis_model_predict(model, NULL, &all.S, found));
-    double given = 0, unknown = 0;
-    for (int64_t i = 0, n = 0; i < t.rows; i++)
-        for (int64_t j = 0; j < t.cols; j++) {
-            if (!rated(&all, i, j)) continue;
-            const double error = found[n] - all.values[n];
-            *(rated(&t, i, j) ? &given : &unknown) += error * error;
-            n++;
-        }
-    given = sqrt(given / (double)t.nnz);
-    unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
-    const double bound = truth.scale * sqrt(1.05 * F / (double)t.nnz);
-    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
-    free(found), free(truth.X), free(truth.Y);
-    tamis_model_free(model);
-    table_free(&t);
-    table_free(&all);
+    table_expect_found(&all, &t, found, truth.scale * sqrt(1.05 * F / (double)t.nnz));
 }
 
 /* New rows: what elimination says, or with non-negative factors what no small change makes better. */
 TEST(test_ccd_fold_in) {
-    table t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
+    OWN(table) t = table_of_rank(45, 38, 3, 0.5, 21), others = table_of_rank(19, 38, 3, 0.6, 77);
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_CCD, types[n & 1], 5, 3);
         options.nonnegative = (n & 2) != 0;
         const int64_t width = options.nonnegative ? 5 : 6;
-        tamis_model *const model = model_fitted(device, &options, &t.S);
-        double *const Y = factors_of(model, true, NULL), *const W = model_transformed(model, &others.S);
-        reference r = {.t = &others, .options = &options, .mean = options.nonnegative ? 0 : mean_of(&t)};
+        OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
+        OWN(double) *const Y = factors_of(model, true, NULL), *const W = model_transformed(model, &others.S);
+        OWN(reference) r = {.t = &others, .options = &options, .mean = options.nonnegative ? 0 : mean_of(&t)};
         r.scale = table_scale(&t, r.mean);
         if (!options.nonnegative) { /* a new row's bias is that of its ratings, given the columns' */
             r.of_columns = split_last(Y, t.cols, width);
@@ -238,9 +222,5 @@ TEST(test_ccd_fold_in) {
                 model_expect_near("a new non-negative row", &w[f], &best, 1, n & 1 ? 1e-7 : 1e-3);
             }
         }
-        free(Y), free(W), free(r.of_rows), free(r.of_columns);
-        tamis_model_free(model);
     }
-    table_free(&t);
-    table_free(&others);
 }

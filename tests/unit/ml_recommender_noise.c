@@ -6,10 +6,6 @@
 
 static const double SHARE = 0.9;
 
-static double uniform(uint64_t seed, uint64_t what, int64_t i) {
-    return 2 * tamis_random_uniform_at(seed, what, (uint64_t)i) - 1;
-}
-
 /* (sqrt a + sqrt b) / sqrt((a + 40) (b + 40)), or with plain lambda sqrt a + sqrt b. */
 static double norm_of(const table *t, bool weighted) {
     const double a = (double)t->nnz / (double)t->rows, b = (double)t->nnz / (double)t->cols;
@@ -39,7 +35,7 @@ static double freedom(const double *Y, int64_t rows, int64_t others, int64_t wid
 static double second_lambda(tamis_model *model, const table *t) {
     const bool als = model->options.method == TAMIS_ALS, biases = model->options.biases;
     int64_t width;
-    double *const X = factors_of(model, false, &width), *const Y = factors_of(model, true, &width);
+    OWN(double) *const X = factors_of(model, false, &width), *const Y = factors_of(model, true, &width);
     const int64_t used = als ? width : model->options.factors;
     const double a = (double)t->nnz / (double)t->rows, b = (double)t->nnz / (double)t->cols;
     const double prior = model->options.weighted ? 40 : 0, lambda = SHARE * norm_of(t, model->options.weighted);
@@ -56,7 +52,6 @@ static double second_lambda(tamis_model *model, const table *t) {
     const double of_cols = model->options.weighted ? lambda * (b + prior) : lambda;
     taken += freedom(Y, t->rows, t->cols, width, used, a, of_rows, als && biases);
     taken += freedom(X, t->cols, t->rows, width, used, b, of_cols, als && biases);
-    free(X), free(Y);
     return lambda * sqrt(squares / ((double)t->nnz - fmin(taken, 0.75 * (double)t->nnz)));
 }
 
@@ -65,13 +60,13 @@ TEST(test_noise) {
         tamis_method method;
         bool weighted, biases;
     } cases[] = {{TAMIS_ALS, true, true}, {TAMIS_ALS, true, false}, {TAMIS_ALS, false, true}, {TAMIS_CCD, true, true}};
-    table t = table_of_rank(50, 40, 2, 0.4, 5);
+    OWN(table) t = table_of_rank(50, 40, 2, 0.4, 5);
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(cases[n].method, TAMIS_F64, 4, 1);
         options.regularization = 0;
         options.weighted = cases[n].weighted;
         options.biases = cases[n].biases;
-        tamis_model *const model = model_fitted(device, &options, &t.S);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
         /* the first: all of the ratings is noise, and their deviation is 1 */
         const double first = SHARE * norm_of(&t, options.weighted);
         assert_true(fabs(model->lambda - first) <= 1e-14 * first);
@@ -83,52 +78,34 @@ TEST(test_noise) {
         if (!(fabs(model->lambda - second) <= 1e-11 * second))
             fail_msg("case %d: %.17g, by the definition %.17g", n, model->lambda, second);
         assert_true(second < first);
-        tamis_model_free(model);
     }
-    table_free(&t);
 }
 
 TEST(test_noise_of_uses) {
-    table t = table_of_rank(50, 40, 2, 0.3, 6);
+    OWN(table) t = table_of_rank(50, 40, 2, 0.3, 6);
     double sum = 0, count = 0;
     tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, TAMIS_F64, 4, 2);
     options.regularization = 0;
     options.confidence = 3;
     for (int64_t n = 0; n < t.nnz; n++)
         if (t.values[n] > 0) sum += log(1 + 3 * t.values[n]), count++;
-    tamis_model *const model = model_fitted(device, &options, &t.S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
     const double expected = SHARE * exp(sum / count) * norm_of(&t, false);
     assert_true(fabs(model->lambda - expected) <= 1e-12 * expected);
-    tamis_model_free(model);
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ what it is good for */
 
 static double error_of(tamis_method method, double lambda, const table *fit, const table *held) {
-    tamis_model_options options;
-    works(tamis_model_options_init(&options, method));
+    tamis_model_options options = default_options(method);
     options.factors = 8; /* sooner done */
     options.threads = 1;
     options.regularization = lambda;
-    tamis_model *const model = model_fitted(device, &options, &fit->S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &fit->S);
     const tamis_held_out out = {.entries = &held->S};
     tamis_score score;
     works(tamis_model_score(model, &out, false, 10, &score));
-    tamis_model_free(model);
     return score.rmse;
-}
-
-/* The first table has four fifths of the second's ratings, which are the rest. */
-static void part(table *fit, table *held) {
-    for (int64_t i = 0, n = 0; i < fit->rows * fit->cols; i++) {
-        if (isnan(fit->at[i])) continue;
-        const bool away = n++ % 5 == 0;
-        held->at[i] = away ? fit->at[i] : NAN;
-        if (away) fit->at[i] = NAN;
-    }
-    table_arrange(fit);
-    table_arrange(held);
 }
 
 /* Biases and noise alone: nothing is found, where lambda = 0.1 follows the noise. Exact ratings of rank 2: they are
@@ -136,11 +113,12 @@ static void part(table *fit, table *held) {
 TEST(test_noise_gain) {
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD};
     for (int kind = 0; kind < 2; kind++) {
-        table fit = table_of_rank(240, 100, 2, 0.3, 93), held = table_of_rank(240, 100, 2, 0.3, 93);
+        OWN(table) fit = table_of_rank(240, 100, 2, 0.3, 93), held = table_of_rank(240, 100, 2, 0.3, 93);
         for (int64_t i = 0; kind == 0 && i < fit.rows * fit.cols; i++)
             if (!isnan(fit.at[i]))
-                fit.at[i] = uniform(93, 31, i / fit.cols) + uniform(93, 32, i % fit.cols) + 2 * uniform(93, 33, i);
-        part(&fit, &held);
+                fit.at[i] =
+                    table_noise(93, 31, i / fit.cols) + table_noise(93, 32, i % fit.cols) + 2 * table_noise(93, 33, i);
+        table_part(&fit, &held);
         double biased;
         works(tamis_baseline(TAMIS_ALS, &fit.S, &held.S, &biased));
         for (int n = 0; n < 2; n++) {
@@ -150,7 +128,5 @@ TEST(test_noise_gain) {
                 fail_msg("%s, kind %d: %g, with 0.1 %g, means and biases %g", tamis_method_name(methods[n]), kind,
                          error, fixed, biased);
         }
-        table_free(&fit);
-        table_free(&held);
     }
 }

@@ -29,6 +29,7 @@ static reference reference_of(const tamis_model_options *options, const table *t
 static void reference_free(reference *r) {
     free(r->M), free(r->history), free(r->sums), free(r->counts), free(r->biases);
 }
+OWN_VALUE(reference, reference_free)
 
 /* Of a row, given the items'; 0 without biases of users. */
 static double user_bias(const reference *r, const table *t, int64_t i) {
@@ -41,7 +42,8 @@ static double user_bias(const reference *r, const table *t, int64_t i) {
 
 /* Of all ratings so far, less their users' biases as they were then; the first batch's in five rounds. */
 static void learn_biases(reference *r, const table *t) {
-    double *const sums = calloc((size_t)r->cols, sizeof *sums), *const users = calloc((size_t)t->rows, sizeof *users);
+    OWN(double) *const sums = calloc((size_t)r->cols, sizeof *sums);
+    OWN(double) *const users = calloc((size_t)t->rows, sizeof *users);
     const bool first = r->users_so_far == 0;
     r->users_so_far += (double)t->rows;
     for (int64_t n = 0; n < t->nnz; n++) r->counts[t->columns[n]] += 1;
@@ -54,7 +56,6 @@ static void learn_biases(reference *r, const table *t) {
         for (int64_t j = 0; j < r->cols; j++) r->biases[j] = (r->sums[j] + sums[j]) / (r->counts[j] + 10);
     }
     for (int64_t j = 0; j < r->cols; j++) r->sums[j] += sums[j];
-    free(sums), free(users);
 }
 
 static double user_lambda(const reference *r, const table *t, int64_t i) {
@@ -130,7 +131,7 @@ static double step(reference *r, const table *t) {
         for (int64_t g = 0; g < k; g++)
             for (int64_t j = 0; j < r->cols; j++) B[f * k + g] += share * r->M[j * k + f] * r->M[j * k + g];
     }
-    double *const gradient = calloc((size_t)(r->cols * k), sizeof *gradient);
+    OWN(double) *const gradient = calloc((size_t)(r->cols * k), sizeof *gradient);
     for (int64_t i = 0; i < t->rows; i++) {
         double u[16];
         solve_user(r, t, i, B, u);
@@ -150,7 +151,6 @@ static double step(reference *r, const table *t) {
         r->history[n] += g * g;
         r->M[n] += r->options->rate * g / (sqrt(r->history[n]) + 1e-6);
     }
-    free(gradient);
     return loss / (double)t->nnz;
 }
 
@@ -159,20 +159,18 @@ static double *items_of(tamis_model *model, const reference *r) {
     int64_t width;
     double *const M = factors_of(model, true, &width);
     if (width == r->k) return M;
-    double *const biases = split_last(M, r->cols, width);
+    OWN(double) *const biases = split_last(M, r->cols, width);
     model_expect_near("biases of items", biases, r->biases, r->cols, 1e-6);
-    free(biases);
     return M;
 }
 
 static double *first_items(const tamis_model_options *wanted, const table *t) {
     tamis_model_options options = *wanted;
     options.iterations = 0;
-    tamis_model *const model = model_fitted(device, &options, &t->S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &t->S);
     int64_t width;
     double *const M = factors_of(model, true, &width);
     if (width > options.factors) free(split_last(M, t->cols, width));
-    tamis_model_free(model);
     return M;
 }
 
@@ -180,7 +178,7 @@ static double *first_items(const tamis_model_options *wanted, const table *t) {
    small against <p, A p>, which is above 1e-2 here: 1e-6. ADAGRAD's steps, of 0.1 at first, carry the error of a
    gradient over by its share of it: another factor of 10. fp32: 1e-7 times the condition, some 1e3, and that. */
 TEST(test_sfa_literally) {
-    table t = table_of_rank(53, 41, 3, 0.5, 41);
+    OWN(table) t = table_of_rank(53, 41, 3, 0.5, 41);
     for (int variant = 0; variant < 8; variant++) {
         const int n = variant & 1;
         tamis_model_options options = options_of(TAMIS_SFA, types[n], 7, 3);
@@ -189,21 +187,17 @@ TEST(test_sfa_literally) {
         options.regularization = options.weighted ? 0.05 : 0.5;
         options.cg_steps = 3;
         options.batch_rows = 100;
-        reference r = reference_of(&options, &t);
+        OWN(reference) r = reference_of(&options, &t);
         r.M = first_items(&options, &t);
         learn_biases(&r, &t);
         double loss = 0;
         for (int i = 0; i < options.iterations; i++) loss = step(&r, &t);
-        tamis_model *const model = model_fitted(device, &options, &t.S);
-        double *const M = items_of(model, &r);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
+        OWN(double) *const M = items_of(model, &r);
         const double found = model_loss(model);
         model_expect_near("items", M, r.M, t.cols * 7, n ? 1e-5 : 1e-3);
         model_expect_near("loss", &found, &loss, 1, (n ? 1e-5 : 1e-3) * loss);
-        free(M);
-        tamis_model_free(model);
-        reference_free(&r);
     }
-    table_free(&t);
 }
 
 /* Mini-batches that come one after another: mean of the first, biases of all so far. Bounds as above. */
@@ -220,11 +214,10 @@ TEST(test_sfa_stream) {
         learn_biases(&r, &batches[i]);
         const double loss = step(&r, &batches[i]);
         works(tamis_model_partial_fit(model, &batches[i].S));
-        double *const M = items_of(model, &r);
+        OWN(double) *const M = items_of(model, &r);
         const double found = model_loss(model);
         model_expect_near("items", M, r.M, r.cols * 7, 1e-5);
         model_expect_near("loss", &found, &loss, 1, 1e-5 * loss);
-        free(M);
     }
     tamis_model_free(model);
     reference_free(&r);
@@ -238,13 +231,13 @@ TEST(test_sfa_stream) {
 TEST(test_sfa_rank) {
     enum { RANK = 3 };
     const uint64_t seed = 51;
-    table all = table_of_rank(200, 40, RANK, 1, seed), t = table_of_rank(200, 40, RANK, 0.6, seed);
+    OWN(table) all = table_of_rank(200, 40, RANK, 1, seed), t = table_of_rank(200, 40, RANK, 0.6, seed);
     tamis_model_options options = options_of(TAMIS_SFA, TAMIS_F32, RANK + 1, 100);
     options.regularization = 0.02;
     options.weighted = options.biases = false;
     options.column_regularization = 0.001;
     options.batch_rows = 25;
-    reference r = reference_of(&options, &t);
+    OWN(reference) r = reference_of(&options, &t);
     learn_biases(&r, &t);
     double F = 0, users = 0, items = 0;
     for (int64_t i = 0; i < t.rows; i++)
@@ -258,47 +251,29 @@ TEST(test_sfa_rank) {
         *(column ? &items : &users) += x * x / r.scale;
     }
     F += 2 * sqrt(options.regularization * options.column_regularization * (double)t.rows * users * items);
-    tamis_model *const model = model_fitted(device, &options, &t.S);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
     const double loss = model_loss(model);
     if (!(loss <= 1.25 * F / (double)t.nnz)) fail_msg("the loss is %g, the truth's %g", loss, F / (double)t.nnz);
-    tamis_owned_dense *W;
-    works(tamis_owned_dense_create(t.rows, RANK + 1, TAMIS_F32, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_transform(model, &t.S, tamis_owned_dense_view(W)));
-    double *const found = malloc((size_t)all.nnz * sizeof *found), given = 0, unknown = 0;
+    OWN(tamis_owned_dense) *const W = model_of_rows(model, &t.S);
+    OWN(double) *const found = malloc((size_t)all.nnz * sizeof *found);
     works(tamis_model_predict(model, tamis_owned_dense_view(W), &all.S, found));
-    for (int64_t i = 0, n = 0; i < t.rows; i++)
-        for (int64_t j = 0; j < t.cols; j++) {
-            if (isnan(all.at[i * t.cols + j])) continue;
-            const double error = found[n] - all.values[n];
-            *(isnan(t.at[i * t.cols + j]) ? &unknown : &given) += error * error;
-            n++;
-        }
-    const double bound = r.scale * sqrt(1.25 * F / (double)t.nnz);
-    given = sqrt(given / (double)t.nnz);
-    unknown = sqrt(unknown / (double)(all.nnz - t.nnz));
-    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
-    free(found);
-    tamis_owned_dense_free(W);
-    tamis_model_free(model);
-    reference_free(&r);
-    table_free(&t);
-    table_free(&all);
+    table_expect_found(&all, &t, found, r.scale * sqrt(1.25 * F / (double)t.nnz));
 }
 
 /* New users are solved for to the end: |r|^2 falls to some 1e-8, after which steps shorten, so |u - exact| <= 1e-3 /
    0.5 would do; predictions need a mini-batch's W. */
 TEST(test_sfa_fold_in) {
-    table t = table_of_rank(53, 41, 3, 0.5, 41), others = table_of_rank(19, 41, 3, 0.6, 44);
+    OWN(table) t = table_of_rank(53, 41, 3, 0.5, 41), others = table_of_rank(19, 41, 3, 0.6, 44);
     for (int variant = 0; variant < 4; variant++) {
         const int n = variant & 1;
         tamis_model_options options = options_of(TAMIS_SFA, types[n], 5, 4);
         options.biases = variant > 1;
-        tamis_model *const model = model_fitted(device, &options, &t.S);
-        reference r = reference_of(&options, &t);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
+        OWN(reference) r = reference_of(&options, &t);
         learn_biases(&r, &t);
         r.M = items_of(model, &r);
-        double *const W = model_transformed(model, &others.S);
-        double *const biases = options.biases ? split_last(W, others.rows, 6) : NULL;
+        OWN(double) *const W = model_transformed(model, &others.S);
+        OWN(double) *const biases = options.biases ? split_last(W, others.rows, 6) : NULL;
         for (int64_t i = 0; i < others.rows; i++) {
             double A[25], b[5];
             equations(&r, &others, i, A, b);
@@ -312,10 +287,5 @@ TEST(test_sfa_fold_in) {
         const tamis_sparse one = {
             .rows = 1, .cols = 41, .nnz = 1, .offsets = (int32_t[]){0, 1}, .columns = (int32_t[]){7}};
         assert_int_equal(tamis_model_predict(model, NULL, &one, &found), TAMIS_ERROR_ARGUMENT);
-        free(W), free(biases);
-        tamis_model_free(model);
-        reference_free(&r);
     }
-    table_free(&t);
-    table_free(&others);
 }

@@ -18,15 +18,7 @@ void table_arrange(table *t) {
         }
         t->offsets[i + 1] = t->nnz;
     }
-    t->S = (tamis_sparse){.format = TAMIS_CSR,
-                          .rows = t->rows,
-                          .cols = t->cols,
-                          .nnz = t->nnz,
-                          .offset_type = TAMIS_I64,
-                          .value_type = TAMIS_F64,
-                          .offsets = t->offsets,
-                          .columns = t->columns,
-                          .values = t->values};
+    t->S = CSR(t->rows, t->cols, t->offsets, t->columns, t->values);
 }
 
 table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t seed) {
@@ -58,6 +50,32 @@ void table_free(table *t) {
     free(t->values);
 }
 
+void table_part(table *fit, table *held) {
+    for (int64_t i = 0, n = 0; i < fit->rows * fit->cols; i++) {
+        const bool away = !isnan(fit->at[i]) && n++ % 5 == 0;
+        held->at[i] = away ? fit->at[i] : NAN;
+        if (away) fit->at[i] = NAN;
+    }
+    table_arrange(fit);
+    table_arrange(held);
+}
+
+void table_expect_found(const table *all, const table *t, const double *found, double bound) {
+    double given = 0, unknown = 0;
+    for (int64_t i = 0, n = 0; i < t->rows * t->cols; i++) {
+        if (isnan(all->at[i])) continue;
+        *(isnan(t->at[i]) ? &unknown : &given) += pow(found[n] - all->values[n], 2);
+        n++;
+    }
+    given = sqrt(given / (double)t->nnz);
+    unknown = sqrt(unknown / (double)(all->nnz - t->nnz));
+    if (!(given <= bound && unknown <= 3 * bound)) fail_msg("errors %g and %g, bound %g", given, unknown, bound);
+}
+
+double table_noise(uint64_t seed, uint64_t what, int64_t i) {
+    return 2 * tamis_random_uniform_at(seed, what, (uint64_t)i) - 1;
+}
+
 bool table_empty_row(const table *t, int64_t i) { return t->offsets[i] == t->offsets[i + 1]; }
 
 bool table_empty_column(const table *t, int64_t j) {
@@ -67,15 +85,11 @@ bool table_empty_column(const table *t, int64_t j) {
 }
 
 tamis_model_options options_of(tamis_method method, tamis_type type, int64_t factors, int iterations) {
-    tamis_model_options options;
-    works(tamis_model_options_init(&options, method));
+    tamis_model_options options = sized_options(method, type, factors, iterations);
     /* a constant, which the restatements need; ml_recommender_noise.c finds it */
     if (options.regularization == 0) options.regularization = method == TAMIS_IMPLICIT_ALS ? 0.01 : 0.1;
     if (method == TAMIS_SFA) options.column_regularization = 0.1;
     options.weights = TAMIS_WEIGHTS_LINEAR; /* test_ml_uses.c has the others */
-    options.type = type;
-    options.factors = factors;
-    options.iterations = iterations;
     return options;
 }
 

@@ -2,29 +2,15 @@
 #ifndef TAMIS_TESTS_MODEL_FILES_H
 #define TAMIS_TESTS_MODEL_FILES_H
 
+#include "support/bytes.h"
 #include "test_io_support.h"
 #include "test_ml_models.h"
 
-typedef struct bytes {
-    unsigned char *data;
-    size_t size;
-} bytes;
-
-static inline bytes read_bytes(const char *path) {
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    bytes b = {.data = malloc(1 << 20)};
-    assert_non_null(b.data);
-    b.size = fread(b.data, 1, 1 << 20, file);
-    fclose(file);
-    return b;
-}
-
 /* What the model's file has; the caller frees the data. */
-static inline bytes model_bytes(const tamis_model *model) {
+static inline file_content model_bytes(const tamis_model *model) {
     char *const path = io_temporary(".model");
     EXPECT_OK(tamis_model_save(model, path));
-    const bytes b = read_bytes(path);
+    const file_content b = read_bytes(path);
     unlink(path);
     free(path);
     return b;

@@ -152,18 +152,22 @@ double *model_factors(tamis_model *model, bool rows, int64_t *count) {
     return model_numbers(owned);
 }
 
-double *model_transformed(tamis_model *model, const tamis_sparse *S) {
+tamis_owned_dense *model_of_rows(tamis_model *model, const tamis_sparse *S) {
     tamis_owned_dense *W;
     works(tamis_owned_dense_create(S->rows, model->width, model->options.type, TAMIS_ROW_MAJOR, &W));
     works(tamis_model_transform(model, S, tamis_owned_dense_view(W)));
-    return model_numbers(W);
+    return W;
 }
 
-double model_loss(const tamis_model *model) {
+double *model_transformed(tamis_model *model, const tamis_sparse *S) { return model_numbers(model_of_rows(model, S)); }
+
+tamis_model_description model_about(const tamis_model *model) {
     tamis_model_description description;
     works(tamis_model_describe(model, &description));
-    return description.loss;
+    return description;
 }
+
+double model_loss(const tamis_model *model) { return model_about(model).loss; }
 
 void model_expect_near(const char *what, const double *found, const double *expected, int64_t count, double bound) {
     for (int64_t i = 0; i < count; i++)
@@ -184,12 +188,11 @@ static bool same_matrices(const tamis_model *found, const tamis_dense *x, const 
                           const tamis_dense *y) {
     if (x->rows != y->rows || x->cols != y->cols) return false;
     const size_t size = (size_t)(x->rows * x->cols) * tamis_type_size(found->options.type);
-    char *const both = calloc(2, size + 1);
+    OWN(char) *const both = calloc(2, size + 1);
     assert_non_null(both);
     if (size > 0) works(ml_dense_read(found, x, both));
     if (size > 0) works(ml_dense_read(expected, y, both + size));
     const bool same = memcmp(both, both + size, size) == 0;
-    free(both);
     return same;
 }
 
@@ -304,13 +307,11 @@ tamis_status model_ask(tamis_model *model, const data *d, int64_t at_once, answe
 }
 
 void model_expect_answers(const char *what, tamis_model *found, tamis_model *expected, const data *d) {
-    answers *const one = malloc(sizeof *one), *const other = malloc(sizeof *other);
+    OWN(answers) *const one = malloc(sizeof *one), *const other = malloc(sizeof *other);
     assert_true(one && other);
     for (int64_t at_once = 1; at_once <= MODEL_ROWS; at_once += MODEL_ROWS - 1) {
         works(model_ask(found, d, at_once, one));
         works(model_ask(expected, d, at_once, other));
         if (memcmp(one, other, sizeof *one) != 0) fail_msg("%s: another answer, asked for %d", what, (int)at_once);
     }
-    free(one);
-    free(other);
 }

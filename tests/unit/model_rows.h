@@ -43,8 +43,10 @@ tamis_model *model_fitted(tamis_device *on, const tamis_model_options *options, 
 double *model_numbers(tamis_owned_dense *array);
 /* The row factors of a model, or the columns', as such. *count: the rows of them. */
 double *model_factors(tamis_model *model, bool rows, int64_t *count);
-/* What it makes of rows, as such. */
+/* What it makes of rows, and the same as such numbers. */
+tamis_owned_dense *model_of_rows(tamis_model *model, const tamis_sparse *S);
 double *model_transformed(tamis_model *model, const tamis_sparse *S);
+tamis_model_description model_about(const tamis_model *model);
 double model_loss(const tamis_model *model);
 /* |found - expected| <= bound, for all. */
 void model_expect_near(const char *what, const double *found, const double *expected, int64_t count, double bound);
@@ -67,6 +69,7 @@ typedef struct answers {
     int64_t columns[MODEL_ROWS * MODEL_BEST], own_columns[MODEL_ROWS * MODEL_BEST], similar[MODEL_COLS * MODEL_BEST],
         similar_rows[MODEL_ROWS * MODEL_BEST];
 } answers;
+OWN_POINTER(answers, free)
 
 tamis_dense model_lines(const tamis_model *model, answers *a, int64_t first, int64_t count);
 /* Asks for so many rows and columns at a time. */

@@ -9,14 +9,14 @@
 
 /* Puts the name, if one is given, into *name; no device is probed. Where it cannot be opened: says why and is false. */
 static inline bool named_device_is_here(int argc, char **argv, const char **name) {
-    tamis_device *device;
+    tamis_device *opened;
     if (argc > 1) *name = argv[1];
     setenv("TAMIS_PROBE", "0", 1);
-    if (tamis_device_open(*name, &device) != TAMIS_OK) {
+    if (tamis_device_open(*name, &opened) != TAMIS_OK) {
         printf("skipped: %s\n", tamis_last_error());
         return false;
     }
-    tamis_device_close(device);
+    tamis_device_close(opened);
     return true;
 }
 

@@ -36,7 +36,7 @@ static facts expect(const gradient_case *c, int64_t member) {
     const units e = units_of(c->type);
     const tamis_sparse *const S = &c->S_here;
     facts f = {.scores = test_abouts(nnz), .relative = test_doubles(c->rows)};
-    double *const A = test_values(&c->in[IN_A].here, member), *const B = test_values(&c->in[IN_B].here, member);
+    OWN(double) *const A = test_values(&c->in[IN_A].here, member), *const B = test_values(&c->in[IN_B].here, member);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t at = member * S->batch_stride + S->offset_base + t;
         f.scores[t] = about_score(e, &c->options, about_dot(e, A + c->row_of[t] * K, B + c->column_of[t] * K, K, NULL),
@@ -48,8 +48,6 @@ static facts expect(const gradient_case *c, int64_t member) {
         const double range = row->most > -INFINITY ? row->most - row->least : 0;
         f.relative[i] = expm1(2 * row->off) + (8 * row->count + 20 + 4 * range) * e.u;
     }
-    free(A);
-    free(B);
     return f;
 }
 

@@ -12,6 +12,7 @@ typedef struct kept {
 /* Of any operation, with the operands of the case. */
 kept kept_make(const gradient_case *c);
 void kept_free(kept *k);
+OWN_VALUE(kept, kept_free)
 
 /* Sets all bits; fetches what the device has. */
 void kept_poison(const gradient_case *c, kept *k);

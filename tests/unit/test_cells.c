@@ -23,24 +23,21 @@ static void expect_same(double *x, double *y, const matrix *of, const char *what
 
 static double *forward(const gradient_case *c, kept *k, tamis_edge edge, const char *algorithm) {
     tamis_options o = c->options;
-    tamis_plan *plan;
+    OWN(tamis_plan) *plan;
     o.edge = edge;
     o.algorithm = algorithm;
     kept_poison(c, k);
     works(tamis_plan_create(device, &c->S_there, &o, &plan));
     works(kept_forward(c, plan, k, &c->there));
-    tamis_plan_destroy(plan);
     return matrix_values(&k->out);
 }
 
 static void backward(gradient_case *c, const char *algorithm, double *found[OUTS]) {
-    tamis_gradient *gradient;
     c->options.algorithm = algorithm;
     gradient_case_poison(c);
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
-    tamis_gradient_destroy(gradient);
     for (int k = OUT_A; k <= OUT_D; k++) found[k] = matrix_values(&c->out[k]);
 }
 
@@ -48,9 +45,10 @@ static void backward(gradient_case *c, const char *algorithm, double *found[OUTS
 static void compare(tamis_random *dice, int which, const float *bad, const char *what) {
     static const tamis_edge edges[] = {TAMIS_EDGE_SOFTMAX, TAMIS_EDGE_MASK, TAMIS_EDGE_SIGMOID};
     const gradient_shape shape = {.rows = 70, .cols = 90, .kept = 0.4, .inner = 21, .width = 19, .batch = 1};
-    gradient_case *const c = gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &shape, 0, dice);
+    OWN(gradient_case) *const c =
+        gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, TAMIS_F32, &shape, 0, dice);
     matrix *const in = &c->in[which];
-    kept k = kept_make(c);
+    OWN(kept) k = kept_make(c);
     double *x[OUTS], *y[OUTS];
     if (bad)
         matrix_put(in, 0, tamis_random_below(dice, in->here.rows), tamis_random_below(dice, in->here.cols),
@@ -61,8 +59,6 @@ static void compare(tamis_random *dice, int which, const float *bad, const char 
     backward(c, "cpu-cells", x);
     backward(c, "steps", y);
     for (int i = OUT_A; i <= OUT_D; i++) expect_same(x[i], y[i], &c->out[i], what);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST(test_not_finite) {

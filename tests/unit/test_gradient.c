@@ -11,12 +11,6 @@
 
 static bool quick;
 
-static tamis_gradient *gradient_of(const gradient_case *c) {
-    tamis_gradient *gradient = NULL;
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    return gradient;
-}
-
 static gradient_case *attention(void) {
     const gradient_shape s = {.rows = 50,
                               .cols = 60,
@@ -31,28 +25,27 @@ static gradient_case *attention(void) {
 }
 
 TEST(test_operands_refused) {
-    gradient_case *const c = attention();
-    tamis_gradient *const gradient = gradient_of(c);
+    OWN(gradient_case) *const c = attention();
+    tamis_gradient *const gradient = gradient_case_gradient(c);
     c->out[OUT_B].there.batch_stride = 0;
     REFUSED(ARGUMENT, "dB.batch_stride = 0", gradient_case_run(c, gradient, gradient_case_outputs(c)));
     works(gradient_case_run(c, gradient, 1 << OUT_A));
     REFUSED(ARGUMENT, "made for fused", tamis_sddmm_backward(gradient, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
     REFUSED(ARGUMENT, "gradient = NULL", tamis_spmm_backward(NULL, NULL, NULL, NULL, NULL, NULL));
     tamis_gradient_destroy_async(gradient, NULL);
-    gradient_case_free(c);
 }
 
 TEST(test_values_refused) {
     gradient_shape s = {.rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
     gradient_case *c = gradient_case_make(device, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, TAMIS_F32, &s, 0, &dice);
-    tamis_gradient *gradient = gradient_of(c);
+    tamis_gradient *gradient = gradient_case_gradient(c);
     REFUSED(ARGUMENT, "the mask edge", gradient_case_run(c, gradient, 1 << OUT_S));
     tamis_gradient_destroy(gradient);
     gradient_case_free(c);
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
         s.with_values = false;
         c = gradient_case_make(device, (tamis_operation)operation, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
-        gradient = gradient_of(c);
+        gradient = gradient_case_gradient(c);
         REFUSED(ARGUMENT, "S has no values", gradient_case_run(c, gradient, 1 << OUT_S));
         c->there.values = c->in[IN_A].there.data;
         REFUSED(ARGUMENT, "execution.values", gradient_case_run(c, gradient, 1 << OUT_B));
@@ -62,11 +55,10 @@ TEST(test_values_refused) {
 }
 
 TEST(test_workspaces_refused) {
-    gradient_case *const c = attention();
-    tamis_gradient *gradient = NULL;
+    OWN(gradient_case) *const c = attention();
     size_t bytes = 0;
     c->options.no_workspace = true;
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
     REFUSED(ARGUMENT, "execution.workspace = NULL", gradient_case_run(c, gradient, 1 << OUT_A));
     works(tamis_gradient_workspace_size(gradient, &bytes));
     assert_true(bytes >= 3 * 2 * (size_t)c->shape.nnz * sizeof(float));
@@ -81,21 +73,15 @@ TEST(test_workspaces_refused) {
     REFUSED(ARGUMENT, "bytes = NULL", tamis_gradient_workspace_size(gradient, NULL));
     REFUSED(ARGUMENT, "gradient = NULL", tamis_gradient_workspace_size(NULL, &bytes));
     tamis_device_free(device, c->there.workspace);
-    tamis_gradient_destroy(gradient);
-    gradient_case_free(c);
 }
 
 TEST(test_options_refused) {
-    gradient_case *const c = attention();
+    OWN(gradient_case) *const c = attention();
     tamis_gradient *gradient = NULL;
-    tamis_plan *plan = NULL;
     tamis_options o = c->options;
-    o.inner = -1;
-    REFUSED(ARGUMENT, "options.inner = -1", tamis_gradient_create(device, &c->S_there, &o, &gradient));
-    assert_null(gradient);
-    o = c->options;
-    o.type = TAMIS_F64;
-    REFUSED(ARGUMENT, "S.value_type", tamis_gradient_create(device, &c->S_there, &o, &gradient));
+    SPOILT_MADE(gradient, o.inner, -1, ARGUMENT, "options.inner = -1",
+                tamis_gradient_create(device, &c->S_there, &o, &gradient));
+    SPOILT(o.type, TAMIS_F64, ARGUMENT, "S.value_type", tamis_gradient_create(device, &c->S_there, &o, &gradient));
     REFUSED(ARGUMENT, "S = NULL", tamis_gradient_create(device, NULL, &c->options, &gradient));
     REFUSED(ARGUMENT, "device = NULL", tamis_gradient_create(NULL, &c->S_there, &c->options, &gradient));
     REFUSED(ARGUMENT, "gradient = NULL", tamis_gradient_create(device, &c->S_there, &c->options, NULL));
@@ -108,17 +94,13 @@ TEST(test_options_refused) {
     tamis_sparse wrong = c->S_there; /* its columns as rows are too many */
     wrong.rows = 10;
     REFUSED(PATTERN, "", tamis_gradient_create(device, &wrong, &c->options, &gradient));
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    REFUSED(ARGUMENT, "made for fused", tamis_plan_edge(plan, NULL, NULL, NULL));
-    tamis_plan_destroy(plan);
-    o = c->options;
-    o.operation = TAMIS_OP_SDDMM;
-    works(tamis_plan_create(device, &c->S_there, &o, &plan));
-    REFUSED(ARGUMENT, "X = NULL", tamis_plan_edge(plan, NULL, &c->out[OUT_S].there, NULL));
-    REFUSED(ARGUMENT, "P = NULL", tamis_plan_edge(plan, &c->out[OUT_S].there, NULL, NULL));
-    tamis_plan_destroy(plan);
+    OWN(tamis_plan) *const fused = gradient_case_plan(c);
+    REFUSED(ARGUMENT, "made for fused", tamis_plan_edge(fused, NULL, NULL, NULL));
+    c->options.operation = TAMIS_OP_SDDMM;
+    OWN(tamis_plan) *const sddmm = gradient_case_plan(c);
+    REFUSED(ARGUMENT, "X = NULL", tamis_plan_edge(sddmm, NULL, &c->out[OUT_S].there, NULL));
+    REFUSED(ARGUMENT, "P = NULL", tamis_plan_edge(sddmm, &c->out[OUT_S].there, NULL, NULL));
     tamis_gradient_destroy(NULL);
-    gradient_case_free(c);
 }
 
 TEST_RUN() {

@@ -6,6 +6,7 @@
 
 #include "base/edges.h"
 #include "support/call.h"
+#include "support/csr.h"
 #include "support/works.h"
 
 static tamis_dense matrix(double *data, int64_t rows, int64_t cols) {
@@ -16,13 +17,7 @@ static tamis_dense matrix(double *data, int64_t rows, int64_t cols) {
 TEST(test_kinks) {
     int32_t offsets[] = {0, 2}, columns[] = {0, 1};
     double values[] = {3, 5}, a[] = {1}, b[] = {0, 0.25}, g[] = {1, 1}, da[1], db[2], ds[2];
-    const tamis_sparse S = {.rows = 1,
-                            .cols = 2,
-                            .nnz = 2,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
+    const tamis_sparse S = CSR(1, 2, offsets, columns, values);
     const tamis_dense A = matrix(a, 1, 1), B = matrix(b, 2, 1), G = matrix(g, 2, 1);
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.edge = TAMIS_EDGE_LEAKY_RELU; /* at 0: that of the right side */

@@ -50,17 +50,13 @@ static gradient_shape draw_shape(tamis_type type, int64_t rows, int64_t cols, do
 
 /* With what the forward call has kept: the same within the bounds, which grow where its result is read. */
 static void compare_kept(gradient_case *c) {
-    tamis_gradient *gradient = NULL;
-    tamis_plan *plan = NULL;
     const tamis_execution before = c->there;
-    kept k = kept_make(c);
+    OWN(kept) k = kept_make(c);
     const tamis_execution asking = kept_asking(c, &k);
-    const char *const by = c->options.algorithm;
     c->options.keep_softmax = true;
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
     c->options.algorithm = NULL;
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    c->options.algorithm = by;
+    OWN(tamis_plan) *const plan = gradient_case_plan(c);
     kept_poison(c, &k);
     works(kept_forward(c, plan, &k, &asking));
     c->there.softmax_rows = twin_there(&k.pairs);
@@ -71,18 +67,14 @@ static void compare_kept(gradient_case *c) {
     works(gradient_case_run(c, gradient, ALL));
     gradient_case_check(c, ALL, "with the result");
     c->there = before;
-    tamis_gradient_destroy(gradient);
-    tamis_plan_destroy(plan);
-    kept_free(&k);
 }
 
-/* All outputs, and some of them. */
+/* All outputs, and some of them. The case goes. */
 static void compare(gradient_case *c) {
-    tamis_gradient *gradient = NULL;
     const int some = 1 + (int)tamis_random_below(&dice, ALL);
     c->options.algorithm = algorithm;
     if (is_cpu) c->options.threads = 1 + (int)tamis_random_below(&dice, 5);
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    tamis_gradient *const gradient = gradient_case_gradient(c);
     assert_string_equal(tamis_gradient_algorithm(gradient), algorithm);
     gradient_case_expect(c);
     for (int i = 0; i < 2; i++) {
@@ -96,9 +88,9 @@ static void compare(gradient_case *c) {
     gradient_case_free(c);
 }
 
-static gradient_case *make(tamis_type type, const gradient_shape *shape) {
+static gradient_case *make(tamis_type type, gradient_shape shape) {
     static const double betas[] = {0, 0, 1, -0.5};
-    return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, type, shape,
+    return gradient_case_make(device, TAMIS_OP_FUSED, TAMIS_EDGE_SOFTMAX, type, &shape,
                               betas[tamis_random_below(&dice, 4)], &dice);
 }
 
@@ -113,8 +105,7 @@ TEST(test_shapes) {
         for (int type = 0; type < (is_cpu ? 4 : 3); type++)
             for (int k = 0; k < 5; k++) {
                 if (brief && !(type == 0 && k == 2) && !(type == 2 && k == 4)) continue;
-                const gradient_shape shape = draw_shape(types[type], sizes[k].rows, sizes[k].cols, sizes[k].kept);
-                compare(make(types[type], &shape));
+                compare(make(types[type], draw_shape(types[type], sizes[k].rows, sizes[k].cols, sizes[k].kept)));
             }
 }
 
@@ -125,7 +116,7 @@ TEST(test_repeats) {
             draw_shape(TAMIS_F32, 70 + tamis_random_below(&dice, 60), 1 + tamis_random_below(&dice, 40), 0);
         shape.nnz = 1500;
         shape.hub = 0.2;
-        compare(make(TAMIS_F32, &shape));
+        compare(make(TAMIS_F32, shape));
     }
 }
 
@@ -133,14 +124,12 @@ TEST(test_repeats) {
 TEST(test_spread) {
     for (int round = 0; round < rounds; round++)
         for (int which = brief ? IN_OUT : 0; which < INS; which++) {
-            const gradient_shape shape = draw_shape(TAMIS_F32, 150, 170, 0.4);
-            gradient_case *const c = make(TAMIS_F32, &shape);
+            gradient_case *const c = make(TAMIS_F32, draw_shape(TAMIS_F32, 150, 170, 0.4));
             gradient_case_spread(c, which, which < IN_D ? 2 : 30, &dice);
             compare(c);
         }
     for (int type = TAMIS_F16; type <= TAMIS_BF16 && !brief; type++) { /* of 16 bits all have one scale */
-        const gradient_shape shape = draw_shape((tamis_type)type, 150, 170, 0.4);
-        gradient_case *const c = make((tamis_type)type, &shape);
+        gradient_case *const c = make((tamis_type)type, draw_shape((tamis_type)type, 150, 170, 0.4));
         gradient_case_spread(c, IN_OUT, 6, &dice);
         compare(c);
     }
@@ -151,8 +140,7 @@ TEST(test_infinite) {
     static const tamis_type types[] = {TAMIS_BF16, TAMIS_F32, TAMIS_F16};
     for (int type = 0; type < (brief ? 1 : 3); type++)
         for (int which = IN_A; which <= IN_B; which++) {
-            const gradient_shape shape = draw_shape(types[type], 200, 130, 0.1);
-            gradient_case *const c = make(types[type], &shape);
+            gradient_case *const c = make(types[type], draw_shape(types[type], 200, 130, 0.1));
             gradient_case_lose(c, which, tamis_random_below(&dice, c->in[which].here.rows));
             compare(c);
         }
@@ -161,16 +149,10 @@ TEST(test_infinite) {
 /* Factors of scores that the kernel treats apart: negative, none, huge. */
 TEST(test_scales) {
     static const double scales[] = {-0.5, 0, 40};
-    for (int k = 0; k < (brief ? 1 : 3); k++) {
-        const gradient_shape shape = draw_shape(TAMIS_F32, 100, 100, 0.4);
-        gradient_case *const c = make(TAMIS_F32, &shape);
-        c->options.edge_scale = scales[k];
-        compare(c);
-    }
-    for (int k = 0; k < 3 && !brief; k++) {
-        const gradient_shape shape = draw_shape(TAMIS_F16, 100, 100, 0.4);
-        gradient_case *const c = make(k == 1 ? TAMIS_BF16 : TAMIS_F16, &shape);
-        c->options.edge_scale = scales[k];
+    static const tamis_type types[] = {TAMIS_F32, TAMIS_F32, TAMIS_F32, TAMIS_F16, TAMIS_BF16, TAMIS_F16};
+    for (int k = 0; k < (brief ? 1 : 6); k++) {
+        gradient_case *const c = make(types[k], draw_shape(types[k], 100, 100, 0.4));
+        c->options.edge_scale = scales[k % 3];
         compare(c);
     }
 }
@@ -184,13 +166,10 @@ TEST(test_steps) {
         if (k == 1) shape.inner = 129;
         if (k == 2) shape.layouts = 2;
         if (is_cpu && (k == 1 || k == 3)) continue;
-        gradient_case *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, &shape);
-        tamis_gradient *gradient = NULL;
+        OWN(gradient_case) *const c = make(k == 3 ? TAMIS_F64 : TAMIS_F32, shape);
         c->options.algorithm = k == 4 ? "steps" : algorithm;
-        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
         assert_string_equal(tamis_gradient_algorithm(gradient), "steps");
-        tamis_gradient_destroy(gradient);
-        gradient_case_free(c);
     }
 }
 
@@ -205,12 +184,9 @@ TEST(test_choice) {
     for (int k = brief; k < 2; k++) {
         const gradient_shape shape = {
             .rows = cases[k].size, .cols = cases[k].size, .kept = cases[k].kept, .inner = 64, .width = 64, .batch = 16};
-        gradient_case *const c = make(TAMIS_F32, &shape);
-        tamis_gradient *gradient = NULL;
-        works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+        OWN(gradient_case) *const c = make(TAMIS_F32, shape);
+        OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
         assert_string_equal(tamis_gradient_algorithm(gradient), cases[k].taken);
-        tamis_gradient_destroy(gradient);
-        gradient_case_free(c);
     }
 }
 

@@ -8,6 +8,8 @@
 #include "group_case.h"
 #include "group_threads.h"
 #include "support/brief.h"
+#include "support/call.h"
+#include "support/csr.h"
 
 static void run_cases(group_rank *self) {
     const int *const step = self->context;
@@ -41,24 +43,19 @@ static void keep_rows(group_rank *self) {
                 {7, {3, 0}, 7}, {8, {3, 4}, 8}, {9, {3, 4}, 8}, {9, {0, 0}, 9}, {10, {0, 0}, 10}};
     const int32_t offsets[] = {0, 1}, columns[] = {1 - self->rank};
     const float values[] = {1};
-    const tamis_sparse S = {.rows = 1, .cols = 2, .nnz = 1, .offsets = offsets, .columns = columns, .values = values};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
+    const tamis_sparse S = CSR(1, 2, offsets, columns, values);
+    tamis_options o = options_for(TAMIS_OP_SPMM, -1, 1);
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 1;
     o.overlap = *(const tamis_overlap *)self->context;
-    if (tamis_group_plan_create(self->group, &S, 1, &o, &plan) != TAMIS_OK ||
-        tamis_group_plan_describe(plan, &report) != TAMIS_OK) {
-        group_says(self, "%.200s", tamis_last_error());
+    if (!group_works(self, tamis_group_plan_create(self->group, &S, 1, &o, &plan)) ||
+        !group_works(self, tamis_group_plan_describe(plan, &report)))
         return;
-    }
     if (report.overlaps != (o.overlap == TAMIS_OVERLAP_ALWAYS)) group_says(self, "overlaps is wrong");
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         const float found = exchanged(plan, runs[i].b, runs[i].generations[self->rank]);
         if (found != runs[i].used) group_says(self, "run %zu: %g", i, (double)found);
     }
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(rows_are_kept, "tests") {
@@ -72,31 +69,25 @@ TEST_TAG(rows_are_kept, "tests") {
 /* Each rank has the same pattern: in every row as many nonzeros in its own columns as in the other's. */
 static void predict_pieces(group_rank *self) {
     const tamis_sparse *const S = self->context;
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
+    tamis_options o = options_for(TAMIS_OP_SPMM, -1, 64);
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 64;
     o.threads = 1;
     o.overlap = TAMIS_OVERLAP_ALWAYS;
-    if (tamis_group_plan_create(self->group, S, S->rows, &o, &plan) != TAMIS_OK ||
-        tamis_group_plan_describe(plan, &report) != TAMIS_OK) {
-        group_says(self, "%.200s", tamis_last_error());
+    if (!group_works(self, tamis_group_plan_create(self->group, S, S->rows, &o, &plan)) ||
+        !group_works(self, tamis_group_plan_describe(plan, &report)))
         return;
-    }
     if (!report.overlaps || !(report.together_seconds >= 0.99 * (report.alone_seconds / 2 + report.exchange_seconds)))
         group_says(self, "%g together, %g alone, %g of exchange", report.together_seconds, report.alone_seconds,
                    report.exchange_seconds);
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(pieces_by_columns_hide_no_exchange, "tests") {
     enum { ROWS = 4000, EACH = 16, STEP = 2 * ROWS / EACH };
     static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
     static float values[ROWS * EACH];
-    tamis_sparse S = {.rows = ROWS, .cols = 2 * ROWS, .nnz = ROWS * EACH, .offsets = offsets, .columns = columns};
-    S.values = values;
     for (int i = 0; i <= ROWS; i++) offsets[i] = EACH * i;
+    tamis_sparse S = CSR(ROWS, 2 * ROWS, offsets, columns, values);
     for (int t = 0; t < ROWS * EACH; t++) columns[t] = t / EACH % STEP + t % EACH * STEP;
     group_run_on(device, 2, 0, predict_pieces, &S);
 }
@@ -111,27 +102,22 @@ static void mask_parts(group_rank *self) {
     const float values[2][4] = {{masked, 0, 0, masked}, {0, masked, 0, masked}};
     const float a[] = {0, 0}, b[] = {1}, d[] = {self->rank == 0 ? 5 : 3};
     float found[] = {-1, -1};
-    const tamis_sparse S = {
-        .rows = 1, .cols = 4, .nnz = 4, .offsets = offsets, .columns = columns, .values = values[self->rank]};
+    const tamis_sparse S = CSR(1, 4, offsets, columns, values[self->rank]);
     const tamis_dense A = {.data = (void *)(uintptr_t)a, .rows = own, .cols = 1};
     const tamis_dense B = {.data = (void *)(uintptr_t)b, .rows = 1, .cols = 1};
     const tamis_dense D = {.data = (void *)(uintptr_t)d, .rows = 1, .cols = 1};
     const tamis_dense E = {.data = found, .rows = own, .cols = 1};
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_group_plan *plan = NULL;
-    o.operation = TAMIS_OP_FUSED;
+    tamis_options o = options_for(TAMIS_OP_FUSED, 1, 1);
+    OWN(tamis_group_plan) *plan = NULL;
     o.edge = TAMIS_EDGE_SOFTMAX;
-    o.inner = o.width = 1;
     o.transpose = true;
-    if (tamis_group_plan_create(self->group, &S, own, &o, &plan) != TAMIS_OK ||
-        tamis_group_plan_fused(plan, &A, &B, &D, &E, NULL) != TAMIS_OK)
-        group_says(self, "%.200s", tamis_last_error());
+    if (group_works(self, tamis_group_plan_create(self->group, &S, own, &o, &plan)))
+        group_works(self, tamis_group_plan_fused(plan, &A, &B, &D, &E, NULL));
     for (int i = 0; i < own && !self->failed[0]; i++) {
         const float should = expected[2 * self->rank + i];
         if (!(fabsf(found[i] - should) < 1e-6F))
             group_says(self, "row %d: %g, expected %g", 2 * self->rank + i, (double)found[i], (double)should);
     }
-    tamis_group_plan_destroy(plan);
 }
 
 TEST_TAG(masked_parts_add_nothing, "tests") { group_run_on(device, 2, 0, mask_parts, NULL); }

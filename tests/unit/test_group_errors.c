@@ -27,31 +27,29 @@ typedef struct share {
     tamis_execution execution;
 } share;
 
-static share share_of(int rank) {
+/* It is to lie at `at`. */
+static share share_of(int rank, share *at) {
     return (share){.offsets = {0, 2},
                    .columns = {rank, 5 - rank},
                    .values = {1, 2},
                    .a = {1, 2},
                    .b = {1, 2, (float)rank, 4},
                    .d = {3, 2, 1, 0, 1, 2},
+                   .S = {.rows = 1,
+                         .cols = 6,
+                         .nnz = 2,
+                         .offsets = at->offsets,
+                         .row_indices = at->offsets,
+                         .columns = at->columns,
+                         .values = at->values},
+                   .A = {.data = at->a, .rows = 1, .cols = SMALL_K},
+                   .B = {.data = at->b, .rows = 2, .cols = SMALL_K},
+                   .D = {.data = at->d, .rows = 2, .cols = SMALL_L},
+                   .P = {.data = at->p, .rows = 2, .cols = 1},
+                   .E = {.data = at->out, .rows = 1, .cols = SMALL_L},
                    .own_rows = 2,
                    .options = small_options(TAMIS_OP_FUSED),
                    .execution = TAMIS_EXECUTION_INIT};
-}
-
-static void point(share *s) {
-    s->S = (tamis_sparse){.rows = 1,
-                          .cols = 6,
-                          .nnz = 2,
-                          .offsets = s->offsets,
-                          .row_indices = s->offsets,
-                          .columns = s->columns,
-                          .values = s->values};
-    s->A = (tamis_dense){.data = s->a, .rows = 1, .cols = SMALL_K};
-    s->B = (tamis_dense){.data = s->b, .rows = 2, .cols = SMALL_K};
-    s->D = (tamis_dense){.data = s->d, .rows = 2, .cols = SMALL_L};
-    s->P = (tamis_dense){.data = s->p, .rows = 2, .cols = 1};
-    s->E = (tamis_dense){.data = s->out, .rows = 1, .cols = SMALL_L};
 }
 
 /* What one rank does wrong, and what all are told. */
@@ -105,43 +103,38 @@ static const fault faults[] = {
 
 enum { FAULTS = sizeof faults / sizeof *faults };
 
-static bool works(group_rank *self, tamis_status status) { return group_expects(self, status, TAMIS_OK, ""); }
-
 /* E of a rank, by hand. */
-static bool right_result(const share *s, int rank) {
+static bool right_result(const share *s) {
     double e[SMALL_L] = {0};
     for (int t = 0; t < 2; t++) {
         const int j = s->columns[t];
-        const share other = share_of(j / 2);
+        share other = share_of(j / 2, &other);
         double x = 0;
         for (int k = 0; k < SMALL_K; k++) x += (double)s->a[k] * (double)other.b[j % 2 * SMALL_K + k];
         for (int k = 0; k < SMALL_L; k++) e[k] += (double)s->values[t] * x * (double)other.d[j % 2 * SMALL_L + k];
     }
-    (void)rank;
     for (int k = 0; k < SMALL_L; k++)
         if ((double)s->out[k] != e[k]) return false;
     return true;
 }
 
 static void one_fault(group_rank *self, const fault *f) {
-    share s = share_of(self->rank), good = s;
+    share s = share_of(self->rank, &s), good = share_of(self->rank, &good);
     tamis_group_plan *plan = (tamis_group_plan *)&s;
-    point(&s);
-    point(&good);
     if (self->rank == 1 && f->in_plan) memcpy((char *)&s + f->at, f->value, f->bytes);
     const tamis_status made = tamis_group_plan_create(self->group, &s.S, s.own_rows, &s.options, &plan);
     if (f->in_plan) {
         if (!group_expects(self, made, f->status, f->message)) return;
         if (plan) group_says(self, "%s: the plan is not NULL", f->message);
-        if (!works(self, tamis_group_plan_create(self->group, &good.S, 2, &good.options, &plan))) return;
+        if (!group_works(self, tamis_group_plan_create(self->group, &good.S, 2, &good.options, &plan))) return;
     } else {
-        if (!works(self, made)) return;
+        if (!group_works(self, made)) return;
         if (self->rank == 1) memcpy((char *)&s + f->at, f->value, f->bytes);
         const tamis_status run = tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, &s.execution);
         group_expects(self, run, f->status, f->message);
     }
-    if (works(self, tamis_group_plan_fused(plan, &good.A, &good.B, &good.D, &good.E, NULL)) &&
-        !right_result(&good, self->rank))
+    if (group_works(self, tamis_group_plan_fused(plan, &good.A, &good.B, &good.D, &good.E, NULL)) &&
+        !right_result(&good))
         group_says(self, "%s: the next result is wrong", f->message);
     tamis_group_plan_destroy(plan);
 }
@@ -155,7 +148,7 @@ TEST(one_rank_is_wrong) { group_run_on(device, RANKS, 300, each_fault, NULL); }
 /* ------------------------------------------------------------------------------------------ operations, arguments */
 
 static void wrong_calls(group_rank *self) {
-    share s = share_of(self->rank);
+    share s = share_of(self->rank, &s);
     tamis_group_plan *plan = NULL;
     tamis_group_report report;
     size_t needed = 0;
@@ -163,22 +156,16 @@ static void wrong_calls(group_rank *self) {
     static const char *const fetched[] = {"1d-fetch     used: this rank receives 5 words in 1 message;",
                                           "1d-fetch     used: this rank receives 10 words in 2 messages;",
                                           "1d-fetch     used: this rank receives 10 words in 1 message;"};
-    point(&s);
-    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: plan = NULL");
-    group_expects(self, tamis_group_plan_create(self->group, NULL, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: S = NULL");
-    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, NULL, &plan), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: options = NULL");
-    group_expects(self, tamis_group_plan_create(NULL, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                  "group = NULL");
-    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
-    group_expects(self, tamis_group_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: plan was made for fused: it cannot execute sddmm");
-    group_expects(self, tamis_group_plan_fused(plan, &s.A, NULL, &s.D, &s.E, NULL), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: B = NULL");
-    group_expects(self, tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL), TAMIS_ERROR_ARGUMENT, "plan = NULL");
-    works(self, tamis_group_plan_describe(plan, &report));
+    RANK_REFUSED(ARGUMENT, "rank 0: plan = NULL", tamis_group_plan_create(self->group, &s.S, 2, &s.options, NULL));
+    RANK_REFUSED(ARGUMENT, "rank 0: S = NULL", tamis_group_plan_create(self->group, NULL, 2, &s.options, &plan));
+    RANK_REFUSED(ARGUMENT, "rank 0: options = NULL", tamis_group_plan_create(self->group, &s.S, 2, NULL, &plan));
+    RANK_REFUSED(ARGUMENT, "group = NULL", tamis_group_plan_create(NULL, &s.S, 2, &s.options, &plan));
+    if (!group_works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    RANK_REFUSED(ARGUMENT, "rank 0: plan was made for fused: it cannot execute sddmm",
+                 tamis_group_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL));
+    RANK_REFUSED(ARGUMENT, "rank 0: B = NULL", tamis_group_plan_fused(plan, &s.A, NULL, &s.D, &s.E, NULL));
+    RANK_REFUSED(ARGUMENT, "plan = NULL", tamis_group_plan_spmm(NULL, &s.B, &s.E, NULL));
+    group_works(self, tamis_group_plan_describe(plan, &report));
     if (!(report.exchange_seconds > 0) || !(report.replicated_seconds > report.exchange_seconds) ||
         !(report.together_seconds > report.exchange_seconds) || !(report.alone_seconds > 0))
         group_says(self, "the prices are wrong: %g, %g, %g, %g", report.exchange_seconds, report.replicated_seconds,
@@ -189,8 +176,8 @@ static void wrong_calls(group_rank *self) {
         report.row_bytes != 4 * (SMALL_K + SMALL_L))
         group_says(self, "the report is wrong: %lld ghost rows here, %lld in all", (long long)report.ghost_rows,
                    (long long)report.ghosts);
-    works(self, tamis_group_plan_explain(plan, NULL, 0, &needed));
-    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    group_works(self, tamis_group_plan_explain(plan, NULL, 0, &needed));
+    group_works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
     if (strlen(text) + 1 != needed || !strstr(text, "of 3, over threads") || !strstr(text, "algorithm") ||
         !strstr(text, fetched[self->rank]) ||
         !strstr(text,
@@ -201,31 +188,31 @@ static void wrong_calls(group_rank *self) {
                           : "chosen       1d-fetch: never more words than static-split; this rank needs 50 %"))
         group_says(self, "explain: %.200s", text);
     char brief[40];
-    works(self, tamis_group_plan_explain(plan, brief, sizeof brief, NULL));
+    group_works(self, tamis_group_plan_explain(plan, brief, sizeof brief, NULL));
     if (strlen(brief) != sizeof brief - 1 || strncmp(brief, text, sizeof brief - 1) != 0)
         group_says(self, "cut: %s", brief);
     if (!tamis_group_plan_local(plan) || tamis_group_plan_local(NULL)) group_says(self, "no local plan");
     tamis_group_plan_destroy(plan);
     /* the static split: all rows that are not this rank's own */
     s.options.exchange = TAMIS_EXCHANGE_REPLICATE;
-    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
-    works(self, tamis_group_plan_describe(plan, &report));
+    if (!group_works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    group_works(self, tamis_group_plan_describe(plan, &report));
     if (report.ghost_rows != 4 || report.ghosts != 12 || report.sources != 2 ||
         report.exchange_seconds != report.replicated_seconds)
         group_says(self, "static-split has %lld ghost rows", (long long)report.ghost_rows);
-    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    group_works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
     if (!strstr(text, "static-split used: this rank receives 20 words in 2 messages;") ||
         !strstr(text, "chosen       static-split, by options.exchange") ||
         !strstr(text, self->rank == 0 ? "1d-fetch     not used: this rank receives 5 words in 1 message;"
                                       : "1d-fetch     not used: this rank receives 10 words in "))
         group_says(self, "explain: %.200s", text);
-    works(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL));
-    if (!right_result(&s, self->rank)) group_says(self, "the result of static-split is wrong");
+    group_works(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL));
+    if (!right_result(&s)) group_says(self, "the result of static-split is wrong");
     tamis_group_plan_destroy(plan);
     /* the same of S^T, whose sums go back to the other two ranks */
     s.options.transpose = true;
-    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
-    works(self, tamis_group_plan_describe(plan, &report));
+    if (!group_works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    group_works(self, tamis_group_plan_describe(plan, &report));
     if (report.send_rows != 4 || report.exchange_seconds != report.replicated_seconds)
         group_says(self, "static-split of S^T sends %lld rows: %g, %g", (long long)report.send_rows,
                    report.exchange_seconds, report.replicated_seconds);
@@ -233,8 +220,8 @@ static void wrong_calls(group_rank *self) {
     s.options.transpose = false;
     tamis_group_plan_destroy(NULL);
     s.options.exchange = (tamis_exchange)4;
-    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_ARGUMENT,
-                  "rank 0: options.exchange = 4");
+    RANK_REFUSED(ARGUMENT, "rank 0: options.exchange = 4",
+                 tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan));
 }
 
 TEST(all_ranks_are_wrong) { group_run_on(device, RANKS, 300, wrong_calls, NULL); }
@@ -257,24 +244,22 @@ TEST(refuses_groups) {
 
 /* Rank r has columns r and 5 - r of S^T's rows: it adds to rows of C that others own, and they to its. */
 static void transposed_prices(group_rank *self) {
-    share s = share_of(self->rank);
-    tamis_group_plan *plan = NULL;
+    share s = share_of(self->rank, &s);
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
     char text[2000];
     static const char *const sums[] = {"sums         sends 1 rows of 12 bytes back to their owners, adds 1 to its own",
                                        "sums         sends 2 rows of 12 bytes back to their owners, adds 2 to its own",
                                        "sums         sends 2 rows of 12 bytes back to their owners, adds 2 to its own"};
-    point(&s);
     s.options.transpose = true;
-    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
-    works(self, tamis_group_plan_describe(plan, &report));
+    if (!group_works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    group_works(self, tamis_group_plan_describe(plan, &report));
     if (report.row_bytes != 4 * SMALL_K || report.back_bytes != 4 * SMALL_L)
         group_says(self, "a row has %lld bytes, sums %lld", (long long)report.row_bytes, (long long)report.back_bytes);
-    works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
+    group_works(self, tamis_group_plan_explain(plan, text, sizeof text, NULL));
     if (!strstr(text, sums[self->rank]) ||
         !strstr(text, "static-split not used (Nisa et al.: A is replicated, and all"))
         group_says(self, "explain: %.280s", text);
-    tamis_group_plan_destroy(plan);
 }
 
 TEST(explains_sums) { group_run_on(device, RANKS, 300, transposed_prices, NULL); }
@@ -284,9 +269,8 @@ TEST(explains_sums) { group_run_on(device, RANKS, 300, transposed_prices, NULL);
 static bool transposes; /* S^T with softmax, whose plan has the most buffers */
 
 static void make_and_run(group_rank *self) {
-    share s = share_of(self->rank);
+    share s = share_of(self->rank, &s);
     tamis_group_plan *plan;
-    point(&s);
     if (transposes) { /* A and E have the rows of B, and B and D that of S */
         s.options.transpose = true;
         s.options.edge = TAMIS_EDGE_SOFTMAX;
@@ -339,26 +323,24 @@ TEST(opening_without_memory) {
 
 /* Rank 1 does not make its plan. */
 static void rank_is_late(group_rank *self) {
-    share s = share_of(self->rank);
+    share s = share_of(self->rank, &s);
     tamis_group_plan *plan;
-    point(&s);
     if (self->rank == 1) return;
     const double start = test_seconds();
-    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                  "transport threads: after 2 seconds these ranks had not come: 1");
+    RANK_REFUSED(DEVICE, "transport threads: after 2 seconds these ranks had not come: 1",
+                 tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan));
     if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
-    group_expects(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan), TAMIS_ERROR_DEVICE,
-                  "the group has failed: transport threads: after 2 seconds");
+    RANK_REFUSED(DEVICE, "the group has failed: transport threads: after 2 seconds",
+                 tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan));
 }
 
 TEST(waits_for_a_limited_time) { group_run_on(device, RANKS, 2, rank_is_late, NULL); }
 
 /* Rank 1 closes its end after the plan is made; the others wait for it in an execution. */
 static void rank_leaves(group_rank *self) {
-    share s = share_of(self->rank);
+    share s = share_of(self->rank, &s);
     tamis_group_plan *plan;
-    point(&s);
-    if (!works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
+    if (!group_works(self, tamis_group_plan_create(self->group, &s.S, 2, &s.options, &plan))) return;
     if (self->rank == 1) {
         ((tamis_group **)self->context)[1] = NULL;
         tamis_group_plan_destroy(plan);
@@ -366,8 +348,7 @@ static void rank_leaves(group_rank *self) {
         return;
     }
     const double start = test_seconds();
-    group_expects(self, tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL), TAMIS_ERROR_DEVICE,
-                  "rank 1 has closed its group");
+    RANK_REFUSED(DEVICE, "rank 1 has closed its group", tamis_group_plan_fused(plan, &s.A, &s.B, &s.D, &s.E, NULL));
     if (test_seconds() - start > 200) group_says(self, "it took %g seconds", test_seconds() - start);
     tamis_group_plan_destroy(plan);
 }

@@ -11,6 +11,7 @@
 #include "device_fixture.h"
 #include "sparse/index.h"
 #include "support/brief.h"
+#include "support/call.h"
 #include "support/faults.h"
 #include "support/matrix.h"
 #include "support/refusals.h"
@@ -63,37 +64,27 @@ static void sample_free(sample *s) {
     numbers_free(&s->block_offsets);
     numbers_free(&s->block_columns);
 }
+OWN_VALUE(sample, sample_free)
 
-static void give_list(sample *s, int64_t count, const int64_t *places, tamis_index_type type) {
-    s->mask.global_list = give(&s->list, places, count, type);
-    s->mask.global_count = count;
-    s->mask.global_type = type;
+static void give_list(sample *s) {
+    static const int64_t places[] = {2, 5, 9};
+    s->mask.global_list = give(&s->list, places, 3, TAMIS_I32);
+    s->mask.global_count = 3;
+    s->mask.global_type = TAMIS_I32;
 }
 
-static void give_lengths(sample *s, const int64_t *lengths, const int64_t *row_lengths, tamis_index_type type) {
-    s->mask.length_type = type;
-    if (lengths) s->mask.lengths = give(&s->lengths, lengths, s->mask.members, type);
-    if (row_lengths) s->mask.row_lengths = give(&s->row_lengths, row_lengths, s->mask.members, type);
-}
-
-/* Each block with that probability. */
-static void give_blocks(sample *s, int64_t block, double share, tamis_index_type offset_type,
-                        tamis_index_type index_type) {
+/* All blocks of that size. */
+static void give_blocks(sample *s, int64_t block, tamis_index_type offset_type, tamis_index_type index_type) {
     const int64_t rows = (s->mask.rows + block - 1) / block, cols = (s->mask.cols + block - 1) / block;
     s->block_offsets = numbers_room(rows + 1, offset_type);
     s->block_columns = numbers_room(rows * cols, index_type);
-    int64_t nnz = 0;
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < cols; j++)
-            if (tamis_random_uniform(&dice) < share) s->block_columns.host[nnz++] = j;
-        s->block_offsets.host[i + 1] = nnz;
-    }
-    s->block_columns.count = nnz;
+    for (int64_t i = 0; i <= rows; i++) s->block_offsets.host[i] = i * cols;
+    for (int64_t t = 0; t < rows * cols; t++) s->block_columns.host[t] = t % cols;
     s->blocks = (tamis_sparse){.format = TAMIS_CSR,
                                .location = location(),
                                .rows = rows,
                                .cols = cols,
-                               .nnz = nnz,
+                               .nnz = rows * cols,
                                .offset_type = offset_type,
                                .index_type = index_type,
                                .offsets = send(&s->block_offsets),
@@ -114,7 +105,7 @@ static bool on_opencl(void) { return strncmp(name, "opencl", 6) == 0; }
 TEST(more_rows_than_groups) {
     enum { STEP = 4000 };
     const int rows = on_opencl() && !test_whole() ? 300 : 65600; /* a minute on a processor */
-    tamis_owned_sparse *made = NULL;
+    OWN(tamis_owned_sparse) *made = NULL;
     tamis_mask m = TAMIS_MASK_INIT;
     m.rows = rows;
     m.cols = 2 * STEP;
@@ -122,59 +113,49 @@ TEST(more_rows_than_groups) {
     works(tamis_mask_create(device, NULL, &m, TAMIS_I32, TAMIS_I32, &made));
     const tamis_sparse *const S = tamis_owned_sparse_view(made);
     assert_int_equal(S->nnz, 2 * rows);
-    int32_t *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
-    int32_t *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
+    OWN(int32_t) *const offsets = fetched(S->offsets, rows + 1, TAMIS_I32);
+    OWN(int32_t) *const columns = fetched(S->columns, 2 * rows, TAMIS_I32);
     for (int32_t i = 0; i < rows; i++) {
         assert_int_equal(offsets[i], 2 * i);
         assert_int_equal(columns[2 * i], i % STEP);
         assert_int_equal(columns[2 * i + 1], i % STEP + STEP);
     }
-    free(offsets);
-    free(columns);
-    tamis_owned_sparse_free(made);
 }
 
 /* A plan takes such a matrix as it is: the sums of what each row keeps. */
 TEST(a_plan_of_a_mask) {
     enum { ROWS = 70 };
-    sample s = {.mask = TAMIS_MASK_INIT};
-    tamis_owned_sparse *made = NULL;
-    tamis_plan *plan = NULL;
-    tamis_options options = TAMIS_OPTIONS_INIT;
-    float b[ROWS], c[ROWS];
-    void *memory[2] = {NULL, NULL};
-    s.mask.rows = s.mask.cols = ROWS;
-    s.mask.left = 4;
-    s.mask.globals = 2;
+    const tamis_options options = options_for(TAMIS_OP_SPMM, -1, 1);
+    OWN(tamis_owned_sparse) *made = NULL;
+    OWN(tamis_plan) *plan = NULL;
+    tamis_mask mask = TAMIS_MASK_INIT;
+    mask.rows = mask.cols = ROWS;
+    mask.left = 4;
+    mask.globals = 2;
+    OWN(twin) given = twin_make(ROWS * sizeof(float), 0), result = twin_make(ROWS * sizeof(float), 0);
+    float *const b = twin_here(&given), *const c = twin_here(&result);
     for (int j = 0; j < ROWS; j++) b[j] = (float)(j + 1);
-    for (int i = 0; i < 2; i++) works(tamis_device_allocate(device, sizeof b, &memory[i]));
-    works(tamis_device_upload(device, NULL, memory[0], 0, b, sizeof b));
-    works(tamis_mask_create(device, NULL, &s.mask, TAMIS_I32, TAMIS_I32, &made));
-    options.operation = TAMIS_OP_SPMM;
-    options.width = 1;
+    twin_send(&given, device);
+    twin_send(&result, device);
+    works(tamis_mask_create(device, NULL, &mask, TAMIS_I32, TAMIS_I32, &made));
     works(tamis_plan_create(device, tamis_owned_sparse_view(made), &options, &plan));
-    const tamis_dense B = {.data = memory[0], .rows = ROWS, .cols = 1, .location = location()};
-    const tamis_dense C = {.data = memory[1], .rows = ROWS, .cols = 1, .location = location()};
+    const tamis_dense B = {.data = twin_there(&given), .rows = ROWS, .cols = 1, .location = location()};
+    const tamis_dense C = {.data = twin_there(&result), .rows = ROWS, .cols = 1, .location = location()};
     works(tamis_plan_spmm(plan, &B, &C, NULL));
-    works(tamis_device_download(device, NULL, c, memory[1], 0, sizeof c));
+    twin_fetch(&result);
     for (int i = 0; i < ROWS; i++) {
         float sum = 0; /* of whole numbers: exact in any order */
         for (int j = 0; j < ROWS; j++)
             if (j >= i - 4 || i < 2 || j < 2) sum += b[j];
         assert_true(c[i] == sum);
     }
-    tamis_plan_destroy(plan);
-    tamis_owned_sparse_free(made);
-    for (int i = 0; i < 2; i++) tamis_device_free(device, memory[i]);
 }
 
 /* ------------------------------------------------------------------------------------------ what is refused */
 
 static tamis_status attempt_and_free(const tamis_mask *m) {
-    tamis_owned_sparse *made = NULL;
-    const tamis_status status = tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
-    tamis_owned_sparse_free(made);
-    return status;
+    OWN(tamis_owned_sparse) *made = NULL;
+    return tamis_mask_create(device, NULL, m, TAMIS_I32, TAMIS_I32, &made);
 }
 
 TEST(sizes_are_refused) {
@@ -237,14 +218,15 @@ static void refuses_spoiled(sample *s, numbers *of, int64_t at, int64_t value, c
 }
 
 TEST(arrays_are_refused) {
-    static const int64_t places[] = {2, 5, 9}, lengths[] = {3, 20};
-    dice = tamis_random_start(3, 0);
-    sample s = {.mask = TAMIS_MASK_INIT};
+    static const int64_t lengths[] = {3, 20};
+    OWN(sample) s = {.mask = TAMIS_MASK_INIT};
     s.mask.rows = s.mask.cols = 20;
     s.mask.members = 2;
-    give_list(&s, 3, places, TAMIS_I32);
-    give_lengths(&s, lengths, lengths, TAMIS_I64);
-    give_blocks(&s, 3, 2, TAMIS_I32, TAMIS_I64); /* all 7 x 7 */
+    give_list(&s);
+    s.mask.length_type = TAMIS_I64;
+    s.mask.lengths = give(&s.lengths, lengths, 2, TAMIS_I64);
+    s.mask.row_lengths = give(&s.row_lengths, lengths, 2, TAMIS_I64);
+    give_blocks(&s, 3, TAMIS_I32, TAMIS_I64); /* 7 x 7 */
     refuses_spoiled(&s, &s.list, 1, 2, "^mask.global_list[1] = 2 after 2: expected increasing numbers$");
     refuses_spoiled(&s, &s.list, 2, 20, "^mask.global_list[2] = 20: expected 0 .. 19$");
     refuses_spoiled(&s, &s.list, 0, -1, "^mask.global_list[0] = -1: expected 0 .. 19$");
@@ -263,19 +245,16 @@ TEST(arrays_are_refused) {
     SPOILT_BLOCKS(s.mask.block = 0, ARGUMENT, "^mask.block = 0: expected 1 .. 36028797018963967$");
     SPOILT_BLOCKS((s.blocks.format = TAMIS_COO, s.blocks.row_indices = s.blocks.columns), UNSUPPORTED,
                   "^mask.blocks is COO: expected a CSR whose offsets begin with 0$");
-    sample_free(&s);
 }
 
 /* Each allocation fails in turn: an error, and nothing is left behind. */
 TEST(memory_fails) {
-    static const int64_t places[] = {2, 5, 9};
-    sample s = {.mask = TAMIS_MASK_INIT};
+    OWN(sample) s = {.mask = TAMIS_MASK_INIT};
     s.mask.rows = s.mask.cols = 20;
-    give_list(&s, 3, places, TAMIS_I32);
+    give_list(&s);
     works(attempt_and_free(&s.mask)); /* kernels are there */
     /* the made, its offsets and its columns at least */
     EACH_FAULT_OF(w, .least = 3) FAULTY(w, attempt_and_free(&s.mask));
-    sample_free(&s);
 }
 
 TEST_RUN() {

@@ -30,8 +30,8 @@ static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }
 /* ------------------------------------------------------------------------------------------ measuring */
 
 TEST_ROW(measured_then_remembered, "anywhere", .setup_func = forget) {
-    problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
+    OWN(problem) p = make_problem(usual());
+    OWN(mirror) m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report first, second;
     tamis_plan *plan = make_plan(&m.S, &o, &first);
@@ -89,13 +89,11 @@ TEST_ROW(measured_then_remembered, "anywhere", .setup_func = forget) {
     works(tamis_cache_clear(&removed));
     assert_true(removed >= 1 && plans_kept() == 0);
     assert_int_equal(chosen_by(&m.S, &o), TAMIS_CHOSEN_MEASURED);
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 /* Everything that changes the times is in the key; values are not. */
 TEST_ROW(keys, "on_the_cpu", .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     tamis_sparse S = p.S;
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     int64_t kept = 1;
@@ -129,7 +127,6 @@ TEST_ROW(keys, "on_the_cpu", .setup_func = forget) {
         assert_int_equal(plans_kept(), kept);
         assert_int_equal(chosen_by(&view, &other), TAMIS_CHOSEN_REMEMBERED);
     }
-    problem_free(&p);
 }
 
 /* What decides on the plan's problem when its pattern looks like this. */
@@ -148,11 +145,11 @@ static tamis_chosen_by chosen_for(const tamis_plan *plan, const tamis_profile *p
 
 /* All that is known of a pattern is in the key: what only some backends look at, too. */
 TEST_ROW(profiles_are_in_the_key, "on_the_cpu", .setup_func = forget) {
-    problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
+    OWN(problem) p = make_problem(usual());
+    OWN(mirror) m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
-    tamis_plan *const plan = make_plan(&m.S, &o, &report);
+    OWN(tamis_plan) *const plan = make_plan(&m.S, &o, &report);
     const tamis_profile seen = plan->evidence.profile;
     assert_int_equal(chosen_for(plan, &seen), TAMIS_CHOSEN_REMEMBERED);
     for (int i = 0; i < 6; i++) {
@@ -169,9 +166,6 @@ TEST_ROW(profiles_are_in_the_key, "on_the_cpu", .setup_func = forget) {
         if (chosen_for(plan, &other) != TAMIS_CHOSEN_REMEMBERED) fail_msg("case %d was measured again", i);
     }
     assert_int_equal(plans_kept(), 7);
-    tamis_plan_destroy(plan);
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 /* Whatever is measured computes what the oracle says. */
@@ -198,8 +192,8 @@ TEST_ROW(results, "anywhere", .setup_func = forget) {
         given.format = cases[c].format;
         given.batch = cases[c].batch;
         for (int i = 0; i < 4; i++) given.layouts[i] = cases[c].layout;
-        problem p = make_problem(given);
-        mirror m = mirror_make(test_device, &p, cases[c].operation);
+        OWN(problem) p = make_problem(given);
+        OWN(mirror) m = mirror_make(test_device, &p, cases[c].operation);
         tamis_options o = options_of(cases[c].operation, &p);
         o.edge = cases[c].edge;
         o.edge_epsilon = 0.5; /* far from the pole */
@@ -211,8 +205,6 @@ TEST_ROW(results, "anywhere", .setup_func = forget) {
         const test_call call = {o, TAMIS_EXECUTION_INIT};
         const char *const wrong = mirror_wrong(&m, &p, &call);
         if (wrong) fail_msg("case %zu, %s: %s", c, report.algorithm, wrong);
-        mirror_free(&m);
-        problem_free(&p);
     }
 }
 
@@ -225,7 +217,6 @@ typedef struct pool {
 
 static void *take(void *context, size_t bytes, void *stream) {
     pool *const p = context;
-    (void)stream;
     if (++p->blocks == p->failing_at) return NULL;
     p->lent++;
     p->given += (int64_t)bytes;
@@ -234,15 +225,13 @@ static void *take(void *context, size_t bytes, void *stream) {
 
 static void give_back(void *context, void *memory, size_t bytes, void *stream) {
     pool *const p = context;
-    (void)bytes;
-    (void)stream;
     p->lent--;
     free(memory);
 }
 
 /* Operands to measure with are the caller's memory, too, and are given back before the plan is. */
 TEST_ROW(callers_memory, "on_the_cpu", .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     pool lender = {.lent = 0};
     const tamis_allocator allocator = {.context = &lender, .allocate = take, .release = give_back};
     tamis_options o = options_of(TAMIS_OP_FUSED, &p);
@@ -267,7 +256,6 @@ TEST_ROW(callers_memory, "on_the_cpu", .setup_func = forget) {
         if (status == TAMIS_OK) tamis_plan_destroy(plan);
         assert_int_equal(lender.lent, 0);
     }
-    problem_free(&p);
 }
 
 typedef struct planner {
@@ -281,20 +269,19 @@ static void *plan_some(void *given) {
     tamis_options o = options_of(TAMIS_OP_SDDMM, self->p);
     self->good = true;
     for (int i = 0; i < 3; i++) {
-        tamis_plan *plan = NULL;
+        OWN(tamis_plan) *plan = NULL;
         tamis_plan_report report = {.candidates = 0};
         o.inner = self->inner + i % 2;
         self->good = self->good && tamis_plan_create(test_device, &self->p->S, &o, &plan) == TAMIS_OK &&
                      tamis_plan_describe(plan, &report) == TAMIS_OK &&
                      (report.chosen_by == TAMIS_CHOSEN_MEASURED || report.chosen_by == TAMIS_CHOSEN_REMEMBERED);
-        tamis_plan_destroy(plan);
     }
     return NULL;
 }
 
 TEST_ROW(threads_meet, "on_the_cpu", .setup_func = forget) {
     enum { THREADS = 4 };
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     pthread_t threads[THREADS];
     planner planners[THREADS];
     for (int i = 0; i < THREADS; i++) {
@@ -306,25 +293,23 @@ TEST_ROW(threads_meet, "on_the_cpu", .setup_func = forget) {
         assert_true(planners[i].good);
     }
     assert_int_equal(plans_kept(), 4);
-    problem_free(&p);
 }
 
 /* A gradient is made of plans, which choose as it is told to. */
 TEST_ROW(gradients_measure, "on_the_cpu", .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     tamis_gradient *gradient = NULL;
     works(tamis_gradient_create(test_device, &p.S, &o, &gradient));
     tamis_gradient_destroy(gradient);
     assert_true(plans_kept() >= 2);
-    problem_free(&p);
 }
 
 /* ------------------------------------------------------------------------------------------ nothing is measured */
 
 TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
-    problem p = make_problem(usual());
-    mirror m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
+    OWN(problem) p = make_problem(usual());
+    OWN(mirror) m = mirror_make(test_device, &p, TAMIS_OP_SDDMM);
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     tamis_plan *plan = NULL;
@@ -355,20 +340,16 @@ TEST_ROW(nothing_to_measure, "anywhere", .setup_func = forget) {
     /* a single call chooses by prediction */
     works(mirror_once(&m, &o, NULL));
     assert_int_equal(plans_kept(), 0);
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 /* Memory that runs out at any place: an error, nothing leaked; what failed can be tried again. */
 TEST_ROW(memory_runs_out, "on_the_cpu", .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_FUSED, &p);
     EACH_FAULT_OF(w, .least = 14) {
-        tamis_plan *plan = NULL;
+        OWN(tamis_plan) *plan = NULL;
         if (FAULTY(w, tamis_plan_create(test_device, &p.S, &o, &plan)) != TAMIS_OK) assert_null(plan);
-        tamis_plan_destroy(plan);
     }
-    problem_free(&p);
 }
 
 /* ------------------------------------------------------------------------------------------ queues without times */

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "support/faults.h"
+#include "support/own.h"
 #include "support/refusals.h"
 #include "support/shared_data.h"
 #include "support/works.h"
@@ -97,8 +98,8 @@ static tamis_sparse reordered(const tamis_sparse *S, const int64_t *order, int32
 static void compare(const char *name, const tamis_sparse *S, int parts, double most_share) {
     tamis_shard_volume before, after;
     int64_t *const order = malloc((size_t)S->rows * sizeof *order), first[65];
-    int32_t *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
-    int32_t *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
+    OWN(int32_t) *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
+    OWN(int32_t) *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
     assert_true(order && to_offsets && to_columns);
     assert_int_equal(tamis_shard_survey(S, parts, NULL, NULL, &before), TAMIS_OK);
     assert_int_equal(tamis_shard_partition(S, parts, order, first), TAMIS_OK);
@@ -111,8 +112,6 @@ static void compare(const char *name, const tamis_sparse *S, int parts, double m
            after.imbalance, before.imbalance);
     assert_true((double)after.ghosts <= most_share * (double)before.ghosts);
     free(order);
-    free(to_offsets);
-    free(to_columns);
 }
 
 static bool metis_is_here(void) {
@@ -131,7 +130,7 @@ static bool metis_is_here(void) {
 /* A mesh whose nodes have been shuffled: METIS finds it again. */
 TEST(finds_a_mesh) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
-    tamis_owned_sparse *mesh = NULL;
+    OWN(tamis_owned_sparse) *mesh = NULL;
     if (!metis_is_here()) skip();
     o.kind = TAMIS_KIND_FEM;
     o.rows = 6000;
@@ -139,18 +138,14 @@ TEST(finds_a_mesh) {
     o.pattern = true;
     assert_int_equal(tamis_generate(&o, &mesh), TAMIS_OK);
     const tamis_sparse *const S = tamis_owned_sparse_view(mesh);
-    int64_t *const order = malloc((size_t)S->rows * sizeof *order);
-    int32_t *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
-    int32_t *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
+    OWN(int64_t) *const order = malloc((size_t)S->rows * sizeof *order);
+    OWN(int32_t) *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
+    OWN(int32_t) *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
     assert_true(order && to_offsets && to_columns);
     for (int64_t i = 0; i < S->rows; i++) order[i] = i * 2477 % S->rows; /* 2477 is prime */
     const tamis_sparse shuffled = reordered(S, order, to_offsets, to_columns);
     assert_int_equal(tamis_validate(&shuffled), TAMIS_OK);
     compare("a mesh", &shuffled, 8, 0.5);
-    free(order);
-    free(to_offsets);
-    free(to_columns);
-    tamis_owned_sparse_free(mesh);
 }
 
 /* Real patterns, where they are. */

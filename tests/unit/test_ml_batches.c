@@ -3,6 +3,7 @@
 #include <tamis/structure.h>
 
 #include "base/random.h"
+#include "base/status.h"
 #include "io/files/output.h"
 #include "support/faults.h"
 #include "support/refusals.h"
@@ -42,7 +43,7 @@ static void expect_rows(const tamis_sparse *S, int64_t first, const tamis_sparse
 
 /* Two passes with `rows` rows a batch. */
 static void expect_passes(const char *path, const tamis_sparse *S, int64_t rows) {
-    tamis_batches *batches = NULL;
+    OWN(tamis_batches) *batches = NULL;
     if (tamis_batches_open(path, rows, &batches) != TAMIS_OK) fail_msg("%s", tamis_last_error());
     assert_string_equal(tamis_last_error(), "");
     assert_int_equal(tamis_batches_columns(batches), S->cols);
@@ -58,7 +59,6 @@ static void expect_passes(const char *path, const tamis_sparse *S, int64_t rows)
         }
         assert_int_equal(done, S->rows);
     }
-    tamis_batches_close(batches);
 }
 
 static tamis_owned_sparse *read_whole(const char *path) {
@@ -95,10 +95,7 @@ static char *bag_name(const char *ending) {
 
 static char *bag_of(const char *ending, const void *content, size_t bytes) {
     char *const path = bag_name(ending);
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(content, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
+    write_bytes(path, content, bytes);
     return path;
 }
 
@@ -110,6 +107,9 @@ typedef struct text {
     char *data;
     size_t size, room;
 } text;
+
+static void text_free(text *t) { free(t->data); }
+OWN_VALUE(text, text_free)
 
 static void append(text *to, const char *what) {
     const size_t length = strlen(what);
@@ -125,7 +125,8 @@ static void append(text *to, const char *what) {
 /* Rows of 0 to 60 terms, the row 5 far longer than a block of reading; empty rows at the end as well. */
 static text random_bag(bool docword, int64_t rows, int64_t cols) {
     tamis_random random = tamis_random_start(3, (uint64_t)rows);
-    text body = {0}, all = {0};
+    OWN(text) body = {0};
+    text all = {0};
     int64_t nnz = 0;
     char word[96];
     append(&body, "");
@@ -153,7 +154,6 @@ static text random_bag(bool docword, int64_t rows, int64_t cols) {
         append(&all, word);
     }
     append(&all, body.data);
-    free(body.data);
     return all;
 }
 
@@ -162,7 +162,7 @@ static text random_bag(bool docword, int64_t rows, int64_t cols) {
 static char *pack_gzip(const text *content, const char *ending, bool twice) {
     char *const path = bag_name(ending);
     for (int half = 0; half < (twice ? 2 : 1); half++) { /* two members, one behind the other */
-        char *const part = io_temporary(".part");
+        OWN(file_name) *const part = io_temporary(".part");
         tamis_output output;
         const size_t from = half ? content->size / 2 : 0, to = twice && !half ? content->size / 2 : content->size;
         assert_int_equal(tamis_output_open(part, true, &output), TAMIS_OK);
@@ -173,7 +173,6 @@ static char *pack_gzip(const text *content, const char *ending, bool twice) {
         for (int c = getc(in); c != EOF; c = getc(in)) putc(c, out);
         fclose(in);
         fclose(out);
-        ml_remove(part);
     }
     return path;
 }
@@ -181,91 +180,81 @@ static char *pack_gzip(const text *content, const char *ending, bool twice) {
 #if TAMIS_HAVE_LZMA
 static char *pack_xz(const text *content, const char *ending) {
     const size_t room = lzma_stream_buffer_bound(content->size);
-    uint8_t *const packed = malloc(room);
+    OWN(uint8_t) *const packed = malloc(room);
     size_t size = 0;
     assert_non_null(packed);
     assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, (const uint8_t *)content->data, content->size,
                                              packed, &size, room),
                      LZMA_OK);
-    char *const path = bag_of(ending, packed, size);
-    free(packed);
-    return path;
+    return bag_of(ending, packed, size);
 }
 #endif
 
 #if TAMIS_HAVE_ZSTD
 static char *pack_zstd(const text *content, const char *ending) {
     const size_t room = ZSTD_compressBound(content->size);
-    char *const packed = malloc(room);
+    OWN(char) *const packed = malloc(room);
     assert_non_null(packed);
     const size_t size = ZSTD_compress(packed, room, content->data, content->size, 1);
     assert_false(ZSTD_isError(size));
-    char *const path = bag_of(ending, packed, size);
-    free(packed);
-    return path;
+    return bag_of(ending, packed, size);
 }
 #endif
 
+/* All batches of one pass. */
+static tamis_status pass(tamis_batches *batches) {
+    const tamis_sparse *batch;
+    do TRY(tamis_batches_next(batches, &batch));
+    while (batch);
+    return TAMIS_OK;
+}
+
 /* Cut at several places: an error, never a crash, nothing left. */
 static void expect_cut_refused(const char *path, const char *ending) {
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    const size_t size = (size_t)ftell(file);
-    rewind(file);
-    char *const content = malloc(size);
-    assert_non_null(content);
-    assert_int_equal(fread(content, 1, size, file), size);
-    fclose(file);
-    const size_t cuts[] = {1, 5, 30, size / 2, size - 1};
+    OWN(file_content) whole = read_bytes(path);
+    const size_t cuts[] = {1, 5, 30, whole.size / 2, whole.size - 1};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
-        char *const cut = bag_of(ending, content, cuts[i]);
+        OWN(file_name) *const cut = bag_of(ending, whole.data, cuts[i]);
         const int64_t live = tamis_memory_live();
         tamis_batches *batches = NULL;
         tamis_status status = tamis_batches_open(cut, 100, &batches);
-        const tamis_sparse *batch = NULL;
-        if (status == TAMIS_OK) do
-                status = tamis_batches_next(batches, &batch);
-            while (status == TAMIS_OK && batch);
+        if (status == TAMIS_OK) status = pass(batches);
         assert_int_equal(status, TAMIS_ERROR_FORMAT);
         assert_string_not_equal(tamis_last_error(), "");
         tamis_batches_close(batches);
         assert_int_equal(tamis_memory_live(), live);
-        ml_remove(cut);
     }
-    free(content);
+}
+
+/* By none, gzip, gzip in two members, xz or zstd; NULL where it is not built in. */
+enum { PACKERS = 5 };
+
+static char *packed_bag(int packer, bool docword, const text *content, char ending[32]) {
+    static const char *const packed_by[PACKERS] = {"", ".gz", ".gz", ".xz", ".zst"};
+    snprintf(ending, 32, "%s%s", docword ? ".docword" : ".ldac", packed_by[packer]);
+    switch (packer) {
+    case 0: return bag_of(ending, content->data, content->size);
+    case 1:
+    case 2: return TAMIS_HAVE_ZLIB ? pack_gzip(content, ending, packer == 2) : NULL;
+#if TAMIS_HAVE_LZMA
+    case 3: return pack_xz(content, ending);
+#endif
+#if TAMIS_HAVE_ZSTD
+    case 4: return pack_zstd(content, ending);
+#endif
+    default: return NULL;
+    }
 }
 
 TEST(batches_are_the_whole_file) {
     for (int docword = 0; docword < 2; docword++) {
-        const text content = random_bag(docword, 400, 500);
-        const char *const name = docword ? ".docword" : ".ldac";
-        char ending[32];
-        char *path = bag_of(name, content.data, content.size);
-        expect_as_whole(path);
-        ml_remove(path);
-        for (int twice = 0; twice < 2 && TAMIS_HAVE_ZLIB; twice++) {
-            snprintf(ending, sizeof ending, "%s.gz", name);
-            path = pack_gzip(&content, ending, twice);
-            expect_as_whole(path);
-            expect_cut_refused(path, ending);
-            ml_remove(path);
+        OWN(text) content = random_bag(docword, 400, 500);
+        for (int packer = 0; packer < PACKERS; packer++) {
+            char ending[32];
+            OWN(file_name) *const path = packed_bag(packer, docword, &content, ending);
+            if (path) expect_as_whole(path);
+            if (path && packer > 0) expect_cut_refused(path, ending);
         }
-#if TAMIS_HAVE_LZMA
-        snprintf(ending, sizeof ending, "%s.xz", name);
-        path = pack_xz(&content, ending);
-        expect_as_whole(path);
-        expect_cut_refused(path, ending);
-        ml_remove(path);
-#endif
-#if TAMIS_HAVE_ZSTD
-        snprintf(ending, sizeof ending, "%s.zst", name);
-        path = pack_zstd(&content, ending);
-        expect_as_whole(path);
-        expect_cut_refused(path, ending);
-        ml_remove(path);
-#endif
-        free(content.data);
     }
 }
 
@@ -291,9 +280,8 @@ TEST(small_files_are_cut_as_well) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         print_message("%s %d\n", cases[i].ending, (int)i);
-        char *const path = bag(cases[i].ending, cases[i].content);
+        OWN(file_name) *const path = bag(cases[i].ending, cases[i].content);
         expect_as_whole(path);
-        ml_remove(path);
     }
 }
 
@@ -301,21 +289,18 @@ TEST(small_files_are_cut_as_well) {
 
 /* Opened or read: the error comes with this message, a second time as well when it came while reading. */
 static void refuse(const char *ending, const char *content, size_t bytes, const char *message) {
-    char *const path = bag_of(ending, content, bytes);
+    OWN(file_name) *const path = bag_of(ending, content, bytes);
     const int64_t live = tamis_memory_live();
     tamis_batches *batches = NULL;
     tamis_status status = tamis_batches_open(path, 1, &batches);
-    for (int pass = 0; pass < 2 && batches; pass++) {
-        const tamis_sparse *batch = NULL;
-        do status = tamis_batches_next(batches, &batch);
-        while (status == TAMIS_OK && batch);
+    for (int again = 0; again < 2 && batches; again++) {
+        status = pass(batches);
         ml_expect_message(path, message);
     }
     ml_expect_message(path, message);
     assert_int_equal(status, TAMIS_ERROR_FORMAT);
     tamis_batches_close(batches);
     assert_int_equal(tamis_memory_live(), live);
-    ml_remove(path);
 }
 
 TEST(broken_files_are_refused) {
@@ -357,7 +342,7 @@ TEST(broken_files_are_refused) {
 }
 
 TEST(wrong_arguments_are_refused) {
-    tamis_batches *batches = NULL;
+    OWN(tamis_batches) *batches = NULL;
     const tamis_sparse *batch = NULL;
     REFUSED(ARGUMENT, "^path = NULL: expected the name of a file$", tamis_batches_open(NULL, 1, &batches));
     REFUSED(ARGUMENT, "^rows = 0, expected 1 or more$", tamis_batches_open("a", 0, &batches));
@@ -368,18 +353,9 @@ TEST(wrong_arguments_are_refused) {
     REFUSED(ARGUMENT, "^batches = NULL: expected batches of a file$", tamis_batches_next(NULL, &batch));
     assert_int_equal(tamis_batches_columns(NULL), 0);
     tamis_batches_close(NULL);
-    char *const path = bag(".ldac", "1 0:1\n");
+    OWN(file_name) *const path = bag(".ldac", "1 0:1\n");
     assert_int_equal(tamis_batches_open(path, 1, &batches), TAMIS_OK);
     REFUSED(ARGUMENT, "^batch = NULL: expected an address for the batch$", tamis_batches_next(batches, NULL));
-    tamis_batches_close(batches);
-    ml_remove(path);
-}
-
-static void overwrite(const char *path, const char *content) {
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(content, 1, strlen(content), file), strlen(content));
-    fclose(file);
 }
 
 /* A file that is changed between passes: what no longer fits is refused. */
@@ -391,62 +367,41 @@ TEST(changed_files_are_noticed) {
         {"docword.txt", "1\n4\n1\n1 1 1\n", "1\n6\n1\n1 6 1\n", ":2: found '6', expected a word count from 4 to 4"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *const path = bag(cases[i].ending, cases[i].before);
-        tamis_batches *batches = NULL;
+        OWN(file_name) *const path = bag(cases[i].ending, cases[i].before);
+        OWN(tamis_batches) *batches = NULL;
         const tamis_sparse *batch = NULL;
         assert_int_equal(tamis_batches_open(path, 5, &batches), TAMIS_OK);
-        overwrite(path, cases[i].after);
+        write_bytes(path, cases[i].after, strlen(cases[i].after));
         assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_ERROR_FORMAT);
         ml_expect_message(path, cases[i].message);
-        overwrite(path, cases[i].before);
+        write_bytes(path, cases[i].before, strlen(cases[i].before));
         assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_OK); /* and it begins again */
         assert_int_equal(batch->nnz, 1);
-        tamis_batches_close(batches);
-        ml_remove(path);
     }
 }
 
 TEST(batches_survive_failing_memory) {
-    const text contents[] = {random_bag(true, 300, 50), random_bag(false, 300, 50)};
-    static const char *const endings[] = {"docword.gz", ".ldac.gz"};
-    for (int i = 0; i < 6; i++) {
-        char *path = NULL;
-        if (i == 2) {
-            path = bag(".mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n");
-        } else if (i < 2) {
-            if (!TAMIS_HAVE_ZLIB) continue;
-            path = pack_gzip(&contents[i], endings[i], false);
-        } else if (i == 3) {
-            path = bag_of(".ldac", contents[1].data, contents[1].size);
-        } else {
-#if TAMIS_HAVE_LZMA
-            if (i == 4) path = pack_xz(&contents[1], ".ldac.xz");
-#endif
-#if TAMIS_HAVE_ZSTD
-            if (i == 5) path = pack_zstd(&contents[1], ".ldac.zst");
-#endif
-            if (!path) continue;
-        }
+    OWN(text) docwords = random_bag(true, 300, 50), ldac = random_bag(false, 300, 50);
+    for (int i = 0; i < PACKERS + 2; i++) {
+        char ending[32];
+        OWN(file_name) *const path = i < PACKERS ? packed_bag(i, false, &ldac, ending)
+                                     : i == PACKERS
+                                         ? packed_bag(1, true, &docwords, ending)
+                                         : bag(".mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n");
+        if (!path) continue;
         EACH_FAULT(w) {
-            tamis_batches *batches = NULL;
+            OWN(tamis_batches) *batches = NULL;
             const tamis_sparse *batch = NULL;
             fault_begin(&w);
-            tamis_status status = tamis_batches_open(path, 1000, &batches);
-            if (status == TAMIS_OK) do
-                    status = tamis_batches_next(batches, &batch);
-                while (status == TAMIS_OK && batch);
-            fault_end(&w, status);
-            if (batches) { /* what failed once is read the next time */
-                assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_OK);
-                assert_non_null(batch);
-                assert_int_equal(tamis_validate(batch), TAMIS_OK);
-            }
-            tamis_batches_close(batches);
+            const tamis_status status = tamis_batches_open(path, 1000, &batches);
+            fault_end(&w, status == TAMIS_OK ? pass(batches) : status);
+            if (!batches) continue;
+            assert_int_equal(tamis_batches_next(batches, &batch),
+                             TAMIS_OK); /* what failed once is read the next time */
+            assert_non_null(batch);
+            assert_int_equal(tamis_validate(batch), TAMIS_OK);
         }
-        ml_remove(path);
     }
-    free(contents[0].data);
-    free(contents[1].data);
 }
 
 /* Whatever is in a file: valid batches or an error, and what the core takes is what the batches are. */
@@ -461,7 +416,7 @@ TEST(any_bytes_are_read_or_refused) {
         const size_t bytes = head + (size_t)tamis_random_below(&random, 40);
         for (size_t c = head; c < bytes; c++)
             content[c] = alphabet[tamis_random_below(&random, (int64_t)sizeof alphabet - 1)];
-        char *const path = bag_of(endings[i % 3], content, bytes);
+        OWN(file_name) *const path = bag_of(endings[i % 3], content, bytes);
         tamis_batches *batches = NULL;
         tamis_status status = tamis_batches_open(path, 1, &batches);
         const tamis_sparse *batch = NULL;
@@ -483,27 +438,22 @@ TEST(any_bytes_are_read_or_refused) {
         tamis_owned_sparse_free(whole);
         tamis_batches_close(batches);
         assert_int_equal(tamis_memory_live(), live);
-        ml_remove(path);
     }
 }
 
 TEST(real_bags_are_read) {
     static const char *const names[] = {"bow/docword.kos.txt.gz", "bow/ap.dat.xz", "bow/reuters.ldac.xz"};
     const char *const folder = shared_data_folder();
-    if (!folder) {
-        skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
-    }
+    if (!folder) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[1024];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        tamis_owned_sparse *whole = NULL;
+        OWN(tamis_owned_sparse) *whole = NULL;
         if (access(path, R_OK) != 0 || tamis_read_sparse(path, NULL, &whole) == TAMIS_ERROR_UNSUPPORTED) {
             print_message("skipped: %s is not there or its packer not built in\n", names[i]);
             continue;
         }
-        tamis_owned_sparse_free(whole);
-        whole = read_whole(path);
-        expect_passes(path, tamis_owned_sparse_view(whole), 256);
-        tamis_owned_sparse_free(whole);
+        OWN(tamis_owned_sparse) *const again = read_whole(path);
+        expect_passes(path, tamis_owned_sparse_view(again), 256);
     }
 }

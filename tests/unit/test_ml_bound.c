@@ -5,63 +5,36 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ml/fit/place.h"
 #include "ml/methods/dirichlet.h"
 #include "ml/model.h"
-#include "support/works.h"
+#include "model_rows.h"
+#include "support/matrix.h"
 #include "topics_reference.h"
 
 #include "device_fixture.h" /* after the headers whose arguments have its names */
 
-static double *doubles(int64_t count) {
-    double *const numbers = calloc((size_t)count + 1, sizeof *numbers);
-    assert_non_null(numbers);
-    return numbers;
-}
-
 enum { ROWS = 60, WORDS = 40, TOPICS = 4, PASSES = 25 };
-
-typedef struct history {
-    int count;
-    double elbo[PASSES];
-} history;
-
-static bool remember(void *context, const tamis_iteration *iteration) {
-    history *const h = context;
-    if (iteration->batch == iteration->batches && h->count < PASSES) h->elbo[h->count++] = iteration->elbo;
-    return true;
-}
 
 /* Batch mode: all documents at once, with all of the new topics' weight. */
 static tamis_model *fitted(const corpus *c, double alpha, tamis_type type, int passes, bool learn, int rounds,
                            history *h) {
-    tamis_model_options options;
-    works(tamis_model_options_init(&options, TAMIS_LDA));
-    options.factors = TOPICS;
-    options.type = type;
+    tamis_model_options options = sized_options(TAMIS_LDA, type, TOPICS, passes);
     options.row_prior = alpha;
     options.batch_rows = 1000;
     options.rate_decay = 0;
     options.inner_rounds = rounds;
-    options.iterations = passes;
     options.learn_row_prior = learn;
     options.elbo = h != NULL;
-    options.callback = h ? remember : NULL;
+    options.callback = h ? history_notes : NULL;
     options.callback_context = h;
-    tamis_model *model;
-    works(tamis_model_create(device, &options, &model));
-    works(tamis_model_fit(model, &c->S, NULL));
-    return model;
+    return model_fitted(device, &options, &c->S);
 }
 
 static double *numbers_of(const tamis_model *model, const tamis_dense *there) {
-    double *numbers;
-    works(ml_dense_read_doubles(model, there, &numbers));
-    return numbers;
+    tamis_owned_dense *array;
+    works(ml_dense_fetch(model, there, &array));
+    return model_numbers(array);
 }
 
 /* E[ln p - ln q] of one document, by lgamma; adds E[ln theta] to means where there are some. */
@@ -79,7 +52,8 @@ static double document_gain(const double *alpha, const double *gamma, double *me
 /* sum S ln sum_k exp(E[ln theta_dk]) M_wk and the gains of documents, of S with M as it is. */
 static double documents_bound(const tamis_sparse *S, const double *M, const double *alpha, int rounds, double *means) {
     const reference_lda o = {.alphas = alpha, .rounds = rounds};
-    double *const G = doubles(S->rows * TOPICS), *const U = doubles(S->rows * TOPICS), sum = 0;
+    OWN(double) *const G = test_doubles(S->rows * TOPICS), *const U = test_doubles(S->rows * TOPICS);
+    double sum = 0;
     reference_lda_infer_for(S, M, TOPICS, &o, G, U);
     for (int64_t d = 0; d < S->rows; d++) {
         const int64_t first = ((const int64_t *)S->offsets)[d], end = ((const int64_t *)S->offsets)[d + 1];
@@ -95,13 +69,11 @@ static double documents_bound(const tamis_sparse *S, const double *M, const doub
             sum += (double)((const float *)S->values)[t] * log(P);
         }
     }
-    free(G);
-    free(U);
     return sum;
 }
 
 static double *plug_in(const double *L) {
-    double *const phi = doubles((int64_t)WORDS * TOPICS), sums[TOPICS] = {0};
+    double *const phi = test_doubles((int64_t)WORDS * TOPICS), sums[TOPICS] = {0};
     for (int i = 0; i < WORDS * TOPICS; i++) sums[i % TOPICS] += L[i];
     for (int i = 0; i < WORDS * TOPICS; i++) phi[i] = L[i] / sums[i % TOPICS];
     return phi;
@@ -122,16 +94,16 @@ TEST(functions) {
 
 /* The bound of pass t is of the topics, and the alpha, after pass t - 1. */
 TEST(bound_is_right) {
-    corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 11);
+    OWN(corpus) c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 11);
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
         const bool learn = variant & 2;
         history h = {0};
-        tamis_model *const before = fitted(&c, 0.1, type, 3, learn, 4, NULL), *const after = fitted(&c, 0.1, type, 4,
-                                                                                                    learn, 4, &h);
-        double *const L = numbers_of(before, &before->column_factors), *const phi = plug_in(L), prior = 0;
-        double alpha[TOPICS] = {0.1, 0.1, 0.1, 0.1};
-        double *const learned = learn ? numbers_of(before, &before->states[0]) : NULL;
+        OWN(tamis_model) *const before = fitted(&c, 0.1, type, 3, learn, 4, NULL);
+        OWN(tamis_model) *const after = fitted(&c, 0.1, type, 4, learn, 4, &h);
+        double alpha[TOPICS] = {0.1, 0.1, 0.1, 0.1}, prior = 0;
+        OWN(double) *const L = numbers_of(before, &before->column_factors), *const phi = plug_in(L),
+                           *const learned = learn ? numbers_of(before, &before->states[0]) : NULL;
         if (learn) memcpy(alpha, learned, sizeof alpha);
         for (int i = 0; i < WORDS * TOPICS; i++) prior += 0.1 * log(phi[i]);
         const double want = (documents_bound(&c.S, phi, alpha, 4, NULL) + prior) / corpus_total(&c.S);
@@ -140,22 +112,16 @@ TEST(bound_is_right) {
         if (!(fabs(h.elbo[3] - want) <= 2e3 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * fabs(want)))
             fail_msg("variant %d: the bound is %.17g, expected %.17g", variant, h.elbo[3], want);
         assert_true(learn == (fabs(alpha[0] - alpha[1]) > 1e-4)); /* it was learned, one of each topic */
-        tamis_release(learned);
-        tamis_release(L);
-        free(phi);
-        tamis_model_free(before);
-        tamis_model_free(after);
     }
-    corpus_free(&c);
 }
 
 /* With documents that stand still before topics move, which they do after 100 rounds to less than rounding. alpha = 1:
    with less a document has several best posteriors, and each pass looks for one from the same start. */
 TEST(bound_never_falls) {
     for (uint64_t seed = 20; seed < 23; seed++) {
-        corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, seed);
+        OWN(corpus) c = corpus_make(ROWS, WORDS, TOPICS, 30, true, seed);
         history h = {0};
-        tamis_model *const model = fitted(&c, 1, TAMIS_F64, PASSES, false, 100, &h);
+        OWN(tamis_model) *const model = fitted(&c, 1, TAMIS_F64, PASSES, false, 100, &h);
         assert_int_equal(h.count, PASSES);
         for (int i = 1; i < PASSES; i++)
             if (!(h.elbo[i] >= h.elbo[i - 1] - 1e-11))
@@ -163,22 +129,20 @@ TEST(bound_never_falls) {
                          i + 1);
         assert_true(h.elbo[PASSES - 1] > h.elbo[0] + 0.1);
         history learned = {0};
-        tamis_model *const other = fitted(&c, 1, TAMIS_F64, PASSES, true, 100, &learned);
+        OWN(tamis_model) *const other = fitted(&c, 1, TAMIS_F64, PASSES, true, 100, &learned);
         /* documents have two of four topics: an alpha below 1 suits them better */
         assert_true(learned.elbo[PASSES - 1] > h.elbo[PASSES - 1] + 0.01);
-        tamis_model_free(other);
-        tamis_model_free(model);
-        corpus_free(&c);
     }
 }
 
 /* Where the fit ends, no other alpha makes the documents' distributions likelier: the gradient is small beside its
    curvature. And what is learned is kept in the file and is what an empty document gets. */
 TEST(alpha_is_most_likely) {
-    corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 31);
-    tamis_model *const model = fitted(&c, 0.1, TAMIS_F64, 300, true, 20, NULL);
-    double *const L = numbers_of(model, &model->column_factors), *const phi = plug_in(L);
-    double *const alpha = numbers_of(model, &model->states[0]), means[TOPICS] = {0}, sum = 0;
+    OWN(corpus) c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 31);
+    OWN(tamis_model) *const model = fitted(&c, 0.1, TAMIS_F64, 300, true, 20, NULL);
+    OWN(double) *const L = numbers_of(model, &model->column_factors), *const phi = plug_in(L),
+                       *const alpha = numbers_of(model, &model->states[0]);
+    double means[TOPICS] = {0}, sum = 0;
     (void)documents_bound(&c.S, phi, alpha, 20, means);
     int64_t documents = 0;
     for (int64_t d = 0; d < ROWS; d++) documents += c.offsets[d + 1] > c.offsets[d];
@@ -188,34 +152,23 @@ TEST(alpha_is_most_likely) {
         if (!(fabs(gradient) <= 1e-3 * ml_trigamma(alpha[k]) * alpha[k]))
             fail_msg("topic %d: alpha %g, the gradient is %g", k, alpha[k], gradient);
     }
-    tamis_owned_dense *W;
-    works(tamis_owned_dense_create(ROWS, TOPICS, TAMIS_F64, TAMIS_ROW_MAJOR, &W));
-    works(tamis_model_save(model, "bound.model"));
-    tamis_model *loaded;
-    works(tamis_model_load(device, "bound.model", &loaded));
-    remove("bound.model");
-    works(tamis_model_transform(loaded, &c.S, tamis_owned_dense_view(W)));
-    for (int k = 0; k < TOPICS; k++) /* document 3 is empty */
-        assert_true(fabs(((double *)tamis_owned_dense_view(W)->data)[3 * TOPICS + k] - alpha[k]) <= 0);
-    tamis_owned_dense_free(W);
-    tamis_release(L);
-    tamis_release(alpha);
-    free(phi);
-    tamis_model_free(loaded);
-    tamis_model_free(model);
-    corpus_free(&c);
+    OWN(tamis_model) *const loaded = model_reloaded(device, model);
+    OWN(double) *const W = model_transformed(loaded, &c.S);
+    assert_memory_equal(W + 3 * TOPICS, alpha, TOPICS * sizeof *alpha); /* document 3 is empty */
 }
 
 /* scikit-learn's perplexity, in loops: topics as distributions too. Words of `observed` and `entries` count together,
    so each document is asked for twice with half of its counts each: an even number of each word. */
 TEST(documents_of_others) {
-    corpus c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41), twice = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41);
+    OWN(corpus) c = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41),
+                twice = corpus_make(ROWS, WORDS, TOPICS, 30, true, 41);
     for (int64_t t = 0; t < twice.S.nnz; t++) twice.values[t] *= 2;
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
-        tamis_model *const model = fitted(&c, 0.1, type, 5, variant & 2, 5, NULL);
-        double *const L = numbers_of(model, &model->column_factors), *const M = doubles((int64_t)WORDS * TOPICS);
-        double *const learned = variant & 2 ? numbers_of(model, &model->states[0]) : NULL;
+        OWN(tamis_model) *const model = fitted(&c, 0.1, type, 5, variant & 2, 5, NULL);
+        OWN(double) *const L = numbers_of(model, &model->column_factors),
+                           *const M = test_doubles((int64_t)WORDS * TOPICS),
+                           *const learned = variant & 2 ? numbers_of(model, &model->states[0]) : NULL;
         double alpha[TOPICS] = {0.1, 0.1, 0.1, 0.1}, sums[TOPICS] = {0};
         if (learned) memcpy(alpha, learned, sizeof alpha);
         for (int i = 0; i < WORDS * TOPICS; i++) sums[i % TOPICS] += L[i];
@@ -233,13 +186,7 @@ TEST(documents_of_others) {
         const double want = exp(-bound / corpus_total(&twice.S));
         if (!(fabs(score.bound_perplexity - want) <= 1e4 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * want))
             fail_msg("variant %d: perplexity %.17g, expected %.17g", variant, score.bound_perplexity, want);
-        tamis_release(learned);
-        tamis_release(L);
-        free(M);
-        tamis_model_free(model);
     }
-    corpus_free(&c);
-    corpus_free(&twice);
 }
 
 TEST_RUN() {

@@ -10,29 +10,40 @@
 #include "support/refusals.h"
 #include "test_ml_support.h"
 
+/* What a file of ratings has. */
+typedef struct ratings {
+    tamis_owned_sparse *matrix;
+    tamis_names *users, *items;
+    int64_t skipped;
+} ratings;
+
+static void ratings_free(ratings *r) {
+    tamis_owned_sparse_free(r->matrix);
+    tamis_names_free(r->users);
+    tamis_names_free(r->items);
+}
+OWN_VALUE(ratings, ratings_free)
+
+static tamis_status read_ratings(const char *path, const tamis_ratings_options *options, ratings *r) {
+    *r = (ratings){.skipped = -1};
+    return tamis_read_ratings(path, options, &r->matrix, &r->users, &r->items, &r->skipped);
+}
+
 static void expect_ratings(const char *ending, const char *content, const tamis_ratings_options *options,
                            const char *matrix, const char *users, const char *items) {
-    char *const path = ml_file(ending, content);
+    OWN(file_name) *const path = ml_file(ending, content);
     const int64_t live = tamis_memory_live();
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *user_names = NULL, *item_names = NULL;
-    int64_t skipped = -1;
-    if (tamis_read_ratings(path, options, &ratings, &user_names, &item_names, &skipped) != TAMIS_OK)
-        fail_msg("%s", tamis_last_error());
+    ratings r;
+    works(read_ratings(path, options, &r));
     assert_string_equal(tamis_last_error(), "");
-    assert_int_equal(skipped, 0);
-    assert_int_equal(tamis_validate(tamis_owned_sparse_view(ratings)), TAMIS_OK);
-    assert_int_equal(tamis_owned_sparse_view(ratings)->value_type, options ? options->value_type : TAMIS_F32);
-    char *const text = io_text_of(tamis_owned_sparse_view(ratings));
-    assert_string_equal(text, matrix);
-    free(text);
-    expect_names(user_names, users);
-    expect_names(item_names, items);
-    tamis_owned_sparse_free(ratings);
-    tamis_names_free(user_names);
-    tamis_names_free(item_names);
+    assert_int_equal(r.skipped, 0);
+    assert_int_equal(tamis_validate(tamis_owned_sparse_view(r.matrix)), TAMIS_OK);
+    assert_int_equal(tamis_owned_sparse_view(r.matrix)->value_type, options ? options->value_type : TAMIS_F32);
+    ml_expect_text(r.matrix, matrix);
+    expect_names(r.users, users);
+    expect_names(r.items, items);
+    ratings_free(&r);
     assert_int_equal(tamis_memory_live(), live);
-    ml_remove(path);
 }
 
 TEST(ratings_are_read) {
@@ -113,16 +124,13 @@ TEST(ratings_are_read) {
 }
 
 static void refuse_ratings(const char *ending, const char *content, size_t bytes, const char *message) {
-    char *const path = ml_file_of(ending, content, bytes);
+    OWN(file_name) *const path = ml_file_of(ending, content, bytes);
     const int64_t live = tamis_memory_live();
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL;
-    const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
+    ratings r;
+    assert_int_equal(read_ratings(path, NULL, &r), TAMIS_ERROR_FORMAT);
     ml_expect_message(path, message);
-    assert_int_equal(status, TAMIS_ERROR_FORMAT);
-    assert_true(!ratings && !users && !items);
+    assert_true(!r.matrix && !r.users && !r.items);
     assert_int_equal(tamis_memory_live(), live);
-    ml_remove(path);
 }
 
 TEST(wrong_ratings_are_refused) {
@@ -254,17 +262,15 @@ TEST(columns_may_be_named) {
          "a title or a number from 1"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char *const path = ml_file(".csv", "who,what,stars\na,x,3\n");
+        OWN(file_name) *const path = ml_file(".csv", "who,what,stars\na,x,3\n");
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        ratings r;
         options.columns = wrong[i].columns;
-        tamis_owned_sparse *ratings = NULL;
-        tamis_names *users = NULL, *items = NULL;
-        assert_int_not_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        assert_int_not_equal(read_ratings(path, &options, &r), TAMIS_OK);
         if (wrong[i].message[0] == ':')
             ml_expect_message(path, wrong[i].message);
         else
             assert_string_equal(tamis_last_error(), wrong[i].message);
-        ml_remove(path);
     }
 }
 
@@ -283,54 +289,44 @@ TEST(the_form_is_told) {
         {"0,1,2,3,4\n1,2\n", NULL, "lists: user = column 1, items = the others"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *const path = ml_file(".csv", cases[i].content);
+        OWN(file_name) *const path = ml_file(".csv", cases[i].content);
+        OWN(ratings) r;
         char found[TAMIS_FOUND_BYTES];
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-        tamis_owned_sparse *ratings = NULL;
-        tamis_names *users = NULL, *items = NULL;
         options.columns = cases[i].columns;
         options.found = found;
-        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        works(read_ratings(path, &options, &r));
         assert_string_equal(found, cases[i].found);
-        tamis_owned_sparse_free(ratings);
-        tamis_names_free(users);
-        tamis_names_free(items);
-        ml_remove(path);
     }
 }
 
 /* A list is one by its content where the name says nothing. */
 TEST(lists_are_found_by_content) {
-    char *const path = ml_file(".base", "319\t131\t3\t888892593\n15\t239\t2\t880869953\n");
-    tamis_owned_sparse *data = NULL, *times = NULL;
-    tamis_names *users = NULL, *items = NULL;
-    char found[TAMIS_FOUND_BYTES] = "";
-    assert_int_equal(tamis_read_data_found(TAMIS_ALS, path, NULL, found, &data, &users, &items, &times), TAMIS_OK);
-    assert_string_equal(found, "ratings: user = column 1, item = column 2, rating = column 3, time = column 4");
-    char *const text = io_text_of(tamis_owned_sparse_view(data));
-    assert_string_equal(text, "csr 2x2 2| 0 0 3| 1 1 2");
-    assert_string_equal(tamis_names_at(users, 1), "15");
-    assert_non_null(times);
-    free(text);
-    tamis_owned_sparse_free(data);
-    tamis_owned_sparse_free(times);
-    tamis_names_free(users);
-    tamis_names_free(items);
-    ml_remove(path);
-    /* a name that lists have, too */
-    char *const sizes = ml_file(".txt", "2 4 2\n0 0:0.5\n1 2:0.25\n");
-    assert_int_equal(tamis_read_data_found(TAMIS_ALS, sizes, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
-    assert_int_equal(tamis_owned_sparse_view(data)->cols, 4);
-    assert_null(users);
-    tamis_owned_sparse_free(data);
-    ml_remove(sizes);
-    char *const stated = ml_file(".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n");
-    assert_int_equal(tamis_read_data_found(TAMIS_ALS, stated, NULL, found, &data, &users, &items, NULL), TAMIS_OK);
-    assert_string_equal(found, "");
-    assert_int_equal(tamis_owned_sparse_view(data)->cols, 6);
-    assert_null(users);
-    tamis_owned_sparse_free(data);
-    ml_remove(stated);
+    static const struct {
+        const char *ending, *content, *found, *matrix, *users;
+        bool times;
+    } cases[] = {
+        {".base", "319\t131\t3\t888892593\n15\t239\t2\t880869953\n",
+         "ratings: user = column 1, item = column 2, rating = column 3, time = column 4", "csr 2x2 2| 0 0 3| 1 1 2",
+         "319|15", true},
+        /* a name that lists have, too */
+        {".txt", "2 4 2\n0 0:0.5\n1 2:0.25\n", NULL, "csr 2x4 2| 0 0 0.5| 1 2 0.25", NULL, false},
+        {".unknown", "%%MatrixMarket matrix coordinate pattern general\n5 6 1\n1 2\n", "", "csr 5x6 1| 0 1 1", NULL,
+         false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        OWN(file_name) *const path = ml_file(cases[i].ending, cases[i].content);
+        OWN(tamis_owned_sparse) *data = NULL, *times = NULL;
+        OWN(tamis_names) *users = NULL, *items = NULL;
+        char found[TAMIS_FOUND_BYTES] = "";
+        works(
+            tamis_read_data_found(TAMIS_ALS, path, NULL, found, &data, &users, &items, cases[i].times ? &times : NULL));
+        if (cases[i].found) assert_string_equal(found, cases[i].found);
+        ml_expect_text(data, cases[i].matrix);
+        assert_true(cases[i].users ? users != NULL : !users);
+        if (users) expect_names(users, cases[i].users);
+        assert_int_equal(times != NULL, cases[i].times);
+    }
 }
 
 /* Times are a matrix of the same places. */
@@ -348,24 +344,15 @@ TEST(times_are_told) {
         {false, "a,x,1\n", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *const path = ml_file(".csv", cases[i].content);
+        OWN(file_name) *const path = ml_file(".csv", cases[i].content);
+        OWN(tamis_owned_sparse) *times = NULL;
+        OWN(ratings) r;
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-        tamis_owned_sparse *ratings = NULL, *times = NULL;
-        tamis_names *users = NULL, *items = NULL;
         options.sum = cases[i].sum;
         options.times = &times;
-        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+        works(read_ratings(path, &options, &r));
         assert_true((times != NULL) == (cases[i].times != NULL));
-        if (times) {
-            char *const text = io_text_of(tamis_owned_sparse_view(times));
-            assert_string_equal(text, cases[i].times);
-            free(text);
-        }
-        tamis_owned_sparse_free(ratings);
-        tamis_owned_sparse_free(times);
-        tamis_names_free(users);
-        tamis_names_free(items);
-        ml_remove(path);
+        if (times) ml_expect_text(times, cases[i].times);
     }
 }
 
@@ -377,22 +364,19 @@ TEST(all_ratings_are_kept) {
     options.value_type = TAMIS_F64;
     expect_ratings(".csv", "a,x,16777217\na,y,1e39\n", &options, "csr 1x2 2| 0 0 16777217| 0 1 9.9999999999999994e+38",
                    "a", "x|y");
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL;
+    ratings r;
     options.sum = true;
-    REFUSED(ARGUMENT, "^options.keep = 1: expected 0, or 1 without sum$",
-            tamis_read_ratings("x.csv", &options, &ratings, &users, &items, NULL));
+    REFUSED(ARGUMENT, "^options.keep = 1: expected 0, or 1 without sum$", read_ratings("x.csv", &options, &r));
     options = (tamis_ratings_options)TAMIS_RATINGS_OPTIONS_INIT;
     options.value_type = TAMIS_F16;
-    REFUSED(ARGUMENT, "^options.value_type = 2: expected fp32 or fp64$",
-            tamis_read_ratings("x.csv", &options, &ratings, &users, &items, NULL));
+    REFUSED(ARGUMENT, "^options.value_type = 2: expected fp32 or fp64$", read_ratings("x.csv", &options, &r));
 }
 
 /* Of a file of 1 GB, of which nothing is on the disk, the beginning is enough to refuse it. */
 TEST(large_files_of_no_ratings_are_refused_early) {
     static const char *const begins[] = {"no-ratings\n", "a,b,1\n\0\n", "a,b,1x\n"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-        char *const path = ml_file(".csv", "");
+        OWN(file_name) *const path = ml_file(".csv", "");
         FILE *const file = fopen(path, "w");
         assert_non_null(file);
         fwrite(begins[i], 1, i == 1 ? 8 : strlen(begins[i]), file);
@@ -402,122 +386,92 @@ TEST(large_files_of_no_ratings_are_refused_early) {
         fclose(file);
         struct rusage before, after;
         getrusage(RUSAGE_SELF, &before);
-        tamis_owned_sparse *ratings = NULL;
-        tamis_names *users = NULL, *items = NULL;
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+        ratings r;
         options.header = false;
-        assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_ERROR_FORMAT);
+        assert_int_equal(read_ratings(path, &options, &r), TAMIS_ERROR_FORMAT);
         getrusage(RUSAGE_SELF, &after);
         assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 64 << 10);
-        ml_remove(path);
     }
 }
 
 TEST(ids_of_any_length_are_read) {
     enum { LENGTH = 3 << 20 };
-    char *const content = malloc(2 * LENGTH + 16);
+    OWN(char) *const content = malloc(2 * LENGTH + 16);
     assert_non_null(content);
     memset(content, 'u', LENGTH);
     content[LENGTH] = ',';
     memset(content + LENGTH + 1, 'i', LENGTH);
     memcpy(content + 2 * LENGTH + 1, ",7\n", 4);
-    char *const path = ml_file(".csv", content);
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL;
-    assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
-    assert_int_equal(strlen(tamis_names_at(users, 0)), LENGTH);
-    assert_int_equal(tamis_names_find(items, content + LENGTH + 1, LENGTH), 0);
-    tamis_owned_sparse_free(ratings);
-    tamis_names_free(users);
-    tamis_names_free(items);
-    ml_remove(path);
-    free(content);
+    OWN(file_name) *const path = ml_file(".csv", content);
+    OWN(ratings) r;
+    works(read_ratings(path, NULL, &r));
+    assert_int_equal(strlen(tamis_names_at(r.users, 0)), LENGTH);
+    assert_int_equal(tamis_names_find(r.items, content + LENGTH + 1, LENGTH), 0);
 }
 
 TEST(dictionaries_go_on) {
     const int64_t live = tamis_memory_live();
-    char *const first = ml_file(".csv", "ann,tea,1\nbob,milk,2\n");
-    char *const second = ml_file(".csv", "eve,tea,3\nann,cola,4\nbob,tea,5\n");
-    char *const wrong = ml_file(".csv", "tom,wine,3\nann,cola,four\n");
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL, *same_users = NULL, *same_items = NULL;
-    int64_t skipped = -1;
-    assert_int_equal(tamis_read_ratings(first, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
-    tamis_owned_sparse_free(ratings);
+    OWN(file_name) *const first = ml_file(".csv", "ann,tea,1\nbob,milk,2\n"),
+                          *const second = ml_file(".csv", "eve,tea,3\nann,cola,4\nbob,tea,5\n"),
+                          *const wrong = ml_file(".csv", "tom,wine,3\nann,cola,four\n");
+    ratings known, r;
+    works(read_ratings(first, NULL, &known));
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-    options.users = users;
-    options.items = items;
+    options.users = known.users;
+    options.items = known.items;
     options.known_only = true;
-    assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
-    assert_true(same_users == users && same_items == items);
-    assert_int_equal(skipped, 2);
-    char *text = io_text_of(tamis_owned_sparse_view(ratings));
-    assert_string_equal(text, "csr 2x2 1| 1 0 5");
-    free(text);
-    tamis_owned_sparse_free(ratings);
+    works(read_ratings(second, &options, &r));
+    assert_true(r.users == known.users && r.items == known.items);
+    assert_int_equal(r.skipped, 2);
+    ml_expect_text(r.matrix, "csr 2x2 1| 1 0 5");
+    tamis_owned_sparse_free(r.matrix);
     options.known_only = false;
     /* an error takes back what was added */
-    ratings = NULL;
-    assert_int_equal(tamis_read_ratings(wrong, &options, &ratings, &same_users, &same_items, &skipped),
-                     TAMIS_ERROR_FORMAT);
-    assert_null(ratings);
-    expect_names(users, "ann|bob");
-    expect_names(items, "tea|milk");
-    assert_int_equal(tamis_read_ratings(second, &options, &ratings, &same_users, &same_items, &skipped), TAMIS_OK);
-    assert_int_equal(skipped, 0);
-    text = io_text_of(tamis_owned_sparse_view(ratings));
-    assert_string_equal(text, "csr 3x3 3| 0 2 4| 1 0 5| 2 0 3");
-    free(text);
-    tamis_owned_sparse_free(ratings);
-    expect_names(users, "ann|bob|eve");
-    tamis_names_free(items);
+    assert_int_equal(read_ratings(wrong, &options, &r), TAMIS_ERROR_FORMAT);
+    assert_null(r.matrix);
+    expect_names(known.users, "ann|bob");
+    expect_names(known.items, "tea|milk");
+    works(read_ratings(second, &options, &r));
+    assert_int_equal(r.skipped, 0);
+    ml_expect_text(r.matrix, "csr 3x3 3| 0 2 4| 1 0 5| 2 0 3");
+    tamis_owned_sparse_free(r.matrix);
+    expect_names(known.users, "ann|bob|eve");
     /* one dictionary for both sides */
-    options.items = users;
-    assert_int_equal(tamis_read_ratings(first, &options, &ratings, &same_users, &same_items, NULL), TAMIS_OK);
-    assert_int_equal(tamis_owned_sparse_view(ratings)->rows, 5);
-    assert_int_equal(tamis_owned_sparse_view(ratings)->cols, 5);
-    tamis_owned_sparse_free(ratings);
-    tamis_names_free(users);
-    ml_remove(first);
-    ml_remove(second);
-    ml_remove(wrong);
+    options.items = known.users;
+    works(read_ratings(first, &options, &r));
+    assert_int_equal(tamis_owned_sparse_view(r.matrix)->rows, 5);
+    assert_int_equal(tamis_owned_sparse_view(r.matrix)->cols, 5);
+    tamis_owned_sparse_free(r.matrix);
+    ratings_free(&known);
     assert_int_equal(tamis_memory_live(), live);
 }
 
 TEST(ratings_refuse_wrong_arguments) {
-    tamis_owned_sparse *ratings = NULL;
+    tamis_owned_sparse *matrix = NULL;
     tamis_names *users = NULL, *items = NULL;
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-    REFUSED(ARGUMENT, "^path = NULL: expected the name of a file$",
-            tamis_read_ratings(NULL, NULL, &ratings, &users, &items, NULL));
+    ratings r;
+    REFUSED(ARGUMENT, "^path = NULL: expected the name of a file$", read_ratings(NULL, NULL, &r));
     REFUSED(ARGUMENT, "^ratings = NULL: expected an address for the matrix$",
             tamis_read_ratings("a", NULL, NULL, &users, &items, NULL));
     REFUSED(ARGUMENT, "^users = NULL: expected an address for the dictionary$",
-            tamis_read_ratings("a", NULL, &ratings, NULL, &items, NULL));
+            tamis_read_ratings("a", NULL, &matrix, NULL, &items, NULL));
     REFUSED(ARGUMENT, "^items = NULL: expected an address for the dictionary$",
-            tamis_read_ratings("a", NULL, &ratings, &users, NULL, NULL));
-    options.reserved[0] = 1;
-    assert_int_equal(tamis_read_ratings("a", &options, &ratings, &users, &items, NULL), TAMIS_ERROR_UNSUPPORTED);
-    assert_string_equal(
-        tamis_last_error(),
-        "options.reserved[0] = 0x1"
-        ": a field that version " TAMIS_VERSION_STRING
-        " does not know is set, or the structure was not initialised with its _INIT macro or with zeros");
-    options.reserved[0] = 0;
+            tamis_read_ratings("a", NULL, &matrix, &users, NULL, NULL));
+    SPOILT(options.reserved[0], 1, UNSUPPORTED,
+           "^options.reserved[0] = 0x1: a field that version " TAMIS_VERSION_STRING
+           " does not know is set, or the structure was not initialised with its _INIT macro or with zeros$",
+           read_ratings("a", &options, &r));
     SPOILT(options.missing_value, (double)NAN, ARGUMENT,
-           "^options.missing_value = nan, expected a number that fp32 can hold$",
-           tamis_read_ratings("a", &options, &ratings, &users, &items, NULL));
-    options.known_only = true;
-    REFUSED(ARGUMENT, "^options.users = NULL: known_only needs both dictionaries$",
-            tamis_read_ratings("a", &options, &ratings, &users, &items, NULL));
-    assert_int_equal(tamis_read_ratings("/no/such", NULL, &ratings, &users, &items, NULL), TAMIS_ERROR_FILE);
-    assert_true(!ratings && !users && !items);
+           "^options.missing_value = nan, expected a number that fp32 can hold$", read_ratings("a", &options, &r));
+    SPOILT(options.known_only, true, ARGUMENT, "^options.users = NULL: known_only needs both dictionaries$",
+           read_ratings("a", &options, &r));
+    assert_int_equal(read_ratings("/no/such", NULL, &r), TAMIS_ERROR_FILE);
+    assert_true(!matrix && !users && !items && !r.matrix && !r.users && !r.items);
 }
 
-static bool stop_at_once(void *context, double share) {
-    (void)share;
-    return ++*(int *)context < 2;
-}
+static bool stop_at_once(void *context, double share) { return ++*(int *)context < 2; }
 
 static bool watch(void *context, double share) {
     double *const last = context;
@@ -527,50 +481,40 @@ static bool watch(void *context, double share) {
 }
 
 TEST(ratings_survive_failing_memory_and_cancelling) {
-    char *const path = ml_file(".csv", "ann,tea,1,3\nbob,milk,2,2\nann,tea,3,1\n");
-    tamis_names *known_users = NULL, *known_items = NULL;
+    OWN(file_name) *const path = ml_file(".csv", "ann,tea,1,3\nbob,milk,2,2\nann,tea,3,1\n");
+    OWN(tamis_names) *known_users = NULL, *known_items = NULL;
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
     for (int given = 0; given < 2; given++) {
-        if (given) assert_int_equal(tamis_names_create(&known_users), TAMIS_OK);
-        if (given) assert_int_equal(tamis_names_create(&known_items), TAMIS_OK);
+        if (given) works(tamis_names_create(&known_users));
+        if (given) works(tamis_names_create(&known_items));
+        options.users = known_users;
+        options.items = known_items;
         EACH_FAULT(w) {
-            tamis_owned_sparse *ratings = NULL;
-            tamis_names *users = NULL, *items = NULL;
-            tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
-            options.users = known_users;
-            options.items = known_items;
-            const tamis_status status = FAULTY(w, tamis_read_ratings(path, &options, &ratings, &users, &items, NULL));
-            assert_true(status == TAMIS_OK || (!ratings && !users));
+            ratings r;
+            const tamis_status status = FAULTY(w, read_ratings(path, &options, &r));
+            assert_true(status == TAMIS_OK || (!r.matrix && !r.users));
             if (status != TAMIS_OK && given) assert_int_equal(tamis_names_count(known_users), 0);
-            tamis_owned_sparse_free(ratings);
-            if (given) w.live = tamis_memory_live(); /* what the caller's dictionaries have grown by stays */
-            if (given) continue;
-            tamis_names_free(users);
-            tamis_names_free(items);
+            if (given) r.users = r.items = NULL; /* which are the caller's */
+            ratings_free(&r);
+            if (given) w.live = tamis_memory_live(); /* what they have grown by stays */
         }
     }
-    tamis_names_free(known_users);
-    tamis_names_free(known_items);
 
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL;
-    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    OWN(ratings) r;
     int calls = 0;
+    double last = 0;
     const int64_t live = tamis_memory_live();
+    options = (tamis_ratings_options)TAMIS_RATINGS_OPTIONS_INIT;
     options.progress = stop_at_once;
     options.progress_context = &calls;
-    assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_ERROR_CANCELLED);
+    assert_int_equal(read_ratings(path, &options, &r), TAMIS_ERROR_CANCELLED);
     ml_expect_message(path, ": reading was cancelled by the progress callback");
-    assert_true(!ratings && !users && !items);
+    assert_true(!r.matrix && !r.users && !r.items);
     assert_int_equal(tamis_memory_live(), live);
-    double last = 0;
     options.progress = watch;
     options.progress_context = &last;
-    assert_int_equal(tamis_read_ratings(path, &options, &ratings, &users, &items, NULL), TAMIS_OK);
+    works(read_ratings(path, &options, &r));
     assert_true(last == 1);
-    tamis_owned_sparse_free(ratings);
-    tamis_names_free(users);
-    tamis_names_free(items);
-    ml_remove(path);
 }
 
 /* Against a table of the last rating of each pair. */
@@ -578,7 +522,7 @@ TEST(many_ratings_are_as_a_table_has_them) {
     enum { USERS = 300, ITEMS = 200, LINES = 60000 };
     static float table[USERS][ITEMS];
     static bool rated[USERS][ITEMS];
-    char *const path = io_temporary(".csv");
+    OWN(file_name) *const path = io_temporary(".csv");
     FILE *const file = fopen(path, "w");
     assert_non_null(file);
     tamis_random random = tamis_random_start(9, 0);
@@ -591,10 +535,9 @@ TEST(many_ratings_are_as_a_table_has_them) {
                 i);
     }
     fclose(file);
-    tamis_owned_sparse *ratings = NULL;
-    tamis_names *users = NULL, *items = NULL;
-    assert_int_equal(tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL), TAMIS_OK);
-    const tamis_sparse *const S = tamis_owned_sparse_view(ratings);
+    OWN(ratings) r = {.matrix = NULL};
+    works(tamis_read_ratings(path, NULL, &r.matrix, &r.users, &r.items, NULL));
+    const tamis_sparse *const S = tamis_owned_sparse_view(r.matrix);
     assert_int_equal(tamis_validate(S), TAMIS_OK);
     int64_t pairs = 0;
     for (int user = 0; user < USERS; user++)
@@ -603,15 +546,11 @@ TEST(many_ratings_are_as_a_table_has_them) {
     for (int64_t row = 0; row < S->rows; row++)
         for (int64_t t = io_index(S->offsets, S->offset_type, row); t < io_index(S->offsets, S->offset_type, row + 1);
              t++) {
-            const int user = atoi(tamis_names_at(users, row) + 5);
-            const int item = atoi(tamis_names_at(items, io_index(S->columns, S->index_type, t)) + 6);
+            const int user = atoi(tamis_names_at(r.users, row) + 5);
+            const int item = atoi(tamis_names_at(r.items, io_index(S->columns, S->index_type, t)) + 6);
             assert_true(rated[user][item]);
             assert_true(table[user][item] == ((const float *)S->values)[t]);
         }
-    tamis_owned_sparse_free(ratings);
-    tamis_names_free(users);
-    tamis_names_free(items);
-    ml_remove(path);
 }
 
 /* Whatever is in a file: a result that is valid, or an error, and nothing left. */
@@ -625,23 +564,20 @@ TEST(any_bytes_are_read_or_refused) {
         const size_t bytes = (size_t)tamis_random_below(&random, (int64_t)sizeof content);
         for (size_t c = 0; c < bytes; c++)
             content[c] = alphabet[tamis_random_below(&random, (int64_t)sizeof alphabet - 1)];
-        char *const path = ml_file_of(i % 2 ? ".csv" : ".txt", content, bytes);
-        tamis_owned_sparse *ratings = NULL;
-        tamis_names *users = NULL, *items = NULL, *words = NULL;
-        const tamis_status status = tamis_read_ratings(path, NULL, &ratings, &users, &items, NULL);
+        OWN(file_name) *const path = ml_file_of(i % 2 ? ".csv" : ".txt", content, bytes);
+        ratings r;
+        tamis_names *words = NULL;
+        const tamis_status status = read_ratings(path, NULL, &r);
         if (status == TAMIS_OK)
-            assert_int_equal(tamis_validate(tamis_owned_sparse_view(ratings)), TAMIS_OK);
+            assert_int_equal(tamis_validate(tamis_owned_sparse_view(r.matrix)), TAMIS_OK);
         else
             assert_int_equal(status, TAMIS_ERROR_FORMAT);
         good += status == TAMIS_OK;
-        assert_true((status == TAMIS_OK) == (ratings && users && items));
+        assert_true((status == TAMIS_OK) == (r.matrix && r.users && r.items));
         (void)tamis_names_read(path, &words);
         tamis_names_free(words);
-        tamis_names_free(users);
-        tamis_names_free(items);
-        tamis_owned_sparse_free(ratings);
+        ratings_free(&r);
         assert_int_equal(tamis_memory_live(), live);
-        ml_remove(path);
     }
     assert_true(good > 10);
 }

@@ -53,8 +53,8 @@ static double star(const set_shape *s, const double *a, const double *b, tamis_r
 static data draw_set(const set_shape *s, uint64_t seed) {
     const int64_t size = s->cols / (s->groups ? s->groups : 1), count = s->rows + s->cols;
     data d = data_make(s->rows, s->cols, 0, seed);
-    double *const hidden = malloc((size_t)count * (RANK + 1) * sizeof *hidden);
-    char *const used = malloc((size_t)s->cols);
+    OWN(double) *const hidden = malloc((size_t)count * (RANK + 1) * sizeof *hidden);
+    OWN(char) *const used = malloc((size_t)s->cols);
     tamis_random random = tamis_random_start(seed, s->groups ? 9 : 17);
     for (int64_t k = 0; k < count * (RANK + 1) && !s->groups; k++) hidden[k] = normal(&random);
     int64_t t = 0;
@@ -76,8 +76,6 @@ static data draw_set(const set_shape *s, uint64_t seed) {
         d.offsets[i + 1] = t;
     }
     d.view.nnz = t;
-    free(hidden);
-    free(used);
     return d;
 }
 
@@ -97,12 +95,11 @@ static found measure(const tamis_method_description *about, const tamis_sparse *
     tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
     split.kind = uses ? TAMIS_SPLIT_LEAVE_ONE : TAMIS_SPLIT_ENTRIES;
     split.seed = 77;
-    tamis_owned_sparse *kept, *held;
-    tamis_model_options options;
-    tamis_model *model;
+    OWN(tamis_owned_sparse) *kept, *held;
+    OWN(tamis_model) *model;
     tamis_score score;
     EXPECT_OK(tamis_split(S, &split, &kept, &held));
-    EXPECT_OK(tamis_model_options_init(&options, method));
+    tamis_model_options options = default_options(method);
     if (factors > 0 && options.factors > factors) options.factors = factors;
     model = model_fitted(device, &options, tamis_owned_sparse_view(kept));
     const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
@@ -110,9 +107,6 @@ static found measure(const tamis_method_description *about, const tamis_sparse *
     found f = {
         .metric = uses ? score.recall : score.rmse, .entries = out.entries->nnz, .factors = model->options.factors};
     EXPECT_OK(tamis_baseline(method, out.observed, out.entries, &f.baseline));
-    tamis_model_free(model);
-    tamis_owned_sparse_free(kept);
-    tamis_owned_sparse_free(held);
     return f;
 }
 
@@ -141,38 +135,15 @@ static void expect_no_worse(const char *name, tamis_method_data kind, const tami
 
 TEST_TAG(ratings_are_not_below_means_and_biases, "quality") {
     static const set_shape sets[] = {
-        {.name = "a heavy tail",
-         .rows = 900,
-         .cols = 800,
-         .a_row = 50,
-         .tail = 0.9,
-         .signal = 0.5,
-         .biases = 0.4,
-         .noise = 0.8},
-        {.name = "a sparse catalogue",
-         .rows = 2500,
-         .cols = 3000,
-         .a_row = 9,
-         .tail = 0.6,
-         .signal = 0.5,
-         .biases = 0.4,
-         .noise = 0.8},
-        {.name = "biases alone", .rows = 900, .cols = 600, .a_row = 40, .tail = 0.4, .biases = 0.5, .noise = 0.8},
-        {.name = "noise alone", .rows = 900, .cols = 600, .a_row = 30, .tail = 0.4, .noise = 1},
-        {.name = "outliers",
-         .rows = 900,
-         .cols = 600,
-         .a_row = 40,
-         .tail = 0.4,
-         .signal = 0.5,
-         .biases = 0.4,
-         .noise = 0.6,
-         .outlier = 50},
+        {"a heavy tail", 900, 800, 50, 0.9, 0, 0.5, 0.4, 0.8, 0},
+        {"a sparse catalogue", 2500, 3000, 9, 0.6, 0, 0.5, 0.4, 0.8, 0},
+        {"biases alone", 900, 600, 40, 0.4, 0, 0, 0.5, 0.8, 0},
+        {"noise alone", 900, 600, 30, 0.4, 0, 0, 0, 1, 0},
+        {"outliers", 900, 600, 40, 0.4, 0, 0.5, 0.4, 0.6, 50},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        data d = draw_set(&sets[i], 3 + i);
+        OWN(data) d = draw_set(&sets[i], 3 + i);
         expect_no_worse(sets[i].name, TAMIS_DATA_RATINGS, &d.view, false);
-        data_free(&d);
     }
 }
 
@@ -184,9 +155,8 @@ TEST_TAG(uses_are_not_below_the_most_popular, "quality") {
         {.name = "outliers", .rows = 1500, .cols = 800, .a_row = 20, .tail = 1, .groups = 8, .outlier = 1e6},
     };
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        data d = draw_set(&sets[i], 3 + i);
+        OWN(data) d = draw_set(&sets[i], 3 + i);
         expect_no_worse(sets[i].name, TAMIS_DATA_USES, &d.view, sets[i].groups == 1);
-        data_free(&d);
     }
 }
 
@@ -202,7 +172,7 @@ TEST_TAG(groups_are_found, "choice") {
     for (int i = 0; i < test_rounds(3, 1); i++)
         for (int m = 0; m < tamis_method_count(); m++) {
             tamis_method_description about;
-            data d = draw_set(&cases[i].set, 5 + (uint64_t)i);
+            OWN(data) d = draw_set(&cases[i].set, 5 + (uint64_t)i);
             EXPECT_OK(tamis_method_at(m, &about));
             if (is_for(&about, TAMIS_DATA_USES, &d.view)) {
                 const found f = measure(&about, &d.view, 16);
@@ -215,7 +185,6 @@ TEST_TAG(groups_are_found, "choice") {
                 if (!(spoiled.metric >= 0.95 * f.metric))
                     fail_msg("%s, case %d: recall %g, with an outlier %g", about.name, i, f.metric, spoiled.metric);
             }
-            data_free(&d);
         }
 }
 
@@ -242,16 +211,7 @@ static data read_visits(const char *path) {
         d.offsets[users] = visits;
     }
     assert_int_equal(pclose(file), 0);
-    d.view = (tamis_sparse){.format = TAMIS_CSR,
-                            .rows = users,
-                            .cols = PAGES,
-                            .nnz = visits,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = d.offsets,
-                            .columns = d.columns,
-                            .values = d.values};
+    d.view = CSR(users, PAGES, d.offsets, d.columns, d.values);
     return d;
 }
 
@@ -265,9 +225,8 @@ TEST_TAG(real_sets_are_not_below_their_baselines, "quality") {
     expect_no_worse("jester", TAMIS_DATA_RATINGS, tamis_owned_sparse_view(jester), false);
     tamis_owned_sparse_free(jester);
     snprintf(path, sizeof path, "%s/ratings/anonymous-msweb.data.xz", folder);
-    data visits = read_visits(path);
+    OWN(data) visits = read_visits(path);
     expect_no_worse("msweb", TAMIS_DATA_USES, &visits.view, false);
-    data_free(&visits);
 }
 
 /* ------------------------------------------------------------------------------------------ what is chosen */
@@ -285,15 +244,12 @@ static data draw_chosen(const set_shape *s, int64_t brief_rows) {
 /* Ratings of rank 5 get fewer factors than 32; what options say stays; small data get 32. A file has what was chosen,
    and a fit goes on with it to the same bits. */
 static void keeps_its_choice(tamis_method method) {
-    const char *const path = "/tmp/tamis-chosen.model";
-    data d = draw_chosen(&few_factors, 120);
-    tamis_model_options options;
-    tamis_model_description description;
-    EXPECT_OK(tamis_model_options_init(&options, method));
+    OWN(data) d = draw_chosen(&few_factors, 120);
+    tamis_model_options options = default_options(method);
     assert_int_equal(options.factors, 0);
     options.threads = 1;
-    tamis_model *const whole = model_fitted(device, &options, &d.view);
-    EXPECT_OK(tamis_model_describe(whole, &description));
+    OWN(tamis_model) *const whole = model_fitted(device, &options, &d.view);
+    tamis_model_description description = model_about(whole);
     const int64_t chosen = description.options.factors;
     assert_true(chosen >= 4 && chosen < 32 && description.width == chosen + 1 && description.choice_seconds > 0);
     const double lambda = whole->options.regularization;
@@ -301,14 +257,11 @@ static void keeps_its_choice(tamis_method method) {
     assert_true(whole->options.column_regularization == lambda);
     const int all = options.iterations;
     options.iterations = 6;
-    tamis_model *const half = model_fitted(device, &options, &d.view), *more;
-    EXPECT_OK(tamis_model_save(half, path));
-    EXPECT_OK(tamis_model_load(device, path, &more));
-    unlink(path);
+    OWN(tamis_model) *const half = model_fitted(device, &options, &d.view), *const more = model_reloaded(device, half);
     options.iterations = all;
     EXPECT_OK(tamis_model_continue_with(more, &options));
     EXPECT_OK(tamis_model_fit(more, &d.view, NULL));
-    EXPECT_OK(tamis_model_describe(more, &description));
+    description = model_about(more);
     assert_int_equal(description.options.factors, chosen);
     assert_true(description.options.regularization == lambda);
     assert_true(description.choice_seconds == 0);
@@ -316,24 +269,16 @@ static void keeps_its_choice(tamis_method method) {
                         (size_t)(d.view.cols * (chosen + 1)) * 4);
     options.factors = 11;
     options.regularization = 0.03;
-    tamis_model *const asked = model_fitted(device, &options, &d.view);
+    OWN(tamis_model) *const asked = model_fitted(device, &options, &d.view);
     assert_int_equal(asked->options.factors, 11);
     assert_true(asked->options.regularization == 0.03 && asked->choice_seconds == 0);
     assert_true(asked->options.column_regularization == (method == TAMIS_SFA ? 0.03 : 0));
     options.factors = 0;
     options.regularization = 0;
-    tamis_sparse few = d.view;
-    few.rows = 60;
-    few.nnz = d.offsets[60];
-    tamis_model *const small = model_fitted(device, &options, &few);
+    const tamis_sparse few = CSR(60, d.view.cols, d.offsets, d.columns, d.values);
+    OWN(tamis_model) *const small = model_fitted(device, &options, &few);
     assert_int_equal(small->options.factors, 32);
     assert_true(small->options.regularization == (method == TAMIS_SFA ? 0.1 : 0));
-    tamis_model_free(whole);
-    tamis_model_free(half);
-    tamis_model_free(more);
-    tamis_model_free(asked);
-    tamis_model_free(small);
-    data_free(&d);
 }
 
 TEST_TAG(what_is_chosen_is_kept, "choice") {
@@ -343,10 +288,9 @@ TEST_TAG(what_is_chosen_is_kept, "choice") {
 
 /* What comes in mini-batches one after another has nothing chosen. */
 TEST_TAG(a_stream_has_constants, "choice") {
-    data d = draw_set(&few_factors, 5);
-    tamis_model_options options;
-    tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_SFA));
+    OWN(data) d = draw_set(&few_factors, 5);
+    OWN(tamis_model) *model;
+    tamis_model_options options = default_options(TAMIS_SFA);
     EXPECT_OK(tamis_model_create(device, &options, &model));
     for (int i = 0; i < 2; i++) {
         EXPECT_OK(tamis_model_partial_fit(model, &d.view));
@@ -354,7 +298,7 @@ TEST_TAG(a_stream_has_constants, "choice") {
         assert_true(model->options.regularization == 0.1 && model->options.column_regularization == 0.1);
     }
     const char *const path = "/tmp/tamis-stream.model";
-    tamis_model *loaded = NULL;
+    OWN(tamis_model) *loaded = NULL;
     model->options.regularization = 0; /* as no fit leaves it */
     REFUSED(INTERNAL, "the positive number that was chosen", tamis_model_save(model, path));
     model->options.regularization = 0.1;
@@ -364,9 +308,6 @@ TEST_TAG(a_stream_has_constants, "choice") {
     unlink(path);
     EXPECT_OK(tamis_model_partial_fit(loaded, &d.view));
     assert_true(loaded->options.column_regularization == 0);
-    tamis_model_free(loaded);
-    tamis_model_free(model);
-    data_free(&d);
 }
 
 TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
@@ -376,11 +317,10 @@ TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
     for (int k = 0; k < 3; k++) {
         ml_choice first;
         for (int threads = 1; threads <= 3; threads += test_rounds(1, 2)) {
-            tamis_model_options options;
-            EXPECT_OK(tamis_model_options_init(&options, methods[k]));
+            tamis_model_options options = default_options(methods[k]);
             options.threads = threads;
             options.iterations = 1;
-            tamis_model *const model = model_fitted(device, &options, &d[k].view);
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d[k].view);
             const ml_choice now = {.share = model->share,
                                    .regularization = model->options.regularization,
                                    .factors = model->options.factors,
@@ -388,7 +328,6 @@ TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
             if (threads == 1) first = now;
             assert_true(now.share == first.share && now.regularization == first.regularization &&
                         now.factors == first.factors && now.weights == first.weights);
-            tamis_model_free(model);
         }
         data_free(&d[k]);
     }
@@ -396,22 +335,17 @@ TEST_TAG(the_choice_is_that_of_any_threads, "choice") {
 
 /* A fit that fails or is stopped before its first iteration leaves nothing chosen: the next one chooses by its data. */
 TEST_TAG(a_refused_fit_leaves_nothing_chosen, "choice") {
-    data d = draw_chosen(&few_factors, 120);
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    OWN(data) d = draw_chosen(&few_factors, 120);
+    tamis_model_options options = default_options(TAMIS_ALS);
     options.iterations = 0;
-    tamis_model *const model = model_fitted(device, &options, &d.view);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     assert_true(model->options.factors < 32);
-    tamis_sparse few = d.view;
-    few.rows = 60;
-    few.nnz = d.offsets[60];
+    const tamis_sparse few = CSR(60, d.view.cols, d.offsets, d.columns, d.values);
     options.iterations = 2;
     EXPECT_OK(tamis_model_continue_with(model, &options));
     EXPECT_OK(tamis_model_fit(model, &few, NULL));
     assert_int_equal(model->options.factors, 32);
     assert_int_equal(model->width, 33);
-    tamis_model_free(model);
-    data_free(&d);
 }
 
 /* test_ml_defaults [choice]: how well defaults predict, which takes a minute; or how they are chosen and kept. */

@@ -25,15 +25,8 @@ static tamis_device *device;
 
 /* ------------------------------------------------------------------------------------------ files */
 
-static void write_bytes(const char *path, const void *content, size_t size) {
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(content, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-/* A file of these bytes is refused, with a message that has `words` in it; returns the message. */
-static const char *refuse_bytes(const void *content, size_t size, const char *words) {
+/* A file of these bytes is refused, with a message that has `words` in it. */
+static void refuse_bytes(const void *content, size_t size, const char *words) {
     const char *const path = in_folder("broken");
     write_bytes(path, content, size);
     tamis_model *model = (tamis_model *)&device;
@@ -45,7 +38,6 @@ static const char *refuse_bytes(const void *content, size_t size, const char *wo
     assert_null(model);
     assert_int_equal(tamis_memory_live(), live);
     assert_int_equal(strncmp(tamis_last_error(), path, strlen(path)), 0);
-    return tamis_last_error();
 }
 
 /* ------------------------------------------------------------------------------------------ a model */
@@ -92,7 +84,7 @@ static tamis_model *whole_model(tamis_type type) {
         fill(model, &model->states[i], 20 + (unsigned)i, true);
     }
     static const char *const words[] = {"a", "=", "caf\xc3\xa9", "two words", "\n", "row_factors=1 1 fp32", "Z"};
-    tamis_names *names, *none;
+    OWN(tamis_names) *names, *none;
     EXPECT_OK(tamis_names_create(&names));
     EXPECT_OK(tamis_names_create(&none));
     for (int i = 0; i < 7; i++) {
@@ -100,8 +92,6 @@ static tamis_model *whole_model(tamis_type type) {
         EXPECT_OK(tamis_names_add(names, words[i], strlen(words[i]), &index));
     }
     EXPECT_OK(tamis_model_set_names(model, none, names));
-    tamis_names_free(names);
-    tamis_names_free(none);
     return model;
 }
 
@@ -110,7 +100,7 @@ static tamis_model *whole_model(tamis_type type) {
 TEST(comes_back) {
     (void)set_decimal_comma(); /* where one is installed, a comma in numbers changes nothing */
     for (int type = 0; type < 2; type++) {
-        tamis_model *const model = whole_model((tamis_type)type), *loaded;
+        OWN(tamis_model) *const model = whole_model((tamis_type)type), *loaded;
         EXPECT_OK(tamis_model_save(model, in_folder("one")));
         assert_string_equal(tamis_last_error(), "");
         EXPECT_OK(tamis_model_load(device, in_folder("one"), &loaded));
@@ -118,33 +108,25 @@ TEST(comes_back) {
         model_expect_same("a file", loaded, model);
         EXPECT_OK(tamis_model_save(loaded, in_folder("two")));
         EXPECT_OK(tamis_model_save(model, in_folder("one"))); /* over the old one */
-        const bytes one = read_bytes(in_folder("one")), two = read_bytes(in_folder("two"));
+        OWN(file_content) one = read_bytes(in_folder("one")), two = read_bytes(in_folder("two"));
         assert_int_equal(one.size, two.size);
         assert_memory_equal(one.data, two.data, one.size);
-        free(one.data);
-        free(two.data);
         unlink(in_folder("one"));
         unlink(in_folder("two"));
         assert_int_equal(files_in_folder(), 0);
-        tamis_model_free(loaded);
-        tamis_model_free(model);
     }
     (void)setlocale(LC_ALL, "C");
 }
 
 /* ------------------------------------------------------------------------------------------ damage */
 
-static bytes saved(void) {
-    tamis_model *const model = whole_model(TAMIS_F32);
-    EXPECT_OK(tamis_model_save(model, in_folder("good")));
-    tamis_model_free(model);
-    const bytes b = read_bytes(in_folder("good"));
-    unlink(in_folder("good"));
-    return b;
+static file_content saved(void) {
+    OWN(tamis_model) *const model = whole_model(TAMIS_F32);
+    return model_bytes(model);
 }
 
 TEST(notices_every_flip) {
-    const bytes b = saved();
+    OWN(file_content) b = saved();
     for (size_t i = 0; i < b.size; i++)
         for (int way = 0; way < 3; way++) {
             const unsigned char old = b.data[i];
@@ -152,33 +134,36 @@ TEST(notices_every_flip) {
             refuse_bytes(b.data, b.size, i < 8 ? "not a Tamis model" : "the model ");
             b.data[i] = old;
         }
-    free(b.data);
 }
 
 TEST(notices_what_is_missing) {
-    const bytes b = saved();
+    OWN(file_content) b = saved();
     for (size_t size = 0; size < b.size; size++)
         refuse_bytes(b.data, size, size < 8 ? "not a Tamis model" : "truncated");
-    unsigned char *const longer = calloc(b.size + 8, 1);
+    OWN(char) *const longer = calloc(b.size + 8, 1);
     assert_non_null(longer);
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
     longer[8] = 6;
-    const char *const message = refuse_bytes(longer, b.size, "version");
-    assert_non_null(strstr(message, ": the model has version 6 of the format, this library reads 1 to 5"));
-    free(longer);
-    free(b.data);
+    refuse_bytes(longer, b.size, ": the model has version 6 of the format, this library reads 1 to 5");
 }
 
 /* ------------------------------------------------------------------------------------------ made up */
 
+/* The header as a string, with room for more. */
+static char *header_of(const file_content *file, size_t more, uint32_t *length) {
+    memcpy(length, file->data + 12, sizeof *length);
+    char *const text = calloc(*length + 1 + more, 1);
+    assert_non_null(text);
+    memcpy(text, file->data + ML_FILE_PREAMBLE, *length);
+    return text;
+}
+
 /* The file with `from` in its header changed to `to`, and lengths and checksum made right again. */
-static bytes changed(const bytes *good, const char *from, const char *to) {
+static file_content changed(const file_content *good, const char *from, const char *to) {
     uint32_t header;
-    memcpy(&header, good->data + 12, sizeof header);
-    char *const text = calloc(header + 1 + strlen(to), 1);
-    memcpy(text, good->data + ML_FILE_PREAMBLE, header);
+    OWN(char) *const text = header_of(good, strlen(to), &header);
     char *const at = strstr(text, from);
     if (!at) {
         fail_msg("the header has no '%s'", from);
@@ -188,7 +173,7 @@ static bytes changed(const bytes *good, const char *from, const char *to) {
     memcpy(at, to, strlen(to));
     const size_t aligned = (ML_FILE_PREAMBLE + header + 63) / 64 * 64; /* where the first section is */
     const size_t used = ML_FILE_PREAMBLE + strlen(text), begin = (used + 63) / 64 * 64;
-    bytes b = {.data = calloc(begin + good->size, 1), .size = begin + good->size - aligned};
+    file_content b = {.data = calloc(begin + good->size, 1), .size = begin + good->size - aligned};
     memcpy(b.data, good->data, ML_FILE_PREAMBLE);
     memcpy(b.data + ML_FILE_PREAMBLE, text, strlen(text));
     memcpy(b.data + begin, good->data + aligned, good->size - aligned);
@@ -200,8 +185,12 @@ static bytes changed(const bytes *good, const char *from, const char *to) {
     ml_checksum_add(&checksum, b.data, (int64_t)b.size - 8);
     const uint64_t sum = ml_checksum_end(&checksum);
     memcpy(b.data + b.size - 8, &sum, sizeof sum);
-    free(text);
     return b;
+}
+
+static void refuse_changed(const file_content *good, const char *from, const char *to, const char *words) {
+    OWN(file_content) b = changed(good, from, to);
+    refuse_bytes(b.data, b.size, words);
 }
 
 TEST(refuses_what_cannot_be) {
@@ -265,45 +254,29 @@ TEST(refuses_what_cannot_be) {
         {"row_names=0 0\n", "row_names=1 0\n", "row_names has 1 names in 0 bytes"},
         {"row_names=0 0\n", "row_names=0 0", "the model's header has an invalid value"},
     };
-    const bytes good = saved();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const bytes b = changed(&good, cases[i].from, cases[i].to);
-        refuse_bytes(b.data, b.size, cases[i].words);
-        free(b.data);
-    }
+    OWN(file_content) good = saved();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refuse_changed(&good, cases[i].from, cases[i].to, cases[i].words);
     /* a header that ends early; names twice */
-    uint32_t header;
-    memcpy(&header, good.data + 12, sizeof header);
-    char *const text = calloc(header + 1, 1);
-    memcpy(text, good.data + ML_FILE_PREAMBLE, header);
-    bytes b = changed(&good, strstr(text, "rows=5\n"), "");
-    refuse_bytes(b.data, b.size, "the model's header ends before rows");
-    free(b.data);
-    b = changed(&good, text, "");
-    refuse_bytes(b.data, b.size, "the model has no header");
-    free(b.data);
+    uint32_t length;
+    OWN(char) *const text = header_of(&good, 0, &length);
+    refuse_changed(&good, strstr(text, "rows=5\n"), "", "the model's header ends before rows");
+    refuse_changed(&good, text, "", "the model has no header");
     for (size_t i = 0; i + 1 < good.size; i++)
         if (memcmp(good.data + i, "Z", 2) == 0) good.data[i] = 'a';
-    b = changed(&good, "factors=3", "factors=3");
-    refuse_bytes(b.data, b.size, "column_names has the name 0 twice, as 6");
-    free(b.data);
-    free(text);
-    free(good.data);
+    refuse_changed(&good, "factors=3", "factors=3", "column_names has the name 0 twice, as 6");
 }
 
 /* Saves a model whose checksum is right, whatever is in it, and expects that it is refused. */
 static void refuse_saved(const tamis_model *model, const char *words) {
-    EXPECT_OK(tamis_model_save(model, in_folder("crafted")));
-    const bytes b = read_bytes(in_folder("crafted"));
-    unlink(in_folder("crafted"));
+    OWN(file_content) b = model_bytes(model);
     refuse_bytes(b.data, b.size, words);
-    free(b.data);
 }
 
 /* What a server computes with is checked as long as it may not be: of each range of numbers, at the ends of matrices.
  */
 TEST(refuses_numbers_out_of_range) {
-    tamis_model *const model = whole_model(TAMIS_F64);
+    OWN(tamis_model) *const model = whole_model(TAMIS_F64);
     const struct {
         tamis_dense *matrix;
         int64_t at;
@@ -321,19 +294,15 @@ TEST(refuses_numbers_out_of_range) {
         refuse_saved(model, cases[i].words);
         *at = before;
     }
-    tamis_model_free(model);
 }
 
 /* A learned alpha is a number above 0, as large as there are topics; without learning there is none. */
 TEST(refuses_priors_that_are_none) {
-    tamis_model_options options;
-    tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
+    tamis_model_options options = default_options(TAMIS_LDA);
     options.factors = 3;
     options.learn_row_prior = true;
-    data d = data_make(50, 31, 6, 77);
-    EXPECT_OK(tamis_model_create(device, &options, &model));
-    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+    OWN(data) d = data_make(50, 31, 6, 77);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     float *const alpha = model->states[0].data;
     static const float none[] = {-3e38F, 0, NAN, INFINITY};
     for (int i = 0; i < 4; i++) {
@@ -342,26 +311,20 @@ TEST(refuses_priors_that_are_none) {
         refuse_saved(model, ", expected a finite number above 0");
         alpha[1] = before;
     }
-    EXPECT_OK(tamis_model_save(model, in_folder("good")));
-    const bytes good = read_bytes(in_folder("good"));
-    unlink(in_folder("good"));
-    const bytes b = changed(&good, "learn_row_prior=true\n", "learn_row_prior=false\n");
-    refuse_bytes(b.data, b.size, "the model has state0, which lda with these options has not");
-    free(good.data), free(b.data);
-    tamis_model_free(model);
-    data_free(&d);
+    OWN(file_content) good = model_bytes(model);
+    refuse_changed(&good, "learn_row_prior=true\n", "learn_row_prior=false\n",
+                   "the model has state0, which lda with these options has not");
 }
 
 /* Programs take names for numbers of rows and columns, and write where those lie. */
 TEST(refuses_names_of_nothing) {
     int64_t index;
-    tamis_model *model = whole_model(TAMIS_F32);
+    OWN(tamis_model) *model = whole_model(TAMIS_F32);
     EXPECT_OK(tamis_names_add(model->column_names, "more", 4, &index));
     refuse_saved(model, ": column_names has 8 names, but the model has 7 columns");
     for (int i = 0; i < 6; i++) EXPECT_OK(tamis_names_add(model->row_names, "abcdef" + i, 1, &index));
     REFUSED(ARGUMENT, "^rows has 6 names, the model has 5 rows$", tamis_model_set_names(model, model->row_names, NULL));
     refuse_saved(model, ": row_names has 6 names, but the model has 5 rows");
-    tamis_model_free(model);
 }
 
 /* The neighbours of a column are used as places in an array. */
@@ -378,13 +341,10 @@ TEST(refuses_neighbours_that_are_none) {
         {1, INFINITY, ": neighbour 1 of column 0 is inf, expected -1"},
         {3, NAN, ": the similarity of neighbour 1 of column 0 is nan, expected a finite number"},
     };
-    tamis_model_options options;
-    tamis_model *model, *loaded;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ITEM_KNN));
+    tamis_model_options options = default_options(TAMIS_ITEM_KNN);
     options.neighbours = 2;
-    data d = data_make(50, 31, 6, 77);
-    EXPECT_OK(tamis_model_create(device, &options, &model));
-    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+    OWN(data) d = data_make(50, 31, 6, 77);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     float *const kept = model->column_factors.data;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const float before = kept[cases[i].at];
@@ -393,71 +353,56 @@ TEST(refuses_neighbours_that_are_none) {
         kept[cases[i].at] = before;
     }
     kept[5] = -1;
-    EXPECT_OK(tamis_model_save(model, in_folder("crafted")));
-    EXPECT_OK(tamis_model_load(device, in_folder("crafted"), &loaded));
-    unlink(in_folder("crafted"));
-    tamis_model_free(loaded);
-    tamis_model_free(model);
-    data_free(&d);
+    tamis_model_free(model_reloaded(device, model));
 }
 
 /* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor
- * prior_ratings: its ratings
- * were fitted as they are, under lambda times their number.
+ * prior_ratings: its ratings were fitted as they are, under lambda times their number.
  */
 TEST(reads_version_1) {
-    bytes good = saved();
+    OWN(file_content) good = saved();
     uint32_t length;
-    memcpy(&length, good.data + 12, sizeof length);
-    char *const text = calloc(length + 1, 1);
-    memcpy(text, good.data + ML_FILE_PREAMBLE, length);
+    OWN(char) *const text = header_of(&good, 0, &length);
     char *const begin = strstr(text, "scale="), *const end = strstr(text, "row_factors=");
     assert_true(begin && end && begin < end);
     *end = '\0';
     good.data[8] = 1;
-    const bytes old = changed(&good, begin, ""), wrong = changed(&good, "factors=3", "factors=3");
-    refuse_bytes(wrong.data, wrong.size, "an unknown or misplaced line: 'scale=");
+    OWN(file_content) old = changed(&good, begin, "");
+    refuse_changed(&good, "factors=3", "factors=3", "an unknown or misplaced line: 'scale=");
     good.data[8] = 2;
-    const bytes early = changed(&good, strstr(begin, "prior_ratings="), "");
-    refuse_bytes(early.data, early.size, "an unknown or misplaced line: 'row_factors=");
-    const bytes zero = changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n");
-    refuse_bytes(zero.data, zero.size, "scale = 0, expected a positive number");
+    refuse_changed(&good, strstr(begin, "prior_ratings="), "", "an unknown or misplaced line: 'row_factors=");
+    refuse_changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n",
+                   "scale = 0, expected a positive number");
     static const char *const ends[] = {"rate_offset=", "lambda=", "weights="}; /* of versions 2, 3 and 4 */
     for (int version = 2; version <= 4; version++) {
         good.data[8] = (unsigned char)version;
-        const bytes b = changed(&good, strstr(begin, ends[version - 2]), "");
-        tamis_model *of_version;
+        OWN(file_content) b = changed(&good, strstr(begin, ends[version - 2]), "");
+        OWN(tamis_model) *of_version;
         write_bytes(in_folder("old"), b.data, b.size);
         EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_version));
         assert_int_equal(of_version->options.weights, TAMIS_WEIGHTS_LINEAR);
-        tamis_model_free(of_version);
-        free(b.data);
     }
     good.data[8] = 2;
     write_bytes(in_folder("old"), old.data, old.size);
-    tamis_model *const expected = whole_model(TAMIS_F32), *loaded;
+    OWN(tamis_model) *const expected = whole_model(TAMIS_F32), *loaded;
     expected->scale = 1;
     expected->prior_ratings = 0;
     expected->share = ML_SHARE;
     EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
-    model_expect_same("a file", loaded, expected);
-    EXPECT_OK(tamis_model_save(loaded, in_folder("old"))); /* as the latest version, which says so */
-    tamis_model_free(loaded);
-    EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
-    model_expect_same("a file", loaded, expected);
-    tamis_model_free(loaded);
-    tamis_model_free(expected);
     unlink(in_folder("old"));
-    free(text), free(good.data), free(old.data), free(wrong.data), free(early.data), free(zero.data);
+    model_expect_same("a file", loaded, expected);
+    OWN(tamis_model) *const latest =
+        model_reloaded(device, loaded); /* by a file of the latest version, which says so */
+    model_expect_same("a file", latest, expected);
 }
 
 /* ------------------------------------------------------------------------------------------ writing fails */
 
 TEST(keeps_the_old_file) {
-    tamis_model *const model = whole_model(TAMIS_F32),
-                       *const large =
-                           model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 300, 900, 32, TAMIS_F32, false),
-                       *loaded;
+    OWN(tamis_model) *const model = whole_model(TAMIS_F32);
+    OWN(tamis_model) *const large =
+        model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 300, 900, 32, TAMIS_F32, false);
+    tamis_model *loaded;
     const char *const path = in_folder("model");
     char message[1200];
     EXPECT_OK(tamis_model_save(model, path));
@@ -500,16 +445,12 @@ TEST(keeps_the_old_file) {
     assert_int_equal(tamis_memory_live(), live);
     unlink(path);
     assert_int_equal(files_in_folder(), 0);
-    tamis_model_free(model);
-    tamis_model_free(large);
 }
 
 TEST(refuses_arguments) {
-    tamis_model_options options;
-    tamis_model *empty, *loaded = NULL;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
-    EXPECT_OK(tamis_model_create(device, &options, &empty));
-    tamis_model *const model = whole_model(TAMIS_F32);
+    const tamis_model_options options = default_options(TAMIS_ALS);
+    OWN(tamis_model) *const empty = model_made(device, &options), *const model = whole_model(TAMIS_F32);
+    tamis_model *loaded = NULL;
     REFUSED(ARGUMENT, "^model is NULL$", tamis_model_save(NULL, in_folder("x")));
     REFUSED(ARGUMENT, "^the model has not been fitted yet$", tamis_model_save(empty, in_folder("x")));
     REFUSED(ARGUMENT, "^path is NULL$", tamis_model_save(model, NULL));
@@ -519,16 +460,14 @@ TEST(refuses_arguments) {
     model->width = 9; /* what could not be read again is not written */
     assert_int_equal(tamis_model_save(model, in_folder("x")), TAMIS_ERROR_INTERNAL);
     assert_int_equal(files_in_folder(), 0);
-    tamis_model_free(empty);
-    tamis_model_free(model);
 }
 
 TEST(survives_faults) {
-    tamis_model *const model = whole_model(TAMIS_F64);
+    OWN(tamis_model) *const model = whole_model(TAMIS_F64);
     const char *const path = in_folder("model");
     for (int loads = 0; loads < 2; loads++) {
         EACH_FAULT_OF(w, .least = loads ? 10 : 3) {
-            tamis_model *loaded = NULL;
+            OWN(tamis_model) *loaded = NULL;
             if (FAULTY(w, loads ? tamis_model_load(device, path, &loaded) : tamis_model_save(model, path)) !=
                 TAMIS_OK) {
                 assert_null(loaded);
@@ -536,11 +475,9 @@ TEST(survives_faults) {
             } else if (loads) {
                 model_expect_same("a file", loaded, model);
             }
-            tamis_model_free(loaded);
         }
     }
     unlink(path);
-    tamis_model_free(model);
 }
 
 /* However a stream is cut, its checksum is the same; and each of its lengths has another. */

@@ -6,6 +6,7 @@
 #include "test_ml_recommenders.h"
 
 #include "group_threads.h"
+#include "named_device.h"
 
 #include <tamis/structure.h>
 #include <time.h>
@@ -98,13 +99,16 @@ static void fit_rank(group_rank *self) {
     j->models[self->rank] = model;
 }
 
-static void fit_on(int ranks, cut how, job *j) {
+/* The body's context begins with the job. */
+static void run_on(int ranks, cut how, double time_limit, void (*body)(group_rank *), job *j) {
     tamis_group *groups[GROUP_RANKS];
-    groups_open(devices, GROUP_RANKS, ranks, 600, groups);
+    groups_open(devices, GROUP_RANKS, ranks, time_limit, groups);
     cut_rows(how, j->t->rows, ranks, j->starts);
-    group_run(ranks, groups, fit_rank, j);
+    group_run(ranks, groups, body, j);
     groups_close(groups, ranks);
 }
+
+static void fit_on(int ranks, cut how, job *j) { run_on(ranks, how, 600, fit_rank, j); }
 
 static void free_models(job *j) {
     for (int r = 0; r < GROUP_RANKS; r++) {
@@ -112,6 +116,7 @@ static void free_models(job *j) {
         j->models[r] = NULL;
     }
 }
+OWN_VALUE(job, free_models)
 
 static void expect_all(const job *j, int ranks, tamis_status status) {
     for (int r = 0; r < ranks; r++)
@@ -128,19 +133,19 @@ typedef struct numbers {
     double loss, metric;
 } numbers;
 
+static void numbers_free(numbers *n) { free(n->at); }
+OWN_VALUE(numbers, numbers_free)
+
 static numbers numbers_of(tamis_model *model) {
-    tamis_model_description d;
+    const tamis_model_description d = model_about(model);
     int64_t width;
-    works(tamis_model_describe(model, &d));
-    double *const rows = factors_of(model, false, &width), *const columns = factors_of(model, true, &width);
+    OWN(double) *const rows = factors_of(model, false, &width), *const columns = factors_of(model, true, &width);
     const int64_t of_rows = d.rows * width, of_columns = d.cols * width;
     numbers n = {.count = of_rows + of_columns, .loss = d.loss, .metric = d.metric};
     n.at = malloc((size_t)n.count * sizeof *n.at + 1);
     assert_non_null(n.at);
     memcpy(n.at, rows, (size_t)of_rows * sizeof *rows);
     memcpy(n.at + of_rows, columns, (size_t)of_columns * sizeof *columns);
-    free(rows);
-    free(columns);
     return n;
 }
 
@@ -151,17 +156,20 @@ static double apart(const numbers *x, const numbers *y) {
     return most;
 }
 
+static void expect_same_numbers(tamis_model *model, tamis_model *expected) {
+    OWN(numbers) x = numbers_of(model), y = numbers_of(expected);
+    assert_int_equal(x.count, y.count);
+    assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
+}
+
 /* One device's fit; with the held-out entries. */
 static numbers alone(const job *j, tamis_type type) {
-    tamis_model *model;
     tamis_model_options options = j->options;
     const tamis_held_out held = {.entries = j->held};
     options.type = type;
-    works(tamis_model_create(device, &options, &model));
+    OWN(tamis_model) *const model = model_made(device, &options);
     works(tamis_model_fit(model, &j->t->S, j->held ? &held : NULL));
-    const numbers n = numbers_of(model);
-    tamis_model_free(model);
-    return n;
+    return numbers_of(model);
 }
 
 static double largest(const numbers *n) {
@@ -209,13 +217,11 @@ typedef struct rounding {
 static double moved(const job *j, tamis_type type, const numbers *still) {
     double most = 0;
     for (uint64_t seed = 1; seed < 4; seed++) {
-        table other = nudged(j->t, type, seed);
+        OWN(table) other = nudged(j->t, type, seed);
         job moving = *j;
         moving.t = &other;
-        numbers n = alone(&moving, type);
+        OWN(numbers) n = alone(&moving, type);
         most = fmax(most, apart(&n, still));
-        free(n.at);
-        table_free(&other);
     }
     return 8 * most + 32 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * largest(still);
 }
@@ -230,18 +236,19 @@ static rounding rounding_of(const job *j) {
 }
 
 static void rounding_free(rounding *r) {
-    free(r->exact.at);
-    free(r->rough.at);
+    numbers_free(&r->exact);
+    numbers_free(&r->rough);
 }
+OWN_VALUE(rounding, rounding_free)
 
 /* Each rank's model against one device's, and their bits against rank 0's. */
 static void compare(const job *j, const rounding *r, int ranks, const char *what) {
     const tamis_type type = j->options.type;
     const numbers *const expected = type == TAMIS_F64 ? &r->exact : &r->rough;
-    numbers first = {0};
     expect_all(j, ranks, TAMIS_OK);
+    OWN(numbers) first = numbers_of(j->models[0]);
     for (int rank = 0; rank < ranks; rank++) {
-        const numbers n = numbers_of(j->models[rank]);
+        OWN(numbers) n = numbers_of(j->models[rank]);
         const double off = apart(&n, expected);
         if (!(off <= r->factors[type]))
             fail_msg("%s, %d ranks: factors are off by %g, allowed %g", what, ranks, off, r->factors[type]);
@@ -251,15 +258,9 @@ static void compare(const job *j, const rounding *r, int ranks, const char *what
             fail_msg("%s, %d ranks: the metric is %.17g, expected %.17g", what, ranks, n.metric, expected->metric);
         assert_int_equal(j->told[rank], j->last[rank].iteration);
         assert_true(j->last[rank].loss == n.loss);
-        if (rank == 0) {
-            first = n;
-            continue;
-        }
         assert_memory_equal(n.at, first.at, (size_t)n.count * sizeof *n.at);
         assert_true(n.loss == first.loss);
-        free(n.at);
     }
-    free(first.at);
 }
 
 /* Entries of another draw, without those of the table. */
@@ -299,53 +300,45 @@ static void fit_table(const table *t, const tamis_sparse *held, const int *count
     for (int n = 0; n < VARIANTS; n++) {
         job j = job_of(&variants[n], t, TAMIS_F64);
         j.held = held;
-        rounding r = rounding_of(&j);
+        OWN(rounding) r = rounding_of(&j);
         for (int i = 0; counts[i] > 0; i++)
             for (int how = 0; how < 2 * CUTS; how++) {
-                job one = j;
+                OWN(job) one = j;
                 one.options.type = how % 2 ? TAMIS_F32 : TAMIS_F64;
                 fit_on(counts[i], (cut)(how / 2), &one);
                 compare(&one, &r, counts[i], variants[n].name);
-                free_models(&one);
             }
-        rounding_free(&r);
     }
 }
 
 TEST(same_model) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21), held = held_out_of(&t);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21), held = held_out_of(&t);
     static const int all[] = {1, 2, 3, 5, 8, 0}, some[] = {3, 8, 0};
     fit_table(&t, &held.S, on_cpu ? (test_rounds(1, 0) ? all : some) : (const int[]){3, 0});
-    table_free(&t);
-    table_free(&held);
 }
 
 /* More ranks than rows or columns, a single column, and no ratings at all. */
 TEST(small_data) {
     const int64_t sizes[][2] = {{3, 40}, {40, 2}, {2, 1}};
     for (int n = 0; n < 3; n++) {
-        table t = table_of_rank(sizes[n][0], sizes[n][1], 2, 0.7, 31);
+        OWN(table) t = table_of_rank(sizes[n][0], sizes[n][1], 2, 0.7, 31);
         fit_table(&t, NULL, on_cpu ? (const int[]){2, 5, 0} : (const int[]){5, 0});
-        table_free(&t);
     }
-    table nothing = table_of_rank(7, 9, 2, 0, 31);
+    OWN(table) nothing = table_of_rank(7, 9, 2, 0, 31);
     assert_int_equal(nothing.nnz, 0);
     fit_table(&nothing, NULL, (const int[]){3, 0});
-    table_free(&nothing);
 }
 
 /* The loss falls to what all ranks' fit has, and a tolerance stops all of them at once. */
 TEST(tolerance) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
-    job j = job_of(&variants[0], &t, TAMIS_F64);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F64);
     j.options.iterations = 50;
     j.options.tolerance = 0.01;
     fit_on(3, CUT_EVEN, &j);
     expect_all(&j, 3, TAMIS_OK);
     assert_true(j.told[0] > 1 && j.told[0] < 50);
     for (int r = 1; r < 3; r++) assert_int_equal(j.told[r], j.told[0]);
-    free_models(&j);
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ stopping and going on */
@@ -355,10 +348,10 @@ static char file[] = "/tmp/tamis-group-XXXXXX";
 /* Stopped by the callback of one rank, a fit goes on: in memory with the bits of one that was not stopped; from the
    checkpoint on other numbers of ranks, and on one device, to rounding. And from one device's on ranks. */
 TEST(goes_on) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < VARIANTS; n += 3) {
-        job whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
-        rounding r = rounding_of(&whole);
+        OWN(job) whole = job_of(&variants[n], &t, TAMIS_F64), part = whole;
+        OWN(rounding) r = rounding_of(&whole);
         fit_on(3, CUT_EVEN, &whole);
         expect_all(&whole, 3, TAMIS_OK);
         part.stop_rank = 1;
@@ -370,104 +363,69 @@ TEST(goes_on) {
             assert_int_equal(part.told[rank], 2);
             assert_string_equal(part.messages[rank], "stopped after iteration 2 of 4");
         }
-        free_models(&part);
         for (int ranks = 1; ranks <= 5; ranks += 2) {
-            job rest = job_of(&variants[n], &t, TAMIS_F64);
+            OWN(job) rest = job_of(&variants[n], &t, TAMIS_F64);
             rest.resume = file;
             fit_on(ranks, CUT_EVEN, &rest);
             expect_all(&rest, ranks, TAMIS_OK);
             assert_int_equal(rest.told[0], 2);
             for (int rank = 0; rank < ranks; rank++) rest.told[rank] = ITERATIONS; /* compare() counts from the start */
             compare(&rest, &r, ranks, "gone on");
-            if (ranks == 3) {
-                const numbers x = numbers_of(rest.models[0]), y = numbers_of(whole.models[0]);
-                assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
-                free(x.at);
-                free(y.at);
-            }
-            free_models(&rest);
+            if (ranks == 3) expect_same_numbers(rest.models[0], whole.models[0]);
         }
-        tamis_model *model;
+        OWN(tamis_model) *model;
         works(tamis_model_load(device, file, &model));
         works(tamis_model_continue_with(model, &part.options));
         works(tamis_model_fit(model, &t.S, NULL));
-        const numbers x = numbers_of(model);
+        OWN(numbers) x = numbers_of(model);
         assert_true(apart(&x, &r.exact) <= r.factors[TAMIS_F64]);
-        free(x.at);
-        tamis_model_free(model);
-        rounding_free(&r);
-        free_models(&whole);
     }
-    table_free(&t);
 }
 
 /* The file in the end is that of the model which every rank has. */
 TEST(checkpoint_is_whole) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
-    job j = job_of(&variants[0], &t, TAMIS_F32);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F32), other = j;
     j.checkpoint = file;
     j.options.checkpoint_seconds = 0;
     fit_on(3, CUT_SOME, &j);
     expect_all(&j, 3, TAMIS_OK);
-    tamis_model *model;
+    OWN(tamis_model) *model;
     works(tamis_model_load(device, file, &model));
-    const numbers x = numbers_of(model), y = numbers_of(j.models[2]);
-    assert_int_equal(x.count, y.count);
-    assert_memory_equal(x.at, y.at, (size_t)x.count * sizeof *x.at);
-    free(x.at);
-    free(y.at);
-    tamis_model_free(model);
-    free_models(&j);
-    j = job_of(&variants[0], &t, TAMIS_F32);
-    j.checkpoint = "/nowhere/at/all";
-    fit_on(3, CUT_EVEN, &j);
-    expect_all(&j, 3, TAMIS_ERROR_FILE); /* the last one; those between are said to the callback */
-    assert_non_null(strstr(j.messages[2], "rank 0: /nowhere/at/all"));
-    free_models(&j);
-    table_free(&t);
+    expect_same_numbers(model, j.models[2]);
+    other.checkpoint = "/nowhere/at/all";
+    fit_on(3, CUT_EVEN, &other);
+    expect_all(&other, 3, TAMIS_ERROR_FILE); /* the last one; those between are said to the callback */
+    assert_non_null(strstr(other.messages[2], "rank 0: /nowhere/at/all"));
 }
 
 /* ------------------------------------------------------------------------------------------ errors */
 
 typedef struct quarrel {
-    void (*spoil)(job *j, tamis_model_options *options, tamis_sparse *S, double *values);
+    void (*spoil)(tamis_model_options *options, tamis_sparse *S, double *values);
     tamis_status status;
     const char *message;
 } quarrel;
 
-static void more_factors(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
-    options->factors++;
-}
-static void other_lambda(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
+static void more_factors(tamis_model_options *options, tamis_sparse *S, double *values) { options->factors++; }
+static void other_lambda(tamis_model_options *options, tamis_sparse *S, double *values) {
     options->regularization = 0.25;
 }
-static void other_method(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)S, (void)values;
-    works(tamis_model_options_init(options, TAMIS_CCD));
+static void other_method(tamis_model_options *options, tamis_sparse *S, double *values) {
+    *options = default_options(TAMIS_CCD);
 }
-static void more_columns(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)values;
-    S->cols++;
-}
-static void no_number(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)S;
-    values[0] = NAN;
-}
-static void no_matrix(job *j, tamis_model_options *options, tamis_sparse *S, double *values) {
-    (void)j, (void)options, (void)values;
-    S->offsets = NULL;
-}
+static void more_columns(tamis_model_options *options, tamis_sparse *S, double *values) { S->cols++; }
+static void no_number(tamis_model_options *options, tamis_sparse *S, double *values) { values[0] = NAN; }
+static void no_matrix(tamis_model_options *options, tamis_sparse *S, double *values) { S->offsets = NULL; }
 
 static const quarrel quarrels[] = {
-    {more_factors, TAMIS_ERROR_ARGUMENT, "rank 1: options.factors = 6, but 5 on rank 0"},
-    {other_lambda, TAMIS_ERROR_ARGUMENT, "rank 1: options.regularization = 0.25, but 0.10000000000000001 on rank 0"},
+    {more_factors, TAMIS_ERROR_ARGUMENT, "^rank 1: options.factors = 6, but 5 on rank 0"},
+    {other_lambda, TAMIS_ERROR_ARGUMENT, "^rank 1: options.regularization = 0.25, but 0.10000000000000001 on rank 0"},
     {other_method, TAMIS_ERROR_UNSUPPORTED,
-     "rank 1: ccd cannot be fitted on a group, only als and implicit-als can: use one device"},
-    {more_columns, TAMIS_ERROR_ARGUMENT, "rank 1: S.cols = 44, but 43 on rank 0"},
-    {no_number, TAMIS_ERROR_ARGUMENT, "rank 1: S has the value nan at row "},
-    {no_matrix, TAMIS_ERROR_ARGUMENT, "rank 1: S.offsets"},
+     "^rank 1: ccd cannot be fitted on a group, only als and implicit-als can: use one device"},
+    {more_columns, TAMIS_ERROR_ARGUMENT, "^rank 1: S.cols = 44, but 43 on rank 0"},
+    {no_number, TAMIS_ERROR_ARGUMENT, "^rank 1: S has the value nan at row "},
+    {no_matrix, TAMIS_ERROR_ARGUMENT, "^rank 1: S.offsets"},
 };
 enum { QUARRELS = (int)(sizeof quarrels / sizeof *quarrels) };
 
@@ -482,65 +440,49 @@ static void disagree(group_rank *self) {
     job *const j = &d->j;
     tamis_model_options options = j->options;
     tamis_sparse S = rows_of(&j->t->S, j->starts, self->rank);
-    double *const values = malloc((size_t)j->t->nnz * sizeof *values);
+    OWN(double) *const values = malloc((size_t)j->t->nnz * sizeof *values);
     const double *const all = j->t->values;
     memcpy(values, all, (size_t)j->t->nnz * sizeof *values);
     if (self->rank == 1) {
-        d->what->spoil(j, &options, &S, values + S.offset_base);
+        d->what->spoil(&options, &S, values + S.offset_base);
         S.values = values;
         S.values = (const char *)S.values + ((const char *)rows_of(&j->t->S, j->starts, 1).values - (const char *)all);
     }
-    tamis_model *model, *good;
+    OWN(tamis_model) *model = NULL, *good = NULL;
     if (tamis_model_create(devices[self->rank], &options, &model) != TAMIS_OK) group_says(self, "no model");
-    const tamis_status status = tamis_model_fit_group(model, self->group, &S, NULL);
-    if (status != d->what->status || strncmp(tamis_last_error(), d->what->message, strlen(d->what->message)) != 0)
-        group_says(self, "%s, %.200s", tamis_status_name(status), tamis_last_error());
-    tamis_model_free(model);
+    group_expects(self, tamis_model_fit_group(model, self->group, &S, NULL), d->what->status, d->what->message);
     S = rows_of(&j->t->S, j->starts, self->rank);
     tamis_model_create(devices[self->rank], &j->options, &good);
-    if (tamis_model_fit_group(good, self->group, &S, NULL) != TAMIS_OK)
-        group_says(self, "afterwards: %.200s", tamis_last_error());
-    tamis_model_free(good);
-    free(values);
+    group_works(self, tamis_model_fit_group(good, self->group, &S, NULL));
 }
 
 TEST(disagreements) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < QUARRELS; n++) {
-        tamis_group *groups[GROUP_RANKS];
         dispute d = {.j = job_of(&variants[0], &t, TAMIS_F32), .what = &quarrels[n]};
         d.j.options.iterations = 1;
-        groups_open(devices, GROUP_RANKS, 3, 600, groups);
-        cut_rows(CUT_EVEN, t.rows, 3, d.j.starts);
-        group_run(3, groups, disagree, &d);
-        groups_close(groups, 3);
+        run_on(3, CUT_EVEN, 600, disagree, &d.j);
     }
-    table_free(&t);
 }
 
 /* A checkpoint goes on with its own data alone; no group, no model. */
 TEST(other_data) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
-    job j = job_of(&variants[0], &t, TAMIS_F64);
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21), other = table_of_rank(67, 43, 3, 0.4, 22);
+    OWN(job) j = job_of(&variants[0], &t, TAMIS_F64), rest = job_of(&variants[0], &other, TAMIS_F64);
     j.checkpoint = file;
     fit_on(2, CUT_EVEN, &j);
     expect_all(&j, 2, TAMIS_OK);
-    free_models(&j);
-    job rest = job_of(&variants[0], &other, TAMIS_F64);
     rest.resume = file;
     fit_on(3, CUT_EVEN, &rest);
     expect_all(&rest, 3, TAMIS_ERROR_ARGUMENT);
     assert_non_null(strstr(rest.messages[1], "S differs from the data of the first 4 iterations"));
     REFUSED(ARGUMENT, "^group is NULL$", tamis_model_fit_group(rest.models[0], NULL, &t.S, NULL));
-    free_models(&rest);
-    table_free(&t);
-    table_free(&other);
 }
 
 /* Whatever memory is short, on whichever rank first: all calls end, soon, with an error, and nothing is left behind. */
 TEST(short_memory) {
     if (!on_cpu) skip_because("of the CPU alone: compiling allocates as it likes");
-    table t = table_of_rank(23, 17, 2, 0.4, 81);
+    OWN(table) t = table_of_rank(23, 17, 2, 0.4, 81);
     for (int n = 0; n < VARIANTS; n += 3) {
         bool all_well = false;
         for (int64_t fail = 1; !all_well; fail += test_rounds(fail < 200 ? 1 : 3, 5)) {
@@ -566,7 +508,6 @@ TEST(short_memory) {
             assert_true(fail < 3000);
         }
     }
-    table_free(&t);
 }
 
 static int given_up; /* ranks that no longer wait */
@@ -576,63 +517,48 @@ static void await_others(void) {
     while (__atomic_load_n(&given_up, __ATOMIC_ACQUIRE) < 2) nanosleep(&moment, NULL);
 }
 
-/* Rank 1 fits nothing, or leaves in the midst of it: the others say so after the time limit. */
-static void comes_late(group_rank *self) {
-    job *const j = self->context;
-    if (self->rank != 1) {
-        fit_rank(self);
-        __atomic_add_fetch(&given_up, 1, __ATOMIC_ACQ_REL);
-        return;
-    }
-    await_others();
-    j->statuses[1] = TAMIS_ERROR_DEVICE;
-}
-
 static bool sleep_long(void *context, const tamis_iteration *iteration) {
-    (void)context;
     if (iteration->iteration == 2) await_others();
     return true;
 }
 
-static void falls_asleep(group_rank *self) {
+static bool never_comes;
+
+/* Rank 1 fits nothing, or leaves in the midst of it: the others say so after the time limit. */
+static void one_is_away(group_rank *self) {
     job *const j = self->context;
     if (self->rank != 1) {
         fit_rank(self);
         __atomic_add_fetch(&given_up, 1, __ATOMIC_ACQ_REL);
         return;
     }
+    if (never_comes) await_others();
+    j->statuses[1] = TAMIS_ERROR_DEVICE;
+    if (never_comes) return;
     tamis_model_options options = j->options;
     const tamis_sparse S = rows_of(&j->t->S, j->starts, 1);
     options.callback = sleep_long;
     works(tamis_model_create(devices[1], &options, &j->models[1]));
     j->statuses[1] = tamis_model_fit_group(j->models[1], self->group, &S, NULL);
-    tamis_model_description d;
-    works(tamis_model_describe(j->models[1], &d));
+    const tamis_model_description d = model_about(j->models[1]);
     if (d.iterations_done != 0 || d.rows != 0) group_says(self, "the model is not empty");
 }
 
 TEST(absent) {
-    table t = table_of_rank(67, 43, 3, 0.4, 21);
-    void (*const bodies[])(group_rank *) = {comes_late, falls_asleep};
+    OWN(table) t = table_of_rank(67, 43, 3, 0.4, 21);
     for (int n = 0; n < 2; n++) {
-        tamis_group *groups[GROUP_RANKS];
-        job j = job_of(&variants[0], &t, TAMIS_F32);
+        OWN(job) j = job_of(&variants[0], &t, TAMIS_F32);
         given_up = 0;
-        groups_open(devices, GROUP_RANKS, 3, 2, groups);
-        cut_rows(CUT_EVEN, t.rows, 3, j.starts);
-        group_run(3, groups, bodies[n], &j);
+        never_comes = n == 0;
+        run_on(3, CUT_EVEN, 2, one_is_away, &j);
         expect_all(&j, 3, TAMIS_ERROR_DEVICE);
         for (int r = 0; r < 3; r += 2) assert_non_null(strstr(j.messages[r], "these ranks had not come: 1"));
-        groups_close(groups, 3);
-        free_models(&j);
     }
-    table_free(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ the frame */
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     for (int r = 0; r < GROUP_RANKS; r++)
         if (tamis_device_open(names[r % name_count], &devices[r]) != TAMIS_OK) return -1;
@@ -641,7 +567,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     for (int r = 0; r < GROUP_RANKS; r++) tamis_device_close(devices[r]);
     unlink(file);
     return tamis_memory_live() == live ? 0 : -1;
@@ -651,13 +576,8 @@ TEST_RUN() {
     for (name_count = argc > 1 ? 0 : 1; name_count + 1 < argc && name_count < DEVICES; name_count++)
         names[name_count] = argv[name_count + 1];
     on_cpu = strcmp(names[0], "cpu") == 0;
-    for (int i = 0; i < name_count; i++) {
-        if (tamis_device_open(names[i], &device) != TAMIS_OK) {
-            printf("skipped: %s\n", tamis_last_error());
-            return 77;
-        }
-        tamis_device_close(device);
-    }
+    for (int i = 0; i < name_count; i++)
+        if (!named_device_is_here(0, NULL, &names[i])) return 77;
     const int made = mkstemp(file);
     if (made >= 0) close(made);
     return test_run("models on groups", NULL, set_up, tear_down);

@@ -13,8 +13,7 @@
 enum { ROWS = 70, COLS = 40 };
 
 static tamis_model_options options_of(tamis_method method, tamis_type type) {
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, method));
+    tamis_model_options options = default_options(method);
     options.type = type;
     options.threads = 2;
     return options;
@@ -56,22 +55,19 @@ static void neighbours(const double *X, int n, double *scores) {
 }
 
 TEST(item_knn_is_right) {
-    data d = data_make(ROWS, COLS, 9, 11);
+    OWN(data) d = data_make(ROWS, COLS, 9, 11);
     static double X[ROWS * COLS], expected[ROWS * COLS];
     for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] += 0.001 * (double)t; /* no two cosines are equal */
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_ITEM_KNN, n & 1 ? TAMIS_F64 : TAMIS_F32);
         options.weights = TAMIS_WEIGHTS_LINEAR;
         options.neighbours = n & 2 ? 5 : COLS + 3;
-        tamis_model *const model = model_fitted(device, &options, &d.view);
-        double *const found = scores_of(model, &d.view);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        OWN(double) *const found = scores_of(model, &d.view);
         dense_of(&d, X);
         neighbours(X, n & 2 ? 5 : COLS, expected);
         model_expect_close("item-knn", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
-        free(found);
-        tamis_model_free(model);
     }
-    data_free(&d);
 }
 
 /* The inverse by Gauss-Jordan elimination, entry by entry. */
@@ -103,26 +99,23 @@ static void ease(const double *X, double lambda, double *scores) {
 }
 
 TEST(ease_is_right) {
-    data d = data_make(ROWS, COLS, 9, 12);
+    OWN(data) d = data_make(ROWS, COLS, 9, 12);
     static double X[ROWS * COLS], expected[ROWS * COLS];
     for (int n = 0; n < 4; n++) {
         tamis_model_options options = options_of(TAMIS_EASE, n & 1 ? TAMIS_F64 : TAMIS_F32);
         options.weights = n & 2 ? TAMIS_WEIGHTS_ONES : TAMIS_WEIGHTS_LINEAR;
         options.regularization = n & 2 ? 0 : 7;
-        tamis_model *const model = model_fitted(device, &options, &d.view);
-        double *const found = scores_of(model, &d.view), trace = 0;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        OWN(double) *const found = scores_of(model, &d.view);
+        double trace = 0;
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
         const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
-        tamis_model_description description;
-        EXPECT_OK(tamis_model_describe(model, &description));
+        const tamis_model_description description = model_about(model);
         assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);
         model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
-        free(found);
-        tamis_model_free(model);
     }
-    data_free(&d);
 }
 
 /* What is like a column is what a row that has it alone is recommended, with the scores. */
@@ -133,16 +126,7 @@ static void similar_is_right(tamis_model *model) {
     int64_t offsets[COLS + 1], columns[COLS];
     for (int j = 0; j <= COLS; j++) offsets[j] = j;
     for (int j = 0; j < COLS; j++) columns[j] = j, ones[j] = 1;
-    const tamis_sparse each = {.format = TAMIS_CSR,
-                               .rows = COLS,
-                               .cols = COLS,
-                               .nnz = COLS,
-                               .index_type = TAMIS_I64,
-                               .offset_type = TAMIS_I64,
-                               .value_type = TAMIS_F64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = ones};
+    const tamis_sparse each = CSR(COLS, COLS, offsets, columns, ones);
     const tamis_dense W = {.rows = COLS, .cols = COLS, .type = TAMIS_F64, .data = scores};
     EXPECT_OK(tamis_model_transform(model, &each, &W));
     EXPECT_OK(tamis_model_similar(model, false, NULL, COLS, N, found, weights));
@@ -170,15 +154,15 @@ static void similar_is_right(tamis_model *model) {
  */
 TEST(scores_are_used) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
-    data d = data_make(ROWS, COLS, 9, 13);
+    OWN(data) d = data_make(ROWS, COLS, 9, 13);
     for (int m = 0; m < 2; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F64);
-        tamis_model *const fitted = model_fitted(device, &options, &d.view);
-        tamis_model *const model = model_reloaded(device, fitted);
-        double *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
+        OWN(tamis_model) *const fitted = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const model = model_reloaded(device, fitted);
+        OWN(double) *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
         assert_memory_equal(before, scores, ROWS * COLS * sizeof *scores);
         const tamis_dense W = {.rows = ROWS, .cols = COLS, .type = TAMIS_F64, .data = scores};
-        double *const predictions = calloc((size_t)d.view.nnz, sizeof *predictions);
+        OWN(double) *const predictions = calloc((size_t)d.view.nnz, sizeof *predictions);
         EXPECT_OK(tamis_model_predict(model, &W, &d.view, predictions));
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++)
@@ -207,11 +191,7 @@ TEST(scores_are_used) {
                   : "^W and seen are NULL, but the model (item-knn) keeps no rows: give their uses as seen$",
                 tamis_model_recommend(model, NULL, NULL, 1, NULL, 3, columns, best));
         similar_is_right(model);
-        free(before), free(scores), free(predictions);
-        tamis_model_free(fitted);
-        tamis_model_free(model);
     }
-    data_free(&d);
 }
 
 /*
@@ -222,10 +202,11 @@ TEST(scores_are_used) {
 static void recommend_both(tamis_model *model, double tolerance, const tamis_sparse *uses, const tamis_sparse *seen,
                            const int64_t *rows, int64_t count, const bool *candidates, int n) {
     const int64_t size = count * n;
-    int64_t *const expected = malloc((size_t)size * sizeof *expected), *const found =
-                                                                           malloc((size_t)size * sizeof *found);
-    double *const scores = malloc((size_t)size * sizeof *scores), *const best = malloc((size_t)size * sizeof *best);
-    void *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
+    OWN(int64_t) *const expected = malloc((size_t)size * sizeof *expected);
+    OWN(int64_t) *const found = malloc((size_t)size * sizeof *found);
+    OWN(double) *const scores = malloc((size_t)size * sizeof *scores);
+    OWN(double) *const best = malloc((size_t)size * sizeof *best);
+    OWN(void) *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
     const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = model->options.type, .data = all};
     EXPECT_OK(tamis_model_transform(model, uses, &W));
     EXPECT_OK(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
@@ -238,23 +219,22 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
             continue;
         }
         const int64_t at = (rows ? rows[i / n] : i / n) * COLS + found[i];
-        const double own = model->options.type == TAMIS_F64 ? ((double *)all)[at] : (double)((float *)all)[at];
+        const double own = tamis_element_load(all, model->options.type, at);
         assert_true(fabs(best[i] - scores[i]) <= tolerance && fabs(best[i] - own) <= tolerance);
         for (int64_t other = i - i % n; other < i; other++) assert_true(found[other] != found[i]);
     }
-    free(expected), free(found), free(scores), free(best), free(all);
 }
 
 TEST(uses_are_enough) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
     static const int64_t some[] = {69, 3, 3, 40, 0};
-    data d = data_make(ROWS, COLS, 6, 15);
+    OWN(data) d = data_make(ROWS, COLS, 6, 15);
     bool candidates[COLS];
     for (int j = 0; j < COLS; j++) candidates[j] = j % 3 != 1;
     for (int64_t t = 0; t < d.view.nnz; t += 7) d.values[t] = -d.values[t]; /* scores below 0 come last */
     tamis_sparse places = d.view;
     places.values = NULL;
-    tamis_owned_sparse *coo;
+    OWN(tamis_owned_sparse) *coo;
     tamis_convert_options to = TAMIS_CONVERT_OPTIONS_INIT;
     to.format = TAMIS_COO;
     to.index_type = TAMIS_I32;
@@ -264,7 +244,7 @@ TEST(uses_are_enough) {
         const tamis_type type = m & 1 ? TAMIS_F64 : TAMIS_F32;
         tamis_model_options options = options_of(methods[m / 2], type);
         if (m < 2) options.neighbours = 3; /* few scores: most rows are filled up */
-        tamis_model *const model = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
         /* sums of 40 products of at most 5, weights of ease below 5 */
         const double tolerance = m < 2 ? 0 : 40 * 25 * (type == TAMIS_F64 ? 0x1p-52 : 0x1p-23);
         for (int n = 1; n <= COLS + 2; n += n < 4 ? 1 : 9) {
@@ -294,10 +274,7 @@ TEST(uses_are_enough) {
         snprintf(message, sizeof message, "^seen.columns[%lld] = 40: expected 0 .. 39$", (long long)t);
         SPOILT(d.columns[t], COLS, PATTERN, message,
                tamis_model_recommend(model, NULL, &row, 1, &d.view, 2, columns, best));
-        tamis_model_free(model);
     }
-    tamis_owned_sparse_free(coo);
-    data_free(&d);
 }
 
 /* Columns of which a row's uses say nothing come with the most popular first, not in the order of their numbers. */
@@ -305,18 +282,9 @@ TEST(ties_go_to_the_popular) {
     /* column 5 is near 6 alone; 4 is the most popular, then 3 */
     int64_t offsets[] = {0, 2, 3, 4, 5, 6, 7, 8}, columns[] = {5, 6, 4, 4, 4, 3, 3, 0};
     double values[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const tamis_sparse uses = {.format = TAMIS_CSR,
-                               .rows = 7,
-                               .cols = 7,
-                               .nnz = 8,
-                               .index_type = TAMIS_I64,
-                               .offset_type = TAMIS_I64,
-                               .value_type = TAMIS_F64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = values};
+    const tamis_sparse uses = CSR(7, 7, offsets, columns, values);
     tamis_model_options options = options_of(TAMIS_ITEM_KNN, TAMIS_F64);
-    tamis_model *const model = model_fitted(device, &options, &uses);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &uses);
     int64_t one_offsets[] = {0, 1}, one[] = {5}, found[5];
     tamis_sparse known = uses;
     known.rows = known.nnz = 1;
@@ -327,7 +295,6 @@ TEST(ties_go_to_the_popular) {
     const int64_t expected[] = {6, 4, 3, 0, 1};
     assert_memory_equal(found, expected, sizeof expected);
     assert_true(scores[0] > 0 && scores[1] == 0 && scores[4] == 0);
-    tamis_model_free(model);
 }
 
 static bool stop_at(void *context, const tamis_iteration *report) {
@@ -339,12 +306,12 @@ static bool stop_at(void *context, const tamis_iteration *report) {
 /* A fit of one long iteration can be stopped within it; then there is no model. */
 TEST(long_fits_can_be_stopped) {
     static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
-    data d = data_make(ROWS, 600, 9, 3);
+    OWN(data) d = data_make(ROWS, 600, 9, 3);
     for (int m = 0; m < 2; m++)
         for (int calls = 1; calls < 3; calls++) {
             int left = calls;
             tamis_model_options options = options_of(methods[m], TAMIS_F32);
-            tamis_model *model;
+            OWN(tamis_model) *model;
             options.regularization = m ? 5 : 0;
             options.callback = stop_at;
             options.callback_context = &left;
@@ -355,9 +322,7 @@ TEST(long_fits_can_be_stopped) {
             assert_int_equal(tamis_model_topics(model, 1, (int64_t[600]){0}, (double[600]){0}), TAMIS_ERROR_ARGUMENT);
             left = 1000;
             EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-            tamis_model_free(model);
         }
-    data_free(&d);
 }
 
 TEST_FIXTURE(set_up, tear_down)

@@ -15,6 +15,11 @@
 #include "ml/methods/methods.h"
 #include "ml/model.h"
 #include "ml/serve/operands.h"
+#include "sparse/element.h"
+#include "support/csr.h"
+#include "support/own.h"
+
+OWN_POINTER(tamis_model, tamis_model_free)
 
 #define EXPECT_OK(call)                                                                                                \
     do {                                                                                                               \
@@ -35,6 +40,7 @@ static inline void data_free(data *d) {
     free(d->columns);
     free(d->values);
 }
+OWN_VALUE(data, data_free)
 
 /* About `a_row` entries in each row but every seventh, whole numbers from 1 to 5, columns sorted. */
 static inline data data_make(int64_t rows, int64_t cols, int a_row, uint64_t seed) {
@@ -54,17 +60,16 @@ static inline data data_make(int64_t rows, int64_t cols, int a_row, uint64_t see
         }
         d.offsets[i + 1] = t;
     }
-    d.view = (tamis_sparse){.format = TAMIS_CSR,
-                            .rows = rows,
-                            .cols = cols,
-                            .nnz = t,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .value_type = TAMIS_F64,
-                            .offsets = d.offsets,
-                            .columns = d.columns,
-                            .values = d.values};
+    d.view = CSR(rows, cols, d.offsets, d.columns, d.values);
     return d;
+}
+
+static inline tamis_sparse data_coo(const data *d) {
+    tamis_sparse coo = d->view;
+    coo.format = TAMIS_COO;
+    coo.row_indices = d->rows;
+    coo.offsets = NULL;
+    return coo;
 }
 
 /* The same entries as COO, in another order. The arrays stay d's. */
@@ -81,11 +86,7 @@ static inline tamis_sparse data_shuffled(data *d) {
         d->columns[other] = column;
         d->values[other] = value;
     }
-    tamis_sparse coo = d->view;
-    coo.format = TAMIS_COO;
-    coo.row_indices = d->rows;
-    coo.offsets = NULL;
-    return coo;
+    return data_coo(d);
 }
 
 /* ------------------------------------------------------------------------------------------ models by hand */
@@ -137,12 +138,25 @@ static inline void fill(const tamis_model *model, const tamis_dense *dense, uint
     free(numbers);
 }
 
+static inline tamis_model_options default_options(tamis_method method) {
+    tamis_model_options options;
+    EXPECT_OK(tamis_model_options_init(&options, method));
+    return options;
+}
+
+static inline tamis_model_options sized_options(tamis_method method, tamis_type type, int64_t factors, int iterations) {
+    tamis_model_options options = default_options(method);
+    options.type = type;
+    options.factors = factors;
+    options.iterations = iterations;
+    return options;
+}
+
 /* A model of als, or of a fake method of a kind, with random factors. */
 static inline tamis_model *model_by_hand(tamis_device *device, tamis_method method, tamis_method_data kind,
                                          int64_t rows, int64_t cols, int64_t factors, tamis_type type, bool biases) {
-    tamis_model_options options;
+    tamis_model_options options = default_options(TAMIS_ALS);
     tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
     options.method = method;
     options.factors = factors;
     options.type = type;
@@ -191,8 +205,7 @@ static inline tamis_model *model_of(tamis_device *device, const shape *s) {
 /* ------------------------------------------------------------------------------------------ restated */
 
 static inline double number(const tamis_dense *X, int64_t row, int64_t col) {
-    const int64_t at = row * (X->stride ? X->stride : X->cols) + col;
-    return X->type == TAMIS_F64 ? ((const double *)X->data)[at] : (double)((const float *)X->data)[at];
+    return tamis_element_load(X->data, X->type, row * (X->stride ? X->stride : X->cols) + col);
 }
 
 /* What the header says of als: mean and biases and the product, within the range of the ratings. Of the fakes: the
@@ -213,13 +226,8 @@ static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_op
         memcpy(to, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
         return copy;
     }
-    for (int64_t i = 0; i < X->rows * X->cols; i++) { /* what are scores already meets the unit matrix */
-        const double one = i / X->cols == i % X->cols ? 1 : 0;
-        if (X->type == TAMIS_F64)
-            ((double *)to)[i] = one;
-        else
-            ((float *)to)[i] = (float)one;
-    }
+    for (int64_t i = 0; i < X->rows * X->cols; i++) /* what are scores already meets the unit matrix */
+        tamis_element_store(to, X->type, i, i / X->cols == i % X->cols ? 1 : 0);
     return copy;
 }
 
@@ -261,6 +269,7 @@ static inline void plain_free(plain *p) {
     tamis_owned_dense_free(p->A);
     tamis_owned_dense_free(p->B);
 }
+OWN_VALUE(plain, plain_free)
 
 static inline double plain_raw(const plain *p, int64_t row, int64_t column) {
     const tamis_dense *const A = tamis_owned_dense_view(p->A), *const B = tamis_owned_dense_view(p->B);

@@ -116,7 +116,7 @@ TEST(many_names_are_found_again) {
 
 /* A name may be a part of one that the dictionary holds, which moves when it grows. */
 TEST(names_can_come_from_the_dictionary) {
-    tamis_names *names = NULL;
+    OWN(tamis_names) *names = NULL;
     char text[600];
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     memset(text, 'x', sizeof text);
@@ -128,30 +128,27 @@ TEST(names_can_come_from_the_dictionary) {
         assert_int_equal(index, i);
         assert_string_equal(tamis_names_at(names, i), text + i);
     }
-    tamis_names_free(names);
 }
 
 static void expect_vocabulary(const char *content, const char *joined) {
-    char *const path = ml_file(".txt", content);
+    OWN(file_name) *const path = ml_file(".txt", content);
     tamis_names *names = NULL;
     const int64_t live = tamis_memory_live();
-    assert_int_equal(tamis_names_read(path, &names), TAMIS_OK);
+    works(tamis_names_read(path, &names));
     assert_string_equal(tamis_last_error(), "");
     expect_names(names, joined);
     tamis_names_free(names);
     assert_int_equal(tamis_memory_live(), live);
-    ml_remove(path);
 }
 
 static void refuse_vocabulary(const char *content, size_t bytes, const char *message) {
-    char *const path = ml_file_of(".txt", content, bytes);
+    OWN(file_name) *const path = ml_file_of(".txt", content, bytes);
     tamis_names *names = NULL;
     const int64_t live = tamis_memory_live();
     assert_int_equal(tamis_names_read(path, &names), TAMIS_ERROR_FORMAT);
     ml_expect_message(path, message);
     assert_null(names);
     assert_int_equal(tamis_memory_live(), live);
-    ml_remove(path);
 }
 
 TEST(vocabularies_are_read) {
@@ -167,15 +164,13 @@ TEST(vocabularies_are_read) {
 }
 
 TEST(names_survive_failing_memory) {
-    char *const path = ml_file(".txt", "one\ntwo\nthree\n");
+    OWN(file_name) *const path = ml_file(".txt", "one\ntwo\nthree\n");
     EACH_FAULT(w) {
-        tamis_names *names = NULL;
+        OWN(tamis_names) *names = NULL;
         if (FAULTY(w, tamis_names_read(path, &names)) != TAMIS_OK) assert_null(names);
-        tamis_names_free(names);
     }
-    ml_remove(path);
     /* an add that fails leaves the dictionary as it was */
-    tamis_names *names = NULL;
+    OWN(tamis_names) *names = NULL;
     assert_int_equal(tamis_names_create(&names), TAMIS_OK);
     for (int i = 0; i < 500; i++) {
         char name[64];
@@ -191,5 +186,4 @@ TEST(names_survive_failing_memory) {
         }
         assert_int_equal(index, i);
     }
-    tamis_names_free(names);
 }

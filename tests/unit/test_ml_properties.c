@@ -26,18 +26,14 @@ bool properties_on_cpu(void) { return strcmp(device_name, "cpu") == 0; }
  * chance. */
 static void repeats(tamis_method method) {
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 72);
-        tamis_model *const first = model_fitted(properties_on, &c.options, &d.view);
-        tamis_model *const again = model_fitted(properties_on, &c.options, &d.view);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 72);
+        OWN(tamis_model) *const first = model_fitted(properties_on, &c.options, &d.view);
+        OWN(tamis_model) *const again = model_fitted(properties_on, &c.options, &d.view);
         model_expect_same(c.name, again, first);
         c.options.seed = 2;
-        tamis_model *const other = model_fitted(properties_on, &c.options, &d.view);
+        OWN(tamis_model) *const other = model_fitted(properties_on, &c.options, &d.view);
         other->options.seed = 1;
         if ((model_difference(other, first) == NULL) != c.about.pairs) fail_msg("%s: the seed is not used", c.name);
-        tamis_model_free(first);
-        tamis_model_free(again);
-        tamis_model_free(other);
-        data_free(&d);
     }
 }
 
@@ -45,12 +41,10 @@ static void repeats(tamis_method method) {
 static double *numbers_of(tamis_model *model, const data *d, int64_t *count) {
     const int64_t of_rows = d->view.rows * model->width, of_cols = model->method->about.pairs ? 0 : d->view.cols;
     double *const numbers = malloc((size_t)(of_rows + of_cols * model->width + 1) * sizeof *numbers);
-    double *const Y = model_factors(model, false, NULL), *const W = model_transformed(model, &d->view);
+    OWN(double) *const Y = model_factors(model, false, NULL), *const W = model_transformed(model, &d->view);
     memcpy(numbers, W, (size_t)of_rows * sizeof *W);
     memcpy(numbers + of_rows, Y, (size_t)(of_cols * model->width) * sizeof *Y);
     *count = of_rows + of_cols * model->width;
-    free(W);
-    free(Y);
     return numbers;
 }
 
@@ -62,7 +56,8 @@ static double apart(const double *x, const double *y, int64_t count) {
 
 /* How far the numbers go when each value of the data is off by about one rounding, up or down. */
 static double moved(const model_case *c, const data *d, const double *still) {
-    double *const old = d->values, *const new = malloc((size_t)d->view.nnz * sizeof *new), most = 0;
+    OWN(double) *const new = malloc((size_t)d->view.nnz * sizeof *new);
+    double *const old = d->values, most = 0;
     const double unit = c->options.type == TAMIS_F64 ? 0x1p-52 : 0x1p-23;
     data other = *d;
     other.values = new;
@@ -71,13 +66,10 @@ static double moved(const model_case *c, const data *d, const double *still) {
         int64_t count;
         for (int64_t t = 0; t < d->view.nnz; t++)
             new[t] = old[t] * (1 + (tamis_random_at(seed, 1, (uint64_t)t) % 2 ? unit : -unit));
-        tamis_model *const model = model_fitted(properties_on, &c->options, &other.view);
-        double *const numbers = numbers_of(model, &other, &count);
+        OWN(tamis_model) *const model = model_fitted(properties_on, &c->options, &other.view);
+        OWN(double) *const numbers = numbers_of(model, &other, &count);
         most = fmax(most, apart(numbers, still, count));
-        free(numbers);
-        tamis_model_free(model);
     }
-    free(new);
     return most;
 }
 
@@ -89,51 +81,41 @@ static double moved(const model_case *c, const data *d, const double *still) {
 static void threads_change_nothing(tamis_method method) {
     if (!properties_on_cpu()) skip_because("threads are the CPU's");
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, MODEL_ROWS, 3 * MODEL_COLS, 6);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, 3 * MODEL_COLS, 6);
         for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] += 0.001 * (double)t; /* no two sums tie */
         int64_t count;
-        tamis_model *const first = model_fitted(properties_on, &c.options, &d.view);
+        OWN(tamis_model) *const first = model_fitted(properties_on, &c.options, &d.view);
         double *const still = numbers_of(first, &d, &count), largest = 0;
         for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(still[i]));
         const double few = 32 * (c.options.type == TAMIS_F64 ? 0x1p-53 : 0x1p-24) * largest;
         const double allowed = c.about.sampled ? 0 : 8 * moved(&c, &d, still) + few;
         for (int threads = 2; threads < 8; threads += 3) {
             c.options.threads = threads;
-            tamis_model *const other = model_fitted(properties_on, &c.options, &d.view);
-            tamis_model *const again = model_fitted(properties_on, &c.options, &d.view);
+            OWN(tamis_model) *const other = model_fitted(properties_on, &c.options, &d.view);
+            OWN(tamis_model) *const again = model_fitted(properties_on, &c.options, &d.view);
             model_expect_same(c.name, again, other);
-            double *const numbers = numbers_of(other, &d, &count);
+            OWN(double) *const numbers = numbers_of(other, &d, &count);
             const double off = apart(numbers, still, count);
             if (!(off <= allowed)) fail_msg("%s: %d threads are off by %g, allowed %g", c.name, threads, off, allowed);
-            free(numbers);
-            tamis_model_free(other);
-            tamis_model_free(again);
         }
         free(still);
-        tamis_model_free(first);
-        data_free(&d);
     }
 }
 
 /* A file has the whole model: what is loaded is the same, says the same, and gives the same file; a copy does, too. */
 static void saved_is_loaded(tamis_method method) {
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 77);
-        tamis_model *const model = model_fitted(properties_on, &c.options, &d.view), *copy;
-        tamis_model *const loaded = model_reloaded(properties_on, model);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 77);
+        OWN(tamis_model) *const model = model_fitted(properties_on, &c.options, &d.view), *copy;
+        OWN(tamis_model) *const loaded = model_reloaded(properties_on, model);
         model_expect_same(c.name, loaded, model);
         model_expect_answers(c.name, loaded, model, &d);
         works(tamis_model_copy(model, &copy));
         model_expect_same(c.name, copy, model);
-        const bytes one = model_bytes(model), two = model_bytes(loaded), three = model_bytes(copy);
+        OWN(file_content) one = model_bytes(model), two = model_bytes(loaded), three = model_bytes(copy);
         assert_true(one.size == two.size && one.size == three.size);
         assert_memory_equal(one.data, two.data, one.size);
         assert_memory_equal(one.data, three.data, one.size);
-        free(one.data), free(two.data), free(three.data);
-        tamis_model_free(model);
-        tamis_model_free(loaded);
-        tamis_model_free(copy);
-        data_free(&d);
     }
 }
 
@@ -182,8 +164,8 @@ static const char *stopped_after(const model_case *c, const tamis_model *model) 
    checkpoint, and from a file that the callback wrote. */
 static void resumed_is_whole(tamis_method method) {
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 50);
-        tamis_model *const whole = model_fitted(properties_on, &c.options, &d.view);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 50);
+        OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
         watch counted = {0};
         tamis_model *const seen = model_watched(&c, &counted, NULL);
         works(tamis_model_fit(seen, &d.view, NULL));
@@ -197,30 +179,24 @@ static void resumed_is_whole(tamis_method method) {
         for (int stop = 1; stop < counted.calls && !c.about.pairs;
              stop++) { /* of pairs there is nothing before the end */
             watch w = {.stop_at = stop}, saving = {.save_at = stop};
-            tamis_model *const stopped = model_watched(&c, &w, properties_path);
+            OWN(tamis_model) *const stopped = model_watched(&c, &w, properties_path);
             assert_int_equal(tamis_model_fit(stopped, &d.view, NULL), TAMIS_ERROR_CANCELLED);
             assert_string_equal(tamis_last_error(), stopped_after(&c, stopped));
             assert_non_null(model_difference(stopped, whole));
-            tamis_model *const loaded = model_loaded_from(properties_path, &c.options);
+            OWN(tamis_model) *const loaded = model_loaded_from(properties_path, &c.options);
             works(tamis_model_fit(stopped, &d.view, NULL));
             unlink(properties_path);
             assert_int_equal(w.calls, counted.calls); /* nothing is done twice */
             model_expect_same(c.name, stopped, whole);
             works(tamis_model_fit(loaded, &d.view, NULL));
             model_expect_same(c.name, loaded, whole);
-            tamis_model *const saved = model_watched(&c, &saving, NULL);
+            OWN(tamis_model) *const saved = model_watched(&c, &saving, NULL);
             works(tamis_model_fit(saved, &d.view, NULL));
             model_expect_same(c.name, saved, whole);
-            tamis_model *const within = model_loaded_from(properties_path, &c.options);
+            OWN(tamis_model) *const within = model_loaded_from(properties_path, &c.options);
             works(tamis_model_fit(within, &d.view, NULL));
             model_expect_same(c.name, within, whole);
-            tamis_model_free(stopped);
-            tamis_model_free(loaded);
-            tamis_model_free(saved);
-            tamis_model_free(within);
         }
-        tamis_model_free(whole);
-        data_free(&d);
     }
 }
 
@@ -231,11 +207,11 @@ static void errors_are_gone_on_from(tamis_method method) {
     snprintf(inner, sizeof inner, "%s/later", folder);
     snprintf(file, sizeof file, "%s/model", inner);
     EACH_WAY(c, method) {
-        data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 51);
-        tamis_model *const whole = model_fitted(properties_on, &c.options, &d.view);
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 51);
+        OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
         watch w = {.stop_at = c.about.pairs ? 0 : 2};
         c.options.checkpoint_seconds = 0;
-        tamis_model *const ended = model_watched(&c, &w, file);
+        OWN(tamis_model) *const ended = model_watched(&c, &w, file);
         assert_int_equal(tamis_model_fit(ended, &d.view, NULL), TAMIS_ERROR_FILE);
         assert_non_null(strstr(tamis_last_error(), file));
         if (!c.about.pairs) { /* which have no checkpoint but the last */
@@ -249,9 +225,6 @@ static void errors_are_gone_on_from(tamis_method method) {
         model_expect_same(c.name, ended, whole);
         unlink(file);
         rmdir(inner);
-        tamis_model_free(whole);
-        tamis_model_free(ended);
-        data_free(&d);
     }
 }
 
@@ -285,28 +258,25 @@ static void loss_falls(tamis_method method) {
         if (c.options.regularization == 0) c.options.regularization = c.about.data == TAMIS_DATA_USES ? 0.01 : 0.1;
         c.options.iterations = 25;
         for (uint64_t seed = 1; seed < 4; seed++) {
-            data d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 60 + seed);
+            OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 60 + seed);
             watch w = {0};
             c.options.seed = seed;
             c.options.tolerance = 0;
-            tamis_model *model = model_watched(&c, &w, NULL);
+            OWN(tamis_model) *const model = model_watched(&c, &w, NULL);
             works(tamis_model_fit(model, &d.view, NULL));
             const double share = c.options.type == TAMIS_F64 ? 1e-11 : 2e-5;
             for (int i = 1; i < 25 && never; i++)
                 if (!(w.loss[i] <= w.loss[i - 1] + share * fabs(w.loss[i - 1])))
                     fail_msg("%s: the loss rose from %.12g to %.12g", c.name, w.loss[i - 1], w.loss[i]);
             assert_true(w.iterations == 25 && w.loss[24] < w.loss[0] && w.loss[24] == model->loss);
-            tamis_model_free(model);
             w = (watch){0};
             c.options.tolerance = 0.02;
-            model = model_watched(&c, &w, NULL);
-            works(tamis_model_fit(model, &d.view, NULL));
+            OWN(tamis_model) *const tolerant = model_watched(&c, &w, NULL);
+            works(tamis_model_fit(tolerant, &d.view, NULL));
             const int n = w.iterations;
             if (!(n > 1 && n < 25)) fail_msg("%s: a tolerance ends it after %d iterations", c.name, n);
             assert_true(w.loss[n - 2] - w.loss[n - 1] < 0.02 * fabs(w.loss[n - 2]));
             for (int i = 1; i < n - 1; i++) assert_true(w.loss[i - 1] - w.loss[i] >= 0.02 * fabs(w.loss[i - 1]));
-            tamis_model_free(model);
-            data_free(&d);
         }
     }
 }
@@ -314,7 +284,7 @@ static void loss_falls(tamis_method method) {
 /* ------------------------------------------------------------------------------------------ nothing in the data */
 
 static void expect_numbers(const model_case *c, tamis_model *model, const data *d) {
-    double *const W = model_transformed(model, &d->view), *const Y = model_factors(model, false, NULL);
+    OWN(double) *const W = model_transformed(model, &d->view), *const Y = model_factors(model, false, NULL);
     for (int64_t i = 0; i < d->view.rows * model->width; i++) {
         const double w = W[i];
         const bool empty = d->offsets[i / model->width] == d->offsets[i / model->width + 1];
@@ -329,8 +299,6 @@ static void expect_numbers(const model_case *c, tamis_model *model, const data *
             Y[i] < 0)
             fail_msg("%s: a factor is %g", c->name, Y[i]);
     }
-    free(Y);
-    free(W);
 }
 
 /* No rows, nothing in any, one of each, fewer than factors: everything is a finite number, and the fit goes on. */
@@ -339,20 +307,18 @@ static void nothing_is_fitted(tamis_method method) {
     EACH_WAY(c, method) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int full = 0; full < 2; full++) {
-                data d = model_data(&c.about, sizes[i][0], sizes[i][1], 5);
+                OWN(data) d = model_data(&c.about, sizes[i][0], sizes[i][1], 5);
                 if (!full) {
                     memset(d.offsets, 0, (size_t)(sizes[i][0] + 1) * sizeof *d.offsets);
                     d.view.nnz = 0;
                 }
-                tamis_model *const model = model_fitted(properties_on, &c.options, &d.view);
+                OWN(tamis_model) *const model = model_fitted(properties_on, &c.options, &d.view);
                 assert_int_equal(model->iterations_done, c.options.iterations);
                 expect_numbers(&c, model, &d);
                 assert_true(c.about.data != TAMIS_DATA_COUNTS || c.options.skip_loss ||
                             isfinite(model->loss) == (d.view.nnz > 0));
                 if (c.about.mini_batches) works(tamis_model_partial_fit(model, &d.view));
                 expect_numbers(&c, model, &d);
-                tamis_model_free(model);
-                data_free(&d);
             }
     }
 }
@@ -415,7 +381,6 @@ __attribute__((constructor)) static void register_pairs(void) {
 static int64_t live;
 
 static int set_up(void **state) {
-    (void)state;
     live = tamis_memory_live();
     if (!mkdtemp(folder)) return -1;
     snprintf(properties_path, sizeof properties_path, "%s/model", folder);
@@ -423,7 +388,6 @@ static int set_up(void **state) {
 }
 
 static int tear_down(void **state) {
-    (void)state;
     tamis_device_close(properties_on);
     unlink(properties_path);
     return rmdir(folder) != 0 || (properties_on_cpu() && tamis_memory_live() != live);

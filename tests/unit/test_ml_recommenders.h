@@ -29,6 +29,14 @@ table table_of_rank(int64_t rows, int64_t cols, int rank, double share, uint64_t
 /* From at[] into the CSR arrays. */
 void table_arrange(table *t);
 void table_free(table *t);
+OWN_VALUE(table, table_free)
+/* `held` gets every fifth rating of `fit`, which keeps the rest. */
+void table_part(table *fit, table *held);
+/* That predictions of all ratings are off by no more than `bound` where t has them, and three times that elsewhere:
+   roots of mean squares. */
+void table_expect_found(const table *all, const table *t, const double *found, double bound);
+/* From -1 to 1. */
+double table_noise(uint64_t seed, uint64_t what, int64_t i);
 bool table_empty_row(const table *t, int64_t i);
 bool table_empty_column(const table *t, int64_t j);
 /* The factors that table_of_rank was made of: i < rows a row's, else a column's. */

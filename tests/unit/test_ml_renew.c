@@ -37,21 +37,20 @@ static tamis_model_options options_of(int number, tamis_type type, int iteration
 /* No iterations more: what was there stays, what is new is small and of some size; then it goes on, and the loss of ALS
    goes on falling. */
 TEST(warm_starts_keep_what_is_there) {
-    data d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
+    OWN(data) d = data_make(ROWS, COLS, 9, 3), more = data_make(MORE_ROWS, MORE_COLS, 9, 4);
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F64 : TAMIS_F32, 6);
-        tamis_model *const model = model_fitted(device, &options, &d.view);
-        tamis_model_description before, after;
-        EXPECT_OK(tamis_model_describe(model, &before));
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        const tamis_model_description before = model_about(model);
         for (int rows = 0; rows < 2; rows++) {
-            tamis_model *const same = model_fitted(device, &options, &d.view);
+            OWN(tamis_model) *const same = model_fitted(device, &options, &d.view);
             options.iterations = 0;
             EXPECT_OK(tamis_model_continue_with(same, &options));
             EXPECT_OK(tamis_model_renew(same));
             EXPECT_OK(tamis_model_fit(same, &more.view, NULL));
             options.iterations = 6;
             int64_t had, has;
-            double *const old = model_factors(model, rows, &had), *const now = model_factors(same, rows, &has);
+            OWN(double) *const old = model_factors(model, rows, &had), *const now = model_factors(same, rows, &has);
             assert_int_equal(has, rows ? MORE_ROWS : MORE_COLS);
             assert_memory_equal(old, now, (size_t)(had * before.width) * sizeof *old);
             for (int64_t i = had; i < has; i++) {
@@ -60,69 +59,53 @@ TEST(warm_starts_keep_what_is_there) {
                     squares += now[i * before.width + k] * now[i * before.width + k];
                 assert_true(squares > 0 && squares < 0.011);
             }
-            EXPECT_OK(tamis_model_describe(same, &after));
+            const tamis_model_description after = model_about(same);
             assert_int_equal(after.iterations_done, 6);
             assert_int_equal(after.nnz, more.view.nnz);
             assert_true(after.mean == before.mean && after.scale == before.scale);
-            free(old), free(now);
-            tamis_model_free(same);
         }
         EXPECT_OK(tamis_model_renew(model));
         EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
-        EXPECT_OK(tamis_model_describe(model, &after));
-        assert_int_equal(after.iterations_done, 12);
-        assert_true(isfinite(after.loss));
+        assert_int_equal(model_about(model).iterations_done, 12);
+        assert_true(isfinite(model_loss(model)));
         /* the model goes on with these data, and with no others */
         assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
-        tamis_model_free(model);
     }
-    data_free(&d);
-    data_free(&more);
 }
 
 /* With the same data a warm start of n iterations is a fit that goes on by n: the same bits, through a file too. */
 TEST(warm_starts_of_the_same_data_go_on) {
-    data d = data_make(ROWS, COLS, 9, 3);
+    OWN(data) d = data_make(ROWS, COLS, 9, 3);
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, TAMIS_F32, 4);
-        tamis_model *const first = model_fitted(device, &options, &d.view);
-        tamis_model *const loaded = model_reloaded(device, first);
+        OWN(tamis_model) *const first = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const loaded = model_reloaded(device, first);
         options.iterations = 3;
         EXPECT_OK(tamis_model_continue_with(loaded, &options));
         EXPECT_OK(tamis_model_renew(loaded));
         EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
         options.iterations = 7;
-        tamis_model *const whole = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const whole = model_fitted(device, &options, &d.view);
         model_expect_same("a warm start", loaded, whole);
-        tamis_model_free(first);
-        tamis_model_free(loaded);
-        tamis_model_free(whole);
     }
-    data_free(&d);
 }
 
 /* Rows that are put in have the factors that transform gives, in their places; the others and the columns stay. */
 TEST(rows_are_put_in) {
-    data d = data_make(ROWS, COLS, 9, 3), three = data_make(3, COLS, 12, 8);
+    OWN(data) d = data_make(ROWS, COLS, 9, 3), three = data_make(3, COLS, 12, 8);
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, m & 1 ? TAMIS_F32 : TAMIS_F64, 5);
-        tamis_model *const model = model_fitted(device, &options, &d.view);
-        tamis_model_description description;
-        EXPECT_OK(tamis_model_describe(model, &description));
-        const int64_t width = description.width, places[] = {ROWS, 7, ROWS + 1};
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        const int64_t width = model_about(model).width, places[] = {ROWS, 7, ROWS + 1};
         int64_t had, has;
-        double *const before = model_factors(model, true, &had);
-        tamis_owned_dense *W;
-        EXPECT_OK(tamis_owned_dense_create(3, width, options.type, TAMIS_ROW_MAJOR, &W));
-        EXPECT_OK(tamis_model_transform(model, &three.view, tamis_owned_dense_view(W)));
+        OWN(double) *const before = model_factors(model, true, &had), *const W = model_transformed(model, &three.view);
         EXPECT_OK(tamis_model_put_rows(model, &three.view, places));
-        double *const after = model_factors(model, true, &has);
+        OWN(double) *const after = model_factors(model, true, &has);
         assert_int_equal(has, ROWS + 2);
         for (int64_t i = 0; i < ROWS; i++)
             if (i != 7) assert_memory_equal(after + i * width, before + i * width, (size_t)width * sizeof *after);
         for (int i = 0; i < 3; i++)
-            for (int64_t k = 0; k < width; k++)
-                assert_true(after[places[i] * width + k] == number(tamis_owned_dense_view(W), i, k));
+            assert_memory_equal(after + places[i] * width, W + i * width, (size_t)width * sizeof *after);
         int64_t columns[3];
         double scores[3];
         const int64_t last = ROWS + 1;
@@ -130,29 +113,21 @@ TEST(rows_are_put_in) {
         REFUSED(ARGUMENT, "^S has 50 rows, but the model 52, some of which were put in later$",
                 tamis_model_fit(model, &d.view, NULL));
         EXPECT_OK(tamis_model_put_rows(model, &three.view, NULL));
-        EXPECT_OK(tamis_model_describe(model, &description));
-        assert_int_equal(description.rows, ROWS + 5);
+        assert_int_equal(model_about(model).rows, ROWS + 5);
         const int64_t far[] = {0, ROWS + 6, 1};
         REFUSED(ARGUMENT, "^rows[1] = 56, expected 0 to 55: rows of the model or the next one$",
                 tamis_model_put_rows(model, &three.view, far));
-        data more = data_make(MORE_ROWS, COLS, 9, 5);
+        OWN(data) more = data_make(MORE_ROWS, COLS, 9, 5);
         EXPECT_OK(tamis_model_renew(model));
         EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
-        data_free(&more);
-        free(before), free(after);
-        tamis_owned_dense_free(W);
-        tamis_model_free(model);
     }
-    data_free(&d);
-    data_free(&three);
 }
 
 TEST(what_cannot_be_is_refused) {
-    data d = data_make(ROWS, COLS, 9, 3), less = data_make(ROWS, COLS - 1, 9, 3),
-         fewer = data_make(ROWS - 1, COLS, 9, 3);
+    OWN(data) d = data_make(ROWS, COLS, 9, 3), less = data_make(ROWS, COLS - 1, 9, 3),
+              fewer = data_make(ROWS - 1, COLS, 9, 3);
     tamis_model_options options = options_of(0, TAMIS_F32, 3);
-    tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, &options, &model));
+    OWN(tamis_model) *const model = model_made(device, &options);
     assert_int_equal(tamis_model_renew(model), TAMIS_ERROR_ARGUMENT); /* it is not fitted */
     EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
     EXPECT_OK(tamis_model_renew(model));
@@ -163,40 +138,31 @@ TEST(what_cannot_be_is_refused) {
             tamis_model_fit(model, &fewer.view, NULL));
     double prediction[1 << 12];
     EXPECT_OK(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
-    tamis_model_free(model);
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_EASE));
-    model = model_fitted(device, &options, &d.view);
-    EXPECT_OK(tamis_model_renew(model)); /* it is fitted anew */
-    EXPECT_OK(tamis_model_fit(model, &less.view, NULL));
-    tamis_model_free(model);
-    data_free(&d);
-    data_free(&less);
-    data_free(&fewer);
+    options = default_options(TAMIS_EASE);
+    OWN(tamis_model) *const ease = model_fitted(device, &options, &d.view);
+    EXPECT_OK(tamis_model_renew(ease)); /* it is fitted anew */
+    EXPECT_OK(tamis_model_fit(ease, &less.view, NULL));
 }
 
 /* What could not be read again is not kept: some methods have no factors for such rows. */
 TEST(rows_that_overflow_are_refused) {
-    data d = data_make(ROWS, COLS, 9, 3), large = data_make(2, COLS, 9, 3);
+    OWN(data) d = data_make(ROWS, COLS, 9, 3), large = data_make(2, COLS, 9, 3);
     int refused = 0;
     for (int64_t t = ml_offset(&large.view, 1); t < large.view.nnz; t++)
         ml_put_number((void *)(uintptr_t)large.view.values, large.view.value_type, t, 1.7e308);
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(m, TAMIS_F64, 3);
-        tamis_model *const model = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
         const tamis_status status = tamis_model_put_rows(model, &large.view, NULL);
         if (status != TAMIS_OK)
             assert_string_equal(tamis_last_error(), "row 1 of S: its factors are not finite numbers");
         refused += status == TAMIS_ERROR_ARGUMENT;
         int64_t count;
-        double *const factors = model_factors(model, true, &count);
+        OWN(double) *const factors = model_factors(model, true, &count);
         assert_int_equal(count, status == TAMIS_OK ? ROWS + 2 : ROWS);
         for (int64_t i = 0; i < count * FACTORS; i++) assert_true(isfinite(factors[i]));
-        free(factors);
-        tamis_model_free(model);
     }
     assert_true(refused > 0);
-    data_free(&d);
-    data_free(&large);
 }
 
 TEST_FIXTURE(find_methods, tear_down)

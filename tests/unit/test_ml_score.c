@@ -17,15 +17,15 @@
 
 TEST(tells_topics) {
     for (int i = 0; i < SHAPES; i++) {
-        tamis_model *const model = model_of(device, &shapes[i]);
+        OWN(tamis_model) *const model = model_of(device, &shapes[i]);
         const int64_t cols = model->cols, factors = model->options.factors;
         const int n = cols < 50 ? (int)cols + 2 : 11;
-        int64_t *const columns = malloc((size_t)(factors * n) * sizeof *columns);
-        double *const weights = malloc((size_t)(factors * n) * sizeof *weights);
+        OWN(int64_t) *const columns = malloc((size_t)(factors * n) * sizeof *columns);
+        OWN(double) *const weights = malloc((size_t)(factors * n) * sizeof *weights);
         EXPECT_OK(tamis_model_topics(model, n, columns, weights));
         const tamis_dense *const X = &model->column_factors;
         for (int64_t k = 0; k < factors; k++) {
-            bool *const taken = calloc((size_t)cols, sizeof *taken);
+            OWN(bool) *const taken = calloc((size_t)cols, sizeof *taken);
             double mass = 0;
             for (int64_t j = 0; j < cols; j++) mass += number(X, j, k);
             for (int64_t at = k * n; at < (k + 1) * n; at++) {
@@ -40,11 +40,7 @@ TEST(tells_topics) {
                 taken[best] = true;
                 assert_true(weights[at] == number(X, best, k) / (shapes[i].kind == TAMIS_DATA_COUNTS ? mass : 1));
             }
-            free(taken);
         }
-        free(columns);
-        free(weights);
-        tamis_model_free(model);
     }
 }
 
@@ -53,13 +49,7 @@ TEST(measures_coherence) {
     const int64_t offsets[] = {0, 3, 6, 8, 10};
     const int32_t columns[] = {0, 1, 3, 0, 1, 3, 2, 3, 1, 3};
     const float values[] = {1, 1, 1, 2, 1, 1, 1, 1, 1, 1};
-    tamis_sparse S = {.rows = 4,
-                      .cols = 6,
-                      .nnz = 10,
-                      .offset_type = TAMIS_I64,
-                      .offsets = offsets,
-                      .columns = columns,
-                      .values = values};
+    tamis_sparse S = CSR(4, 6, offsets, columns, values);
     const struct {
         int64_t words[6];
         int topics, top;
@@ -115,8 +105,8 @@ static void restate_ranking(const plain *p, const data *held, const data *seen, 
     double precision = 0, recall = 0, ndcg = 0;
     int64_t rows = 0;
     for (int64_t i = 0; i < held->view.rows; i++) {
-        bool *const relevant = calloc((size_t)cols, sizeof *relevant), *const taken =
-                                                                           calloc((size_t)cols, sizeof *taken);
+        OWN(bool) *const relevant = calloc((size_t)cols, sizeof *relevant);
+        OWN(bool) *const taken = calloc((size_t)cols, sizeof *taken);
         int64_t count = 0;
         for (int64_t t = held->offsets[i]; t < held->offsets[i + 1]; t++)
             if ((!positive || held->values[t] > 0) && held->values[t] >= least) {
@@ -142,8 +132,6 @@ static void restate_ranking(const plain *p, const data *held, const data *seen, 
             recall += hits / (double)count;
             ndcg += gain / best_gain;
         }
-        free(relevant);
-        free(taken);
     }
     score->precision = precision / (double)rows;
     score->recall = recall / (double)rows;
@@ -178,17 +166,17 @@ TEST(scores) {
         for (int fold_in = 0; fold_in < 2; fold_in++) {
             const shape *const s = &shapes[i];
             if (s->cols < 2) continue;
-            tamis_model *const model = model_of(device, s);
+            OWN(tamis_model) *const model = model_of(device, s);
             const bool folds = fold_in || s->kind == TAMIS_DATA_COUNTS;
             const int64_t rows = folds ? 27 : s->rows;
-            data held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
+            OWN(data) held = data_make(rows, s->cols, 4, 50), seen = data_make(rows, s->cols, 6, 51);
             for (int64_t t = 0; t < held.view.nnz; t += 5)
                 if (s->kind != TAMIS_DATA_RATINGS) held.values[t] = 0;
             const tamis_held_out held_out = {
                 .entries = &held.view, .observed = &seen.view, .threshold = i % 3 == 1, .relevant = 2.5};
-            tamis_owned_dense *W = NULL;
+            OWN(tamis_owned_dense) *W = NULL;
             if (folds) EXPECT_OK(ml_transform(model, &seen.view, "S", &W));
-            plain p = plain_of(model, tamis_owned_dense_view(W));
+            OWN(plain) p = plain_of(model, tamis_owned_dense_view(W));
             tamis_score found, expected = nothing();
             EXPECT_OK(tamis_model_score(model, &held_out, fold_in == 1, i % 2 == 0 ? 0 : 3, &found));
             expected.entries = held.view.nnz;
@@ -207,20 +195,15 @@ TEST(scores) {
             same("ndcg", found.ndcg, expected.ndcg);
             assert_true(isnan(found.coherence) == (s->kind != TAMIS_DATA_COUNTS));
             assert_true(isnan(found.coherence) || (found.coherence >= -1 && found.coherence <= 1));
-            plain_free(&p);
-            tamis_owned_dense_free(W);
-            data_free(&held);
-            data_free(&seen);
-            tamis_model_free(model);
         }
 }
 
 /* The number of a fit's callback is that of the score. */
 TEST(gives_metrics) {
     for (int kind = 0; kind < 3; kind++) {
-        tamis_model *const model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA,
-                                                 (tamis_method_data)kind, 23, 40, 3, TAMIS_F32, false);
-        data held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
+        OWN(tamis_model) *const model = model_by_hand(device, kind == TAMIS_DATA_RATINGS ? TAMIS_ALS : TAMIS_LDA,
+                                                      (tamis_method_data)kind, 23, 40, 3, TAMIS_F32, false);
+        OWN(data) held = data_make(23, 40, 4, 50), seen = data_make(23, 40, 6, 51);
         const tamis_held_out held_out = {.entries = &held.view, .observed = &seen.view};
         tamis_score score;
         double metric, weight;
@@ -231,24 +214,15 @@ TEST(gives_metrics) {
                                                            : score.recall));
         if (kind != TAMIS_DATA_COUNTS)
             EXPECT_OK(ml_metric(model, &(tamis_held_out){.entries = &held.view, .observed = NULL}, &metric, &weight));
-        data_free(&held);
-        data_free(&seen);
-        tamis_model_free(model);
     }
 }
 
 /* A word of a topic without weight costs ln 1e-12, not everything; nothing held out is no number. */
 TEST(scores_the_impossible) {
-    tamis_model *const model = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 1, 2, 1, TAMIS_F32, false);
+    OWN(tamis_model) *const model = model_by_hand(device, TAMIS_LDA, TAMIS_DATA_COUNTS, 1, 2, 1, TAMIS_F32, false);
     put(model, &model->column_factors, (const double[]){1, 0}, 2);
     const int64_t offsets[] = {0, 1}, first[] = {0}, second[] = {1};
-    tamis_sparse observed = {.rows = 1,
-                             .cols = 2,
-                             .nnz = 1,
-                             .index_type = TAMIS_I64,
-                             .offset_type = TAMIS_I64,
-                             .offsets = offsets,
-                             .columns = first};
+    tamis_sparse observed = CSR(1, 2, offsets, first, NULL);
     tamis_sparse entries = observed;
     entries.columns = second;
     tamis_score score;
@@ -265,7 +239,6 @@ TEST(scores_the_impossible) {
     EXPECT_OK(
         tamis_model_score(model, &(tamis_held_out){.entries = &observed, .observed = &observed}, false, 0, &score));
     assert_true(score.entries == 0 && score.rows == 0 && isnan(score.perplexity) && isnan(score.recall));
-    tamis_model_free(model);
 }
 
 /* ------------------------------------------------------------------------------------------ shares */
@@ -277,7 +250,7 @@ TEST(tells_shares) {
     static const double expected[2][6] = {{0.25, 0.75, 0.5, 0.5, 0, 0}, {4.0 / 7, 3.0 / 7, 0.8, 0.2, 0, 0}};
     for (int n = 0; n < 2; n++) {
         for (int type = 0; type < 2; type++) {
-            tamis_model *const model =
+            OWN(tamis_model) *const model =
                 model_by_hand(device, methods[n], TAMIS_DATA_COUNTS, 3, 2, 2, (tamis_type)type, false);
             ml_method method = *model->method;
             method.masses = ml_method_of(methods[n])->masses;
@@ -292,13 +265,11 @@ TEST(tells_shares) {
             assert_int_equal(tamis_model_shares(model, NULL), TAMIS_ERROR_ARGUMENT);
             if (methods[n] == TAMIS_GAP)
                 EACH_FAULT(w) FAULTY(w, tamis_model_shares(model, &W));
-            tamis_model_free(model);
         }
     }
-    tamis_model *const model = model_of(device, &shapes[0]);
+    OWN(tamis_model) *const model = model_of(device, &shapes[0]);
     const tamis_dense W = {.data = NULL, .cols = model->width};
     assert_int_equal(tamis_model_shares(model, &W), TAMIS_ERROR_UNSUPPORTED);
-    tamis_model_free(model);
 }
 
 /* ------------------------------------------------------------------------------------------ baselines */
@@ -313,10 +284,8 @@ TEST(baselines_are_what_they_say) {
         columns[i] = i % 10;
         values[i] = i < 10 ? 2 : 4;
     }
-    const tamis_sparse ratings = {
-        .rows = 2, .cols = COLUMNS, .nnz = 20, .offsets = offsets, .columns = columns, .values = values};
-    const tamis_sparse held = {
-        .rows = 2, .cols = COLUMNS, .nnz = 2, .offsets = held_offsets, .columns = held_columns, .values = held_values};
+    const tamis_sparse ratings = CSR(2, COLUMNS, offsets, columns, values);
+    const tamis_sparse held = CSR(2, COLUMNS, held_offsets, held_columns, held_values);
     double metric = 0;
     EXPECT_OK(tamis_baseline(TAMIS_ALS, &ratings, &held, &metric));
     assert_true(fabs(metric - 0.5) < 1e-12);
@@ -332,8 +301,8 @@ TEST(baselines_are_what_they_say) {
         row_offsets[row + 1] = count;
         wanted_offsets[row + 1] = 2; /* of row 0: columns 1 and 11, the first and the last that it lacks */
     }
-    const tamis_sparse uses = {.rows = ROWS, .cols = ROWS, .nnz = count, .offsets = row_offsets, .columns = stairs};
-    const tamis_sparse left = {.rows = ROWS, .cols = ROWS, .nnz = 2, .offsets = wanted_offsets, .columns = wanted};
+    const tamis_sparse uses = CSR(ROWS, ROWS, row_offsets, stairs, NULL);
+    const tamis_sparse left = CSR(ROWS, ROWS, wanted_offsets, wanted, NULL);
     EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &uses, &left, &metric));
     assert_true(metric == 0.5);
     /* the same from rows that are not sorted */
@@ -370,19 +339,8 @@ TEST(baseline_is_the_same_metric) {
     const int32_t held_columns[] = {10, 9, 11, 12, 13, 12, 1, 2};
     float held_values[] = {1, 2, 1, 1, 1, 3, 0, -1};
     for (int i = 6; i <= 5 + COLUMNS; i++) held_offsets[i] = 8;
-    const tamis_sparse known = {.rows = 5 + COLUMNS,
-                                .cols = COLUMNS,
-                                .nnz = nnz,
-                                .offset_type = TAMIS_I64,
-                                .offsets = known_offsets,
-                                .columns = known_columns};
-    tamis_sparse held = {.rows = 5 + COLUMNS,
-                         .cols = COLUMNS,
-                         .nnz = 8,
-                         .offset_type = TAMIS_I64,
-                         .offsets = held_offsets,
-                         .columns = held_columns,
-                         .values = held_values};
+    const tamis_sparse known = CSR(5 + COLUMNS, COLUMNS, known_offsets, known_columns, NULL);
+    tamis_sparse held = CSR(5 + COLUMNS, COLUMNS, held_offsets, held_columns, held_values);
     double found;
     EXPECT_OK(tamis_baseline(TAMIS_IMPLICIT_ALS, &known, &held, &found));
     same("recall", found, (1 + 1. / 4 + 0) / 3); /* row 3 has a zero and a dislike alone */

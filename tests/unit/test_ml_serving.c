@@ -79,12 +79,12 @@ static void expect_lists(const char *what, const int64_t *columns, const double 
 
 /* The k-th best score is no further off than any score. */
 TEST(single_calls_agree_with_batches) {
-    data d = data_make(ROWS, COLS, 9, 21);
-    answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
+    OWN(data) d = data_make(ROWS, COLS, 9, 21);
+    OWN(answers) *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < method_count; m++)
         for (int type = 0; type < 2; type++) {
             const tamis_model_options options = options_of(methods[m], (tamis_type)type);
-            tamis_model *const model = model_fitted(device, &options, &d.view);
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
             const double u = type == TAMIS_F64 ? DBL_EPSILON : FLT_EPSILON, share = share_of(model, &d);
             const tamis_dense W = model_lines(model, one, 0, ROWS), V = model_lines(model, all, 0, ROWS);
             double bounds[ROWS], own[ROWS], roundings[ROWS], longest = 0;
@@ -114,11 +114,7 @@ TEST(single_calls_agree_with_batches) {
             expect_lists("similar", one->similar, one->cosines, all->similar, all->cosines, COLS, roundings);
             expect_lists("similar rows", one->similar_rows, one->row_cosines, all->similar_rows, all->row_cosines,
                          model->row_factors.rows, roundings);
-            tamis_model_free(model);
         }
-    free(one);
-    free(all);
-    data_free(&d);
 }
 
 /* (G + sum of the row's (c - 1) y y^T) x = sum of c p y, by elimination. */
@@ -144,11 +140,11 @@ static void solve_row(const tamis_model *model, const data *d, int64_t row, doub
 
 /* Dislikes too, and a row without entries. */
 TEST(one_row_is_solved) {
-    data d = data_make(ROWS, COLS, 9, 22);
+    OWN(data) d = data_make(ROWS, COLS, 9, 22);
     for (int64_t t = 0; t < d.view.nnz; t += 5) d.values[t] = -d.values[t];
     for (int type = 0; type < 2; type++) {
         const tamis_model_options options = options_of(TAMIS_IMPLICIT_ALS, (tamis_type)type);
-        tamis_model *const model = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
         const double share = share_of(model, &d);
         int empty = 0;
         for (int64_t i = 0; i < ROWS; i++) {
@@ -164,9 +160,7 @@ TEST(one_row_is_solved) {
             empty += S.nnz == 0;
         }
         assert_true(empty > 0);
-        tamis_model_free(model);
     }
-    data_free(&d);
 }
 
 /* ------------------------------------------------------------------------------------------ threads */
@@ -181,7 +175,7 @@ typedef struct worker {
 
 static void *work(void *context) {
     worker *const w = context;
-    answers *const found = malloc(sizeof *found);
+    OWN(answers) *const found = malloc(sizeof *found);
     for (int round = test_rounds(2, 1); round > 0 && !w->wrong; round--)
         for (int64_t at_once = 1; at_once <= ROWS && !w->wrong; at_once += ROWS - 1) {
             if (model_ask(w->model, w->d, at_once, found) != TAMIS_OK)
@@ -189,7 +183,6 @@ static void *work(void *context) {
             else if (memcmp(found, at_once == 1 ? w->one : w->all, sizeof *found) != 0)
                 w->wrong = "another answer than that of one thread";
         }
-    free(found);
     return NULL;
 }
 
@@ -205,31 +198,38 @@ static void *score(void *context) {
     return NULL;
 }
 
-static void run_threads(void *(*body)(void *), const worker *like) {
+typedef struct team {
     pthread_t threads[THREADS];
     worker workers[THREADS];
+} team;
+
+static void team_begins(team *all, void *(*body)(void *), const worker *like) {
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = *like;
-        assert_int_equal(pthread_create(&threads[i], NULL, body, &workers[i]), 0);
+        all->workers[i] = *like;
+        assert_int_equal(pthread_create(&all->threads[i], NULL, body, &all->workers[i]), 0);
     }
-    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+static void team_ends(team *all) {
+    for (int i = 0; i < THREADS; i++) pthread_join(all->threads[i], NULL);
     for (int i = 0; i < THREADS; i++)
-        if (workers[i].wrong) fail_msg("%s: %s", like->model->method->about.name, workers[i].wrong);
+        if (all->workers[i].wrong) fail_msg("%s: %s", all->workers[i].model->method->about.name, all->workers[i].wrong);
+}
+
+static void run_threads(void *(*body)(void *), const worker *like) {
+    team all;
+    team_begins(&all, body, like);
+    team_ends(&all);
 }
 
 TEST_TAG(threads_score_topics, "several") {
-    data d = data_make(ROWS, COLS, 9, 23);
-    tamis_model_options options;
+    OWN(data) d = data_make(ROWS, COLS, 9, 23);
     tamis_score score_alone = {0};
     const tamis_held_out held_out = {.entries = &d.view, .observed = &d.view};
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_LDA));
-    options.factors = FACTORS;
-    options.iterations = 2;
-    tamis_model *const model = model_fitted(device, &options, &d.view);
+    const tamis_model_options options = sized_options(TAMIS_LDA, TAMIS_F32, FACTORS, 2);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
     EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
     run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});
-    tamis_model_free(model);
-    data_free(&d);
 }
 
 /* One thread puts rows into copies, each of which takes the place of the one before; others ask what is there. */
@@ -239,66 +239,52 @@ static _Atomic(tamis_model *) served;
 
 static void *ask_served(void *context) {
     worker *const w = context;
-    answers *const found = malloc(sizeof *found);
+    OWN(answers) *const found = malloc(sizeof *found);
     for (int round = 0; round < 4 && !w->wrong; round++)
         if (model_ask(served, w->d, ROWS, found) != TAMIS_OK) w->wrong = "a call failed beside one that learns";
-    free(found);
     return NULL;
 }
 
 TEST_TAG(copies_learn_beside_use, "several") {
-    data d = data_make(ROWS, COLS, 9, 23);
+    OWN(data) d = data_make(ROWS, COLS, 9, 23);
     for (int m = 0; m < method_count; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
         tamis_model *models[COPIES + 1] = {model_fitted(device, &options, &d.view)};
         if (models[0]->row_factors.rows > 0) {
-            pthread_t threads[THREADS];
-            worker workers[THREADS];
+            team users;
             served = models[0];
-            for (int i = 0; i < THREADS; i++) {
-                workers[i] = (worker){.model = models[0], .d = &d};
-                assert_int_equal(pthread_create(&threads[i], NULL, ask_served, &workers[i]), 0);
-            }
+            team_begins(&users, ask_served, &(worker){.model = models[0], .d = &d});
             for (int i = 0; i < COPIES; i++) {
                 EXPECT_OK(tamis_model_copy(models[i], &models[i + 1]));
                 EXPECT_OK(tamis_model_put_rows(models[i + 1], &d.view, NULL));
                 served = models[i + 1];
             }
-            for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-            for (int i = 0; i < THREADS; i++)
-                if (workers[i].wrong) fail_msg("%s: %s", models[0]->method->about.name, workers[i].wrong);
+            team_ends(&users);
         }
         for (int i = 0; i <= COPIES; i++) tamis_model_free(models[i]);
     }
-    data_free(&d);
 }
 
 /* All begin with a model that has kept nothing yet. */
 TEST_TAG(threads_share_a_model, "several") {
-    data d = data_make(ROWS, COLS, 9, 23);
-    answers *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
+    OWN(data) d = data_make(ROWS, COLS, 9, 23);
+    OWN(answers) *const one = malloc(sizeof *one), *const all = malloc(sizeof *all);
     for (int m = 0; m < method_count; m++) {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
-        tamis_model *const alone = model_fitted(device, &options, &d.view), *const shared =
-                                                                                model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const alone = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const shared = model_fitted(device, &options, &d.view);
         EXPECT_OK(model_ask(alone, &d, 1, one));
         EXPECT_OK(model_ask(alone, &d, ROWS, all));
         run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});
-        tamis_model_free(alone);
-        tamis_model_free(shared);
     }
-    free(one);
-    free(all);
-    data_free(&d);
 }
 
 /* ------------------------------------------------------------------------------------------ what is kept */
 
 /* It says what one does that was just loaded. */
 static void expect_nothing_old(const char *after, tamis_model *model, const data *d) {
-    tamis_model *const loaded = model_reloaded(device, model);
+    OWN(tamis_model) *const loaded = model_reloaded(device, model);
     model_expect_answers(after, model, loaded, d);
-    tamis_model_free(loaded);
 }
 
 typedef struct asking {
@@ -306,24 +292,24 @@ typedef struct asking {
     const data *d;
     answers answers;
 } asking;
+OWN_POINTER(asking, free)
 
 /* It asks the model that is being fitted. */
 static bool asks(void *context, const tamis_iteration *iteration) {
     asking *const a = context;
-    (void)iteration;
     return model_ask(a->model, a->d, 1, &a->answers) == TAMIS_OK;
 }
 
 TEST(nothing_old_is_kept) {
-    data d = data_make(ROWS, COLS, 9, 24), other = data_make(ROWS, COLS, 7, 25);
-    asking *const a = malloc(sizeof *a);
+    OWN(data) d = data_make(ROWS, COLS, 9, 24), other = data_make(ROWS, COLS, 7, 25);
+    OWN(asking) *const a = malloc(sizeof *a);
     for (int m = 0; m < method_count; m++) {
         tamis_model_options options = options_of(methods[m], m % 2 ? TAMIS_F64 : TAMIS_F32);
         options.batch_rows = 25; /* sfa's callback comes between mini-batches too */
         options.callback = asks;
         options.callback_context = a;
         EXPECT_OK(tamis_model_create(device, &options, &a->model));
-        tamis_model *const model = a->model;
+        OWN(tamis_model) *const model = a->model;
         a->d = &d;
         EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
         expect_nothing_old("a fit", model, &d);
@@ -339,17 +325,12 @@ TEST(nothing_old_is_kept) {
                 EXPECT_OK(tamis_model_put_rows(model, &three, rows));
                 expect_nothing_old("put_rows", model, &d);
             }
-            data more = data_make(ROWS + 1, COLS, 8, 26);
+            OWN(data) more = data_make(ROWS + 1, COLS, 8, 26);
             EXPECT_OK(tamis_model_renew(model));
             EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
             expect_nothing_old("a warm start", model, &d);
-            data_free(&more);
         }
-        tamis_model_free(model);
     }
-    free(a);
-    data_free(&d);
-    data_free(&other);
 }
 
 /* Under ThreadSanitizer only what several threads call: what one thread calls in the others is called there too. */

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "support/brief.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/refusals.h"
 #include "test_ml_support.h"
@@ -13,9 +14,9 @@
    with any step a row has no column twice. */
 static tamis_owned_sparse *random_counts(int64_t rows, int64_t cols, int64_t most, uint64_t seed) {
     tamis_random random = tamis_random_start(seed, 77);
-    int64_t *const offsets = malloc((size_t)(rows + 1) * sizeof *offsets);
-    int32_t *const columns = malloc((size_t)rows * 40 * sizeof *columns + 1);
-    float *const values = malloc((size_t)rows * 40 * sizeof *values + 1);
+    OWN(int64_t) *const offsets = malloc((size_t)(rows + 1) * sizeof *offsets);
+    OWN(int32_t) *const columns = malloc((size_t)rows * 40 * sizeof *columns + 1);
+    OWN(float) *const values = malloc((size_t)rows * 40 * sizeof *values + 1);
     assert_true(offsets && columns && values);
     int64_t nnz = 0;
     offsets[0] = 0;
@@ -29,19 +30,10 @@ static tamis_owned_sparse *random_counts(int64_t rows, int64_t cols, int64_t mos
         }
         offsets[row + 1] = nnz;
     }
-    const tamis_sparse view = {.rows = rows,
-                               .cols = cols,
-                               .nnz = nnz,
-                               .offset_type = TAMIS_I64,
-                               .offsets = offsets,
-                               .columns = columns,
-                               .values = values};
+    const tamis_sparse view = CSR(rows, cols, offsets, columns, values);
     const tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     tamis_owned_sparse *matrix = NULL;
     assert_int_equal(tamis_convert(&view, &options, &matrix), TAMIS_OK);
-    free(offsets);
-    free(columns);
-    free(values);
     return matrix;
 }
 
@@ -86,7 +78,8 @@ static void expect_whole(const tamis_sparse *S, const tamis_sparse *kept, const 
 }
 
 typedef struct sides {
-    tamis_owned_sparse *kept, *held;
+    tamis_owned_sparse *owned[2];
+    const tamis_sparse *kept, *held;
 } sides;
 
 static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, uint64_t seed) {
@@ -95,15 +88,17 @@ static sides split(const tamis_sparse *S, tamis_split_kind kind, double share, u
     options.share = share;
     options.seed = seed;
     sides made = {0};
-    if (tamis_split(S, &options, &made.kept, &made.held) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_split(S, &options, &made.owned[0], &made.owned[1]));
     assert_string_equal(tamis_last_error(), "");
+    made.kept = tamis_owned_sparse_view(made.owned[0]);
+    made.held = tamis_owned_sparse_view(made.owned[1]);
     return made;
 }
 
 static void forget(sides *made) {
-    tamis_owned_sparse_free(made->kept);
-    tamis_owned_sparse_free(made->held);
+    for (int i = 0; i < 2; i++) tamis_owned_sparse_free(made->owned[i]);
 }
+OWN_VALUE(sides, forget)
 
 static double sum_of(const tamis_sparse *S) {
     double sum = 0;
@@ -116,13 +111,12 @@ static double sum_of(const tamis_sparse *S) {
 /* Held out of a row of n: m or m + 1 with m = floor(share n), the mean being share n, so that the whole has at most a
    variance of 1/4 a row; 6 standard deviations are never left. Rows that are full (n - 1) cannot give more. */
 TEST(entries_are_shared) {
-    tamis_owned_sparse *const matrix = random_counts(2000, 53, 9, 1);
+    OWN(tamis_owned_sparse) *const matrix = random_counts(2000, 53, 9, 1);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     static const double shares[] = {0.1, 0.25, 0.5, 0.001, 0.9};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        sides made = split(S, TAMIS_SPLIT_ENTRIES, shares[i], 3);
-        const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                                 tamis_owned_sparse_view(made.held);
+        OWN(sides) made = split(S, TAMIS_SPLIT_ENTRIES, shares[i], 3);
+        const tamis_sparse *const kept = made.kept, *const held = made.held;
         expect_whole(S, kept, held, false);
         double expected = 0;
         for (int64_t row = 0; row < S->rows; row++) {
@@ -136,16 +130,14 @@ TEST(entries_are_shared) {
             expected += low + (high - low) * (mean - floor(mean));
         }
         assert_true(fabs((double)held->nnz - expected) <= 6 * 0.5 * sqrt((double)S->rows));
-        forget(&made);
     }
-    tamis_owned_sparse_free(matrix);
 }
 
 /* Every place of a row is as likely: each is drawn about rows / n times, within 6 standard deviations of a binomial. */
 TEST(every_place_is_as_likely) {
     enum { ROWS = 20000, N = 5 };
-    int32_t *const columns = malloc((size_t)ROWS * N * sizeof *columns);
-    int32_t *const offsets = malloc((size_t)(ROWS + 1) * sizeof *offsets);
+    OWN(int32_t) *const columns = malloc((size_t)ROWS * N * sizeof *columns);
+    OWN(int32_t) *const offsets = malloc((size_t)(ROWS + 1) * sizeof *offsets);
     assert_true(columns && offsets);
     for (int i = 0; i < ROWS * N; i++) columns[i] = i % N;
     for (int i = 0; i <= ROWS; i++) offsets[i] = i * N;
@@ -159,29 +151,24 @@ TEST(every_place_is_as_likely) {
                  {TAMIS_SPLIT_TOKENS, 0.7, 0.7},
                  {TAMIS_SPLIT_ROWS, 0.5, 0.5}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        sides made = split(&S, cases[c].kind, cases[c].share, 12);
-        const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
-        expect_whole(&S, tamis_owned_sparse_view(made.kept), held, false);
+        OWN(sides) made = split(&S, cases[c].kind, cases[c].share, 12);
+        const tamis_sparse *const held = made.held;
+        expect_whole(&S, made.kept, held, false);
         int64_t drawn[N] = {0};
         for (int64_t t = 0; t < held->nnz; t++) drawn[column_of(held, t)]++;
         const double mean = cases[c].likely * ROWS, deviation = sqrt(mean * (1 - cases[c].likely));
         for (int i = 0; i < N; i++) assert_true(fabs((double)drawn[i] - mean) <= 6 * deviation);
-        forget(&made);
     }
-    free(columns);
-    free(offsets);
 }
 
 TEST(one_of_each_row_is_left_out) {
-    tamis_owned_sparse *const matrix = random_counts(500, 31, 9, 2);
+    OWN(tamis_owned_sparse) *const matrix = random_counts(500, 31, 9, 2);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
-    sides made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
-    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
-    expect_whole(S, tamis_owned_sparse_view(made.kept), held, false);
+    OWN(sides) made = split(S, TAMIS_SPLIT_LEAVE_ONE, 7.5 /* not looked at */, 3);
+    const tamis_sparse *const held = made.held;
+    expect_whole(S, made.kept, held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_int_equal(begin_of(held, row + 1) - begin_of(held, row), begin_of(S, row + 1) - begin_of(S, row) >= 2);
-    forget(&made);
-    tamis_owned_sparse_free(matrix);
 }
 
 TEST(whole_rows_are_held_out) {
@@ -192,24 +179,20 @@ TEST(whole_rows_are_held_out) {
         const tamis_sparse S = {.rows = rows, .cols = 40, .nnz = rows, .offsets = offsets, .columns = columns};
         static const double shares[] = {0.001, 0.1, 0.5, 0.999};
         for (int i = 0; i < 4; i++) {
-            sides made = split(&S, TAMIS_SPLIT_ROWS, shares[i], 4);
-            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
+            OWN(sides) made = split(&S, TAMIS_SPLIT_ROWS, shares[i], 4);
+            expect_whole(&S, made.kept, made.held, false);
             double wanted = floor(shares[i] * (double)rows + 0.5);
             wanted = fmax(fmin(fmax(wanted, 1), (double)rows - 1), 0);
-            assert_true((double)tamis_owned_sparse_view(made.held)->nnz == wanted);
-            forget(&made);
+            assert_true((double)made.held->nnz == wanted);
         }
     }
-    tamis_owned_sparse *const matrix = random_counts(500, 31, 9, 2);
+    OWN(tamis_owned_sparse) *const matrix = random_counts(500, 31, 9, 2);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
-    sides made = split(S, TAMIS_SPLIT_ROWS, 0.3, 3);
-    const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                             tamis_owned_sparse_view(made.held);
+    OWN(sides) made = split(S, TAMIS_SPLIT_ROWS, 0.3, 3);
+    const tamis_sparse *const kept = made.kept, *const held = made.held;
     expect_whole(S, kept, held, false);
     for (int64_t row = 0; row < S->rows; row++)
         assert_true(begin_of(kept, row + 1) == begin_of(kept, row) || begin_of(held, row + 1) == begin_of(held, row));
-    forget(&made);
-    tamis_owned_sparse_free(matrix);
 }
 
 /* The number of tokens held out is Binomial(tokens, share): within 6 standard deviations. */
@@ -217,55 +200,42 @@ TEST(tokens_are_shared) {
     static const double shares[] = {0.1, 0.5, 0.75, 0.9, 1e-9, 1 - 1e-9};
     static const int64_t most[] = {1, 5, 200, 100000};
     for (int m = 0; m < 4; m++) {
-        tamis_owned_sparse *const matrix = random_counts(m < 3 || test_whole() ? 300 : 60, 53, most[m], 5);
+        OWN(tamis_owned_sparse) *const matrix = random_counts(m < 3 || test_whole() ? 300 : 60, 53, most[m], 5);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         const double tokens = sum_of(S);
         for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-            sides made = split(S, TAMIS_SPLIT_TOKENS, shares[i], 3);
-            const tamis_sparse *const kept = tamis_owned_sparse_view(made.kept), *const held =
-                                                                                     tamis_owned_sparse_view(made.held);
+            OWN(sides) made = split(S, TAMIS_SPLIT_TOKENS, shares[i], 3);
+            const tamis_sparse *const kept = made.kept, *const held = made.held;
             expect_whole(S, kept, held, true);
             assert_true(sum_of(kept) + sum_of(held) == tokens);
             assert_true(fabs(sum_of(held) - shares[i] * tokens) <= 6 * sqrt(tokens * shares[i] * (1 - shares[i])) + 1);
             for (int64_t t = 0; t < held->nnz; t++) assert_true(value_of(held, t) > 0);
-            forget(&made);
         }
-        tamis_owned_sparse_free(matrix);
     }
 }
 
 /* Of counts of 3, how often 0, 1, 2 and 3 are held out: the binomial's probabilities, each within 6 deviations. */
 TEST(tokens_of_an_entry_are_binomial) {
     enum { ROWS = 50000 };
-    int32_t *const columns = calloc(ROWS, sizeof *columns), *const offsets = malloc((ROWS + 1) * sizeof *offsets);
-    double *const values = malloc(ROWS * sizeof *values);
+    OWN(int32_t) *const columns = calloc(ROWS, sizeof *columns), *const offsets = malloc((ROWS + 1) * sizeof *offsets);
+    OWN(double) *const values = malloc(ROWS * sizeof *values);
     assert_true(columns && offsets && values);
     for (int i = 0; i <= ROWS; i++) offsets[i] = i;
     for (int i = 0; i < ROWS; i++) values[i] = 3;
-    const tamis_sparse S = {.rows = ROWS,
-                            .cols = 1,
-                            .nnz = ROWS,
-                            .value_type = TAMIS_F64,
-                            .offsets = offsets,
-                            .columns = columns,
-                            .values = values};
-    sides made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
-    const tamis_sparse *const held = tamis_owned_sparse_view(made.held);
+    const tamis_sparse S = CSR(ROWS, 1, offsets, columns, values);
+    OWN(sides) made = split(&S, TAMIS_SPLIT_TOKENS, 0.3, 8);
+    const tamis_sparse *const held = made.held;
     int64_t seen[4] = {ROWS - held->nnz};
     for (int64_t t = 0; t < held->nnz; t++) seen[(int)value_of(held, t)]++;
     static const double likely[] = {0.343, 0.441, 0.189, 0.027};
     for (int i = 0; i < 4; i++)
         assert_true(fabs((double)seen[i] - likely[i] * ROWS) <= 6 * sqrt(ROWS * likely[i] * (1 - likely[i])));
-    forget(&made);
-    free(columns);
-    free(offsets);
-    free(values);
 }
 
 /* ---- all kinds */
 
 TEST(all_types_and_formats_are_split) {
-    tamis_owned_sparse *const matrix = random_counts(60, 23, 200, 6);
+    OWN(tamis_owned_sparse) *const matrix = random_counts(60, 23, 200, 6);
     for (int kind = 0; kind < 4; kind++)
         for (int type = 0; type < 4; type++)
             for (int wide = 0; wide < 2; wide++)
@@ -274,44 +244,34 @@ TEST(all_types_and_formats_are_split) {
                     options.value_type = (tamis_type)type;
                     options.index_type = options.offset_type = (tamis_index_type)wide;
                     options.values = values ? TAMIS_VALUES_AS_FILED : TAMIS_VALUES_NONE;
-                    tamis_owned_sparse *csr = NULL, *coo = NULL;
+                    OWN(tamis_owned_sparse) *csr = NULL, *coo = NULL;
                     assert_int_equal(tamis_convert(tamis_owned_sparse_view(matrix), &options, &csr), TAMIS_OK);
                     options.format = TAMIS_COO;
                     assert_int_equal(tamis_convert(tamis_owned_sparse_view(matrix), &options, &coo), TAMIS_OK);
                     const tamis_sparse *const S = tamis_owned_sparse_view(csr);
                     tamis_sparse other = *tamis_owned_sparse_view(coo);
                     other.offset_type = S->offset_type;
-                    sides of_csr = split(S, (tamis_split_kind)kind, 0.4, 5);
-                    sides of_coo = split(&other, (tamis_split_kind)kind, 0.4, 5);
-                    expect_whole(S, tamis_owned_sparse_view(of_csr.kept), tamis_owned_sparse_view(of_csr.held),
-                                 kind == 3);
-                    char *const one = io_text_of(tamis_owned_sparse_view(of_csr.held));
-                    char *const two = io_text_of(tamis_owned_sparse_view(of_coo.held));
+                    OWN(sides) of_csr = split(S, (tamis_split_kind)kind, 0.4, 5);
+                    OWN(sides) of_coo = split(&other, (tamis_split_kind)kind, 0.4, 5);
+                    expect_whole(S, of_csr.kept, of_csr.held, kind == 3);
+                    OWN(char) *const one = io_text_of(of_csr.held);
+                    OWN(char) *const two = io_text_of(of_coo.held);
                     assert_string_equal(one, two);
-                    free(one);
-                    free(two);
-                    forget(&of_csr);
-                    forget(&of_coo);
-                    tamis_owned_sparse_free(csr);
-                    tamis_owned_sparse_free(coo);
                 }
-    tamis_owned_sparse_free(matrix);
 }
 
 TEST(the_seed_decides) {
-    tamis_owned_sparse *const matrix = random_counts(60, 23, 9, 6);
+    OWN(tamis_owned_sparse) *const matrix = random_counts(60, 23, 9, 6);
     for (int kind = 0; kind < 4; kind++) {
         char *texts[3];
         for (int i = 0; i < 3; i++) {
-            sides made = split(tamis_owned_sparse_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
-            texts[i] = io_text_of(tamis_owned_sparse_view(made.held));
-            forget(&made);
+            OWN(sides) made = split(tamis_owned_sparse_view(matrix), (tamis_split_kind)kind, 0.4, i < 2 ? 1 : 2);
+            texts[i] = io_text_of(made.held);
         }
         assert_string_equal(texts[0], texts[1]);
         assert_string_not_equal(texts[0], texts[2]);
         for (int i = 0; i < 3; i++) free(texts[i]);
     }
-    tamis_owned_sparse_free(matrix);
 }
 
 /* Written down once: a change means that splits of published results cannot be had again. */
@@ -326,16 +286,13 @@ TEST(splits_stay_as_they_are) {
         "csr 4x4 6| 0 0 1| 0 1 1| 2 2 5| 3 0 2| 3 1 2| 3 3 5",
     };
     for (int kind = 0; kind < 4; kind++) {
-        sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-        char *const text = io_text_of(tamis_owned_sparse_view(made.held));
+        OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.5, 1);
+        OWN(char) *const text = io_text_of(made.held);
         assert_string_equal(text, wanted[kind]);
-        free(text);
-        forget(&made);
     }
-    sides made = {0}; /* the defaults */
-    assert_int_equal(tamis_split(&S, NULL, &made.kept, &made.held), TAMIS_OK);
-    expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
-    forget(&made);
+    OWN(sides) made = {0}; /* the defaults */
+    works(tamis_split(&S, NULL, &made.owned[0], &made.owned[1]));
+    expect_whole(&S, tamis_owned_sparse_view(made.owned[0]), tamis_owned_sparse_view(made.owned[1]), false);
 }
 
 TEST(empty_matrices_are_split) {
@@ -343,9 +300,8 @@ TEST(empty_matrices_are_split) {
     for (int64_t rows = 0; rows <= 3; rows++)
         for (int kind = 0; kind < 4; kind++) {
             const tamis_sparse S = {.rows = rows, .cols = rows, .offsets = offsets};
-            sides made = split(&S, (tamis_split_kind)kind, 0.5, 1);
-            expect_whole(&S, tamis_owned_sparse_view(made.kept), tamis_owned_sparse_view(made.held), false);
-            forget(&made);
+            OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.5, 1);
+            expect_whole(&S, made.kept, made.held, false);
         }
 }
 
@@ -355,10 +311,9 @@ TEST(repeated_columns_are_split) {
     const tamis_sparse S = {.rows = 1, .cols = 1, .nnz = 10, .offsets = offsets, .columns = columns};
     static const int64_t held[] = {3, 1, 0};
     for (int kind = 0; kind < 3; kind++) {
-        sides made = split(&S, (tamis_split_kind)kind, 0.3, 1);
-        assert_int_equal(tamis_owned_sparse_view(made.held)->nnz, held[kind]);
-        assert_int_equal(tamis_owned_sparse_view(made.kept)->nnz, 10 - held[kind]);
-        forget(&made);
+        OWN(sides) made = split(&S, (tamis_split_kind)kind, 0.3, 1);
+        assert_int_equal(made.held->nnz, held[kind]);
+        assert_int_equal(made.kept->nnz, 10 - held[kind]);
     }
 }
 
@@ -397,8 +352,8 @@ TEST(wrong_arguments_are_refused) {
 }
 
 TEST(splits_survive_failing_memory) {
-    tamis_owned_sparse *const csr = random_counts(20, 23, 9, 6);
-    tamis_owned_sparse *coo = NULL;
+    OWN(tamis_owned_sparse) *const csr = random_counts(20, 23, 9, 6);
+    OWN(tamis_owned_sparse) *coo = NULL;
     tamis_convert_options conversion = TAMIS_CONVERT_OPTIONS_INIT;
     conversion.format = TAMIS_COO;
     assert_int_equal(tamis_convert(tamis_owned_sparse_view(csr), &conversion, &coo), TAMIS_OK);
@@ -408,12 +363,9 @@ TEST(splits_survive_failing_memory) {
             options.kind = (tamis_split_kind)kind;
             const tamis_sparse *const S = tamis_owned_sparse_view(format ? coo : csr);
             EACH_FAULT(w) {
-                sides made = {0};
-                if (FAULTY(w, tamis_split(S, &options, &made.kept, &made.held)) != TAMIS_OK)
-                    assert_true(!made.kept && !made.held);
-                forget(&made);
+                OWN(sides) made = {0};
+                if (FAULTY(w, tamis_split(S, &options, &made.owned[0], &made.owned[1])) != TAMIS_OK)
+                    assert_true(!made.owned[0] && !made.owned[1]);
             }
         }
-    tamis_owned_sparse_free(csr);
-    tamis_owned_sparse_free(coo);
 }

@@ -2,17 +2,18 @@
 #ifndef TAMIS_TEST_ML_SUPPORT_H
 #define TAMIS_TEST_ML_SUPPORT_H
 
+#include "support/test.h"
+
 #include <tamis/data.h>
 
+#include "support/bytes.h"
+#include "support/works.h"
 #include "test_io_support.h"
 
-/* A file with this content; the caller unlinks and frees the name. */
+/* A file with this content; the caller removes it. */
 static inline char *ml_file_of(const char *ending, const void *content, size_t bytes) {
     char *const path = io_temporary(ending);
-    FILE *const file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(content, 1, bytes, file), bytes);
-    assert_int_equal(fclose(file), 0);
+    write_bytes(path, content, bytes);
     return path;
 }
 
@@ -21,8 +22,15 @@ static inline char *ml_file(const char *ending, const char *content) {
 }
 
 static inline void ml_remove(char *path) {
-    unlink(path);
+    if (path) unlink(path);
     free(path);
+}
+typedef char file_name; /* of a file that goes with the block: OWN(file_name) *const path = ml_file(...) */
+OWN_POINTER(file_name, ml_remove)
+
+static inline void ml_expect_text(const tamis_owned_sparse *matrix, const char *expected) {
+    OWN(char) *const text = io_text_of(tamis_owned_sparse_view(matrix));
+    assert_string_equal(text, expected);
 }
 
 /* The message is "PATH" and then `rest`. */

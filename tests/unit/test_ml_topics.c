@@ -15,8 +15,7 @@
 #include "device_fixture.h" /* after the headers whose arguments have its names */
 
 static tamis_model_options options_of(tamis_method method, int64_t topics, tamis_type type) {
-    tamis_model_options options;
-    works(tamis_model_options_init(&options, method));
+    tamis_model_options options = default_options(method);
     options.factors = topics;
     options.type = type;
     return options;
@@ -35,15 +34,14 @@ static int64_t met[64];
 static int64_t meetings;
 
 static tamis_status meet(tamis_model *model, ml_batch *batch) {
-    (void)model;
     met[meetings++] = batch->first;
     return TAMIS_OK;
 }
 
 /* Passes over the model's mini-batches, in its order, by the reference. */
 static double *lda_by_hand(const tamis_model_options *options, const tamis_sparse *S, int passes, double *loss) {
-    tamis_model *const model = model_made(device, options);
-    tamis_owned_sparse *canonical;
+    OWN(tamis_model) *const model = model_made(device, options);
+    OWN(tamis_owned_sparse) *canonical;
     works(ml_canonical(model, S, "S", &canonical));
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
@@ -78,14 +76,12 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
         }
     }
     ml_batches_free(model, &batches);
-    tamis_owned_sparse_free(canonical);
-    tamis_model_free(model);
     return L;
 }
 
 TEST(lda_is_right) {
     static const int64_t topics[] = {1, 3, 8, 13};
-    corpus c = corpus_make(90, 70, 3, 40, true, 5);
+    OWN(corpus) c = corpus_make(90, 70, 3, 40, true, 5);
     for (int variant = 0; variant < 16; variant++) {
         tamis_model_options options = options_of(TAMIS_LDA, topics[variant / 4], variant & 1 ? TAMIS_F64 : TAMIS_F32);
         options.maximum_a_posteriori = variant & 2;
@@ -95,17 +91,13 @@ TEST(lda_is_right) {
         options.inner_rounds = 1 + variant % 4;
         options.rate_offset = variant % 2 ? 1 : 9;
         options.iterations = 2;
-        tamis_model *const model = model_fitted(device, &options, &c.S);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
         double loss;
-        double *const got = model_factors(model, false, NULL), *const want = lda_by_hand(&options, &c.S, 2, &loss);
+        OWN(double) *const got = model_factors(model, false, NULL), *const want = lda_by_hand(&options, &c.S, 2, &loss);
         const double given = model_loss(model);
         near("lda", got, want, c.S.cols * options.factors, options.type);
         near("lda's loss", &given, &loss, 1, options.type);
-        free(got);
-        free(want);
-        tamis_model_free(model);
     }
-    corpus_free(&c);
 }
 
 /* Parts of a corpus as matrices of their own. */
@@ -121,47 +113,38 @@ static tamis_sparse part_of(const corpus *c, int64_t first, int64_t count, int64
 }
 
 TEST(lda_new_documents) {
-    corpus c = corpus_make(80, 60, 4, 50, true, 8);
+    OWN(corpus) c = corpus_make(80, 60, 4, 50, true, 8);
     for (int variant = 0; variant < 4; variant++) {
         tamis_model_options options = options_of(TAMIS_LDA, 5, variant & 1 ? TAMIS_F64 : TAMIS_F32);
         options.maximum_a_posteriori = variant & 2;
         options.iterations = 3;
-        tamis_model *const model = model_fitted(device, &options, &c.S);
-        tamis_owned_dense *W;
-        works(tamis_owned_dense_create(80, 5, options.type, TAMIS_ROW_MAJOR, &W));
-        works(tamis_model_transform(model, &c.S, tamis_owned_dense_view(W)));
+        OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
+        tamis_owned_dense *const W = model_of_rows(model, &c.S);
         ml_operands operands;
         works(ml_method_of(TAMIS_LDA)->operands(model, tamis_owned_dense_view(W), &operands));
-        double *const got = model_numbers(W), *const L = model_factors(model, false, NULL),
-                      *const want = calloc(80 * 5, sizeof *want);
+        OWN(double) *const got = model_numbers(W), *const L = model_factors(model, false, NULL),
+                           *const want = calloc(80 * 5, sizeof *want);
         const reference_lda o = {
             .alpha = options.row_prior, .rounds = 20, .maximum_a_posteriori = options.maximum_a_posteriori};
         reference_lda_infer(&c.S, L, 5, &o, want);
         near("posteriors", got, want, 80 * 5, options.type);
         for (int k = 0; k < 5; k++) assert_true(fabs(got[3 * 5 + k] - options.row_prior) < 1e-7); /* an empty one */
-        double *const A = model_numbers(operands.A.own), *const B = model_numbers(operands.B.own);
+        OWN(double) *const A = model_numbers(operands.A.own), *const B = model_numbers(operands.B.own);
         for (int64_t d = 0; d < 80; d++) {
             double sum = 0;
             for (int64_t w = 0; w < 60; w++)
                 for (int64_t k = 0; k < 5; k++) sum += A[d * 5 + k] * B[w * 5 + k];
             if (!(fabs(sum - 1) < 1e-5)) fail_msg("the words of document %lld sum to %g", (long long)d, sum);
         }
-        free(A);
-        free(B);
-        free(got);
-        free(want);
-        free(L);
-        tamis_model_free(model);
     }
-    corpus_free(&c);
 }
 
 TEST(lda_streams) {
-    corpus c = corpus_make(70, 50, 3, 40, true, 15);
+    OWN(corpus) c = corpus_make(70, 50, 3, 40, true, 15);
     tamis_model_options options = options_of(TAMIS_LDA, 4, TAMIS_F64);
-    tamis_model *const model = model_made(device, &options);
+    OWN(tamis_model) *const model = model_made(device, &options);
     int64_t offsets[31];
-    double *L = NULL;
+    OWN(double) *L = NULL;
     for (int64_t i = 0; i < 3; i++) {
         const int64_t first = 30 * i, count = i < 2 ? 30 : 10;
         const tamis_sparse part = part_of(&c, first, count, offsets);
@@ -183,19 +166,15 @@ TEST(lda_streams) {
         const double given = model_loss(model);
         near("a mini-batch's loss", &given, &loss, 1, TAMIS_F64);
     }
-    double *const got = model_factors(model, false, NULL);
+    OWN(double) *const got = model_factors(model, false, NULL);
     near("three mini-batches", got, L, 200, TAMIS_F64);
-    free(got);
-    free(L);
-    tamis_model_free(model);
-    corpus_free(&c);
 }
 
 /* ------------------------------------------------------------------------------------------ GaP */
 
 TEST(gap_is_right) {
     static const int64_t topics[] = {1, 3, 8, 13};
-    corpus c = corpus_make(60, 50, 3, 40, true, 21);
+    OWN(corpus) c = corpus_make(60, 50, 3, 40, true, 21);
     for (int variant = 0; variant < 16; variant++) {
         const int64_t k = topics[variant / 4];
         tamis_model_options options = options_of(TAMIS_GAP, k, variant & 1 ? TAMIS_F64 : TAMIS_F32);
@@ -205,45 +184,28 @@ TEST(gap_is_right) {
         options.inner_rounds = 1 + variant % 2;
         options.iterations = 2;
         const double inverse = options.column_prior > 0 ? 1 / options.column_prior : 0;
-        tamis_model *const model = model_fitted(device, &options, &c.S);
+        OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
         tamis_owned_dense *array;
         works(tamis_owned_dense_create(50, k, options.type, TAMIS_ROW_MAJOR, &array));
         works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0.9, 1.1));
-        double *const Y = model_numbers(array), *const X = calloc((size_t)(60 * k), sizeof *X);
+        OWN(double) *const Y = model_numbers(array), *const X = calloc((size_t)(60 * k), sizeof *X);
         for (int64_t i = 0; i < 60 * k; i++) X[i] = 1;
         for (int i = 0; i < 2; i++) {
             reference_gap_rows(&c.S, X, Y, k, options.row_prior, inverse, options.inner_rounds);
             reference_gap_columns(&c.S, X, Y, k);
         }
         const double loss = reference_gap_loss(&c.S, X, Y, k, options.row_prior, inverse), given = model_loss(model);
-        double *const rows = model_factors(model, true, NULL), *const columns = model_factors(model, false, NULL);
+        OWN(double) *const rows = model_factors(model, true, NULL), *const columns = model_factors(model, false, NULL);
         near("gap's rows", rows, X, 60 * k, options.type);
         near("gap's columns", columns, Y, 50 * k, options.type);
         near("gap's loss", &given, &loss, 1, options.type);
-        free(X);
-        free(Y);
-        free(rows);
-        free(columns);
-        tamis_model_free(model);
     }
-    corpus_free(&c);
-}
-
-typedef struct history {
-    int calls, stop_at, iterations;
-    double loss[128];
-} history;
-
-static bool remember(void *context, const tamis_iteration *iteration) {
-    history *const h = context;
-    if (iteration->batch == iteration->batches) h->loss[h->iterations++] = iteration->loss;
-    return ++h->calls != h->stop_at;
 }
 
 TEST(gap_streams) {
-    corpus c = corpus_make(400, 63, 4, 80, true, 41);
+    OWN(corpus) c = corpus_make(400, 63, 4, 80, true, 41);
     tamis_model_options options = options_of(TAMIS_GAP, 4, TAMIS_F32);
-    tamis_model *const model = model_made(device, &options);
+    OWN(tamis_model) *const model = model_made(device, &options);
     int64_t offsets[101];
     double first = 0, last = 0;
     for (int64_t i = 0; i < 60; i++) {
@@ -254,12 +216,9 @@ TEST(gap_streams) {
     }
     assert_true(last < first && last > 0);
     assert_int_equal(model->row_factors.rows, 0); /* of a stream none are kept */
-    double *const Y = model_factors(model, false, NULL);
+    OWN(double) *const Y = model_factors(model, false, NULL);
     const double match = least_match(c.phi, Y, 63, 4);
     if (match < 0.97) fail_msg("a topic is matched with cosine %g alone", match);
-    free(Y);
-    tamis_model_free(model);
-    corpus_free(&c);
 }
 
 /* ------------------------------------------------------------------------------------------ both */
@@ -281,25 +240,22 @@ static tamis_status next_part(void *context, const tamis_sparse **batch) {
 
 /* Passes over a stream learn what passes over the same documents in memory do. */
 TEST(streams) {
-    corpus c = corpus_make(100, 50, 3, 40, true, 16);
+    OWN(corpus) c = corpus_make(100, 50, 3, 40, true, 16);
     for (int m = 0; m < 2; m++) {
         history h = {0};
         tamis_model_options options = options_of(m ? TAMIS_GAP : TAMIS_LDA, 3, TAMIS_F32);
         options.batch_rows = 30;
         options.iterations = 30;
-        tamis_model *const whole = model_fitted(device, &options, &c.S);
-        options.callback = remember;
+        OWN(tamis_model) *const whole = model_fitted(device, &options, &c.S);
+        options.callback = history_notes;
         options.callback_context = &h;
-        tamis_model *const model = model_made(device, &options);
+        OWN(tamis_model) *const model = model_made(device, &options);
         source from = {.c = &c};
         works(tamis_model_fit_stream(model, next_part, &from, c.S.cols, NULL));
-        assert_int_equal(h.iterations, 30);
+        assert_int_equal(h.count, 30);
         const double last = h.loss[29], other = model_loss(whole);
         if (!(last < h.loss[0] && fabs(last - other) < 0.1)) fail_msg("method %d: %g, in memory %g", m, last, other);
-        tamis_model_free(model);
-        tamis_model_free(whole);
     }
-    corpus_free(&c);
 }
 
 /* A topic's estimate from n tokens is off by sum phi (1 - phi) / n < 1 / n in mean square. With the share s of tokens
@@ -307,7 +263,7 @@ TEST(streams) {
    direction in which phi has the mean 1 / sqrt(words): cos >= 1 - (4 / n) / |phi|^2 - s^2. */
 TEST(topics_are_found) {
     enum { WORDS = 83, TOPICS = 5 };
-    corpus c = corpus_make(600, WORDS, TOPICS, 60, false, 77);
+    OWN(corpus) c = corpus_make(600, WORDS, TOPICS, 60, false, 77);
     for (int variant = 0; variant < 4; variant++) {
         static const char *const names[] = {"lda", "map", "gap", "gap in mini-batches"};
         tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, TOPICS, TAMIS_F32);
@@ -315,8 +271,9 @@ TEST(topics_are_found) {
         options.batch_rows = variant == 2 ? 0 : 100;
         options.iterations = variant < 2 ? 40 : 300;
         options.seed = 3;
-        tamis_model *const model = model_fitted(device, &options, &c.S);
-        double *const factors = model_factors(model, false, NULL), least = 1;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
+        OWN(double) *const factors = model_factors(model, false, NULL);
+        double least = 1;
         for (int64_t k = 0; k < TOPICS; k++) {
             double square = 0;
             for (int64_t w = 0; w < WORDS; w++) square += c.phi[k * WORDS + w] * c.phi[k * WORDS + w];
@@ -325,24 +282,16 @@ TEST(topics_are_found) {
         const double match = least_match(c.phi, factors, WORDS, TOPICS);
         if (!(match >= least))
             fail_msg("%s: a topic is matched with cosine %g, bound %g", names[variant], match, least);
-        free(factors);
-        tamis_model_free(model);
     }
-    corpus_free(&c);
 }
-
-typedef struct saving {
-    tamis_model *model;
-    int calls, at;
-} saving;
 
 /* A plan pays for its set-up with the calls that it will have: of a stream's mini-batch, new documents and a fit. */
 TEST(plans_know_their_calls) {
     static const char *const expected[][2] = {{"for 7 calls", "for 1 call:"}, {"for 112 calls", "for 16 calls"}};
-    corpus c = corpus_make(30, 20, 2, 20, true, 90);
+    OWN(corpus) c = corpus_make(30, 20, 2, 20, true, 90);
     const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
-    tamis_model *const model = model_made(device, &options);
-    tamis_owned_sparse *canonical;
+    OWN(tamis_model) *const model = model_made(device, &options);
+    OWN(tamis_owned_sparse) *canonical;
     works(ml_canonical(model, &c.S, "S", &canonical));
     const ml_batch_plan plans[] = {
         {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = 3, .width = 3, .calls = 7},
@@ -358,9 +307,6 @@ TEST(plans_know_their_calls) {
         }
         ml_batches_free(model, &batches);
     }
-    tamis_owned_sparse_free(canonical);
-    tamis_model_free(model);
-    corpus_free(&c);
 }
 
 TEST_RUN() {

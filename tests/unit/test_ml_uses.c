@@ -12,7 +12,8 @@
 /* Okapi BM25 of rows as documents, with the K1 and B of the manual. */
 static void bm25(const data *d, const data *of_fit, double *weights) {
     const int64_t rows = of_fit->view.rows, cols = of_fit->view.cols;
-    double *const having = calloc((size_t)cols, sizeof *having), total = 0;
+    OWN(double) *const having = calloc((size_t)cols, sizeof *having);
+    double total = 0;
     for (int64_t t = 0; t < of_fit->view.nnz; t++) {
         having[of_fit->columns[t]]++;
         total += of_fit->values[t];
@@ -26,7 +27,6 @@ static void bm25(const data *d, const data *of_fit, double *weights) {
             weights[t] = idf * d->values[t] * 101 / (100 * norm + d->values[t]);
         }
     }
-    free(having);
 }
 
 static void weigh(tamis_use_weights how, const data *d, const data *of_fit, double *weights) {
@@ -37,26 +37,22 @@ static void weigh(tamis_use_weights how, const data *d, const data *of_fit, doub
 
 /* A fit with weights is a plain one of the weighted numbers, to new rows too, also from a file. */
 TEST(weights_are_those_of_the_manual) {
-    data fitted = data_make(70, 40, 6, 3), fresh = data_make(9, 40, 8, 4);
+    OWN(data) fitted = data_make(70, 40, 6, 3), fresh = data_make(9, 40, 8, 4);
     for (int64_t t = 0; t < fitted.view.nnz; t++) fitted.values[t] *= t % 5 == 0 ? 1000 : 1;
-    double *const weights = malloc((size_t)fitted.view.nnz * sizeof *weights);
-    double *const fresh_plain = malloc((size_t)fresh.view.nnz * sizeof *fresh_plain);
+    OWN(double) *const weights = malloc((size_t)fitted.view.nnz * sizeof *weights);
+    OWN(double) *const fresh_plain = malloc((size_t)fresh.view.nnz * sizeof *fresh_plain);
     for (int how = TAMIS_WEIGHTS_LINEAR; how <= TAMIS_WEIGHTS_ONES; how++) {
-        tamis_model_options options;
-        EXPECT_OK(tamis_model_options_init(&options, TAMIS_IMPLICIT_ALS));
-        options.type = TAMIS_F64;
-        options.factors = 5;
-        options.iterations = 4;
+        tamis_model_options options = sized_options(TAMIS_IMPLICIT_ALS, TAMIS_F64, 5, 4);
         options.threads = 1;
         options.weights = (tamis_use_weights)how;
-        tamis_model *model = model_fitted(device, &options, &fitted.view), *loaded;
+        OWN(tamis_model) *model = model_fitted(device, &options, &fitted.view), *loaded;
         weigh((tamis_use_weights)how, &fitted, &fitted, weights);
         weigh((tamis_use_weights)how, &fresh, &fitted, fresh_plain);
         tamis_sparse weighted = fitted.view, fresh_weighted = fresh.view;
         weighted.values = weights;
         fresh_weighted.values = fresh_plain;
         options.weights = TAMIS_WEIGHTS_LINEAR;
-        tamis_model *const expected = model_fitted(device, &options, &weighted);
+        OWN(tamis_model) *const expected = model_fitted(device, &options, &weighted);
         assert_true(fabs(model->lambda - expected->lambda) <= 1e-12 * expected->lambda);
         model_expect_near("columns", model->column_factors.data, expected->column_factors.data, 40 * 5, 1e-9);
         loaded = model_reloaded(device, model);
@@ -67,22 +63,15 @@ TEST(weights_are_those_of_the_manual) {
         EXPECT_OK(tamis_model_transform(loaded, &fresh.view, &W));
         EXPECT_OK(tamis_model_transform(expected, &fresh_weighted, &V));
         model_expect_near("new rows", found, wanted, 9 * 5, 1e-9);
-        tamis_model_free(model);
-        tamis_model_free(loaded);
-        tamis_model_free(expected);
     }
-    free(weights), free(fresh_plain);
-    data_free(&fitted);
-    data_free(&fresh);
 }
 
 /* ------------------------------------------------------------------------------------------ not finite */
 
 TEST(what_is_not_finite_is_no_model) {
-    data d = data_make(70, 40, 6, 3);
+    OWN(data) d = data_make(70, 40, 6, 3);
     for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] *= 1e25;
-    tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_IMPLICIT_ALS));
+    tamis_model_options options = default_options(TAMIS_IMPLICIT_ALS);
     options.weights = TAMIS_WEIGHTS_LINEAR;
     options.regularization = 1e-3;
     tamis_model *model;
@@ -94,7 +83,6 @@ TEST(what_is_not_finite_is_no_model) {
     tamis_model_free(model);
     options.weights = TAMIS_WEIGHTS_LOG;
     tamis_model_free(model_fitted(device, &options, &d.view));
-    data_free(&d);
 }
 
 TEST_FIXTURE(set_up, tear_down)

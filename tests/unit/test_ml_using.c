@@ -4,12 +4,9 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "eliminate.h"
 #include "ml/fit/place.h"
-#include "test_ml_models.h"
+#include "model_rows.h"
 
 #include "cpu_device.h"
 #include "support/refusals.h"
@@ -20,21 +17,28 @@ static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **m
     const size_t count = (size_t)(rows * stride) + 1;
     tamis_dense W = {.rows = rows, .cols = model->width, .stride = stride, .type = model->options.type};
     W.data = *memory = calloc(count, 8);
-    for (int64_t t = 0; t < rows * stride; t++) {
-        const double value = (double)(tamis_random_at(5, 3, (uint64_t)t) % 65) / 64 - (t % 3 == 0 ? 1 : 0);
-        if (W.type == TAMIS_F64)
-            ((double *)W.data)[t] = value;
-        else
-            ((float *)W.data)[t] = (float)value;
-    }
+    for (int64_t t = 0; t < rows * stride; t++)
+        tamis_element_store(W.data, W.type, t,
+                            (double)(tamis_random_at(5, 3, (uint64_t)t) % 65) / 64 - (t % 3 == 0 ? 1 : 0));
     return W;
+}
+
+static tamis_sparse places_of(int64_t rows, int64_t cols, int64_t nnz, const int64_t *of_row,
+                              const int64_t *of_column) {
+    return (tamis_sparse){.format = TAMIS_COO,
+                          .rows = rows,
+                          .cols = cols,
+                          .nnz = nnz,
+                          .index_type = TAMIS_I64,
+                          .row_indices = of_row,
+                          .columns = of_column};
 }
 
 /* ------------------------------------------------------------------------------------------ predict */
 
 static void expect_predictions(tamis_model *model, const tamis_dense *W, const plain *p, const tamis_sparse *S,
                                const int64_t *rows, const int64_t *columns) {
-    double *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
+    OWN(double) *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
     found[S->nnz] = 77;
     EXPECT_OK(tamis_model_predict(model, W, S, found));
     assert_string_equal(tamis_last_error(), "");
@@ -43,24 +47,23 @@ static void expect_predictions(tamis_model *model, const tamis_dense *W, const p
         if (found[t] != expected) fail_msg("entry %lld: %g, expected %g", (long long)t, found[t], expected);
     }
     assert_true(found[S->nnz] == 77);
-    free(found);
 }
 
 TEST(predicts) {
     for (int i = 0; i < SHAPES; i++)
         for (int own = 0; own < 2; own++) {
-            tamis_model *const model = model_of(device, &shapes[i]);
+            OWN(tamis_model) *const model = model_of(device, &shapes[i]);
             const int64_t rows = own ? shapes[i].rows : 31;
-            void *memory = NULL;
+            OWN(void) *memory = NULL;
             const tamis_dense W = strided_rows(model, rows, &memory);
-            plain p = plain_of(model, own ? NULL : &W);
-            data d = data_make(rows, shapes[i].cols, 5, 3);
+            OWN(plain) p = plain_of(model, own ? NULL : &W);
+            OWN(data) d = data_make(rows, shapes[i].cols, 5, 3);
             for (int64_t t = 0; t < d.view.nnz; t++) d.values[t] = NAN; /* nobody looks at them */
             expect_predictions(model, own ? NULL : &W, &p, &d.view, d.rows, d.columns);
             const tamis_sparse coo = data_shuffled(&d);
             expect_predictions(model, own ? NULL : &W, &p, &coo, d.rows, d.columns);
-            int32_t *const columns = malloc(((size_t)d.view.nnz + 1) * sizeof *columns);
-            int32_t *const indices = malloc(((size_t)d.view.nnz + 1) * sizeof *indices);
+            OWN(int32_t) *const columns = malloc(((size_t)d.view.nnz + 1) * sizeof *columns);
+            OWN(int32_t) *const indices = malloc(((size_t)d.view.nnz + 1) * sizeof *indices);
             for (int64_t t = 0; t < d.view.nnz; t++) {
                 columns[t] = (int32_t)d.columns[t];
                 indices[t] = (int32_t)d.rows[t];
@@ -71,30 +74,18 @@ TEST(predicts) {
             narrow.row_indices = indices;
             narrow.values = NULL;
             expect_predictions(model, own ? NULL : &W, &p, &narrow, d.rows, d.columns);
-            free(columns);
-            free(indices);
-            free(memory);
-            data_free(&d);
-            plain_free(&p);
-            tamis_model_free(model);
         }
 }
 
 /* NaN in a factor makes NaN of what it is part of, and of nothing else; no clamp hides it. */
 TEST(keeps_nan) {
-    tamis_model *const model = model_of(device, &shapes[0]);
+    OWN(tamis_model) *const model = model_of(device, &shapes[0]);
     ((float *)model->column_factors.data)[4 * 5 + 2] = NAN;
     ((float *)model->row_factors.data)[3 * 5] = NAN;
-    plain p = plain_of(model, NULL);
+    OWN(plain) p = plain_of(model, NULL);
     double predictions[2];
     const int64_t rows[] = {1, 1}, columns[] = {4, 5};
-    const tamis_sparse S = {.format = TAMIS_COO,
-                            .rows = 23,
-                            .cols = 37,
-                            .nnz = 2,
-                            .index_type = TAMIS_I64,
-                            .row_indices = rows,
-                            .columns = columns};
+    const tamis_sparse S = places_of(23, 37, 2, rows, columns);
     EXPECT_OK(tamis_model_predict(model, NULL, &S, predictions));
     assert_true(isnan(predictions[0]) && predictions[1] == plain_expectation(&p, 1, 5));
     int64_t best[2 * 37];
@@ -104,8 +95,6 @@ TEST(keeps_nan) {
     for (int i = 0; i < 36; i++) assert_true(best[i] >= 0 && best[i] != 4);
     assert_true(best[36] == -1 && isnan(scores[36]));
     for (int i = 37; i < 74; i++) assert_true(best[i] == -1 && isnan(scores[i]));
-    plain_free(&p);
-    tamis_model_free(model);
 }
 
 /* ------------------------------------------------------------------------------------------ transform */
@@ -136,12 +125,12 @@ static void solve_row(const tamis_model *model, const plain *p, const data *d, i
 TEST(transforms) {
     for (int i = 0; i < SHAPES; i++) {
         if (shapes[i].method != TAMIS_ALS) continue;
-        tamis_model *const model = model_of(device, &shapes[i]);
-        plain p = plain_of(model, NULL);
-        data d = data_make(17, shapes[i].cols, 9, 8);
-        void *memory;
+        OWN(tamis_model) *const model = model_of(device, &shapes[i]);
+        OWN(plain) p = plain_of(model, NULL);
+        OWN(data) d = data_make(17, shapes[i].cols, 9, 8);
+        OWN(void) *memory;
         const tamis_dense W = strided_rows(model, 17, &memory);
-        void *const before = malloc((size_t)(17 * W.stride) * 8);
+        OWN(void) *const before = malloc((size_t)(17 * W.stride) * 8);
         memcpy(before, memory, (size_t)(17 * W.stride) * 8);
         const tamis_dense old = {.data = before, .rows = 17, .cols = W.stride, .type = W.type};
         const tamis_dense all = {.data = memory, .rows = 17, .cols = W.stride, .type = W.type};
@@ -158,7 +147,7 @@ TEST(transforms) {
         }
         /* COO in another order, and packed: the same */
         const tamis_sparse coo = data_shuffled(&d);
-        void *const again = calloc((size_t)(17 * W.cols), 8);
+        OWN(void) *const again = calloc((size_t)(17 * W.cols), 8);
         const tamis_dense packed = {.data = again, .rows = 17, .cols = W.cols, .type = W.type};
         EXPECT_OK(tamis_model_transform(model, &coo, &packed));
         for (int64_t row = 0; row < 17; row++)
@@ -167,12 +156,6 @@ TEST(transforms) {
         const int64_t zero = 0;
         const tamis_sparse none = {.cols = shapes[i].cols, .offset_type = TAMIS_I64, .offsets = &zero};
         EXPECT_OK(tamis_model_transform(model, &none, &(tamis_dense){.cols = W.cols, .type = W.type}));
-        free(memory);
-        free(before);
-        free(again);
-        data_free(&d);
-        plain_free(&p);
-        tamis_model_free(model);
     }
 }
 
@@ -181,8 +164,8 @@ TEST(transforms) {
 /* One row by looking through all columns again and again. */
 static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *left_out, int n, const int64_t *columns,
                         const double *scores) {
-    bool *const taken = calloc((size_t)(cols < 1 ? 1 : cols), sizeof *taken);
-    double *const raw = malloc((size_t)cols * sizeof *raw);
+    OWN(bool) *const taken = calloc((size_t)(cols < 1 ? 1 : cols), sizeof *taken);
+    OWN(double) *const raw = malloc((size_t)cols * sizeof *raw);
     for (int64_t j = 0; j < cols; j++) raw[j] = plain_raw(p, row, j);
     if (left_out) memcpy(taken, left_out, (size_t)cols * sizeof *taken);
     for (int i = 0; i < n; i++) {
@@ -199,17 +182,15 @@ static void expect_best(const plain *p, int64_t row, int64_t cols, const bool *l
         assert_true(scores[i] == plain_expectation(p, row, best));
         taken[best] = true;
     }
-    free(taken);
-    free(raw);
 }
 
 static void expect_recommendations(tamis_model *model, const tamis_dense *W, const plain *p, const int64_t *rows,
                                    int64_t count, const tamis_sparse *seen, const data *d, int n) {
     const size_t entries = (size_t)(count * n);
-    int64_t *const columns = malloc((entries + 1) * sizeof *columns);
-    double *const scores = malloc((entries + 1) * sizeof *scores);
-    bool *const left_out = calloc((size_t)model->cols, 2 * sizeof *left_out), *const candidates =
-                                                                                  left_out + model->cols;
+    OWN(int64_t) *const columns = malloc((entries + 1) * sizeof *columns);
+    OWN(double) *const scores = malloc((entries + 1) * sizeof *scores);
+    OWN(bool) *const left_out = calloc((size_t)model->cols, sizeof *left_out);
+    OWN(bool) *const candidates = calloc((size_t)model->cols, sizeof *candidates);
     columns[entries] = 77;
     scores[entries] = 77;
     for (int64_t j = 0; j < model->cols; j++) candidates[j] = tamis_random_at(5, (uint64_t)n, (uint64_t)j) % 3 > 0;
@@ -228,20 +209,17 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
         }
     }
     assert_true(columns[entries] == 77 && scores[entries] == 77);
-    free(columns);
-    free(scores);
-    free(left_out);
 }
 
 TEST(recommends) {
     for (int i = 0; i < SHAPES; i++)
         for (int own = 0; own < 2; own++) {
-            tamis_model *const model = model_of(device, &shapes[i]);
+            OWN(tamis_model) *const model = model_of(device, &shapes[i]);
             const int64_t rows = own ? shapes[i].rows : 31, cols = shapes[i].cols;
-            void *memory = NULL;
+            OWN(void) *memory = NULL;
             const tamis_dense strided = strided_rows(model, rows, &memory), *const W = own ? NULL : &strided;
-            plain p = plain_of(model, W);
-            data d = data_make(rows, cols, 9, 4);
+            OWN(plain) p = plain_of(model, W);
+            OWN(data) d = data_make(rows, cols, 9, 4);
             const int64_t some[] = {rows - 1, 0, rows / 2, 0, rows - 1};
             expect_recommendations(model, W, &p, NULL, rows, NULL, &d, 4);
             expect_recommendations(model, W, &p, NULL, rows, &d.view, &d, 10);
@@ -250,16 +228,12 @@ TEST(recommends) {
             expect_recommendations(model, W, &p, NULL, rows / 2, NULL, &d, 3);
             const tamis_sparse coo = data_shuffled(&d); /* rows are unsorted in it */
             expect_recommendations(model, W, &p, NULL, rows, &coo, &d, 7);
-            free(memory);
-            data_free(&d);
-            plain_free(&p);
-            tamis_model_free(model);
         }
 }
 
 /* Nothing asked, everything seen, a row's columns in any order and twice. */
 TEST(recommends_what_is_left) {
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 2, 6, 3, TAMIS_F32, false);
+    OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 2, 6, 3, TAMIS_F32, false);
     int64_t columns[12];
     double scores[12];
     EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 0, NULL, 3, NULL, NULL));
@@ -272,12 +246,11 @@ TEST(recommends_what_is_left) {
     for (int i = 6; i < 10; i++) found[columns[i]] = true;
     assert_true(found[0] && found[2] && found[3] && found[5]);
     for (int i = 10; i < 12; i++) assert_true(columns[i] == -1 && isnan(scores[i]));
-    tamis_model_free(model);
 }
 
 /* Of ratings beyond the range the better is still first, and both are shown as the end of the range. */
 TEST(ranks_before_it_clamps) {
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 1, 4, 1, TAMIS_F64, false);
+    OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 1, 4, 1, TAMIS_F64, false);
     put(model, &model->row_factors, (const double[]){1}, 1);
     put(model, &model->column_factors, (const double[]){3, 7, -9, 7}, 4);
     int64_t columns[4];
@@ -286,7 +259,6 @@ TEST(ranks_before_it_clamps) {
     static const int64_t order[] = {1, 3, 0, 2};
     static const double shown[] = {5, 5, 5, 1};
     for (int i = 0; i < 4; i++) assert_true(columns[i] == order[i] && scores[i] == shown[i]);
-    tamis_model_free(model);
 }
 
 /* A fitted model: what SDDMM predicts is what is recommended, within rounding. */
@@ -294,19 +266,11 @@ TEST(recommendations_are_predictions) {
     enum { N = 9 };
     for (int m = 0; m < tamis_method_count(); m++)
         for (int type = 0; type < 2; type++) {
-            tamis_model_options options;
-            tamis_model *model;
-            EXPECT_OK(tamis_model_options_init(&options, (tamis_method)m));
-            options.factors = 6;
-            options.iterations = 3;
-            options.type = (tamis_type)type;
+            tamis_model_options options = sized_options((tamis_method)m, (tamis_type)type, 6, 3);
             options.biases = type == 1;
-            EXPECT_OK(tamis_model_create(device, &options, &model));
-            data d = data_make(60, 45, 8, 21);
-            EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-            tamis_owned_dense *W;
-            EXPECT_OK(tamis_owned_dense_create(60, model->width, options.type, TAMIS_ROW_MAJOR, &W));
-            EXPECT_OK(tamis_model_transform(model, &d.view, tamis_owned_dense_view(W)));
+            OWN(data) d = data_make(60, 45, 8, 21);
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+            OWN(tamis_owned_dense) *const W = model_of_rows(model, &d.view);
             for (int own = 0; own < 2; own++) {
                 if (own && model->row_factors.cols == 0) continue;
                 const tamis_dense *const given = own ? NULL : tamis_owned_dense_view(W);
@@ -314,15 +278,9 @@ TEST(recommendations_are_predictions) {
                 double scores[60 * N], predictions[60 * N];
                 EXPECT_OK(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
                 for (int64_t t = 0; t < 60 * N; t++) rows[t] = t / N;
-                const tamis_sparse S = {.format = TAMIS_COO,
-                                        .rows = 60,
-                                        .cols = 45,
-                                        .nnz = 60 * N,
-                                        .index_type = TAMIS_I64,
-                                        .row_indices = rows,
-                                        .columns = columns};
+                const tamis_sparse S = places_of(60, 45, 60 * N, rows, columns);
                 EXPECT_OK(tamis_model_predict(model, given, &S, predictions));
-                plain p = plain_of(model, given);
+                OWN(plain) p = plain_of(model, given);
                 const double close = type == 1 ? 1e-12 : 1e-5;
                 for (int t = 0; t < 60 * N; t++) {
                     assert_true(fabs(predictions[t] - scores[t]) <= close * (1 + fabs(scores[t])));
@@ -330,24 +288,21 @@ TEST(recommendations_are_predictions) {
                     assert_true(fabs(predictions[t] - expected) <= close * (1 + fabs(expected)));
                     if (t % N > 0) assert_true(scores[t] <= scores[t - 1]);
                 }
-                plain_free(&p);
             }
-            tamis_owned_dense_free(W);
-            data_free(&d);
-            tamis_model_free(model);
         }
 }
 
 /* ------------------------------------------------------------------------------------------ other devices */
 
 /* What one model says of some data. */
-typedef struct answers {
+typedef struct said {
     double predictions[600], scores[30 * 7], weights[4 * 5], rmse;
     int64_t columns[30 * 7], words[4 * 5];
     float W[30 * 5];
-} answers;
+} said;
+OWN_POINTER(said, free)
 
-static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
+static void ask(tamis_model *model, const tamis_sparse *S, said *a) {
     const tamis_dense W = {.data = a->W, .rows = 30, .cols = 5};
     const int64_t rows[] = {29, 3};
     tamis_score score;
@@ -364,23 +319,18 @@ static void ask(tamis_model *model, const tamis_sparse *S, answers *a) {
 
 /* A model saved here and loaded there: the factors by hand have exact products, so all but W is the same. */
 TEST(other_devices_agree) {
-    char path[512];
-    const char *const folder = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tamis-model-%ld", folder && *folder ? folder : "/tmp", (long)getpid());
-    tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 30, 200, 4, TAMIS_F32, true);
-    data d = data_make(30, 200, 12, 9);
-    answers *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
+    OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 30, 200, 4, TAMIS_F32, true);
+    OWN(data) d = data_make(30, 200, 12, 9);
+    OWN(said) *const here = calloc(1, sizeof *here), *const there = calloc(1, sizeof *there);
     ask(model, &d.view, here);
-    EXPECT_OK(tamis_model_save(model, path));
     int others = 0;
     for (int i = 0; i < tamis_device_count(); i++) {
         const char *name, *why;
         tamis_device *other;
-        tamis_model *loaded;
         EXPECT_OK(tamis_device_at(i, &name, &why));
         if (strcmp(name, "cpu") == 0 || *why) continue;
         EXPECT_OK(tamis_device_open(name, &other));
-        EXPECT_OK(tamis_model_load(other, path, &loaded));
+        tamis_model *const loaded = model_reloaded(other, model);
         ask(loaded, &d.view, there);
         assert_memory_equal(there->predictions, here->predictions, sizeof here->predictions);
         assert_memory_equal(there->columns, here->columns, sizeof here->columns);
@@ -390,17 +340,12 @@ TEST(other_devices_agree) {
         assert_true(there->rmse == here->rmse);
         for (int t = 0; t < 30 * 5; t++)
             assert_true(fabsf(there->W[t] - here->W[t]) <= 1e-3f * (1 + fabsf(here->W[t])));
-        EXPECT_OK(tamis_model_save(loaded, path));
+        free(model_bytes(loaded).data);
         tamis_model_free(loaded);
         tamis_device_close(other);
         others++;
     }
     if (others == 0) print_message("there is no device but the CPU\n");
-    unlink(path);
-    free(here);
-    free(there);
-    data_free(&d);
-    tamis_model_free(model);
 }
 
 /* ------------------------------------------------------------------------------------------ a pass over the columns */
@@ -410,9 +355,9 @@ enum { MANY = 12000, BEST = 20 };
 /* Few rows are found by a scan in parts, many by blocks: the same columns, ties included, and the same scores. */
 TEST(scans_like_blocks) {
     for (int variant = 0; variant < 4; variant++) {
-        tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3,
-                                                 variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
-        data seen = data_make(9, MANY, 2000, 7);
+        OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3,
+                                                      variant & 1 ? TAMIS_F64 : TAMIS_F32, variant & 2);
+        OWN(data) seen = data_make(9, MANY, 2000, 7);
         int64_t all[9 * BEST], one[BEST];
         double all_scores[9 * BEST], scores[BEST];
         EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 9, &seen.view, BEST, all, all_scores));
@@ -426,8 +371,6 @@ TEST(scans_like_blocks) {
                                  (long long)row, i, (long long)one[i], scores[i], (long long)all[row * BEST + i],
                                  all_scores[row * BEST + i]);
             }
-        data_free(&seen);
-        tamis_model_free(model);
     }
 }
 
@@ -442,7 +385,8 @@ static double plain_cosine(const double *a, const double *b) {
 TEST(finds_what_is_alike) {
     for (int variant = 0; variant < 4; variant++) {
         const tamis_type type = variant & 1 ? TAMIS_F64 : TAMIS_F32;
-        tamis_model *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
+        OWN(tamis_model) *const model =
+            model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
         double *Y;
         EXPECT_OK(ml_dense_read_doubles(model, &model->column_factors, &Y));
         for (int k = 0; k < 3; k++) Y[7 * model->width + k] = 0;
@@ -479,7 +423,6 @@ TEST(finds_what_is_alike) {
                 tamis_model_similar(model, true, which, 3, BEST, found, cosines));
         REFUSED(ARGUMENT, "^n = -1 is negative$", tamis_model_similar(model, false, which, 3, -1, found, cosines));
         tamis_release(Y);
-        tamis_model_free(model);
     }
 }
 

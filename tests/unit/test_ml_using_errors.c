@@ -19,9 +19,8 @@ typedef struct errors {
 } errors;
 
 static tamis_model *empty_model(void) {
-    tamis_model_options options;
     tamis_model *model;
-    EXPECT_OK(tamis_model_options_init(&options, TAMIS_ALS));
+    tamis_model_options options = default_options(TAMIS_ALS);
     EXPECT_OK(tamis_model_create(device, &options, &model));
     return model;
 }
@@ -55,9 +54,7 @@ TEST(refuses) {
     SPOILT(e.W.cols, 3, ARGUMENT, "^W.cols = 3: expected 2$", tamis_model_predict(e.model, &e.W, S, p));
     SPOILT(e.W.layout, TAMIS_COLUMN_MAJOR, ARGUMENT, "^W.layout = column-major: expected row-major$",
            tamis_model_predict(e.model, &e.W, S, p));
-    tamis_sparse coo = *S;
-    coo.format = TAMIS_COO;
-    coo.row_indices = e.d.rows;
+    const tamis_sparse coo = data_coo(&e.d);
     SPOILT(e.d.columns[2], 9, PATTERN, "columns[2] = 9 is not in 0 .. 8", tamis_model_predict(e.model, NULL, S, p));
 #define SPOILT_SEEN(number, value, S, words)                                                                           \
     SPOILT(number, value, PATTERN, words, tamis_model_recommend(e.model, NULL, NULL, 7, S, 2, e.columns, p))

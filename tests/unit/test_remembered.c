@@ -17,6 +17,7 @@
 #include "select/laboratory.h"
 #include "select/measure.h"
 #include "select/remembered.h"
+#include "support/bytes.h"
 #include "support/refusals.h"
 #include "support/works.h"
 
@@ -26,31 +27,30 @@ static const char *plans_path(void) {
     return path;
 }
 
-static void write_file(const char *text) {
-    FILE *const file = fopen(plans_path(), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
+static void write_file(const char *text) { write_bytes(plans_path(), text, strlen(text)); }
 
 static char *read_file(void) {
     static char text[1 << 16];
-    FILE *const file = fopen(plans_path(), "r");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof text - 1, file)] = 0;
-    fclose(file);
+    OWN(file_content) file = read_bytes(plans_path());
+    snprintf(text, sizeof text, "%.*s", (int)file.size, (char *)file.data);
     return text;
+}
+
+/* Of the first line: what comes after the time, the certainty and the algorithm. */
+static const char *key_of(const char *plans) {
+    for (int i = 0; i < 3; i++) plans = strchr(plans + 1, '\t');
+    return plans;
 }
 
 /* What cannot be read counts for nothing and is gone after the next plan. */
 TEST_AS(damaged_files, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_plan_report report;
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
-    char good[2048], text[4096], *const now = read_file();
-    snprintf(good, sizeof good, "%.2000s", strchr(now, '\n') + 1);
-    const char *const key = strchr(strchr(strchr(good, '\t') + 1, '\t') + 1, '\t');
+    char good[2048], text[4096];
+    snprintf(good, sizeof good, "%.2000s", strchr(read_file(), '\n') + 1);
+    const char *const key = key_of(good);
     static const char *const damaged[] = {"",
                                           "\n",
                                           "tamis plans 1\n",
@@ -83,7 +83,6 @@ TEST_AS(damaged_files, .setup_func = forget) {
     assert_int_equal(report.chosen_by, TAMIS_CHOSEN_REMEMBERED);
     assert_string_equal(report.algorithm, "cpu-tiled");
     assert_true(report.measured_seconds == 0.002);
-    problem_free(&p);
 }
 
 /* A library without the laboratory: this backend, without the rows that lab/ adds. */
@@ -98,13 +97,13 @@ static const tamis_algorithm *without_laboratory(int number) {
 
 /* What is asked by name, and what the cache remembers, is not there: the error names the option. */
 TEST_AS(laboratory_is_missing, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     tamis_choice choice = {.algorithm = NULL};
     tamis_prepared *prepared = NULL;
     o.effort = TAMIS_EFFORT_ESTIMATE;
     tamis_plan_report report;
-    tamis_plan *const plan = make_plan(&p.S, &o, &report);
+    OWN(tamis_plan) *const plan = make_plan(&p.S, &o, &report);
     whole = plan->problem.backend;
     tamis_backend without = *whole;
     without.algorithm = without_laboratory;
@@ -124,8 +123,7 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     without.release(prepared);
     assert_int_equal(plans_kept(), 1);
     char text[2048], key[1536];
-    const char *const line = strchr(read_file(), '\n') + 1;
-    snprintf(key, sizeof key, "%s", strchr(strchr(strchr(line, '\t') + 1, '\t') + 1, '\t'));
+    snprintf(key, sizeof key, "%s", key_of(read_file()));
     snprintf(text, sizeof text, "tamis plans 2\n0.002\tsure\tesimd-row-simd%s", key);
     write_file(text);
     works(tamis_choose(&without, &like, NULL, false, &choice));
@@ -134,8 +132,6 @@ TEST_AS(laboratory_is_missing, .setup_func = forget) {
     assert_null(prepared);
     assert_non_null(strstr(tamis_last_error(), "the tuning cache has a plan with algorithm = \"esimd-row-simd\""));
     assert_non_null(strstr(tamis_last_error(), "-DTAMIS_LAB=ON"));
-    tamis_plan_destroy(plan);
-    problem_free(&p);
 }
 
 /* Every method that is neither ours nor the baseline is known by name, and no other one is. */
@@ -155,7 +151,7 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
     static const char *const own[][2] = {
         {"cpu-panels", "least=4"}, {"cpu-tiled", "block_rows=16"}, {"esimd-row-simd", "vlc=16"}};
     tamis_plan_report report;
-    tamis_plan *const plan = make_plan(S, o, &report);
+    OWN(tamis_plan) *const plan = make_plan(S, o, &report);
     const char *parameters = NULL;
     for (int i = 0; i < report.candidates && !parameters; i++) {
         const char *name_of_it = NULL;
@@ -166,14 +162,13 @@ static const char *parameters_of_one(const tamis_sparse *S, const tamis_options 
                 parameters = own[j][1];
             }
     }
-    tamis_plan_destroy(plan);
     assert_non_null(parameters);
     return parameters;
 }
 
 /* Without a cache_folder, and where nothing may be kept, each plan measures. */
 TEST_AS(switched_off, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SPMM, &p);
     setenv("TAMIS_CACHE_BYTES", "0", 1);
     for (int i = 0; i < 2; i++) assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_MEASURED);
@@ -201,12 +196,11 @@ TEST_AS(switched_off, .setup_func = forget) {
     tamis_plan_destroy(plan);
     with.parameters = "of_none=1";
     REFUSED(ARGUMENT, "of_none", tamis_plan_create(test_device, &p.S, &with, &plan));
-    problem_free(&p);
 }
 
 /* What was measured while others used the processors is measured again, and is sure when the same algorithm wins. */
 TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
-    problem p = make_problem(usual());
+    OWN(problem) p = make_problem(usual());
     const tamis_options o = options_of(TAMIS_OP_SDDMM, &p);
     char busy[16];
     snprintf(busy, sizeof busy, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
@@ -223,7 +217,6 @@ TEST_AS(doubtful_plans_are_measured_again, .setup_func = forget) {
     (void)chosen_by(&p.S, &o); /* measured again, unless the one before had the same winner */
     assert_non_null(strstr(read_file(), "\tsure\t"));
     assert_int_equal(chosen_by(&p.S, &o), TAMIS_CHOSEN_REMEMBERED);
-    problem_free(&p);
 }
 
 TEST_AS(file_is_bounded, .setup_func = forget) {

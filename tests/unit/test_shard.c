@@ -2,6 +2,7 @@
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
+#include "support/csr.h"
 #include "test_sparse_support.h"
 
 enum { RANKS_MOST = 13 };
@@ -44,7 +45,7 @@ static bool is_own(const spread *d, int rank, int64_t column) {
 /* The ghost rows of a rank: those columns of its entries that are not its own, ascending, each once; with all_rows, of
    all columns. */
 static int64_t restate_ghosts(const spread *d, int rank, int64_t *ghosts) {
-    bool *const needed = room_for(d->s->cols, sizeof *needed);
+    OWN(bool) *const needed = room_for(d->s->cols, sizeof *needed);
     int64_t count = 0;
     for (int64_t t = 0; t < d->s->nnz; t++) {
         const entry *const e = &d->s->entries[t];
@@ -52,7 +53,6 @@ static int64_t restate_ghosts(const spread *d, int rank, int64_t *ghosts) {
     }
     for (int64_t j = 0; j < d->s->cols; j++)
         if ((d->all_rows || needed[j]) && !is_own(d, rank, j)) ghosts[count++] = j;
-    free(needed);
     return count;
 }
 
@@ -88,7 +88,7 @@ static void expect_local(const spread *d, int rank) {
 static void expect_parts(const tamis_shard_description *is) {
     const tamis_sparse *const L = &is->local, *const parts[] = {&is->own, &is->ghost};
     const int64_t *const entries[] = {is->own_entries, is->ghost_entries};
-    bool *const seen = room_for(L->nnz, sizeof *seen);
+    OWN(bool) *const seen = room_for(L->nnz, sizeof *seen);
     assert_int_equal(is->own.nnz, is->own_nnz);
     assert_int_equal(is->own.nnz + is->ghost.nnz, L->nnz);
     assert_int_equal(is->own.cols, is->own_rows);
@@ -109,7 +109,6 @@ static void expect_parts(const tamis_shard_description *is) {
                 before = e;
             }
     }
-    free(seen);
 }
 
 /* What rank r gets from rank q is what q sends it, and is q's. */
@@ -158,7 +157,7 @@ static void expect_survey(const spread *d) {
 static void exchange_requests(spread *d) {
     for (int q = 0; q < d->ranks; q++) {
         int64_t counts[RANKS_MOST], total = 0;
-        int64_t *const rows = room_for(d->s->cols * d->ranks, sizeof *rows);
+        OWN(int64_t) *const rows = room_for(d->s->cols * d->ranks, sizeof *rows);
         for (int r = 0; r < d->ranks; r++) {
             const int64_t first = d->is[r].receive_starts[q];
             counts[r] = d->is[r].receive_starts[q + 1] - first;
@@ -169,12 +168,11 @@ static void exchange_requests(spread *d) {
         expect_ok(tamis_shard_set_requests(d->shards[q], counts, total > 0 ? rows : NULL));
         expect_ok(tamis_shard_describe(d->shards[q], &d->is[q]));
         assert_non_null(d->is[q].sends);
-        free(rows);
     }
 }
 
 static void expect_spread(spread *d) {
-    int64_t *const ghosts = room_for(d->s->cols, sizeof *ghosts);
+    OWN(int64_t) *const ghosts = room_for(d->s->cols, sizeof *ghosts);
     for (int r = 0; r < d->ranks; r++) {
         const tamis_shard_options o = {.rank = r,
                                        .ranks = d->ranks,
@@ -202,7 +200,6 @@ static void expect_spread(spread *d) {
     expect_lists(d);
     if (!d->all_rows) expect_survey(d);
     for (int r = 0; r < d->ranks; r++) tamis_shard_destroy(d->shards[r]);
-    free(ghosts);
 }
 
 TEST(restates_all_distributions) {
@@ -211,8 +208,8 @@ TEST(restates_all_distributions) {
     for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
         for (int p = 0; p < 7; p++) {
             spread d = {.ranks = ranks[p]};
-            sample s = sample_draw((uint64_t)(shape * 7 + p), sample_shapes[shape].rows, sample_shapes[shape].cols,
-                                   sample_shapes[shape].nnz);
+            OWN(sample) s = sample_draw((uint64_t)(shape * 7 + p), sample_shapes[shape].rows, sample_shapes[shape].cols,
+                                        sample_shapes[shape].nnz);
             order_entries(&s, p % 2 ? by_row : by_both);
             sample_build(&s, TAMIS_CSR, (tamis_index_type)(p % 2), (tamis_index_type)(p / 2 % 2), (tamis_type)(p % 4),
                          p != 3);
@@ -231,7 +228,6 @@ TEST(restates_all_distributions) {
                 expect_ok(tamis_partition(&s.view, d.ranks, d.first_rows));
                 expect_spread(&d);
             }
-            sample_free(&s);
         }
 }
 
@@ -241,16 +237,10 @@ TEST(numbers_columns_beyond_32_bits) {
     const int64_t offsets[] = {0, 3, 3, 6},
                   columns[] = {3999 * giga, 1000 * giga + 4, 7, 1000 * giga, 1000 * giga - 1, 3999 * giga};
     const int32_t local[] = {7, 4, 5, 0, 6, 7};
-    const tamis_sparse S = {.rows = 3,
-                            .cols = 4000 * giga,
-                            .nnz = 6,
-                            .index_type = TAMIS_I64,
-                            .offset_type = TAMIS_I64,
-                            .offsets = offsets,
-                            .columns = columns};
+    const tamis_sparse S = CSR(3, 4000 * giga, offsets, columns, NULL);
     const tamis_shard_options o = {.rank = 1, .ranks = 3, .column_starts = starts};
     const int64_t counts[] = {1, 0, 2}, rows[] = {1000 * giga + 3, 1000 * giga, 1000 * giga + 3};
-    tamis_shard *shard;
+    OWN(tamis_shard) *shard;
     tamis_shard_description is;
     expect_ok(tamis_shard_create(&S, &o, &shard));
     expect_ok(tamis_shard_set_requests(shard, counts, rows));
@@ -263,14 +253,13 @@ TEST(numbers_columns_beyond_32_bits) {
     assert_memory_equal(is.local.columns, local, sizeof local);
     assert_true(is.sends[0] == 3 && is.sends[1] == 0 && is.sends[2] == 3);
     assert_null(is.own_entries);
-    tamis_shard_destroy(shard);
 }
 
 /* What the survey chooses where it is not told: equal nonzeros; a square matrix's columns like its rows. */
 TEST(surveys_by_itself) {
     static const struct { int64_t rows, cols; } shapes[] = {{300, 300}, {300, 80}};
     for (int i = 0; i < 2; i++) {
-        sample s = sample_draw(5, shapes[i].rows, shapes[i].cols, 4000);
+        OWN(sample) s = sample_draw(5, shapes[i].rows, shapes[i].cols, 4000);
         int64_t first_rows[6], column_starts[6];
         tamis_shard_volume want, found;
         order_entries(&s, by_row);
@@ -281,6 +270,5 @@ TEST(surveys_by_itself) {
         expect_ok(tamis_shard_survey(&s.view, 5, NULL, NULL, &found));
         assert_memory_equal(&found, &want, sizeof want);
         assert_true(found.ghosts > 0 && found.imbalance >= 1);
-        sample_free(&s);
     }
 }

@@ -58,7 +58,7 @@ TEST(refuses_requests) {
     const tamis_shard_options o = good_options();
     const tamis_sparse S = good_matrix();
     tamis_shard_description is;
-    tamis_shard *shard;
+    OWN(tamis_shard) *shard;
     expect_ok(tamis_shard_create(&S, &o, &shard));
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
     REFUSED(ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
@@ -76,7 +76,6 @@ TEST(refuses_requests) {
     assert_true(is.send_rows == 2 && is.sends[1] == 3 && is.targets == 1);
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_describe(NULL, &is));
     REFUSED(ARGUMENT, "description = NULL", tamis_shard_describe(shard, NULL));
-    tamis_shard_destroy(shard);
     tamis_shard_destroy(NULL);
 }
 
@@ -115,12 +114,11 @@ static tamis_status survey(const tamis_sparse *S) {
 
 TEST(survives_failing_allocations) {
     tamis_status (*const calls[])(const tamis_sparse *) = {make_one, survey};
-    sample s = sample_draw(3, 40, 900, 1500);
+    OWN(sample) s = sample_draw(3, 40, 900, 1500);
     order_entries(&s, by_row);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     for (int i = 0; i < 2; i++) {
         /* the shard's arrays; with a table that grew twice */
         EACH_FAULT_OF(w, .least = i == 0 ? 14 : 5) FAULTY(w, calls[i](&s.view));
     }
-    sample_free(&s);
 }

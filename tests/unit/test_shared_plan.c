@@ -95,10 +95,10 @@ static tamis_execution asking(const gradient_case *c, kept *k) {
 
 /* False where the algorithm declines. */
 static bool share(tamis_operation operation, bool plain, const char *algorithm) {
-    gradient_case *const c = make(operation, plain, cpu_takes_values(algorithm));
-    kept want = kept_make(c);
+    OWN(gradient_case) *const c = make(operation, plain, cpu_takes_values(algorithm));
+    OWN(kept) want = kept_make(c);
     worker workers[THREADS];
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     size_t bytes;
     c->options.algorithm = algorithm;
     if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) {
@@ -124,9 +124,6 @@ static bool share(tamis_operation operation, bool plain, const char *algorithm) 
         }
     }
     const bool runs = plan != NULL;
-    tamis_plan_destroy(plan);
-    kept_free(&want);
-    gradient_case_free(c);
     return runs;
 }
 
@@ -171,7 +168,6 @@ static tamis_status borrow(tamis_execution *given, tamis_borrowed_workspace *wor
 }
 
 static void refuse_once(int number) {
-    (void)number;
     if (refusals++ > 0 || mprotect(lent, page, PROT_READ | PROT_WRITE) != 0 || borrow(&other_given, &other_workspace))
         _exit(3);
 }
@@ -275,18 +271,16 @@ TEST(test_profiles) {
                                   .width = 9,
                                   .batch = 1,
                                   .with_values = true};
-        gradient_case *const c = gradient_case_make(device, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
-        tamis_plan *plan = NULL;
+        OWN(gradient_case) *const c =
+            gradient_case_make(device, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, TAMIS_F32, &s, 0, &dice);
+        OWN(tamis_plan) *const plan = gradient_case_plan(c);
         for (int64_t t = 0; t < c->shape.nnz; t++) lengths[c->row_of[t]]++;
         for (int64_t i = 0; i < 40; i++) {
             longest = lengths[i] > longest ? lengths[i] : longest;
             empty += lengths[i] == 0;
         }
-        works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
         assert_int_equal(plan->evidence.profile.max, longest);
         assert_int_equal(plan->evidence.profile.empty_rows, empty);
-        tamis_plan_destroy(plan);
-        gradient_case_free(c);
     }
 }
 

@@ -11,6 +11,8 @@
 #include "core/device.h"
 #include "named_device.h"
 #include "support/brief.h"
+#include "support/call.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/part.h"
 #include "support/refusals.h"
@@ -32,14 +34,12 @@ static void *count_in(void *context, size_t bytes, void *stream) {
     const int64_t live = atomic_fetch_add(&c->live, (int64_t)bytes) + (int64_t)bytes;
     if (live > c->most) c->most = live;
     if ((int64_t)bytes > c->largest) c->largest = (int64_t)bytes;
-    (void)stream;
     return memory;
 }
 
 static void count_out(void *context, void *memory, size_t bytes, void *stream) {
     counted *const c = context;
     atomic_fetch_sub(&c->live, (int64_t)bytes);
-    (void)stream;
     tamis_device_free(device, memory);
 }
 
@@ -118,13 +118,12 @@ static tamis_status execute(const part *t, tamis_slab_plan *plan) {
 /* What one member takes, without a limit. */
 static int64_t operand_bytes(const part *t, const tamis_options *o) {
     const tamis_slab_options none = {.device_memory = (int64_t)1 << 40};
-    tamis_slab_plan *plan = NULL;
+    OWN(tamis_slab_plan) *plan = NULL;
     tamis_slab_report report;
     tamis_options small = *o;
     small.allocator = NULL;
     assert_int_equal(tamis_slab_plan_create(device, &t->S, &small, &none, &plan), TAMIS_OK);
     assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
-    tamis_slab_plan_destroy(plan);
     return report.operand_bytes;
 }
 
@@ -145,13 +144,10 @@ static void check_report(const part *t, const tamis_slab_report *r) {
 }
 
 static int64_t piece_most;
-static int64_t allocation_most(void *handle) {
-    (void)handle;
-    return piece_most;
-}
+static int64_t allocation_most(void *handle) { return piece_most; }
 
 static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, tamis_type type) {
-    part t = {.c = &c->is, .operation = operation, .edge = edge, .type = type};
+    OWN(part) t = {.c = &c->is, .operation = operation, .edge = edge, .type = type};
     counted memory = {0};
     const tamis_allocator allocator = {.context = &memory, .allocate = count_in, .release = count_out};
     tamis_slab_plan *plan = NULL;
@@ -181,7 +177,6 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     tamis_slab_plan_destroy(plan);
     device->backend = backend;
     assert_int_equal(memory.live, 0);
-    part_free(&t);
 }
 
 static int step; /* of the cases one in so many */
@@ -212,17 +207,9 @@ TEST(test_cases) {
 static int32_t offsets[] = {0, 1, 3}, columns[] = {1, 0, 2};
 static float values[] = {1, 2, 3}, b[9], c[6];
 
-static tamis_sparse small_matrix(void) {
-    return (tamis_sparse){
-        .format = TAMIS_CSR, .rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
-}
+static tamis_sparse small_matrix(void) { return CSR(2, 3, offsets, columns, values); }
 
-static tamis_options small_options(void) {
-    tamis_options o = TAMIS_OPTIONS_INIT;
-    o.operation = TAMIS_OP_SPMM;
-    o.width = 3;
-    return o;
-}
+static tamis_options small_options(void) { return options_for(TAMIS_OP_SPMM, -1, 3); }
 
 TEST(test_errors_of_making) {
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
@@ -265,18 +252,14 @@ TEST(test_what_is_needed) {
         for (int32_t j = 0; j <= i; j++) taken[t++] = (j * 7 + i) % ROWS;
         rising[i + 1] = t;
     }
-    const tamis_sparse S = {
-        .rows = ROWS, .cols = ROWS, .nnz = NNZ, .offset_type = TAMIS_I32, .offsets = rising, .columns = taken};
+    const tamis_sparse S = CSR(ROWS, ROWS, rising, taken, NULL);
     for (int operation = 0; operation < 3; operation++) {
         for (int64_t memory = 1; memory < 1 << 20; memory *= 3) {
             tamis_slab_options slabs = {.device_memory = memory};
-            tamis_options o = TAMIS_OPTIONS_INIT;
-            tamis_slab_plan *plan = NULL;
+            tamis_options o = options_for((tamis_operation)operation, 8, operation == TAMIS_OP_SDDMM ? 0 : 5);
+            OWN(tamis_slab_plan) *plan = NULL;
             long long enough = 0;
-            o.operation = (tamis_operation)operation;
             o.edge = operation == TAMIS_OP_FUSED ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_MASK;
-            o.inner = 8;
-            o.width = operation == TAMIS_OP_SDDMM ? 0 : 5;
             if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK) {
                 const char *const at = strstr(tamis_last_error(), "at least ");
                 if (!at || sscanf(at, "at least %lld", &enough) != 1) fail_msg("%s", tamis_last_error());
@@ -285,7 +268,6 @@ TEST(test_what_is_needed) {
                 if (tamis_slab_plan_create(device, &S, &o, &slabs, &plan) != TAMIS_OK)
                     fail_msg("with %lld: %s", enough, tamis_last_error());
             }
-            tamis_slab_plan_destroy(plan);
         }
     }
 }
@@ -296,7 +278,7 @@ TEST(test_errors_of_executing) {
     const tamis_sparse S = small_matrix();
     tamis_dense B = {.data = b, .rows = 3, .cols = 3}, C = {.data = c, .rows = 2, .cols = 3};
     tamis_execution e = TAMIS_EXECUTION_INIT;
-    tamis_slab_plan *plan = NULL;
+    OWN(tamis_slab_plan) *plan = NULL;
     tamis_slab_report report;
     size_t needed = 0;
     char text[2000];
@@ -304,14 +286,9 @@ TEST(test_errors_of_executing) {
     REFUSED(ARGUMENT, "plan = NULL", tamis_slab_plan_spmm(NULL, &B, &C, NULL));
     REFUSED(ARGUMENT, "made for spmm", tamis_slab_plan_sddmm(plan, &B, &B, &C, NULL));
     REFUSED(ARGUMENT, "B = NULL", tamis_slab_plan_spmm(plan, NULL, &C, NULL));
-    B.rows = 2;
-    REFUSED(ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
-    B.rows = 3;
-    B.location = TAMIS_DEVICE;
-    REFUSED(ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
-    B.location = TAMIS_HOST;
-    e.workspace = b;
-    REFUSED(ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
+    SPOILT(B.rows, 2, ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
+    SPOILT(B.location, TAMIS_DEVICE, ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
+    SPOILT(e.workspace, b, ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
     REFUSED(ARGUMENT, "report = NULL", tamis_slab_plan_describe(plan, NULL));
     assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
     assert_true(report.seconds == 0 && report.keeps_b && report.b_rows == 3);
@@ -319,7 +296,6 @@ TEST(test_errors_of_executing) {
     assert_int_equal(tamis_slab_plan_explain(plan, text, sizeof text, &needed), TAMIS_OK);
     assert_int_equal(strlen(text) + 1, needed);
     assert_non_null(strstr(text, "the plan may use 4096 of "));
-    tamis_slab_plan_destroy(plan);
 }
 
 /* Each allocation fails once: an error, and nothing is left. */
@@ -330,12 +306,11 @@ TEST(test_memory_runs_out) {
     const tamis_dense B = {.data = b, .rows = 3, .cols = 3}, C = {.data = c, .rows = 2, .cols = 3};
     if (strcmp(device_name, "cpu") != 0) return; /* a GPU keeps what it has once made */
     EACH_FAULT_OF(w, .least = 11) {
-        tamis_slab_plan *plan = NULL;
+        OWN(tamis_slab_plan) *plan = NULL;
         fault_begin(&w);
         tamis_status status = tamis_slab_plan_create(device, &S, &o, &slabs, &plan);
         if (status == TAMIS_OK) status = tamis_slab_plan_spmm(plan, &B, &C, NULL);
         fault_end(&w, status);
-        tamis_slab_plan_destroy(plan);
     }
 }
 

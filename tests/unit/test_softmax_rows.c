@@ -17,15 +17,13 @@ static gradient_case *make(tamis_operation operation, tamis_type type, const gra
 
 /* A gradient that was made without statistics gives the same bits as one that is not given them. */
 TEST(test_not_given) {
-    const bool few = !is_cpu;
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation += TAMIS_OP_FUSED) {
-        const gradient_shape s = gradient_draw((tamis_operation)operation, 1, few, &dice);
-        gradient_case *const c = make((tamis_operation)operation, TAMIS_F32, &s);
+        const gradient_shape s = gradient_draw((tamis_operation)operation, 1, !is_cpu, &dice);
+        OWN(gradient_case) *const c = make((tamis_operation)operation, TAMIS_F32, &s);
         void *first[OUTS];
         for (int keeps = 0; keeps < 2; keeps++) {
-            tamis_gradient *gradient = NULL;
             c->options.keep_softmax = keeps;
-            works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+            OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
             gradient_case_poison(c);
             works(gradient_case_run(c, gradient, gradient_case_outputs(c)));
             gradient_case_fetch(c);
@@ -34,9 +32,7 @@ TEST(test_not_given) {
                 if (keeps) free(first[i]);
                 if (!keeps) first[i] = matrix_copy(&c->out[i]);
             }
-            tamis_gradient_destroy(gradient);
         }
-        gradient_case_free(c);
     }
 }
 
@@ -44,7 +40,7 @@ static const gradient_shape small = {
     .rows = 5, .cols = 6, .nnz = 9, .inner = 3, .width = 3, .batch = 1, .with_values = true};
 
 TEST(test_options_refused) {
-    gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
+    OWN(gradient_case) *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
     tamis_plan *plan = NULL;
     tamis_gradient *gradient = NULL;
     tamis_options o = c->options;
@@ -58,54 +54,40 @@ TEST(test_options_refused) {
         REFUSED(ARGUMENT, words, tamis_gradient_create(device, &c->S_there, &o, &gradient));
     }
     o.edge = TAMIS_EDGE_SOFTMAX;
-    o.operation = TAMIS_OP_SPMM;
-    REFUSED(ARGUMENT, "options.keep_softmax", tamis_plan_create(device, &c->S_there, &o, &plan));
-    o.operation = TAMIS_OP_FUSED;
+    SPOILT(o.operation, TAMIS_OP_SPMM, ARGUMENT, "options.keep_softmax",
+           tamis_plan_create(device, &c->S_there, &o, &plan));
     o.algorithm = is_cpu ? "naive" : "study-fused-back-to-back";
     REFUSED(UNSUPPORTED, is_cpu ? "do not support softmax" : "keep_softmax",
             tamis_plan_create(device, &c->S_there, &o, &plan));
-    gradient_case_free(c);
 }
 
 TEST(test_executions_refused) {
-    gradient_case *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
-    kept k = kept_make(c);
-    tamis_plan *plan = NULL;
-    tamis_gradient *gradient = NULL;
+    OWN(gradient_case) *const c = make(TAMIS_OP_FUSED, TAMIS_F32, &small);
+    OWN(kept) k = kept_make(c);
     tamis_execution execution = kept_asking(c, &k);
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
-    REFUSED(ARGUMENT, "execution.softmax_rows", kept_forward(c, plan, &k, &execution));
-    tamis_plan_destroy(plan);
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
+    OWN(tamis_plan) *const without = gradient_case_plan(c);
+    REFUSED(ARGUMENT, "execution.softmax_rows", kept_forward(c, without, &k, &execution));
+    OWN(tamis_gradient) *const back = gradient_case_gradient(c);
     c->there.softmax_rows = twin_there(&k.pairs);
-    REFUSED(ARGUMENT, "it needs options.keep_softmax", gradient_case_run(c, gradient, 1 << OUT_A));
-    tamis_gradient_destroy(gradient);
+    REFUSED(ARGUMENT, "it needs options.keep_softmax", gradient_case_run(c, back, 1 << OUT_A));
     c->options.keep_softmax = true;
-    works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    OWN(tamis_gradient) *const gradient = gradient_case_gradient(c);
+    OWN(tamis_plan) *const plan = gradient_case_plan(c);
     if (!c->copies) { /* on OpenCL it is a handle */
         execution.softmax_rows = c->there.softmax_rows = (char *)twin_there(&k.pairs) + 2;
         REFUSED(ARGUMENT, "a multiple of 4", kept_forward(c, plan, &k, &execution));
         REFUSED(ARGUMENT, "a multiple of 4", gradient_case_run(c, gradient, 1 << OUT_A));
     }
-    tamis_plan_destroy(plan);
-    tamis_gradient_destroy(gradient);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST(test_edge_refused) {
-    gradient_case *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
-    kept k = kept_make(c);
+    OWN(gradient_case) *const c = make(TAMIS_OP_SDDMM, TAMIS_F32, &small);
+    OWN(kept) k = kept_make(c);
     const tamis_execution execution = kept_asking(c, &k);
-    tamis_plan *plan = NULL;
     c->options.keep_softmax = true;
-    works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
+    OWN(tamis_plan) *const plan = gradient_case_plan(c);
     REFUSED(ARGUMENT, "execution.softmax_rows",
             tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution));
-    tamis_plan_destroy(plan);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST_RUN() {

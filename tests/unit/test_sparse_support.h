@@ -2,6 +2,7 @@
 #ifndef TAMIS_TEST_SPARSE_SUPPORT_H
 #define TAMIS_TEST_SPARSE_SUPPORT_H
 
+#include "support/own.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -137,6 +138,7 @@ static inline void sample_free(sample *s) {
     free(s->columns);
     free(s->values);
 }
+OWN_VALUE(sample, sample_free)
 
 /* A copy of the entries alone. */
 static inline sample sample_copy(const sample *s) {

@@ -53,6 +53,11 @@ TEST(carries_data) {
 
 /* ------------------------------------------------------------------------------------------ failing */
 
+static tamis_status exchange(const tamis_transport *t, const tamis_transfer *transfer) {
+    const tamis_status status = t->exchange_begin(t->context, transfer);
+    return status == TAMIS_OK ? t->exchange_end(t->context) : status;
+}
+
 /* Rank 0 sends three bytes to each, of which rank 2 expects two. */
 static void other_lengths(group_rank *self) {
     const tamis_transport *const t = (const tamis_transport *)self->context + self->rank;
@@ -63,10 +68,7 @@ static void other_lengths(group_rank *self) {
     const int64_t receive_starts[] = {0, bytes, bytes, bytes};
     const tamis_transfer transfer = {
         .send = send, .send_starts = send_starts, .receive = receive, .receive_starts = receive_starts};
-    if (t->exchange_begin(t->context, &transfer) == TAMIS_OK && t->exchange_end(t->context) == TAMIS_OK)
-        group_says(self, "it was accepted");
-    else if (!strstr(tamis_last_error(), "another number of bytes"))
-        group_says(self, "%s", tamis_last_error());
+    RANK_REFUSED(DEVICE, "another number of bytes", exchange(t, &transfer));
 }
 
 /* Rank 1 gathers where the others exchange; or gathers another size. */
@@ -75,15 +77,9 @@ static void other_calls(group_rank *self) {
     const int64_t starts[4] = {0};
     const tamis_transfer transfer = {.send_starts = starts, .receive_starts = starts};
     char all[3 * 16], mine[16] = {0};
-    tamis_status status;
-    if (self->rank == 1 || t->name[0] == 'g') {
-        status = t->gather(t->context, mine, self->rank == 1 ? 16 : 8, all);
-    } else {
-        status = t->exchange_begin(t->context, &transfer);
-        if (status == TAMIS_OK) status = t->exchange_end(t->context);
-    }
-    if (status != TAMIS_ERROR_DEVICE || !strstr(tamis_last_error(), "ranks make different calls"))
-        group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
+    RANK_REFUSED(DEVICE, "ranks make different calls",
+                 self->rank == 1 || t->name[0] == 'g' ? t->gather(t->context, mine, self->rank == 1 ? 16 : 8, all)
+                                                      : exchange(t, &transfer));
 }
 
 /* Rank 2 aborts; the others wait for it, and cannot go on after that. */
@@ -92,9 +88,7 @@ static void one_aborts(group_rank *self) {
     char all[3], mine = 0;
     for (int i = 0; i < 2; i++) {
         if (self->rank == 2 && i == 0) t->abort(t->context, "out of order");
-        const tamis_status status = t->gather(t->context, &mine, 1, all);
-        if (status != TAMIS_ERROR_DEVICE || strcmp(tamis_last_error(), "rank 2: out of order") != 0)
-            group_says(self, "%s: %s", tamis_status_name(status), tamis_last_error());
+        RANK_REFUSED(DEVICE, "^rank 2: out of order$", t->gather(t->context, &mine, 1, all));
     }
 }
 
@@ -141,7 +135,7 @@ static void abort_while_one_reads(group_rank *self) {
                                      .send_starts = self->rank == 0 ? sends : nothing_at_all,
                                      .receive = r->receive,
                                      .receive_starts = self->rank == 2 ? receives : nothing_at_all};
-    if (t->exchange_begin(t->context, &transfer) != TAMIS_OK) group_says(self, "%s", tamis_last_error());
+    group_works(self, t->exchange_begin(t->context, &transfer));
     if (self->rank == 1) {
         while (!has_begun(r->receive)) sched_yield();
         t->abort(t->context, "enough");
@@ -170,16 +164,12 @@ TEST(readers_are_waited_for) {
 static void abort_of_a_group(group_rank *self) {
     if (self->rank == 1) {
         tamis_clear_error();
-        const tamis_status status = tamis_group_abort(self->group, tamis_fail(TAMIS_ERROR_MEMORY, "no memory for C"));
-        if (status != TAMIS_ERROR_MEMORY || strcmp(tamis_last_error(), "no memory for C") != 0)
-            group_says(self, "%s", tamis_last_error());
+        RANK_REFUSED(MEMORY, "^no memory for C$",
+                     tamis_group_abort(self->group, tamis_fail(TAMIS_ERROR_MEMORY, "no memory for C")));
     }
-    const char *const reason = self->rank == 1 ? "the group has failed: no memory for C"
-                                               : "the group has failed: transport threads: rank 1: no memory for C";
-    for (int i = 0; i < 2; i++)
-        if (tamis_group_share(self->group, TAMIS_OK, NULL, 0) != TAMIS_ERROR_DEVICE ||
-            strcmp(tamis_last_error(), reason) != 0)
-            group_says(self, "%s", tamis_last_error());
+    const char *const reason = self->rank == 1 ? "^the group has failed: no memory for C$"
+                                               : "^the group has failed: transport threads: rank 1: no memory for C$";
+    for (int i = 0; i < 2; i++) RANK_REFUSED(DEVICE, reason, tamis_group_share(self->group, TAMIS_OK, NULL, 0));
 }
 
 TEST(group_is_told) { group_run_on(device, 3, 0, abort_of_a_group, NULL); }
@@ -198,10 +188,9 @@ static void open_and_close(group_rank *self) {
     later *const tables = self->context;
     tamis_group *group = NULL;
     tamis_group_description about;
-    if (tamis_group_open(device, &tables[self->rank].transport, &group) != TAMIS_OK)
-        group_says(self, "%s", tamis_last_error());
-    else if (tamis_group_describe(group, &about) != TAMIS_OK || about.rank != self->rank ||
-             about.ranks != self->ranks || strcmp(about.transport, "mine") != 0)
+    if (group_works(self, tamis_group_open(device, &tables[self->rank].transport, &group)) &&
+        (tamis_group_describe(group, &about) != TAMIS_OK || about.rank != self->rank || about.ranks != self->ranks ||
+         strcmp(about.transport, "mine") != 0))
         group_says(self, "it describes another group");
     tamis_group_close(group);
 }
@@ -251,18 +240,15 @@ TEST(refuses_tables) {
 static void open_exchanged(group_rank *self) {
     later *const tables = self->context;
     tamis_group *group;
-    if (tamis_group_open(device, &tables[self->rank].transport, &group) != TAMIS_ERROR_ARGUMENT ||
-        !strstr(tamis_last_error(), "gathered the record of rank"))
-        group_says(self, "%s", tamis_last_error());
+    RANK_REFUSED(ARGUMENT, "gathered the record of rank",
+                 tamis_group_open(device, &tables[self->rank].transport, &group));
 }
 
 static void open_without_device(group_rank *self) {
     later *const tables = self->context;
     tamis_group *group;
-    if (tamis_group_open(self->rank == 1 ? NULL : device, &tables[self->rank].transport, &group) !=
-            TAMIS_ERROR_ARGUMENT ||
-        !strstr(tamis_last_error(), "rank 1: device = NULL"))
-        group_says(self, "%s", tamis_last_error());
+    RANK_REFUSED(ARGUMENT, "rank 1: device = NULL",
+                 tamis_group_open(self->rank == 1 ? NULL : device, &tables[self->rank].transport, &group));
 }
 
 TEST(opens_together_or_not) {

@@ -5,27 +5,18 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "sparse/index.h"
+#include "support/csr.h"
 #include "support/problem.h"
 
-static int64_t offset_of(const tamis_sparse *S, int64_t i) {
-    return S->offset_type == TAMIS_I64 ? ((const int64_t *)S->offsets)[i] : ((const int32_t *)S->offsets)[i];
-}
-
-static int64_t column_of(const tamis_sparse *S, int64_t t) {
-    return S->index_type == TAMIS_I64 ? ((const int64_t *)S->columns)[t] : ((const int32_t *)S->columns)[t];
-}
-
+static int64_t offset_of(const tamis_sparse *S, int64_t i) { return tamis_index_load(S->offsets, S->offset_type, i); }
+static int64_t column_of(const tamis_sparse *S, int64_t t) { return tamis_index_load(S->columns, S->index_type, t); }
 static double value_of(const tamis_sparse *S, int64_t t) { return test_load(S->values, S->value_type, t); }
-
-static double *doubles(int64_t count) { return calloc((size_t)(count > 0 ? count : 1), sizeof(double)); }
 
 /* ------------------------------------------------------------------------------------------ counts */
 
 /* Place of a word among those of its topic. */
-static double rank_of(int64_t word, int64_t topics) {
-    const int64_t rank = word / topics;
-    return (double)rank;
-}
+static double rank_of(int64_t word, int64_t topics) { return (double)(word / topics); }
 
 static void draw_phi(corpus *c, int64_t words) {
     const int64_t used = words - 3;
@@ -48,7 +39,7 @@ static int64_t draw_word(const double *phi, int64_t words, double u) {
 }
 
 corpus corpus_make(int64_t documents, int64_t words, int64_t topics, int64_t length, bool holes, uint64_t seed) {
-    corpus c = {.topics = topics, .phi = doubles(topics * words), .tokens = doubles(topics)};
+    corpus c = {.topics = topics, .phi = test_doubles(topics * words), .tokens = test_doubles(topics)};
     tamis_random dice = tamis_random_start(seed, 99);
     float *const counts = calloc((size_t)words, sizeof *counts);
     c.offsets = calloc((size_t)documents + 1, sizeof *c.offsets);
@@ -73,13 +64,7 @@ corpus corpus_make(int64_t documents, int64_t words, int64_t topics, int64_t len
         c.offsets[d + 1] = nnz;
     }
     free(counts);
-    c.S = (tamis_sparse){.rows = documents,
-                         .cols = words,
-                         .nnz = nnz,
-                         .offset_type = TAMIS_I64,
-                         .offsets = c.offsets,
-                         .columns = c.columns,
-                         .values = c.values};
+    c.S = CSR(documents, words, c.offsets, c.columns, c.values);
     return c;
 }
 
@@ -99,6 +84,14 @@ double corpus_total(const tamis_sparse *S) {
 
 /* ------------------------------------------------------------------------------------------ LDA */
 
+bool history_notes(void *context, const tamis_iteration *iteration) {
+    history *const h = context;
+    if (iteration->batch != iteration->batches || h->count == 64) return true;
+    h->loss[h->count] = iteration->loss;
+    h->elbo[h->count++] = iteration->elbo;
+    return true;
+}
+
 double reference_digamma(double x) {
     double result = 0;
     while (x < 12) {
@@ -111,7 +104,7 @@ double reference_digamma(double x) {
 
 /* L with normalised columns. */
 static double *weights_of(const double *L, int64_t words, int64_t topics) {
-    double *const M = doubles(words * topics);
+    double *const M = test_doubles(words * topics);
     for (int64_t k = 0; k < topics; k++) {
         double sum = 0;
         for (int64_t w = 0; w < words; w++) sum += L[w * topics + k];
@@ -134,7 +127,7 @@ static void responsibilities(const tamis_sparse *S, int64_t d, const double *M, 
 
 void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t topics, const reference_lda *o, double *G,
                              double *U) {
-    double *const E = doubles(topics);
+    OWN(double) *const E = test_doubles(topics);
     for (int64_t d = 0; d < S->rows; d++) {
         double *const u = U + d * topics, *const g = G + d * topics;
         for (int64_t k = 0; k < topics; k++) u[k] = 1;
@@ -146,18 +139,16 @@ void reference_lda_infer_for(const tamis_sparse *S, const double *M, int64_t top
             }
         }
     }
-    free(E);
 }
 
 void reference_lda_infer(const tamis_sparse *S, const double *L, int64_t topics, const reference_lda *o, double *G) {
-    double *const M = weights_of(L, S->cols, topics), *const U = doubles(S->rows * topics);
+    OWN(double) *const M = weights_of(L, S->cols, topics), *const U = test_doubles(S->rows * topics);
     reference_lda_infer_for(S, M, topics, o, G, U);
-    free(M);
-    free(U);
 }
 
 static double log_likelihood(const tamis_sparse *S, const double *G, const double *L, int64_t topics) {
-    double sum = 0, *const masses = doubles(topics);
+    OWN(double) *const masses = test_doubles(topics);
+    double sum = 0;
     for (int64_t i = 0; i < S->cols * topics; i++) masses[i % topics] += L[i];
     for (int64_t d = 0; d < S->rows; d++) {
         double all = 0;
@@ -169,13 +160,12 @@ static double log_likelihood(const tamis_sparse *S, const double *G, const doubl
             sum += value_of(S, t) * log(P);
         }
     }
-    free(masses);
     return sum;
 }
 
 double reference_lda_learn(const tamis_sparse *S, double *L, int64_t topics, const reference_lda *o) {
-    double *const M = weights_of(L, S->cols, topics), *const U = doubles(S->rows * topics),
-                  *const G = doubles(S->rows * topics), *const N = doubles(S->cols * topics);
+    OWN(double) *const M = weights_of(L, S->cols, topics), *const U = test_doubles(S->rows * topics),
+                       *const G = test_doubles(S->rows * topics), *const N = test_doubles(S->cols * topics);
     reference_lda_infer_for(S, M, topics, o, G, U);
     const double loss = -log_likelihood(S, G, L, topics);
     for (int64_t d = 0; d < S->rows; d++)
@@ -186,10 +176,6 @@ double reference_lda_learn(const tamis_sparse *S, double *L, int64_t topics, con
             for (int64_t k = 0; k < topics; k++) N[w + k] += value_of(S, t) / P * U[d * topics + k] * M[w + k];
         }
     for (int64_t i = 0; i < S->cols * topics; i++) L[i] = (1 - o->rate) * L[i] + o->rate * (o->scale * N[i] + o->beta);
-    free(M);
-    free(U);
-    free(G);
-    free(N);
     return loss;
 }
 
@@ -203,7 +189,7 @@ static double product(const double *X, const double *Y, int64_t d, int64_t w, in
 
 void reference_gap_rows(const tamis_sparse *F, double *X, const double *Y, int64_t topics, double a, double inverse,
                         int rounds) {
-    double *const sums = doubles(topics), *const E = doubles(topics);
+    OWN(double) *const sums = test_doubles(topics), *const E = test_doubles(topics);
     for (int64_t i = 0; i < F->cols * topics; i++) sums[i % topics] += Y[i];
     for (int i = 0; i < rounds; i++)
         for (int64_t d = 0; d < F->rows; d++) {
@@ -216,12 +202,10 @@ void reference_gap_rows(const tamis_sparse *F, double *X, const double *Y, int64
             for (int64_t k = 0; k < topics; k++)
                 X[d * topics + k] = fmax(X[d * topics + k] * E[k] + a - 1, 0) / (sums[k] + inverse);
         }
-    free(sums);
-    free(E);
 }
 
 void reference_gap_columns(const tamis_sparse *F, const double *X, double *Y, int64_t topics) {
-    double *const sums = doubles(topics), *const N = doubles(F->cols * topics);
+    OWN(double) *const sums = test_doubles(topics), *const N = test_doubles(F->cols * topics);
     for (int64_t i = 0; i < F->rows * topics; i++) sums[i % topics] += X[i];
     for (int64_t d = 0; d < F->rows; d++)
         for (int64_t t = offset_of(F, d); t < offset_of(F, d + 1); t++) {
@@ -230,8 +214,6 @@ void reference_gap_columns(const tamis_sparse *F, const double *X, double *Y, in
             for (int64_t k = 0; k < topics; k++) N[w * topics + k] += quotient * X[d * topics + k];
         }
     for (int64_t i = 0; i < F->cols * topics; i++) Y[i] *= N[i] / sums[i % topics];
-    free(sums);
-    free(N);
 }
 
 double reference_gap_loss(const tamis_sparse *F, const double *X, const double *Y, int64_t topics, double a,
@@ -256,7 +238,7 @@ double reference_gap_loss(const tamis_sparse *F, const double *X, const double *
 /* ------------------------------------------------------------------------------------------ matching */
 
 double least_match(const double *phi, const double *factors, int64_t words, int64_t topics) {
-    bool *const taken = calloc((size_t)topics, sizeof *taken);
+    OWN(bool) *const taken = calloc((size_t)topics, sizeof *taken);
     double least = 1;
     for (int64_t k = 0; k < topics; k++) {
         double best = -1;
@@ -276,6 +258,5 @@ double least_match(const double *phi, const double *factors, int64_t words, int6
         taken[which] = true;
         least = fmin(least, best);
     }
-    free(taken);
     return least;
 }

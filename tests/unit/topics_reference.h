@@ -4,6 +4,8 @@
 
 #include <tamis/ml.h>
 
+#include "support/own.h"
+
 /* Documents x words, CSR, fp32; freed by corpus_free. */
 typedef struct corpus {
     int64_t *offsets;
@@ -20,7 +22,16 @@ typedef struct corpus {
    three words never occur. */
 corpus corpus_make(int64_t documents, int64_t words, int64_t topics, int64_t length, bool holes, uint64_t seed);
 void corpus_free(corpus *c);
+OWN_VALUE(corpus, corpus_free)
 double corpus_total(const tamis_sparse *S);
+
+/* What a fit reports of its iterations, by a callback. */
+typedef struct history {
+    int count;
+    double loss[64], elbo[64];
+} history;
+
+bool history_notes(void *context, const tamis_iteration *iteration);
 
 /* psi(x) for x > 0, to 1e-14 (1 + |psi|). */
 double reference_digamma(double x);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "support/own.h"
 
 /* Bytes that rank `from` sends to rank `to` in a round: every rank can compute them. */
 static int64_t length_of(int round, int from, int to) {
@@ -20,8 +21,8 @@ const char *transport_exchange_round(const tamis_transport *t, int round) {
         send_starts[r + 1] = send_starts[r] + length_of(round, t->rank, r);
         receive_starts[r + 1] = receive_starts[r] + length_of(round, r, t->rank);
     }
-    char *const send = malloc((size_t)send_starts[t->ranks] + 1);
-    char *const receive = malloc((size_t)receive_starts[t->ranks] + 1);
+    OWN(char) *const send = malloc((size_t)send_starts[t->ranks] + 1);
+    OWN(char) *const receive = malloc((size_t)receive_starts[t->ranks] + 1);
     if (!send || !receive) abort();
     for (int r = 0; r < t->ranks; r++)
         for (int64_t i = send_starts[r]; i < send_starts[r + 1]; i++)
@@ -33,8 +34,6 @@ const char *transport_exchange_round(const tamis_transport *t, int round) {
     for (int r = 0; r < t->ranks && !failed; r++)
         for (int64_t i = receive_starts[r]; i < receive_starts[r + 1]; i++)
             if (receive[i] != byte_of(round, r, t->rank, i - receive_starts[r])) failed = "a byte is wrong";
-    free(send);
-    free(receive);
     return failed;
 }
 
