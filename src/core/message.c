@@ -119,9 +119,7 @@ tamis_status tamis_message_check_backward(const tamis_graph *graph) {
 }
 
 tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t most) {
-    if (value >= 0 && value <= most) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", name, (long long)value,
-                      (long long)most);
+    return tamis_ranges_check("options", &(tamis_range){name, value, 0, most}, 1);
 }
 
 /* Checks the type and the sizes common to both kinds of options; heads = 0 becomes 1. */

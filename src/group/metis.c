@@ -186,8 +186,7 @@ tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *or
     metis m;
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     if (S->rows != S->cols)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.rows = %lld, S.cols = %lld: only square matrices are partitioned",
                           (long long)S->rows, (long long)S->cols);

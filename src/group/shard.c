@@ -32,8 +32,7 @@ static tamis_status check(const tamis_sparse *S, const tamis_shard_options *opti
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.rank = %d is not in 0 .. %d", options->rank,
                           options->ranks - 1);
     TRY(tamis_sparse_check_host(S, "S"));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     TRY(tamis_starts_check("options.column_starts", options->column_starts, options->ranks, "S.cols", S->cols));
     return options->trust_input ? TAMIS_OK : tamis_validate_threads(S, 0);
 }
