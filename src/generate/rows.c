@@ -91,9 +91,8 @@ static int64_t place_threads(making *m) {
 tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *kind, tamis_owned_sparse **matrix) {
     enum { SHARE = 1 << 14 };
     tamis_status status = TAMIS_OK;
-    making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = recipe->threads};
     const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
-    if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
+    making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = tamis_threads_for(recipe->threads, work, SHARE)};
     void *offsets = NULL, *columns = NULL;
     /* allocated first, since the passes take time for each row */
     TRY_GOTO(failed, tamis_allocate(recipe->rows + 1, tamis_index_size(recipe->offset_type), "row offsets", &offsets));

@@ -68,8 +68,7 @@ static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const ta
     TRY(tamis_allocate(S->rows + 1, tamis_index_size(offset_type), "the offsets of a shard", &shard->offsets));
     TRY(tamis_allocate(S->nnz, tamis_index_size(index_type), "the columns of a shard", &shard->columns));
     for (int64_t i = 0; i <= S->rows; i++)
-        tamis_index_store(shard->offsets, offset_type, i,
-                          tamis_index_load(S->offsets, S->offset_type, i) - S->offset_base);
+        tamis_index_store(shard->offsets, offset_type, i, tamis_row_start(S, i) - S->offset_base);
     for (int64_t t = 0; t < S->nnz; t++) {
         const int64_t column = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
         const bool own = column >= is->first_own && column < end;

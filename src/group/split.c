@@ -27,9 +27,9 @@ static tamis_sparse fill(const tamis_shard_description *is, bool own, int64_t co
     int64_t *const entries = arrays[ENTRIES];
     int64_t count = 0;
     for (int64_t i = 0; i < S->rows; i++) {
-        const int64_t end = tamis_index_load(S->offsets, S->offset_type, i + 1);
+        const int64_t end = tamis_row_start(S, i + 1);
         tamis_index_store(arrays[OFFSETS], S->offset_type, i, count);
-        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, i); t < end; t++) {
+        for (int64_t t = tamis_row_start(S, i); t < end; t++) {
             bool is_own;
             const int64_t column = number_of(is, tamis_index_load(S->columns, S->index_type, t), &is_own);
             if (is_own != own) continue;

@@ -29,8 +29,7 @@ static int owner(const survey *s, int64_t column) {
 
 static void visit(survey *s, int rank) {
     const tamis_sparse *const S = s->S;
-    const int64_t begin = tamis_index_load(S->offsets, S->offset_type, s->first_rows[rank]);
-    const int64_t end = tamis_index_load(S->offsets, S->offset_type, s->first_rows[rank + 1]);
+    const int64_t begin = tamis_row_start(S, s->first_rows[rank]), end = tamis_row_start(S, s->first_rows[rank + 1]);
     int64_t ghosts = 0, sources = 0;
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = tamis_index_load(S->columns, S->index_type, t);

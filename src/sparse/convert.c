@@ -103,9 +103,7 @@ static void copy_values_thread(void *context, int thread, int threads) {
 
 static void copy_parallel(tamis_thread_body *body, copying c) {
     enum { SHARE = 1 << 16 };
-    int threads = tamis_threads_default();
-    if (threads > 1 + c.count / SHARE) threads = (int)(1 + c.count / SHARE);
-    tamis_threads_run(threads, body, &c);
+    tamis_threads_run(tamis_threads_for(0, c.count, SHARE), body, &c);
 }
 
 /* Copies the matrix into the types of `wanted`, with the values if with_values. */

@@ -201,8 +201,7 @@ static void sort_thread(void *context, int thread, int threads) {
 
 tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reordered *to) {
     tamis_status status = TAMIS_OK;
-    if (threads <= 0) threads = tamis_threads_default();
-    if (threads > 1 + S->nnz / SHARE) threads = (int)(1 + S->nnz / SHARE);
+    threads = tamis_threads_for(threads, S->nnz, SHARE);
     void *longest = NULL, *room = NULL;
     sorting s = {.S = S, .to = *to, .in_place = to->columns == S->columns};
     TRY_GOTO(cleanup, tamis_allocate(threads, sizeof(int64_t), "lengths of rows", &longest));

@@ -23,10 +23,6 @@ typedef struct trade {
     int64_t kept;
 } trade;
 
-static int64_t start_of(const tamis_sparse *S, int64_t row) {
-    return tamis_index_load(S->offsets, S->offset_type, row);
-}
-
 /* ------------------------------------------------------------------------------------------ lists */
 
 /* Which of the two counts. */
@@ -106,7 +102,7 @@ static void fill(trade *t, places *next) {
     const tamis_sparse *const S = t->m->S, *const local = &is->local;
     for (int64_t i = 0; i < local->rows; i++) {
         tamis_index_store(t->offsets, S->offset_type, i, t->kept);
-        for (int64_t e = start_of(local, i); e < start_of(local, i + 1); e++) {
+        for (int64_t e = tamis_row_start(local, i); e < tamis_row_start(local, i + 1); e++) {
             const int64_t ghost = tamis_ghost_of(is, tamis_index_load(local->columns, local->index_type, e));
             if (ghost >= 0 && !t->division->kept[ghost]) {
                 give(t, i, e, ghost, next);
