@@ -60,9 +60,7 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
 
 static void release_order(const tamis_device *device, const tamis_row_order *order, void *plan) {
     if (plan) device->backend->messages->release(device->handle, plan);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->offsets);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->own_columns);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->permutation);
+    tamis_row_order_release(device, TAMIS_ALL_STREAMS, order);
 }
 
 void tamis_graph_destroy(tamis_graph *graph) {
