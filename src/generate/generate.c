@@ -9,11 +9,8 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "generate/draws.h"
-#include "generate/fem.h"
 #include "generate/fill.h"
-#include "generate/spread.h"
-#include "generate/window.h"
+#include "generate/kinds.h"
 #include "sparse/check.h"
 
 typedef struct kind_row {

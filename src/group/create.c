@@ -10,7 +10,6 @@
 #include "group/exchange/lists.h"
 #include "group/plan.h"
 #include "group/price.h"
-#include "group/schemes.h"
 #include "group/share.h"
 
 /* ------------------------------------------------------------------------------------------ pieces */

@@ -6,7 +6,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
-#include "slabs/cut.h"
+#include "slabs/slabs.h"
 #include "sparse/check.h"
 
 /* A B that stays on the device is copied in parts of at most PART_BYTES. */
