@@ -40,10 +40,6 @@ typedef struct rows_room {
     int64_t rows, entries;
 } rows_room;
 
-static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
-    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
-}
-
 /* Reserves room for the window's rows and entries, and an estimate for the remaining windows. */
 static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
     const double share = input->ended ? 1 : tamis_input_share(input);
@@ -54,13 +50,16 @@ static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_r
     }
     if (rows > room->rows) {
         const int64_t most = tamis_guess_entries(rows, share, -1);
-        TRY(enlarge(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        TRY(tamis_reallocate(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets",
+                             &list->offsets));
         room->rows = most;
     }
     if (entries <= room->entries) return TAMIS_OK;
     const int64_t most = tamis_guess_entries(entries, share, -1);
-    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    TRY(tamis_reallocate(room->entries, most, tamis_index_size(list->index_type), "the column indices",
+                         &list->columns));
+    if (list->values)
+        TRY(tamis_reallocate(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
     room->entries = most;
     return TAMIS_OK;
 }

@@ -126,12 +126,18 @@ static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *dis
     return range / 8 <= ids->count ? number_by_table(ids, range, distinct) : number_by_sorting(ids, range, distinct);
 }
 
+static id_lists lists_of(const tamis_reading *reading, const tamis_entries *entries, bool rows, bool columns) {
+    void *const first = rows ? entries->row_indices : entries->columns;
+    return (id_lists){.list = {first, rows && columns ? entries->columns : NULL},
+                      .type = entries->index_type,
+                      .count = entries->count,
+                      .lists = rows + columns,
+                      .options = &reading->options,
+                      .of_columns = !rows};
+}
+
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries) {
-    const id_lists ids = {.list = {entries->row_indices, entries->columns},
-                          .type = entries->index_type,
-                          .count = entries->count,
-                          .lists = 2,
-                          .options = &reading->options};
+    const id_lists ids = lists_of(reading, entries, true, true);
     const int64_t range = entries->rows > entries->cols ? entries->rows : entries->cols;
     TRY(number_anew(&ids, range, &entries->rows));
     entries->cols = entries->rows;
@@ -139,17 +145,8 @@ tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *e
 }
 
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries) {
-    const id_lists rows = {.list = {entries->row_indices, NULL},
-                           .type = entries->index_type,
-                           .count = entries->count,
-                           .lists = 1,
-                           .options = &reading->options};
-    const id_lists columns = {.list = {entries->columns, NULL},
-                              .type = entries->index_type,
-                              .count = entries->count,
-                              .lists = 1,
-                              .options = &reading->options,
-                              .of_columns = true};
+    const id_lists rows = lists_of(reading, entries, true, false);
+    const id_lists columns = lists_of(reading, entries, false, true);
     TRY(number_anew(&rows, entries->rows, &entries->rows));
     return number_anew(&columns, entries->cols, &entries->cols);
 }
