@@ -5,24 +5,26 @@
 #include "sparse/matrix.h"
 #include "sparse/order.h"
 
+tamis_status tamis_rows_allocate(tamis_rows *list, int64_t capacity, bool with_values) {
+    TRY(tamis_allocate(list->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+    TRY(tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    if (!with_values) return TAMIS_OK;
+    return tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values);
+}
+
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
     const tamis_read_options *const options = &reading->options;
-    tamis_status status = TAMIS_OK;
     *list = (tamis_rows){.rows = rows,
                          .offset_type =
                              tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
                          .index_type = wide ? TAMIS_I64 : options->index_type,
                          .value_type = reading->options.value_type};
-    TRY_GOTO(failed, tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
-    TRY_GOTO(failed,
-             tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    if (with_values)
-        TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values));
-    tamis_rows_set_offset(list, 0, 0);
-    return TAMIS_OK;
-failed:
-    tamis_rows_free(list);
+    const tamis_status status = tamis_rows_allocate(list, capacity, with_values);
+    if (status == TAMIS_OK)
+        tamis_rows_set_offset(list, 0, 0);
+    else
+        tamis_rows_free(list);
     return status;
 }
 
