@@ -10,13 +10,11 @@
  * If the backend has fused's backward call in one piece and it is predicted to be faster, it replaces the plans
  * (gradient_whole.c). gradient_back.c runs the steps.
  */
-#include "core/gradient.h"
+#include "core/gradient_plans.h"
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "core/destroy.h"
-#include "core/gradient_plans.h"
-#include "core/gradient_whole.h"
 #include "core/options.h"
 
 /* ------------------------------------------------------------------------------------------ making: plans */

@@ -1,9 +1,7 @@
 /* Backward calls: their checks, and the execution of gradient.c's plans. */
-#include "core/gradient_back.h"
+#include "core/gradient_plans.h"
 
 #include "base/status.h"
-#include "core/gradient_plans.h"
-#include "core/gradient_whole.h"
 #include "core/options.h"
 
 /* ------------------------------------------------------------------------------------------ checks */

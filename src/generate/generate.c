@@ -1,5 +1,5 @@
 /* The public generator: the table of kinds, the options, and the values. */
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "generate/fill.h"
 #include "generate/kinds.h"
 #include "sparse/check.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/call.h"
 #include "group/exchange/lists.h"
 #include "sparse/structure.h"

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/lists.h"
 #include "group/plan.h"
 #include "group/price.h"

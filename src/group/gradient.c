@@ -4,11 +4,9 @@
  * go back to the owners of the rows. With the transpose A and B change places: ranks fetch rows of A and of the
  * output's gradient, and partial sums of dA go back. tamis_call_run (exchange/call.c) does the steps of a call.
  */
-#include "core/gradient.h"
-#include "core/gradient_back.h"
+#include "core/backward.h"
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/call.h"
 #include "group/exchange/lists.h"
 #include "group/pieces.h"

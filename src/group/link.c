@@ -1,5 +1,5 @@
 /* Cost model of moving bytes between the ranks of a group. */
-#include "group/link.h"
+#include "group/rank.h"
 
 #include <string.h>
 #include <tamis/ceilings.h>

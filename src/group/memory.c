@@ -1,5 +1,5 @@
 /* Memory of a rank's device; on the CPU host memory. */
-#include "group/memory.h"
+#include "group/rank.h"
 
 tamis_status tamis_group_allocate(const tamis_group *group, int64_t bytes, const char *what, void **memory) {
     return group->device->backend->allocate(group->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1,

@@ -80,7 +80,6 @@
 #include "reference/squares.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 #include "sparse/submatrix.h"
 

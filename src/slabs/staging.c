@@ -1,5 +1,5 @@
 /* Copies between the caller's arrays and packed, pinned host memory, which the device copies asynchronously. */
-#include "slabs/staging.h"
+#include "slabs/slabs.h"
 
 #include <string.h>
 

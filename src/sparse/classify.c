@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/check.h"
-#include "sparse/slice.h"
+#include "sparse/structure.h"
 
 static const char rules[] =
     "empty: no nonzeros\n"

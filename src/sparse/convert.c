@@ -11,7 +11,6 @@
 #include "sparse/check.h"
 #include "sparse/element.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 /* The current matrix. `owned` is the last step's result; NULL: the matrix is the caller's. */

@@ -7,7 +7,6 @@
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 enum {

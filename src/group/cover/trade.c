@@ -5,9 +5,7 @@
 #include "group/cover/trade.h"
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/lists.h"
-#include "group/memory.h"
 #include "group/share.h"
 #include "sparse/index.h"
 

@@ -65,6 +65,14 @@ static inline int64_t tamis_own_rows_of_x(const tamis_row_exchange *e) {
     return e->in_place ? 0 : tamis_row_lists(e)->own_rows;
 }
 
+/* Sets row_bytes and back_bytes. fetched, back: the most elements of a row, per member of the batch, in each
+   direction. */
+void tamis_row_exchange_set_widths(tamis_row_exchange *e, int64_t fetched, int64_t back);
+
+/* Allocates the buffers, by the widths, in_place and gives; with `pairs` also the buffers of a softmax. */
+tamis_status tamis_row_exchange_make_buffers(tamis_row_exchange *e, bool pairs);
+void tamis_row_exchange_release_buffers(tamis_row_exchange *e);
+
 /* A matrix whose rows are distributed like S's columns: as the caller passes it, and as the exchange holds it. */
 typedef struct tamis_shared_rows {
     tamis_operand given;       /* own rows; NULL view: not requested */

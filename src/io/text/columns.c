@@ -71,7 +71,7 @@ static bool simplify(const tamis_field *f, char name[NAME_BYTES]) {
     return length > 0;
 }
 
-/* Returns true if a title is one of the names, of which NULL is the last. */
+/* Returns true if a title is one of the names, which end with NULL. */
 static bool is_one_of(const tamis_field *f, const char *const *names) {
     char name[NAME_BYTES];
     if (!simplify(f, name)) return false;
