@@ -20,11 +20,9 @@ typedef struct making {
 
 static void count_thread(void *context, int thread, int threads) {
     making *const m = context;
-    const int64_t rows = m->plan.recipe->rows;
-    const int64_t end = tamis_partition_even(rows, threads, thread + 1);
     int64_t count = 0;
-    for (int64_t row = tamis_partition_even(rows, threads, thread); row < end; row++)
-        count += m->kind->row(&m->plan, &m->rooms[thread], row, NULL);
+    TAMIS_EACH_OF_SHARE(row, m->plan.recipe->rows, threads, thread)
+    count += m->kind->row(&m->plan, &m->rooms[thread], row, NULL);
     m->counts[thread] = count;
 }
 
@@ -35,10 +33,9 @@ TAMIS_INLINE void store_row(void *to, tamis_index_type type, int64_t begin, int6
 static void fill_thread(void *context, int thread, int threads) {
     making *const m = context;
     const tamis_sparse *const view = &m->matrix->view;
-    const int64_t end = tamis_partition_even(view->rows, threads, thread + 1);
     tamis_row_room *const room = &m->rooms[thread];
     int64_t place = m->counts[thread];
-    for (int64_t row = tamis_partition_even(view->rows, threads, thread); row < end; row++) {
+    TAMIS_EACH_OF_SHARE(row, view->rows, threads, thread) {
         const int64_t count = m->kind->row(&m->plan, room, row, room->columns);
         tamis_index_store(m->matrix->offsets, view->offset_type, row, place);
         if (view->index_type == TAMIS_I32)

@@ -13,9 +13,6 @@ struct tamis_shard {
     void *parts[TAMIS_SPLIT_ARRAYS]; /* with options.split */
 };
 
-/* Returns the description, without a copy. */
-static inline const tamis_shard_description *tamis_shard_is(const tamis_shard *shard) { return &shard->is; }
-
 /* Returns the ghost row of a column of `local`; negative: it is an own row. */
 static inline int64_t tamis_ghost_of(const tamis_shard_description *is, int64_t column) {
     if (column < is->ghosts_before) return column;

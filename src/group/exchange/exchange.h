@@ -56,9 +56,7 @@ typedef struct tamis_row_exchange {
     int64_t kept[TAMIS_EXCHANGED]; /* members of each matrix in X */
 } tamis_row_exchange;
 
-static inline const tamis_shard_description *tamis_row_lists(const tamis_row_exchange *e) {
-    return tamis_shard_is(e->shard);
-}
+static inline const tamis_shard_description *tamis_row_lists(const tamis_row_exchange *e) { return &e->shard->is; }
 
 /* Returns the number of own rows in X; they follow the first is.ghosts_before ghost rows. */
 static inline int64_t tamis_own_rows_of_x(const tamis_row_exchange *e) {

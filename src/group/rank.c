@@ -1,8 +1,28 @@
-/* Cost model of moving bytes between the ranks of a group. */
+/* The memory of a rank's device, and the cost model of moving bytes between ranks. */
 #include "group/rank.h"
 
 #include <string.h>
 #include <tamis/ceilings.h>
+
+tamis_status tamis_group_allocate(const tamis_group *group, int64_t bytes, const char *what, void **memory) {
+    return group->device->backend->allocate(group->device->handle, TAMIS_ALL_STREAMS, bytes > 0 ? (size_t)bytes : 1,
+                                            what, memory);
+}
+
+tamis_status tamis_group_put(const tamis_group *group, const void *array, int64_t bytes, const char *what,
+                             void **memory, const void **at) {
+    *at = array;
+    if (!tamis_group_on_device(group) || !array) return TAMIS_OK;
+    TRY(tamis_group_allocate(group, bytes, what, memory));
+    *at = *memory;
+    if (bytes == 0) return TAMIS_OK;
+    return group->device->backend->copy_in(group->device->handle, NULL, (tamis_place){*memory, 0}, array,
+                                           (size_t)bytes);
+}
+
+void tamis_group_release(const tamis_group *group, void *memory) {
+    group->device->backend->release_memory(group->device->handle, TAMIS_ALL_STREAMS, memory);
+}
 
 /* Measured between two H200 of one host, over NVLink: a copy takes 30 us and then 390 GB/s each way; pinned host memory
    moves at 55 GB/s, and rows that pass through it move twice. */
