@@ -7,7 +7,7 @@
 #include "core/backward.h"
 
 #include "base/memory.h"
-#include "group/exchange/call.h"
+#include "group/exchange/exchange.h"
 #include "group/exchange/lists.h"
 #include "group/pieces.h"
 
