@@ -145,14 +145,17 @@ static void flatten(tamis_dense_job *job) {
 
 /* ------------------------------------------------------------------------------------------ element by element */
 
+static tamis_status map(const tamis_device *device, int kind, tamis_dense_job job) {
+    if (job.rows == 0 || job.cols == 0) return TAMIS_OK;
+    job.kind = kind;
+    flatten(&job);
+    return device->backend->dense->map(&job);
+}
+
 tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_dense *X, double value) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, value, 0, NULL, NULL, X);
-    job.kind = TAMIS_MAP_FILL;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, TAMIS_MAP_FILL, job_of(device, stream, X, value, 0, NULL, NULL, X));
 }
 
 tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X, double beta,
@@ -162,11 +165,7 @@ tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha,
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
     TRY(check_number("alpha", alpha));
     TRY(check_number("beta", beta));
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, alpha, beta, X, NULL, Y);
-    job.kind = TAMIS_MAP_COMBINE;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, TAMIS_MAP_COMBINE, job_of(device, stream, X, alpha, beta, X, NULL, Y));
 }
 
 tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind, double c, double d,
@@ -189,11 +188,7 @@ tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind,
         TRY(check_apart("Z", Z, "X", X));
         TRY(check_apart("Z", Z, "Y", Y));
     }
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, c, d, X, Y, Z);
-    job.kind = (int)kind;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, (int)kind, job_of(device, stream, X, c, d, X, Y, Z));
 }
 
 tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling scaling, const tamis_dense *weights,

@@ -3,7 +3,6 @@
  * difference. This file is compiled without contraction to fused multiply-adds, which would round differently on other
  * machines.
  */
-
 #include <math.h>
 #include <tamis/matrix.h>
 

@@ -1,5 +1,4 @@
 /* Slices of rows: views without a copy, cuts with equal nonzeros, and offsets that begin at 0. */
-
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/check.h"
