@@ -1,5 +1,7 @@
-/* Finds the rows and columns of a pattern's entries. */
+/* The rows and columns of entries, cleared results, and extremes. */
 #include "reference/places.h"
+
+#include <math.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -37,4 +39,13 @@ tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_
 failed:
     tamis_oracle_places_end(c);
     return status;
+}
+
+void tamis_oracle_clear(double *x, int64_t count) {
+    for (int64_t i = 0; x && i < count; i++) x[i] = 0;
+}
+
+bool tamis_oracle_replaces(bool largest, double next, double best) {
+    if (isnan(best)) return false;
+    return isnan(next) || (largest ? next > best : next < best);
 }
