@@ -1,4 +1,4 @@
-/* What oracles of entries share: their rows and columns, cleared results, and extremes. */
+/* Shared by the oracles of entries: their rows and columns, cleared results, and extremes. */
 #ifndef TAMIS_REFERENCE_PLACES_H
 #define TAMIS_REFERENCE_PLACES_H
 
