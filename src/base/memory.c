@@ -60,7 +60,7 @@ tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, con
     void *fresh;
     TRY(allocate(count, size, what, false, &fresh));
     const int64_t kept = old_count < count ? old_count : count;
-    if (kept > 0 && fresh) memcpy(fresh, *memory, (size_t)kept * size);
+    if (kept > 0 && fresh && *memory) memcpy(fresh, *memory, (size_t)kept * size);
     tamis_release(*memory);
     *memory = fresh;
     return TAMIS_OK;

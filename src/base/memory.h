@@ -16,7 +16,8 @@ TAMIS_PRIVATE_API tamis_status tamis_allocate(int64_t count, size_t size, const 
 /* Allocates zeroed memory. Large blocks cost no time, since the system provides zeroed pages. */
 TAMIS_PRIVATE_API tamis_status tamis_allocate_zeroed(int64_t count, size_t size, const char *what, void **memory);
 
-/* Grows or shrinks *memory, which has old_count elements, and keeps its content. On failure *memory stays valid. */
+/* Grows or shrinks *memory, which has old_count elements, and keeps its content; NULL has none. On failure *memory
+   stays valid. */
 TAMIS_PRIVATE_API tamis_status tamis_reallocate(int64_t old_count, int64_t count, size_t size, const char *what,
                                                 void **memory);
 

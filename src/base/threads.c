@@ -254,6 +254,12 @@ void tamis_threads_run(int shares, tamis_thread_body *body, void *context) {
         run(first, shares - first < SHARES_MOST ? shares - first : SHARES_MOST, shares, body, context);
 }
 
+int tamis_threads_for(int threads, int64_t work, int64_t share) {
+    const int64_t worth = 1 + work / share;
+    if (threads <= 0) threads = tamis_threads_default();
+    return threads > worth ? (int)worth : threads;
+}
+
 /* ------------------------------------------------------------------------------------------ its life */
 
 /* Number of forks; see the handlers. A child has none of the parent's threads, and no open region, since the forking

@@ -7,6 +7,7 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "core/device.h"
+#include "sparse/check.h"
 
 enum { MOST = 1 << 30 }; /* upper limit of everything that kernels count in 32 bits */
 
@@ -24,25 +25,19 @@ static tamis_status check_types(const tamis_cached_attention_options *o) {
 static tamis_status check_sizes(const tamis_cached_attention_options *o) {
     const int64_t widest = o->type == TAMIS_F64 ? 256 : 512;
     const bool paged = o->table != NULL;
-    const struct {
-        const char *name;
-        int64_t value, least, most;
-    } ranges[] = {{"sequences", o->sequences, 0, MOST},
-                  {"heads", o->heads, 1, MOST},
-                  {"key_heads", o->key_heads, 1, o->heads},
-                  {"inner", o->inner, 1, widest},
-                  {"width", o->width, 1, widest},
-                  {"capacity", o->capacity, 0, MOST},
-                  {"window", o->window, 0, MOST},
-                  {"length_type", o->length_type, 0, TAMIS_I64},
-                  {"table_type", o->table_type, 0, TAMIS_I64},
-                  {"page", paged ? o->page : 1, 1, MOST},
-                  {"pages", paged ? o->pages : 1, o->capacity > 0 && paged ? 1 : 0, INT32_MAX},
-                  {"table_stride", paged ? o->table_stride : 0, 0, TAMIS_SIZE_MOST}};
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected %lld .. %lld", ranges[i].name,
-                              (long long)ranges[i].value, (long long)ranges[i].least, (long long)ranges[i].most);
+    const tamis_range ranges[] = {{"sequences", o->sequences, 0, MOST},
+                                  {"heads", o->heads, 1, MOST},
+                                  {"key_heads", o->key_heads, 1, o->heads},
+                                  {"inner", o->inner, 1, widest},
+                                  {"width", o->width, 1, widest},
+                                  {"capacity", o->capacity, 0, MOST},
+                                  {"window", o->window, 0, MOST},
+                                  {"length_type", o->length_type, 0, TAMIS_I64},
+                                  {"table_type", o->table_type, 0, TAMIS_I64},
+                                  {"page", paged ? o->page : 1, 1, MOST},
+                                  {"pages", paged ? o->pages : 1, o->capacity > 0 && paged ? 1 : 0, INT32_MAX},
+                                  {"table_stride", paged ? o->table_stride : 0, 0, TAMIS_SIZE_MOST}};
+    TRY(tamis_ranges_check("options", ranges, sizeof ranges / sizeof *ranges));
     if (o->heads % o->key_heads)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.heads = %lld: expected a multiple of key_heads = %lld",
                           (long long)o->heads, (long long)o->key_heads);
@@ -77,16 +72,11 @@ static tamis_status check_vectors(const tamis_device *device, const tamis_vector
     if (!x) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected vectors", name);
     TRY(TAMIS_RESERVED(x, name));
     if (!x->data) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = NULL: expected an array", name);
-    const struct {
-        const char *name;
-        int64_t value;
-    } strides[] = {{"sequence_stride", x->sequence_stride},
-                   {"position_stride", positions ? x->position_stride : 0},
-                   {"head_stride", x->head_stride}};
-    for (size_t i = 0; i < sizeof strides / sizeof *strides; i++)
-        if (strides[i].value < 0 || strides[i].value > INT64_MAX / 16 / MOST)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected 0 .. %lld", name, strides[i].name,
-                              (long long)strides[i].value, (long long)(INT64_MAX / 16 / MOST));
+    const int64_t most = INT64_MAX / 16 / MOST;
+    const tamis_range strides[] = {{"sequence_stride", x->sequence_stride, 0, most},
+                                   {"position_stride", positions ? x->position_stride : 0, 0, most},
+                                   {"head_stride", x->head_stride, 0, most}};
+    TRY(tamis_ranges_check(name, strides, 3));
     if (!device->backend->handles && (uintptr_t)x->data % size)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %p is not aligned to %zu bytes", name, x->data, size);
     return tamis_device_check_place(device, x->data, name);

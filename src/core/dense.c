@@ -2,11 +2,12 @@
  * The dense companions. Each checks its arguments and calls the backend's function. If the shape does not matter, a
  * packed matrix is cut into rows of equal length. Sums are cut into chunks.
  */
-#include "core/dense_workspace.h"
+#include "backend/dense.h"
 
 #include <math.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "core/device.h"
 #include "sparse/check.h"
@@ -14,14 +15,62 @@
 /* Elements of a row that a packed matrix is cut into, and of a chunk of a dot product. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
 
+/* Scratch for sums, with room for the partial sums of any matrix within its limits. */
+struct tamis_dense_workspace {
+    tamis_device *device;
+    int64_t columns;
+    tamis_type type;
+    void *memory;
+};
+
+static int64_t clamp(int64_t value, int64_t most) { return value > most ? most : value < 1 ? 1 : value; }
+
+/* Returns the number of chunks of rows, if each chunk has `places` sums. */
+static int64_t chunks_of(int64_t rows, int64_t places) {
+    const int64_t most = clamp(TAMIS_DENSE_PARTIALS / places, TAMIS_DENSE_CHUNKS);
+    return clamp(rows / TAMIS_DENSE_CHUNK_ROWS, most);
+}
+
 /* ------------------------------------------------------------------------------------------ checks */
+
+/* Rejects 16-bit types. `name`: the argument or field. */
+static tamis_status check_type(const char *name, tamis_type type) {
+    if (type != TAMIS_F16 && type != TAMIS_BF16) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s = %s: dense companions support only fp32 and fp64", name,
+                      tamis_type_name(type));
+}
+
+/* Checks that the device has these functions, and that the stream can be one of its streams. */
+static tamis_status check_device(const tamis_device *device, const void *stream) {
+    TRY(tamis_device_check_stream(device, stream));
+    if (device->backend->dense) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "device = %s: its backend has no dense companions",
+                      device->description.name);
+}
+
+/* Checks that the workspace is of this device and type, and large enough for `columns` columns. */
+static tamis_status check_workspace(const tamis_device *device, const tamis_dense_workspace *workspace, tamis_type type,
+                                    int64_t columns) {
+    if (!workspace)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: make one with tamis_dense_workspace_create");
+    if (workspace->device != device)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made on %s, not on this device",
+                          workspace->device->description.name);
+    if (workspace->type != type)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made for %s, not for %s",
+                          tamis_type_name(workspace->type), tamis_type_name(type));
+    if (workspace->columns < columns)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace was made for %lld columns, not for %lld",
+                          (long long)workspace->columns, (long long)columns);
+    return TAMIS_OK;
+}
 
 /* Checks a matrix of any size. */
 static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
     char field[40];
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     snprintf(field, sizeof field, "%s.type", name);
-    TRY(tamis_dense_check_type(field, X->type));
+    TRY(check_type(field, X->type));
     if (X->layout == TAMIS_COLUMN_MAJOR)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.layout = %s: dense companions support only row-major views",
                           name, tamis_layout_name(X->layout));
@@ -38,7 +87,7 @@ static tamis_status check(const tamis_device *device, const char *name, const ta
 
 static tamis_status check_first(const tamis_device *device, const void *stream, const char *name,
                                 const tamis_dense *X) {
-    TRY(tamis_dense_check_device(device, stream));
+    TRY(check_device(device, stream));
     return check_any(device, name, X);
 }
 
@@ -96,14 +145,17 @@ static void flatten(tamis_dense_job *job) {
 
 /* ------------------------------------------------------------------------------------------ element by element */
 
+static tamis_status map(const tamis_device *device, int kind, tamis_dense_job job) {
+    if (job.rows == 0 || job.cols == 0) return TAMIS_OK;
+    job.kind = kind;
+    flatten(&job);
+    return device->backend->dense->map(&job);
+}
+
 tamis_status tamis_dense_fill(tamis_device *device, void *stream, const tamis_dense *X, double value) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, value, 0, NULL, NULL, X);
-    job.kind = TAMIS_MAP_FILL;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, TAMIS_MAP_FILL, job_of(device, stream, X, value, 0, NULL, NULL, X));
 }
 
 tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha, const tamis_dense *X, double beta,
@@ -113,11 +165,7 @@ tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha,
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
     TRY(check_number("alpha", alpha));
     TRY(check_number("beta", beta));
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, alpha, beta, X, NULL, Y);
-    job.kind = TAMIS_MAP_COMBINE;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, TAMIS_MAP_COMBINE, job_of(device, stream, X, alpha, beta, X, NULL, Y));
 }
 
 tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind, double c, double d,
@@ -140,11 +188,7 @@ tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind,
         TRY(check_apart("Z", Z, "X", X));
         TRY(check_apart("Z", Z, "Y", Y));
     }
-    if (is_empty(X)) return TAMIS_OK;
-    tamis_dense_job job = job_of(device, stream, X, c, d, X, Y, Z);
-    job.kind = (int)kind;
-    flatten(&job);
-    return device->backend->dense->map(&job);
+    return map(device, (int)kind, job_of(device, stream, X, c, d, X, Y, Z));
 }
 
 tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling scaling, const tamis_dense *weights,
@@ -176,14 +220,14 @@ tamis_status tamis_dense_gram(tamis_device *device, void *stream, tamis_dense_wo
     if (X->cols > TAMIS_DENSE_GRAM_MOST)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "X.cols = %lld: a Gram product has at most %d columns",
                           (long long)X->cols, (int)TAMIS_DENSE_GRAM_MOST);
-    TRY(tamis_dense_check_workspace(device, workspace, X->type, X->cols));
+    TRY(check_workspace(device, workspace, X->type, X->cols));
     TRY(check_number("alpha", alpha));
     TRY(check_number("diagonal", diagonal));
     TRY(check(device, "G", G, X->cols, X->cols, X->type));
     TRY(check_apart("G", G, "X", X));
     if (X->cols == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, alpha, diagonal, X, G, NULL);
-    job.chunks = tamis_dense_chunks(X->rows, X->cols * X->cols);
+    job.chunks = chunks_of(X->rows, X->cols * X->cols);
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->gram(&job);
 }
@@ -211,13 +255,13 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
                                      const tamis_dense *X, const tamis_dense *sums) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
-    TRY(tamis_dense_check_workspace(device, workspace, X->type, X->cols));
+    TRY(check_workspace(device, workspace, X->type, X->cols));
     TRY(check(device, "sums", sums, X->cols, 1, X->type));
     TRY(check_apart("sums", sums, "X", X));
     if (X->cols == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, 0, 0, X, NULL, NULL);
     job.out = operand_of(sums);
-    job.chunks = tamis_dense_chunks(X->rows, X->cols);
+    job.chunks = chunks_of(X->rows, X->cols);
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->column_sums(&job);
 }
@@ -260,8 +304,7 @@ static tamis_status dot(tamis_device *device, void *stream, const tamis_dense_wo
     tamis_dense_job job = job_of(device, stream, y, epsilon, 0, x, y, NULL);
     job.kind = logarithms;
     flatten(&job);
-    job.chunks =
-        tamis_dense_clamp(job.rows, tamis_dense_clamp((job.rows - 1) * job.cols / DOT_CHUNK, TAMIS_DENSE_CHUNKS));
+    job.chunks = clamp(job.rows, clamp((job.rows - 1) * job.cols / DOT_CHUNK, TAMIS_DENSE_CHUNKS));
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->dot(&job, result);
 }
@@ -270,7 +313,7 @@ tamis_status tamis_dense_dot(tamis_device *device, void *stream, tamis_dense_wor
                              const tamis_dense *Y, double *result) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
-    TRY(tamis_dense_check_workspace(device, workspace, X->type, 0));
+    TRY(check_workspace(device, workspace, X->type, 0));
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
     return dot(device, stream, workspace, 0, 0, X, Y, result);
 }
@@ -279,7 +322,7 @@ tamis_status tamis_dense_log_dot(tamis_device *device, void *stream, tamis_dense
                                  const tamis_dense *W, const tamis_dense *X, double epsilon, double *result) {
     tamis_clear_error();
     TRY(check_first(device, stream, "X", X));
-    TRY(tamis_dense_check_workspace(device, workspace, X->type, 0));
+    TRY(check_workspace(device, workspace, X->type, 0));
     if (W) TRY(check(device, "W", W, X->rows, X->cols, X->type));
     if (!(epsilon > 0)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "epsilon = %g: expected more than 0", epsilon);
     return dot(device, stream, workspace, 1, epsilon, W, X, result);
@@ -309,4 +352,47 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
     job.out = operand_of(rr);
     job.weights = operand_of(lambda);
     return device->backend->dense->conjugate_step(&job);
+}
+
+/* ------------------------------------------------------------------------------------------ the workspace */
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Upper bound of the partial sums of any matrix of up to `columns` columns, by chunks_of(). */
+static int64_t places_of(int64_t columns) {
+    const int64_t gram = columns < TAMIS_DENSE_GRAM_MOST ? columns : TAMIS_DENSE_GRAM_MOST;
+    const int64_t chunks = TAMIS_DENSE_CHUNKS, most = TAMIS_DENSE_PARTIALS;
+    const int64_t squares = gram * gram > most / chunks ? most : chunks * gram * gram;
+    const int64_t sums = columns > most / chunks ? larger(most, columns) : chunks * columns;
+    return larger(chunks, larger(squares, sums));
+}
+
+tamis_status tamis_dense_workspace_create(tamis_device *device, int64_t columns, tamis_type type,
+                                          tamis_dense_workspace **workspace) {
+    tamis_status status = TAMIS_OK;
+    tamis_dense_workspace *made = NULL;
+    tamis_clear_error();
+    if (!workspace) return tamis_fail(TAMIS_ERROR_ARGUMENT, "workspace = NULL: expected an address for the result");
+    TRY(check_device(device, NULL));
+    TRY(tamis_size_check("", "columns", columns));
+    TRY(check_type("type", type));
+    if (type != TAMIS_F32 && type != TAMIS_F64)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "type = %d: expected 0 .. %d", (int)type, (int)TAMIS_F64);
+    TRY(device->backend->dense->ready(device->handle, type));
+    TRY(tamis_allocate_zeroed(1, sizeof *made, "a dense workspace", (void **)&made));
+    *made = (tamis_dense_workspace){.device = device, .columns = columns, .type = type};
+    TRY_GOTO(failed, device->backend->allocate(device->handle, TAMIS_ALL_STREAMS,
+                                               tamis_bytes(places_of(columns), sizeof(double)), "a dense workspace",
+                                               &made->memory));
+    *workspace = made;
+    return TAMIS_OK;
+failed:
+    tamis_release(made);
+    return status;
+}
+
+void tamis_dense_workspace_destroy(tamis_dense_workspace *workspace) {
+    if (!workspace) return;
+    workspace->device->backend->release_memory(workspace->device->handle, TAMIS_ALL_STREAMS, workspace->memory);
+    tamis_release(workspace);
 }

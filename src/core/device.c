@@ -178,6 +178,11 @@ tamis_status tamis_device_download(tamis_device *device, void *stream, void *to,
     return device->backend->copy_out(device->handle, stream, to, tamis_place_at(from, offset), bytes);
 }
 
+void tamis_row_order_release(const tamis_device *device, void *stream, const tamis_row_order *order) {
+    void *const arrays[] = {order->offsets, order->own_columns, order->permutation, order->rows};
+    for (int i = 0; i < 4; i++) device->backend->release_memory(device->handle, stream, arrays[i]);
+}
+
 /* ------------------------------------------------------------------------------------------ all that there are */
 
 int tamis_device_count(void) {

@@ -33,6 +33,9 @@ tamis_status tamis_device_check_place(const tamis_device *device, const void *po
 /* True if every operand gets that check: in debug builds, and with TAMIS_CHECK_POINTERS=1. */
 bool tamis_device_asks_for_places(void);
 
+/* Releases the arrays of an order of rows, which the backend made for that stream. */
+void tamis_row_order_release(const tamis_device *device, void *stream, const tamis_row_order *order);
+
 static inline tamis_place tamis_place_at(const void *memory, size_t offset) {
     return (tamis_place){(void *)(uintptr_t)memory, (int64_t)offset};
 }

@@ -10,13 +10,11 @@
  * If the backend has fused's backward call in one piece and it is predicted to be faster, it replaces the plans
  * (gradient_whole.c). gradient_back.c runs the steps.
  */
-#include "core/gradient.h"
+#include "core/gradient_plans.h"
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "core/destroy.h"
-#include "core/gradient_plans.h"
-#include "core/gradient_whole.h"
 #include "core/options.h"
 
 /* ------------------------------------------------------------------------------------------ making: plans */
@@ -143,11 +141,8 @@ static tamis_status lay_out(tamis_gradient *g) {
     }
     g->workspace_bytes = (size_t)total;
     if (o->no_workspace || total == 0) return TAMIS_OK;
-    TRY(tamis_allocate_zeroed(1, sizeof *g->own, "a gradient's workspace", (void **)&g->own));
-    atomic_init(&g->own->busy, false);
-    g->own->source = g->source;
-    return g->device->backend->allocate(g->device->handle, TAMIS_ALL_STREAMS, g->workspace_bytes, "the workspace",
-                                        &g->own->memory);
+    return tamis_own_workspace_make(g->device, TAMIS_ALL_STREAMS, g->source, "a gradient's workspace",
+                                    g->workspace_bytes, &g->own);
 }
 
 static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_options *options) {
@@ -183,18 +178,11 @@ static void release_permutation(const tamis_gradient *g, tamis_row_order *order)
     order->permutation = NULL;
 }
 
-static void release_order(const tamis_gradient *g, const tamis_row_order *order) {
-    const tamis_backend *const backend = g->device->backend;
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->offsets);
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->own_columns);
-    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, order->permutation);
-}
-
 /* Releases the arrays that a gradient in one piece does not read, after the kernels that have read them. */
 static void release_unread(tamis_gradient *g) {
     const tamis_backward_functions *const back = g->device->backend->back;
     if (!g->whole || !back->spares_turned || !back->spares_turned(g->whole)) return;
-    release_order(g, &g->turned_order);
+    tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->turned_order);
     g->turned_order = (tamis_row_order){.offset_type = g->turned_order.offset_type};
     g->U.offsets = g->U.columns = NULL;
 }
@@ -238,11 +226,10 @@ static void release(void *object) {
             (i == TO_D && g->plans[TO_D] == g->plans[TO_B]) || (i == OUTER && g->plans[OUTER] == g->plans[SAMPLE]);
         if (!shared) tamis_plan_release(g->plans[i]);
     }
-    release_order(g, &g->order);
-    release_order(g, &g->turned_order);
+    tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->order);
+    tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->turned_order);
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->placeholder);
-    if (g->own) backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->own->memory);
-    tamis_release(g->own);
+    tamis_own_workspace_release(g->device, TAMIS_ALL_STREAMS, g->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(g->source);
     tamis_release(g);

@@ -1,9 +1,7 @@
 /* Backward calls: their checks, and the execution of gradient.c's plans. */
-#include "core/gradient_back.h"
+#include "core/gradient_plans.h"
 
 #include "base/status.h"
-#include "core/gradient_plans.h"
-#include "core/gradient_whole.h"
 #include "core/options.h"
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -82,13 +80,17 @@ static tamis_status check_views(const back *b) {
     return check_values_wanted(b);
 }
 
+tamis_status tamis_gradient_check_operation(const tamis_options *o, tamis_operation operation) {
+    if (o->operation == operation) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot differentiate %s",
+                      tamis_operation_name(o->operation), tamis_operation_name(operation));
+}
+
 /* Checks everything, and acquires the workspace. */
 static tamis_status begin(back *b, tamis_operation operation, const tamis_execution *execution) {
     const tamis_gradient *const g = b->g;
     if (!g) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_gradient_create");
-    if (g->options.operation != operation)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot differentiate %s",
-                          tamis_operation_name(g->options.operation), tamis_operation_name(operation));
+    TRY(tamis_gradient_check_operation(&g->options, operation));
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));
     if (!b->x.checked) TRY(check_views(b));

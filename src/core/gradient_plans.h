@@ -5,7 +5,7 @@
 #include <tamis/gradient.h>
 
 #include "backend/gradient.h"
-#include "core/execute.h"
+#include "core/backward.h"
 #include "core/plan.h"
 
 /* Samples (x, dp) and weights (p, dx) between the steps have the accumulator type, so they are never rounded to 16
@@ -20,7 +20,7 @@ struct tamis_gradient {
     tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
     tamis_options options;       /* defaults filled in; its string pointers are not kept */
     tamis_sparse S;              /* the caller's view */
-    bool partial;                /* see core/gradient.h */
+    bool partial;                /* see core/backward.h */
     int64_t rows, cols;          /* of op(S) */
     tamis_row_order order;       /* of T; without arrays if T is S */
     tamis_row_order turned_order;
@@ -47,5 +47,23 @@ static inline tamis_type output_type_of(const tamis_gradient *g, int which) {
 static inline bool has_values(const tamis_gradient *g) {
     return g->S.values && tamis_needs_values(g->options.operation, g->options.edge);
 }
+
+/* Inputs of the choice between the steps and the gradient of attention in one piece, if the backend has it: the CSR of
+   op(S) and of its transpose, and the options with defaults filled in. */
+typedef struct tamis_whole_request {
+    const tamis_device *device;
+    const tamis_options *options;
+    const tamis_sparse *T, *U;
+    bool has_values, partial;
+    const char *algorithm; /* from the options, or NULL */
+} tamis_whole_request;
+
+/* Sets *whole to NULL if the gradient uses the steps: by name ("steps"), by prediction, or because nothing else is
+   supported. */
+tamis_status tamis_whole_gradient_make(const tamis_whole_request *request, tamis_prepared_backward **whole);
+
+/* Runs a backward call of fused whose operands have been checked; `given` has the workspace. */
+tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_backward *whole,
+                                      const tamis_back_views *views, const tamis_execution *given);
 
 #endif

@@ -1,10 +1,9 @@
-#include "core/gradient_whole.h"
+#include "core/gradient_plans.h"
 
 #include <string.h>
 
 #include "backend/edge.h"
 #include "base/status.h"
-#include "core/plan.h"
 #include "select/ceilings.h"
 #include "select/choose.h"
 #include "sparse/check.h"

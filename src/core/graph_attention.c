@@ -47,13 +47,15 @@ static void place(call *c, const tamis_graph *g, int which, const char *name, co
                                           .output = output};
 }
 
-static void place_inputs(call *c, const tamis_graph *g, const tamis_graph_attention_matrices *given) {
-    place(c, g, Q, "Q", given->Q, false);
-    place(c, g, K, "K", given->K, false);
-    place(c, g, V, "V", given->V, false);
-    place(c, g, E, "E", given->E, false);
-    place(c, g, B, "B", given->B, false);
+/* Places the inputs, from Q on, or their gradients, from DQ on. */
+static void place_all(call *c, const tamis_graph *g, int first, const char *const names[],
+                      const tamis_graph_attention_matrices *given) {
+    const tamis_dense *const views[] = {given->Q, given->K, given->V, given->E, given->B};
+    for (int i = 0; i < 5; i++) place(c, g, first + i, names[i], views[i], first == DQ);
 }
+
+static const char *const input_names[] = {"Q", "K", "V", "E", "B"};
+static const char *const gradient_names[] = {"dQ", "dK", "dV", "dE", "dB"};
 
 static tamis_status check_matrices(const tamis_graph *g, const call *c) {
     for (int i = 0; i < MATRICES; i++) {
@@ -105,7 +107,7 @@ tamis_status tamis_graph_attention(const tamis_graph *graph, const tamis_graph_a
     TRY(tamis_message_check_graph(graph, stream));
     TRY(check_device(graph, false));
     TRY(read_attention(options, matrices, &c.o));
-    place_inputs(&c, graph, matrices);
+    place_all(&c, graph, Q, input_names, matrices);
     place(&c, graph, OUT, "out", out, true);
     place(&c, graph, LOG_SUMS, "log_sums", log_sums, true);
     TRY(check_matrices(graph, &c));
@@ -159,15 +161,11 @@ tamis_status tamis_graph_attention_backward(const tamis_graph *graph, const tami
     TRY(TAMIS_RESERVED(gradients, "gradients"));
     if (!matrices->E) TRY(tamis_message_check_unread("dE", gradients->E, "E is NULL"));
     if (!matrices->B) TRY(tamis_message_check_unread("dB", gradients->B, "B is NULL"));
-    place_inputs(&c, graph, matrices);
+    place_all(&c, graph, Q, input_names, matrices);
     place(&c, graph, OUT, "out", out, false);
     place(&c, graph, LOG_SUMS, "log_sums", log_sums, false);
     place(&c, graph, D_OUT, "dOut", dOut, false);
-    place(&c, graph, DQ, "dQ", gradients->Q, true);
-    place(&c, graph, DK, "dK", gradients->K, true);
-    place(&c, graph, DV, "dV", gradients->V, true);
-    place(&c, graph, DE, "dE", gradients->E, true);
-    place(&c, graph, DB, "dB", gradients->B, true);
+    place_all(&c, graph, DQ, gradient_names, gradients);
     TRY(check_matrices(graph, &c));
     TRY(check_workspace(graph, &c, workspace));
     const bool columns = gradients->K || gradients->V;

@@ -13,26 +13,20 @@ static const int64_t most = TAMIS_SIZE_MOST;
 /* ------------------------------------------------------------------------------------------ sizes */
 
 static tamis_status check_ranges(const tamis_mask *m) {
-    const struct {
-        const char *field;
-        int64_t value, least, most;
-    } ranges[] = {{"rows", m->rows, 0, most},
-                  {"cols", m->cols, 0, most},
-                  {"offset", m->offset, -most, most},
-                  {"left", m->left, -1, most},
-                  {"right", m->right, -1, most},
-                  {"dilation", m->dilation, 1, most},
-                  {"every", m->every, 0, most},
-                  {"globals", m->globals, 0, most},
-                  {"global_count", m->global_count, 0, m->cols},
-                  {"block", m->block, m->blocks ? 1 : 0, most},
-                  {"members", m->members, 0, most},
-                  {"global_type", m->global_type, 0, TAMIS_I64},
-                  {"length_type", m->length_type, 0, TAMIS_I64}};
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < ranges[i].least || ranges[i].value > ranges[i].most)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "mask.%s = %lld: expected %lld .. %lld", ranges[i].field,
-                              (long long)ranges[i].value, (long long)ranges[i].least, (long long)ranges[i].most);
+    const tamis_range ranges[] = {{"rows", m->rows, 0, most},
+                                  {"cols", m->cols, 0, most},
+                                  {"offset", m->offset, -most, most},
+                                  {"left", m->left, -1, most},
+                                  {"right", m->right, -1, most},
+                                  {"dilation", m->dilation, 1, most},
+                                  {"every", m->every, 0, most},
+                                  {"globals", m->globals, 0, most},
+                                  {"global_count", m->global_count, 0, m->cols},
+                                  {"block", m->block, m->blocks ? 1 : 0, most},
+                                  {"members", m->members, 0, most},
+                                  {"global_type", m->global_type, 0, TAMIS_I64},
+                                  {"length_type", m->length_type, 0, TAMIS_I64}};
+    TRY(tamis_ranges_check("mask", ranges, sizeof ranges / sizeof *ranges));
     if (m->global_count > 0 && !m->global_list)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "mask.global_list = NULL: expected %lld places, as many as global_count",

@@ -60,9 +60,7 @@ static tamis_status make(tamis_graph *g, const tamis_sparse *S, const tamis_grap
 
 static void release_order(const tamis_device *device, const tamis_row_order *order, void *plan) {
     if (plan) device->backend->messages->release(device->handle, plan);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->offsets);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->own_columns);
-    device->backend->release_memory(device->handle, TAMIS_ALL_STREAMS, order->permutation);
+    tamis_row_order_release(device, TAMIS_ALL_STREAMS, order);
 }
 
 void tamis_graph_destroy(tamis_graph *graph) {
@@ -119,9 +117,7 @@ tamis_status tamis_message_check_backward(const tamis_graph *graph) {
 }
 
 tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t most) {
-    if (value >= 0 && value <= most) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", name, (long long)value,
-                      (long long)most);
+    return tamis_ranges_check("options", &(tamis_range){name, value, 0, most}, 1);
 }
 
 /* Checks the type and the sizes common to both kinds of options; heads = 0 becomes 1. */
@@ -159,8 +155,8 @@ tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int coun
     return TAMIS_OK;
 }
 
-tamis_status tamis_message_check_operands(const tamis_graph *g, const tamis_message_matrix *all, int count,
-                                          tamis_type type) {
+/* Checks matrices of one type, and that no output is another of them. */
+static tamis_status check_operands(const tamis_graph *g, const tamis_message_matrix *all, int count, tamis_type type) {
     for (int i = 0; i < count; i++)
         if (all[i].view) TRY(tamis_message_check_operand(g, &all[i], type));
     return tamis_message_check_apart(all, count);
@@ -281,7 +277,7 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     TRY(tamis_message_check_wanted(&operands[0], o.op != TAMIS_MESSAGE_COPY_E, "the message reads"));
     TRY(tamis_message_check_wanted(&operands[1], o.op != TAMIS_MESSAGE_COPY_U, "the message reads"));
     TRY(tamis_message_check_wanted(&operands[2], true, "gets the result"));
-    TRY(tamis_message_check_operands(graph, operands, 3, o.type));
+    TRY(check_operands(graph, operands, 3, o.type));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
     tamis_message_job job = job_of(graph, stream, is_extreme(&o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows,
                                    o.type, o.heads, o.width);
@@ -363,7 +359,7 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
                                    relu ? "the gradient reads" : "the gradient by E reads"));
     TRY(tamis_message_check_wanted(&operands[2], (dU && mul) || ((dU || dE) && relu),
                                    relu ? "the gradient reads" : "the gradient by U reads"));
-    TRY(tamis_message_check_operands(graph, operands, 5, o.type));
+    TRY(check_operands(graph, operands, 5, o.type));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows && all));
     if (dU) TRY(back_to_nodes(graph, &o, dOut, U, E, argument, dU, stream));
     return dE ? back_to_edges(graph, &o, dOut, U, E, argument, dE, stream) : TAMIS_OK;
@@ -399,7 +395,7 @@ tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_optio
         {"out", out, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, true}};
     for (int i = 0; i < 3; i++)
         TRY(tamis_message_check_wanted(&operands[i], true, i < 2 ? "edges read" : "gets the result"));
-    TRY(tamis_message_check_operands(graph, operands, 3, o.type));
+    TRY(check_operands(graph, operands, 3, o.type));
     tamis_message_job job = job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
     job.term = multiplies(&o) ? TAMIS_TERM_MUL : TAMIS_TERM_ADD;
     job.edge_data = data_of(&o);
@@ -442,7 +438,7 @@ tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_p
     TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
     TRY(tamis_message_check_wanted(&operands[1], dV && multiplies(&o), "the gradient by V reads"));
     TRY(tamis_message_check_wanted(&operands[2], dU && multiplies(&o), "the gradient by U reads"));
-    TRY(tamis_message_check_operands(graph, operands, 5, o.type));
+    TRY(check_operands(graph, operands, 5, o.type));
     if (dU) TRY(back_to_end(graph, &o, &graph->rows, dOut, V, 1, dU, stream));
     return dV ? back_to_end(graph, &o, &graph->columns, dOut, U, o.op == TAMIS_PAIR_SUB ? -1 : 1, dV, stream)
               : TAMIS_OK;

@@ -32,9 +32,6 @@ tamis_status tamis_message_check_unread(const char *name, const void *given, con
 tamis_status tamis_message_check_operand(const tamis_graph *graph, const tamis_message_matrix *x, tamis_type type);
 /* Checks that no output is another of the matrices. */
 tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int count);
-/* Both, for matrices of one type. */
-tamis_status tamis_message_check_operands(const tamis_graph *graph, const tamis_message_matrix *all, int count,
-                                          tamis_type type);
 /* Checks the entries that max and min record: required if `needed`, or if any row and head exist; otherwise there must
    be none. */
 tamis_status tamis_message_check_argument(const void *argument, tamis_index_type type, bool extreme, bool needed);

@@ -106,13 +106,23 @@ static tamis_status plan_staging(tamis_plan *plan) {
     return TAMIS_OK;
 }
 
+tamis_status tamis_own_workspace_make(const tamis_device *device, void *stream, tamis_memory_source *source,
+                                      const char *what, size_t bytes, tamis_own_workspace **own) {
+    TRY(tamis_allocate_zeroed(1, sizeof **own, what, (void **)own));
+    atomic_init(&(*own)->busy, false);
+    (*own)->source = source;
+    return device->backend->allocate(device->handle, stream, bytes, "the workspace", &(*own)->memory);
+}
+
+void tamis_own_workspace_release(const tamis_device *device, void *stream, tamis_own_workspace *own) {
+    if (own) device->backend->release_memory(device->handle, stream, own->memory);
+    tamis_release(own);
+}
+
 static tamis_status take_workspace(tamis_plan *plan) {
     if (plan->options.no_workspace || plan->workspace_bytes == 0) return TAMIS_OK;
-    TRY(tamis_allocate_zeroed(1, sizeof *plan->own, "a plan's workspace", (void **)&plan->own));
-    atomic_init(&plan->own->busy, false);
-    plan->own->source = plan->source;
-    return plan->device->backend->allocate(plan->device->handle, tamis_kept_stream(&plan->problem),
-                                           plan->workspace_bytes, "the workspace", &plan->own->memory);
+    return tamis_own_workspace_make(plan->device, tamis_kept_stream(&plan->problem), plan->source, "a plan's workspace",
+                                    plan->workspace_bytes, &plan->own);
 }
 
 tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *o, tamis_evidence *evidence) {
@@ -261,15 +271,10 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
 void tamis_plan_release(tamis_plan *plan) {
     if (!plan) return;
     tamis_memory_source *const before = tamis_memory_source_enter(plan->source);
-    const tamis_backend *const backend = plan->device->backend;
-    void *const handle = plan->device->handle, *const kept = tamis_kept_stream(&plan->problem);
-    if (plan->prepared) backend->release(plan->prepared);
-    backend->release_memory(handle, kept, plan->order.offsets);
-    backend->release_memory(handle, kept, plan->order.own_columns);
-    backend->release_memory(handle, kept, plan->order.permutation);
-    backend->release_memory(handle, kept, plan->order.rows);
-    if (plan->own) backend->release_memory(handle, kept, plan->own->memory);
-    tamis_release(plan->own);
+    void *const kept = tamis_kept_stream(&plan->problem);
+    if (plan->prepared) plan->device->backend->release(plan->prepared);
+    tamis_row_order_release(plan->device, kept, &plan->order);
+    tamis_own_workspace_release(plan->device, kept, plan->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(plan->source);
     tamis_release(plan);

@@ -24,6 +24,11 @@ typedef struct tamis_own_workspace {
     atomic_bool busy;            /* CPU only, where an execution ends with its call */
 } tamis_own_workspace;
 
+/* Makes one in memory for that stream; the caller releases it, also after an error. */
+tamis_status tamis_own_workspace_make(const tamis_device *device, void *stream, tamis_memory_source *source,
+                                      const char *what, size_t bytes, tamis_own_workspace **own);
+void tamis_own_workspace_release(const tamis_device *device, void *stream, tamis_own_workspace *own);
+
 /* A plan for some entries of a larger matrix: executions take the values of the whole matrix and write samples of
    it. */
 typedef struct tamis_part {

@@ -8,7 +8,6 @@
 #include "sparse/index.h"
 #include "sparse/locality.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 tamis_status tamis_cpu_validate(void *device, void *stream, int threads, const tamis_sparse *S) {

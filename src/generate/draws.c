@@ -1,5 +1,5 @@
 /* Random entries of R-MAT matrices and of circuits. */
-#include "generate/draws.h"
+#include "generate/kinds.h"
 
 #include "base/memory.h"
 #include "base/random.h"

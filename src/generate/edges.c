@@ -72,9 +72,7 @@ static tamis_status collect(const tamis_edge_plan *plan, const tamis_owned_spars
         }
     }
     drawing d = {plan, recipe->index_type, made->row_indices, made->columns, before, count, first};
-    int threads = recipe->threads;
-    if (threads > 1 + count / SHARE) threads = (int)(1 + count / SHARE);
-    tamis_threads_run(threads, draw_thread, &d);
+    tamis_threads_run(tamis_threads_for(recipe->threads, count, SHARE), draw_thread, &d);
     *entries = made;
     return TAMIS_OK;
 }

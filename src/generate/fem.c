@@ -3,7 +3,7 @@
  * a dense block couples it to each of its nearest nodes. In that numbering a neighbour is a fixed distance away, so the
  * pattern is a symmetric set of block diagonals. Only some nodes have the last diagonal, so that nnz meets the target.
  */
-#include "generate/fem.h"
+#include "generate/kinds.h"
 
 #include <stdlib.h>
 

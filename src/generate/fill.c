@@ -3,8 +3,6 @@
  * difference. This file is compiled without contraction to fused multiply-adds, which would round differently on other
  * machines.
  */
-#include "generate/fill.h"
-
 #include <math.h>
 #include <tamis/matrix.h>
 
@@ -129,11 +127,9 @@ static double top_below(tamis_type type, double low, double high) {
 
 static void fill(const filling *f) {
     const int64_t elements = f->dense.rows * f->dense.cols;
-    int threads = tamis_threads_default();
     if (elements == 0) return;
-    if (threads > 1 + elements / SHARE) threads = (int)(1 + elements / SHARE);
     filling copy = *f;
-    tamis_threads_run(threads, fill_thread, &copy);
+    tamis_threads_run(tamis_threads_for(0, elements, SHARE), fill_thread, &copy);
 }
 
 void tamis_fill_values(void *data, tamis_type type, int64_t count, uint64_t seed, uint64_t stream, double low,

@@ -1,5 +1,5 @@
 /* The public generator: the table of kinds, the options, and the values. */
-#include "generate/generate.h"
+#include "generate/recipe.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,11 +9,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "generate/draws.h"
-#include "generate/fem.h"
-#include "generate/fill.h"
-#include "generate/spread.h"
-#include "generate/window.h"
+#include "generate/kinds.h"
 #include "sparse/check.h"
 
 typedef struct kind_row {
@@ -64,23 +60,17 @@ static tamis_status take_options(const tamis_generate_options *given, tamis_gene
     if (!given) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected generator options");
     TRY(TAMIS_RESERVED(given, "options"));
     *options = *given;
-    const struct {
-        const char *field;
-        long long value, most;
-    } ranges[] = {{"kind", (long long)options->kind, KINDS - 1},
-                  {"value_type", (long long)options->value_type, TAMIS_BF16},
-                  {"index_type", (long long)options->index_type, TAMIS_I64},
-                  {"offset_type", (long long)options->offset_type, TAMIS_I64},
-                  {"rows", (long long)options->rows, TAMIS_SIZE_MOST},
-                  {"cols", (long long)options->cols, TAMIS_SIZE_MOST},
-                  {"nnz", (long long)options->nnz, TAMIS_SIZE_MOST},
-                  {"band", (long long)options->band, TAMIS_SIZE_MOST},
-                  {"block", (long long)options->block, TAMIS_SIZE_MOST},
-                  {"global", (long long)options->global, TAMIS_SIZE_MOST}};
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].value < 0 || ranges[i].value > ranges[i].most)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", ranges[i].field,
-                              ranges[i].value, ranges[i].most);
+    const tamis_range ranges[] = {{"kind", (int64_t)options->kind, 0, KINDS - 1},
+                                  {"value_type", (int64_t)options->value_type, 0, TAMIS_BF16},
+                                  {"index_type", (int64_t)options->index_type, 0, TAMIS_I64},
+                                  {"offset_type", (int64_t)options->offset_type, 0, TAMIS_I64},
+                                  {"rows", options->rows, 0, TAMIS_SIZE_MOST},
+                                  {"cols", options->cols, 0, TAMIS_SIZE_MOST},
+                                  {"nnz", options->nnz, 0, TAMIS_SIZE_MOST},
+                                  {"band", options->band, 0, TAMIS_SIZE_MOST},
+                                  {"block", options->block, 0, TAMIS_SIZE_MOST},
+                                  {"global", options->global, 0, TAMIS_SIZE_MOST}};
+    TRY(tamis_ranges_check("options", ranges, sizeof ranges / sizeof *ranges));
     if (!(options->density >= 0 && options->density <= 1))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.density = %g: expected 0 .. 1", options->density);
     if (options->cols == 0) options->cols = options->rows;

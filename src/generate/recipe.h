@@ -2,6 +2,8 @@
 #ifndef TAMIS_GENERATE_RECIPE_H
 #define TAMIS_GENERATE_RECIPE_H
 
+#include <tamis/generate.h>
+
 #include "sparse/matrix.h"
 
 /* Purposes of random streams. A stream's id has its purpose in the top byte and a number, such as a row, below. */
@@ -45,5 +47,12 @@ typedef struct tamis_recipe {
     tamis_index_type index_type, offset_type;
     int threads;
 } tamis_recipe;
+
+/* Makes the pattern of any kind, without the values. */
+tamis_status tamis_generate_pattern(tamis_kind kind, const tamis_recipe *recipe, tamis_owned_sparse **matrix);
+
+/* Fills one packed row of `count` elements as tamis_fill_uniform does, from another random stream. */
+void tamis_fill_values(void *data, tamis_type type, int64_t count, uint64_t seed, uint64_t stream, double low,
+                       double high);
 
 #endif

@@ -20,11 +20,9 @@ typedef struct making {
 
 static void count_thread(void *context, int thread, int threads) {
     making *const m = context;
-    const int64_t rows = m->plan.recipe->rows;
-    const int64_t end = tamis_partition_even(rows, threads, thread + 1);
     int64_t count = 0;
-    for (int64_t row = tamis_partition_even(rows, threads, thread); row < end; row++)
-        count += m->kind->row(&m->plan, &m->rooms[thread], row, NULL);
+    TAMIS_EACH_OF_SHARE(row, m->plan.recipe->rows, threads, thread)
+    count += m->kind->row(&m->plan, &m->rooms[thread], row, NULL);
     m->counts[thread] = count;
 }
 
@@ -35,10 +33,9 @@ TAMIS_INLINE void store_row(void *to, tamis_index_type type, int64_t begin, int6
 static void fill_thread(void *context, int thread, int threads) {
     making *const m = context;
     const tamis_sparse *const view = &m->matrix->view;
-    const int64_t end = tamis_partition_even(view->rows, threads, thread + 1);
     tamis_row_room *const room = &m->rooms[thread];
     int64_t place = m->counts[thread];
-    for (int64_t row = tamis_partition_even(view->rows, threads, thread); row < end; row++) {
+    TAMIS_EACH_OF_SHARE(row, view->rows, threads, thread) {
         const int64_t count = m->kind->row(&m->plan, room, row, room->columns);
         tamis_index_store(m->matrix->offsets, view->offset_type, row, place);
         if (view->index_type == TAMIS_I32)
@@ -91,9 +88,8 @@ static int64_t place_threads(making *m) {
 tamis_status tamis_make_rows(const tamis_recipe *recipe, const tamis_row_kind *kind, tamis_owned_sparse **matrix) {
     enum { SHARE = 1 << 14 };
     tamis_status status = TAMIS_OK;
-    making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = recipe->threads};
     const int64_t work = recipe->rows > recipe->nnz ? recipe->rows : recipe->nnz;
-    if (m.threads > 1 + work / SHARE) m.threads = (int)(1 + work / SHARE);
+    making m = {.plan = {.recipe = recipe}, .kind = kind, .threads = tamis_threads_for(recipe->threads, work, SHARE)};
     void *offsets = NULL, *columns = NULL;
     /* allocated first, since the passes take time for each row */
     TRY_GOTO(failed, tamis_allocate(recipe->rows + 1, tamis_index_size(recipe->offset_type), "row offsets", &offsets));

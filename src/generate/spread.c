@@ -1,5 +1,5 @@
 /* Uniform, banded and block patterns: each row gets a share of the target, at random permitted places. */
-#include "generate/spread.h"
+#include "generate/kinds.h"
 
 #include "base/status.h"
 

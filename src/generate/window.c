@@ -2,7 +2,7 @@
  * Sliding-window attention masks. A row has the columns of a window around its own position, and the global columns; a
  * global row has all columns. In a matrix that is not square, positions follow the diagonal.
  */
-#include "generate/window.h"
+#include "generate/kinds.h"
 
 typedef struct window {
     int64_t begin, end; /* range of the window's non-global columns */

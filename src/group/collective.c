@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
-#include "group/exchange/call.h"
+#include "group/exchange/exchange.h"
 #include "group/exchange/lists.h"
 #include "sparse/structure.h"
 

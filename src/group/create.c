@@ -6,11 +6,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/lists.h"
 #include "group/plan.h"
 #include "group/price.h"
-#include "group/schemes.h"
 #include "group/share.h"
 
 /* ------------------------------------------------------------------------------------------ pieces */

@@ -15,7 +15,7 @@
  * contributions to all rows of the output, and the sums for others' rows go back to the owners. For a softmax each rank
  * completes its part of a row, and the owner merges the parts.
  */
-#include "group/exchange/call.h"
+#include "group/exchange/exchange.h"
 #include "group/plan.h"
 #include "group/share.h"
 #include "sparse/check.h"

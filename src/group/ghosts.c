@@ -4,8 +4,9 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "sparse/order.h"
 
-enum { FIRST_BITS = 8, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+enum { FIRST_BITS = 8 };
 
 typedef struct tamis_ghost_slot {
     int64_t key; /* column + 1; 0: the slot is free */
@@ -46,25 +47,6 @@ static tamis_status insert(tamis_ghosts *g, int64_t column) {
     return g->count > (int64_t)1 << (g->bits - 1) ? grow(g, g->bits + 1) : TAMIS_OK;
 }
 
-/* Radix sort of nonnegative numbers up to `most`. The result is in *sorted; the other array is scratch. */
-static void sort(int64_t **sorted, int64_t *spare, int64_t count, int64_t most) {
-    int64_t *from = *sorted, *to = spare;
-    for (int shift = 0; shift < 63 && most >> shift > 0; shift += DIGIT_BITS) {
-        int64_t places[DIGITS] = {0}, place = 0;
-        for (int64_t i = 0; i < count; i++) places[from[i] >> shift & (DIGITS - 1)]++;
-        for (int digit = 0; digit < DIGITS; digit++) {
-            const int64_t size = places[digit];
-            places[digit] = place;
-            place += size;
-        }
-        for (int64_t i = 0; i < count; i++) to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
-        int64_t *const other = from;
-        from = to;
-        to = other;
-    }
-    *sorted = from;
-}
-
 static tamis_status collect(tamis_ghosts *g, int64_t most) {
     void *columns = NULL, *spare = NULL;
     tamis_status status = TAMIS_OK;
@@ -73,7 +55,7 @@ static tamis_status collect(tamis_ghosts *g, int64_t most) {
     int64_t *sorted = columns;
     for (int64_t i = 0, n = 0; i < (int64_t)1 << g->bits; i++)
         if (g->slots[i].key != 0) sorted[n++] = g->slots[i].key - 1;
-    sort(&sorted, spare, g->count, most);
+    tamis_sort_numbers(&sorted, spare, g->count, most);
     for (int64_t i = 0; i < g->count; i++) slot_of(g, sorted[i])->number = i;
     tamis_release(sorted == columns ? spare : columns);
     g->columns = sorted;

@@ -4,12 +4,10 @@
  * go back to the owners of the rows. With the transpose A and B change places: ranks fetch rows of A and of the
  * output's gradient, and partial sums of dA go back. tamis_call_run (exchange/call.c) does the steps of a call.
  */
-#include "core/gradient.h"
-#include "core/gradient_back.h"
+#include "core/backward.h"
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
-#include "group/exchange/call.h"
+#include "group/exchange/exchange.h"
 #include "group/exchange/lists.h"
 #include "group/pieces.h"
 
@@ -128,12 +126,6 @@ static tamis_status compute(void *context) {
     return tamis_gradient_run(r->gradient->gradient, r->operation, &r->views, &r->call.execution);
 }
 
-static tamis_status check_operation(const tamis_options *o, tamis_operation operation) {
-    if (o->operation == operation) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient was made for %s: it cannot differentiate %s",
-                      tamis_operation_name(o->operation), tamis_operation_name(operation));
-}
-
 static tamis_status go_back(const tamis_group_gradient *gradient, tamis_operation operation,
                             const tamis_back_views *views, const tamis_execution *execution) {
     tamis_clear_error();
@@ -141,7 +133,7 @@ static tamis_status go_back(const tamis_group_gradient *gradient, tamis_operatio
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradient = NULL: make one with tamis_group_gradient_create");
     run r = {.gradient = gradient, .operation = operation, .given = *views, .views = *views};
     r.call = (tamis_call){.exchange = (tamis_row_exchange *)(uintptr_t)&gradient->exchange,
-                          .mine = check_operation(&gradient->options, operation),
+                          .mine = tamis_gradient_check_operation(&gradient->options, operation),
                           .given = execution,
                           .context = &r,
                           .check = check,

@@ -6,16 +6,12 @@
 #include "group/shard.h"
 #include "sparse/index.h"
 
-static int64_t start_of(const tamis_sparse *S, int64_t row) {
-    return tamis_index_load(S->offsets, S->offset_type, row);
-}
-
 static int64_t column_of(const tamis_sparse *S, int64_t entry) {
     return tamis_index_load(S->columns, S->index_type, entry);
 }
 
 static bool is_interior(const tamis_shard_description *is, int64_t row) {
-    for (int64_t t = start_of(&is->local, row); t < start_of(&is->local, row + 1); t++)
+    for (int64_t t = tamis_row_start(&is->local, row); t < tamis_row_start(&is->local, row + 1); t++)
         if (tamis_ghost_of(is, column_of(&is->local, t)) >= 0) return false;
     return true;
 }
@@ -29,7 +25,7 @@ tamis_interior tamis_interior_find(const tamis_shard_description *is) {
             continue;
         }
         now.end = i + 1;
-        now.nnz = start_of(S, i + 1) - start_of(S, now.first);
+        now.nnz = tamis_row_start(S, i + 1) - tamis_row_start(S, now.first);
         if (now.nnz > best.nnz) best = now;
     }
     return best;
@@ -38,12 +34,12 @@ tamis_interior tamis_interior_find(const tamis_shard_description *is) {
 static tamis_status cut(const tamis_shard_description *is, int64_t first, int64_t end, bool interior,
                         tamis_row_range *range) {
     const tamis_sparse *const S = &is->local;
-    const int64_t from = start_of(S, first), nnz = start_of(S, end) - from;
+    const int64_t from = tamis_row_start(S, first), nnz = tamis_row_start(S, end) - from;
     const int64_t shift = interior ? is->ghosts_before : 0;
     TRY(tamis_allocate(end - first + 1, tamis_index_size(S->offset_type), "the offsets of a range", &range->arrays[0]));
     TRY(tamis_allocate(nnz, tamis_index_size(S->index_type), "the columns of a range", &range->arrays[1]));
     for (int64_t i = first; i <= end; i++)
-        tamis_index_store(range->arrays[0], S->offset_type, i - first, start_of(S, i) - from);
+        tamis_index_store(range->arrays[0], S->offset_type, i - first, tamis_row_start(S, i) - from);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t column = column_of(S, from + t), own = column - is->ghosts_before;
         tamis_index_store(range->arrays[1], S->index_type, t, column - shift);

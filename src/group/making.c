@@ -66,8 +66,7 @@ static tamis_status check(tamis_group_making *m) {
                           "options.transpose = true: groups have no gradient of softmax with it, since each row of S^T "
                           "is on several ranks; distribute the transpose");
     TRY(tamis_sparse_check_host(m->S, "S"));
-    if (m->S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(m->S->format));
+    TRY(tamis_format_check(m->S, TAMIS_CSR));
     if (m->own_rows < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "own_rows = %lld: expected 0 or more", (long long)m->own_rows);
     TRY(check_row(o));

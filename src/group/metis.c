@@ -75,8 +75,8 @@ static void release_graph(graph *g) {
    it is NULL. */
 static int64_t add_row(const tamis_sparse *S, int64_t row, int64_t *marks, void *neighbours, tamis_index_type integer,
                        int64_t at) {
-    const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
-    for (int64_t t = tamis_index_load(S->offsets, S->offset_type, row); t < end; t++) {
+    const int64_t end = tamis_row_start(S, row + 1);
+    for (int64_t t = tamis_row_start(S, row); t < end; t++) {
         const int64_t column = tamis_index_load(S->columns, S->index_type, t);
         if (column == row || marks[column] == row + 1) continue;
         marks[column] = row + 1;
@@ -119,9 +119,7 @@ static tamis_status make_graph(const tamis_sparse *S, const tamis_sparse *T, con
     TRY_GOTO(done, tamis_allocate(S->rows, size, "the parts of rows", &g->part));
     (void)walk(S, T, marks, g, m->integer, true);
     for (int64_t i = 0; i < S->rows; i++) /* at least 1: METIS requires parts with positive weight */
-        tamis_index_store(g->weights, m->integer, i,
-                          1 + tamis_index_load(S->offsets, S->offset_type, i + 1) -
-                              tamis_index_load(S->offsets, S->offset_type, i));
+        tamis_index_store(g->weights, m->integer, i, 1 + tamis_row_start(S, i + 1) - tamis_row_start(S, i));
 done:
     tamis_release(marks);
     return status;
@@ -186,8 +184,7 @@ tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *or
     metis m;
     tamis_clear_error();
     TRY(tamis_sparse_check_host(S, "S"));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     if (S->rows != S->cols)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.rows = %lld, S.cols = %lld: only square matrices are partitioned",
                           (long long)S->rows, (long long)S->cols);

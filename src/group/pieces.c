@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group/memory.h"
 
 /* Returns the number of S's sets of values: one for each member of a batch, or one. */
 static int64_t sets_of(const tamis_row_exchange *e) { return tamis_row_lists(e)->local.batch_stride ? e->batch : 1; }

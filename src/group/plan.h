@@ -35,4 +35,7 @@ struct tamis_group_plan {
     tamis_group_scheme schemes[TAMIS_GROUP_SCHEMES];
 };
 
+/* Fills plan->schemes from the report. */
+void tamis_group_price_schemes(tamis_group_plan *plan);
+
 #endif

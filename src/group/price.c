@@ -3,8 +3,6 @@
 
 #include <tamis/ceilings.h>
 
-#include "group/link.h"
-
 /* Overhead of splitting a kernel in two: its launch, or for tiles of a dense pattern the multiprocessors that are idle
    in the last wave (two H200: SpMM of 20 %, K = 128 and 512). */
 static const double KERNEL_SECONDS = 5e-6, TILES_SECONDS = 45e-6;

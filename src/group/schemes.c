@@ -7,19 +7,19 @@
  *   joint-cover   of a nonzero that needs another rank's row, that row or a partial row of the output (SHIRO: arXiv
  *                 2512.20178), whichever makes the fewest bytes
  */
-#include "group/schemes.h"
+#include "group/price.h"
 
 #include <stdio.h>
-
-#include "group/price.h"
 
 /* Predicts the slowest rank's computation from the local plans: the total, in proportion to its nonzeros. */
 static double compute_seconds(const tamis_group_report *r) {
     return r->alone_seconds * r->imbalance / (double)r->ranks;
 }
 
-static double efficiency_of(const tamis_group_report *r, double exchange) {
+/* used: by the plan, whose time together is known if it is not 0. */
+static double efficiency_of(const tamis_group_report *r, double exchange, bool used) {
     if (!(r->alone_seconds > 0)) return 0;
+    if (used && r->together_seconds > 0) return r->alone_seconds / ((double)r->ranks * r->together_seconds);
     return r->alone_seconds / ((double)r->ranks * (compute_seconds(r) + exchange));
 }
 
@@ -33,9 +33,7 @@ static void price_rows(const tamis_group_plan *plan, int64_t rows, int64_t sums,
     scheme->words = rows * (r->row_bytes / word_bytes(plan)) + sums * (r->back_bytes / sum_bytes);
     scheme->messages = messages;
     scheme->seconds = used ? r->exchange_seconds : tamis_group_seconds_of_rows(&plan->exchange, rows, sums);
-    scheme->efficiency = efficiency_of(r, scheme->seconds);
-    if (used && r->together_seconds > 0)
-        scheme->efficiency = r->alone_seconds / ((double)r->ranks * r->together_seconds);
+    scheme->efficiency = efficiency_of(r, scheme->seconds, used);
 }
 
 /* Estimates the rows of B and the partial rows of a joint cover; unless `counted`, from a bound of the bytes. */
@@ -51,9 +49,7 @@ static void price_cover(const tamis_group_plan *plan, tamis_group_scheme *scheme
     scheme->words = (int64_t)(c->bytes / (double)word_bytes(plan));
     scheme->messages = c->counted ? c->messages : -1;
     scheme->seconds = c->seconds;
-    scheme->efficiency = efficiency_of(r, c->seconds);
-    if (c->used && r->together_seconds > 0)
-        scheme->efficiency = r->alone_seconds / ((double)r->ranks * r->together_seconds);
+    scheme->efficiency = efficiency_of(r, c->seconds, c->used);
 }
 
 static void say(tamis_group_scheme *scheme, const char *name, const char *state) {
@@ -79,7 +75,7 @@ void tamis_group_price_schemes(tamis_group_plan *plan) {
                : "not used (Nisa et al.: B is replicated)");
     price_rows(plan, r->cols - r->own_rows, r->own_rows * others, others * (fetches + sums), all, &schemes[1]);
     if (!all) schemes[1].seconds = r->replicated_seconds;
-    if (!all) schemes[1].efficiency = efficiency_of(r, r->replicated_seconds);
+    if (!all) schemes[1].efficiency = efficiency_of(r, r->replicated_seconds, false);
     price_cover(plan, &schemes[2]);
     say(&schemes[2], "joint-cover", NULL);
 }

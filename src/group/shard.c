@@ -32,8 +32,7 @@ static tamis_status check(const tamis_sparse *S, const tamis_shard_options *opti
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.rank = %d is not in 0 .. %d", options->rank,
                           options->ranks - 1);
     TRY(tamis_sparse_check_host(S, "S"));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     TRY(tamis_starts_check("options.column_starts", options->column_starts, options->ranks, "S.cols", S->cols));
     return options->trust_input ? TAMIS_OK : tamis_validate_threads(S, 0);
 }
@@ -69,8 +68,7 @@ static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const ta
     TRY(tamis_allocate(S->rows + 1, tamis_index_size(offset_type), "the offsets of a shard", &shard->offsets));
     TRY(tamis_allocate(S->nnz, tamis_index_size(index_type), "the columns of a shard", &shard->columns));
     for (int64_t i = 0; i <= S->rows; i++)
-        tamis_index_store(shard->offsets, offset_type, i,
-                          tamis_index_load(S->offsets, S->offset_type, i) - S->offset_base);
+        tamis_index_store(shard->offsets, offset_type, i, tamis_row_start(S, i) - S->offset_base);
     for (int64_t t = 0; t < S->nnz; t++) {
         const int64_t column = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
         const bool own = column >= is->first_own && column < end;
@@ -95,7 +93,66 @@ static tamis_status renumber(tamis_shard *shard, const tamis_sparse *S, const ta
     return TAMIS_OK;
 }
 
-tamis_status tamis_shard_split(tamis_shard *shard) { return tamis_split_columns(&shard->is, shard->parts); }
+/* ------------------------------------------------------------------------------------------ own and ghost part */
+
+/* Each part is a CSR with its entries' indices in the whole. */
+enum { OFFSETS, COLUMNS, ENTRIES, ARRAYS };
+
+static tamis_status allocate_part(const tamis_shard_description *is, int64_t nnz, void **arrays) {
+    const tamis_sparse *const S = &is->local;
+    TRY(tamis_allocate(S->rows + 1, tamis_index_size(S->offset_type), "the offsets of a part", &arrays[OFFSETS]));
+    TRY(tamis_allocate(nnz, tamis_index_size(S->index_type), "the columns of a part", &arrays[COLUMNS]));
+    return tamis_allocate(nnz, sizeof(int64_t), "the entries of a part", &arrays[ENTRIES]);
+}
+
+/* Returns the index of a column in its part, from the first own or the first ghost row. */
+static int64_t number_of(const tamis_shard_description *is, int64_t column, bool *own) {
+    const int64_t from = column - is->ghosts_before;
+    *own = from >= 0 && from < is->own_rows;
+    return *own ? from : from < 0 ? column : column - is->own_rows;
+}
+
+/* Fills a part with the entries with own columns, or with the others. */
+static tamis_sparse fill(const tamis_shard_description *is, bool own, int64_t cols, int64_t nnz, void *const *arrays) {
+    const tamis_sparse *const S = &is->local;
+    int64_t *const entries = arrays[ENTRIES];
+    int64_t count = 0;
+    for (int64_t i = 0; i < S->rows; i++) {
+        const int64_t end = tamis_row_start(S, i + 1);
+        tamis_index_store(arrays[OFFSETS], S->offset_type, i, count);
+        for (int64_t t = tamis_row_start(S, i); t < end; t++) {
+            bool is_own;
+            const int64_t column = number_of(is, tamis_index_load(S->columns, S->index_type, t), &is_own);
+            if (is_own != own) continue;
+            tamis_index_store(arrays[COLUMNS], S->index_type, count, column);
+            entries[count++] = t;
+        }
+    }
+    tamis_index_store(arrays[OFFSETS], S->offset_type, S->rows, count);
+    tamis_sparse part = *S;
+    part.cols = cols;
+    part.nnz = nnz;
+    part.offsets = arrays[OFFSETS];
+    part.columns = arrays[COLUMNS];
+    part.values = NULL;
+    part.batch_stride = 0;
+    return part;
+}
+
+tamis_status tamis_shard_split(tamis_shard *shard) {
+    tamis_shard_description *const is = &shard->is;
+    void **const own = shard->parts, **const ghost = shard->parts + ARRAYS;
+    const int64_t ghost_nnz = is->local.nnz - is->own_nnz;
+    TRY(allocate_part(is, is->own_nnz, own));
+    TRY(allocate_part(is, ghost_nnz, ghost));
+    is->own = fill(is, true, is->own_rows, is->own_nnz, own);
+    is->ghost = fill(is, false, is->ghost_rows, ghost_nnz, ghost);
+    is->own_entries = own[ENTRIES];
+    is->ghost_entries = ghost[ENTRIES];
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ the whole */
 
 static tamis_status make(tamis_shard *shard, const tamis_sparse *S, const tamis_shard_options *options) {
     tamis_shard_description *const is = &shard->is;

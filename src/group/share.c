@@ -87,14 +87,15 @@ tamis_status tamis_group_exchange_begin(tamis_group *group, const tamis_transfer
     return group->broken ? fail_broken(group) : note(group, t->exchange_begin(t->context, transfer));
 }
 
-/* Ends the exchange even if the group has failed since: waits until nobody reads this rank's memory. */
-tamis_status tamis_group_exchange_end(tamis_group *group) {
-    const tamis_transport *const t = &group->transport;
+/* Ends an exchange even if the group has failed since: waits until nobody reads this rank's memory. */
+static tamis_status end(tamis_group *group, tamis_status (*end_exchange)(void *context)) {
     const bool broken = group->broken;
     tamis_clear_error();
-    const tamis_status status = t->exchange_end(t->context);
+    const tamis_status status = end_exchange(group->transport.context);
     return broken ? fail_broken(group) : note(group, status);
 }
+
+tamis_status tamis_group_exchange_end(tamis_group *group) { return end(group, group->transport.exchange_end); }
 
 tamis_status tamis_group_exchange(tamis_group *group, const tamis_transfer *transfer) {
     TRY(tamis_group_exchange_begin(group, transfer));
@@ -108,10 +109,4 @@ tamis_status tamis_group_device_begin(tamis_group *group, void *stream, const ta
                          : note(group, t->device_begin(t->context, group->device, stream, transfer));
 }
 
-tamis_status tamis_group_device_end(tamis_group *group) {
-    const tamis_transport *const t = &group->transport;
-    const bool broken = group->broken;
-    tamis_clear_error();
-    const tamis_status status = t->device_end(t->context);
-    return broken ? fail_broken(group) : note(group, status);
-}
+tamis_status tamis_group_device_end(tamis_group *group) { return end(group, group->transport.device_end); }

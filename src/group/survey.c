@@ -29,8 +29,7 @@ static int owner(const survey *s, int64_t column) {
 
 static void visit(survey *s, int rank) {
     const tamis_sparse *const S = s->S;
-    const int64_t begin = tamis_index_load(S->offsets, S->offset_type, s->first_rows[rank]);
-    const int64_t end = tamis_index_load(S->offsets, S->offset_type, s->first_rows[rank + 1]);
+    const int64_t begin = tamis_row_start(S, s->first_rows[rank]), end = tamis_row_start(S, s->first_rows[rank + 1]);
     int64_t ghosts = 0, sources = 0;
     for (int64_t t = begin; t < end; t++) {
         const int64_t column = tamis_index_load(S->columns, S->index_type, t);
@@ -112,8 +111,7 @@ tamis_status tamis_shard_survey(const tamis_sparse *S, int ranks, const int64_t 
     if (!volume) return tamis_fail(TAMIS_ERROR_ARGUMENT, "volume = NULL: expected an address for the result");
     if (ranks < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ranks = %d: expected 1 or more", ranks);
     TRY(tamis_sparse_check_host(S, "S"));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     if (first_rows) TRY(tamis_starts_check("first_rows", first_rows, ranks, "S.rows", S->rows));
     if (column_starts) TRY(tamis_starts_check("column_starts", column_starts, ranks, "S.cols", S->cols));
     TRY_GOTO(done, take_starts(&s, &rows, &columns));

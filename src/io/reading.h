@@ -26,11 +26,6 @@ static inline void tamis_note_number(tamis_read_report *report, const char *p, c
     if (report && !tamis_number_kept(p, end, value)) report->inexact++;
 }
 
-/* Returns the type of values in a list of entries: float or double, at least as exact as the result's. */
-static inline tamis_type tamis_parsed_type(const tamis_reading *reading) {
-    return reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64;
-}
-
 /* Returns true if indices below `size` need 64 bits. */
 static inline bool tamis_needs_wide(int64_t size) { return size > (int64_t)INT32_MAX + 1; }
 

@@ -10,7 +10,7 @@
 #include "io/files/standard.h"
 #include "io/formats/writing.h"
 #include "sparse/check.h"
-#include "sparse/slice.h"
+#include "sparse/structure.h"
 
 static bool ends_in(const char *path, const char *ending) {
     const size_t length = strlen(path), size = strlen(ending);

@@ -11,10 +11,6 @@
 
 static double at(const tamis_dense *X, int64_t i, int64_t k) { return tamis_oracle_dense_at(X, 0, i, k); }
 
-static void clear(double *x, int64_t count) {
-    for (int64_t i = 0; x && i < count; i++) x[i] = 0;
-}
-
 /* Turns the score of each entry and head into its softmax over the rows. log_sums, per row and head, may be NULL. */
 static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double *x, double *log_sums) {
     tamis_status status = TAMIS_OK;
@@ -22,7 +18,7 @@ static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double 
     TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *most, "largest scores", (void **)&most));
     TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *sum, "sums of rows", (void **)&sum));
     for (int64_t i = 0; i < c->S->rows * heads; i++) most[i] = -(double)INFINITY;
-    clear(sum, c->S->rows * heads);
+    tamis_oracle_clear(sum, c->S->rows * heads);
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t h = 0; h < heads; h++) {
             double *const m = &most[c->row[t] * heads + h];
@@ -107,7 +103,7 @@ tamis_status tamis_reference_graph_attention(const tamis_sparse *S, const tamis_
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
     TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
     TRY_GOTO(done, weights(&c, p, log_sums));
-    clear(out, S->rows * c.all);
+    tamis_oracle_clear(out, S->rows * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++)
             out[c.places.row[t] * c.all + k] +=
@@ -121,8 +117,8 @@ done:
 /* The gradients of the scores: p (dp - the sum of p dp over the row). `sums` has a number per row and head. */
 static void score_gradients(const call *c, const tamis_dense *dOut, const double *p, double *sums, double *d) {
     const int64_t heads = c->o.heads;
-    clear(sums, c->places.S->rows * heads);
-    clear(d, c->places.S->nnz * heads);
+    tamis_oracle_clear(sums, c->places.S->rows * heads);
+    tamis_oracle_clear(d, c->places.S->nnz * heads);
     for (int64_t t = 0; t < c->places.S->nnz; t++)
         for (int64_t k = 0; k < c->all; k++)
             d[t * heads + k / c->o.width] +=
@@ -165,9 +161,9 @@ tamis_status tamis_reference_graph_attention_backward(const tamis_sparse *S,
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.o.heads), sizeof *sums, "sums of rows", (void **)&sums));
     TRY_GOTO(done, weights(&c, p, NULL));
     score_gradients(&c, dOut, p, sums, d);
-    clear(gradients->q, S->rows * c.all);
-    clear(gradients->k, S->cols * c.all);
-    clear(gradients->v, S->cols * c.all);
+    tamis_oracle_clear(gradients->q, S->rows * c.all);
+    tamis_oracle_clear(gradients->k, S->cols * c.all);
+    tamis_oracle_clear(gradients->v, S->cols * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
         gradients_of_entry(&c, dOut, t, p + t * c.o.heads, d + t * c.o.heads, gradients);
 done:
@@ -222,15 +218,9 @@ static void end_segment(segment_call *c) {
     tamis_release(c->position);
 }
 
-/* True if a value replaces the best so far. */
-static bool replaces(const segment_call *c, double next, double best) {
-    if (isnan(best)) return false;
-    return isnan(next) || (c->o.op == TAMIS_SEGMENT_MAX ? next > best : next < best);
-}
-
 static void reduce(const segment_call *c, const tamis_dense *X, double *out, int64_t *argument) {
     const int64_t heads = c->o.heads;
-    clear(out, c->places.S->rows * heads);
+    tamis_oracle_clear(out, c->places.S->rows * heads);
     for (int64_t i = 0; i < c->places.S->rows * heads; i++) argument[i] = -1;
     for (int64_t t = 0; t < c->places.S->nnz; t++)
         for (int64_t h = 0; h < heads; h++) {
@@ -238,7 +228,7 @@ static void reduce(const segment_call *c, const tamis_dense *X, double *out, int
             const double x = at(X, c->position[t], h);
             if (c->o.op < TAMIS_SEGMENT_MAX) {
                 out[place] += c->o.op == TAMIS_SEGMENT_MEAN ? x / (double)c->places.count[c->places.row[t]] : x;
-            } else if (argument[place] < 0 || replaces(c, x, out[place])) {
+            } else if (argument[place] < 0 || tamis_oracle_replaces(c->o.op == TAMIS_SEGMENT_MAX, x, out[place])) {
                 out[place] = x;
                 argument[place] = c->position[t];
             }
@@ -297,7 +287,7 @@ tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, heads), sizeof *argument, "arguments", (void **)&argument));
     TRY_GOTO(done, softmax_of(&c, X, p));
     if (!soft) reduce(&c, X, sums, argument);
-    if (soft) clear(sums, S->rows * heads);
+    if (soft) tamis_oracle_clear(sums, S->rows * heads);
     for (int64_t t = 0; soft && t < S->nnz; t++)
         for (int64_t h = 0; h < heads; h++)
             sums[c.places.row[t] * heads + h] += p[t * heads + h] * at(dOut, c.position[t], h);

@@ -1,8 +1,6 @@
 /* The oracle of message passing: loops over the entries in S's order, in double. */
 #include <tamis/reference.h>
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
@@ -17,8 +15,6 @@ typedef struct call {
     int64_t heads, width, all;
 } call;
 
-static void end(call *c) { tamis_oracle_places_end(&c->places); }
-
 static tamis_status begin(call *c, const tamis_sparse *S, int64_t heads, int64_t width) {
     *c = (call){.S = S, .o = c->o, .heads = heads ? heads : 1, .width = width};
     c->all = c->heads * width;
@@ -26,10 +22,6 @@ static tamis_status begin(call *c, const tamis_sparse *S, int64_t heads, int64_t
 }
 
 static double at(const tamis_dense *X, int64_t i, int64_t k) { return tamis_oracle_dense_at(X, 0, i, k); }
-
-static void clear(double *x, int64_t count) {
-    for (int64_t i = 0; x && i < count; i++) x[i] = 0;
-}
 
 /* ------------------------------------------------------------------------------------------ messages */
 
@@ -59,14 +51,8 @@ static double message(const call *c, const tamis_dense *U, const tamis_dense *E,
 
 static bool is_extreme(const call *c) { return c->o.reduce == TAMIS_REDUCE_MAX || c->o.reduce == TAMIS_REDUCE_MIN; }
 
-/* True if a message replaces the best so far. */
-static bool replaces(const call *c, double next, double best) {
-    if (isnan(best)) return false;
-    return isnan(next) || (c->o.reduce == TAMIS_REDUCE_MAX ? next > best : next < best);
-}
-
 static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, double *out, int64_t *argument) {
-    clear(out, c->S->rows * c->all);
+    tamis_oracle_clear(out, c->S->rows * c->all);
     for (int64_t i = 0; argument && i < c->S->rows * c->all; i++) argument[i] = -1;
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t k = 0; k < c->all; k++) {
@@ -75,7 +61,8 @@ static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, do
             if (!is_extreme(c)) {
                 out[place] +=
                     c->o.reduce == TAMIS_REDUCE_MEAN ? next / (double)c->places.count[c->places.row[t]] : next;
-            } else if (argument && (argument[place] < 0 || replaces(c, next, out[place]))) {
+            } else if (argument && (argument[place] < 0 ||
+                                    tamis_oracle_replaces(c->o.reduce == TAMIS_REDUCE_MAX, next, out[place]))) {
                 out[place] = next;
                 argument[place] = t;
             }
@@ -93,7 +80,7 @@ static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_me
     if (c->o.op != TAMIS_MESSAGE_COPY_U) TRY_GOTO(failed, tamis_oracle_check_matrix(E, "E", S->nnz, edge_columns(c)));
     return TAMIS_OK;
 failed:
-    end(c);
+    tamis_oracle_places_end(&c->places);
     return status;
 }
 
@@ -109,7 +96,7 @@ tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_
     reduce(&c, U, E, out, argument ? argument : own);
 done:
     tamis_release(own);
-    end(&c);
+    tamis_oracle_places_end(&c.places);
     return status;
 }
 
@@ -126,8 +113,8 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *argument, "arguments", (void **)&argument));
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *out, "results", (void **)&out));
     reduce(&c, U, E, out, argument);
-    clear(du, S->cols * c.all);
-    clear(de, S->nnz * edge_columns(&c));
+    tamis_oracle_clear(du, S->cols * c.all);
+    tamis_oracle_clear(de, S->nnz * edge_columns(&c));
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
             const int64_t i = c.places.row[t], j = c.places.column[t], edge = edge_column(&c, k);
@@ -144,7 +131,7 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
 done:
     tamis_release(out);
     tamis_release(argument);
-    end(&c);
+    tamis_oracle_places_end(&c.places);
     return status;
 }
 
@@ -160,7 +147,7 @@ static tamis_status begin_pair(call *c, const tamis_sparse *S, const tamis_pair_
     TRY_GOTO(failed, tamis_oracle_check_matrix(V, "V", S->cols, c->all));
     return TAMIS_OK;
 failed:
-    end(c);
+    tamis_oracle_places_end(&c->places);
     return status;
 }
 
@@ -172,7 +159,7 @@ tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pai
     TRY(begin_pair(&c, S, options, U, V));
     const bool dot = options->op == TAMIS_PAIR_DOT;
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->nnz * (dot ? c.heads : c.all)));
-    if (dot) clear(out, S->nnz * c.heads);
+    if (dot) tamis_oracle_clear(out, S->nnz * c.heads);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
             const double u = at(U, c.places.row[t], k), v = at(V, c.places.column[t], k);
@@ -184,7 +171,7 @@ tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pai
             }
         }
 done:
-    end(&c);
+    tamis_oracle_places_end(&c.places);
     return status;
 }
 
@@ -197,8 +184,8 @@ tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const 
     TRY(begin_pair(&c, S, options, U, V));
     const bool dot = options->op == TAMIS_PAIR_DOT, multiplies = dot || options->op == TAMIS_PAIR_MUL;
     TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->nnz, dot ? c.heads : c.all));
-    clear(du, S->rows * c.all);
-    clear(dv, S->cols * c.all);
+    tamis_oracle_clear(du, S->rows * c.all);
+    tamis_oracle_clear(dv, S->cols * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
             const double g = at(dOut, t, dot ? k / c.width : k);
@@ -208,6 +195,6 @@ tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const 
                     multiplies ? g * at(U, c.places.row[t], k) : (options->op == TAMIS_PAIR_SUB ? -g : g);
         }
 done:
-    end(&c);
+    tamis_oracle_places_end(&c.places);
     return status;
 }

@@ -76,20 +76,14 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "reference/bounds.h"
-#include "reference/edges.h"
+#include "reference/request.h"
 #include "reference/squares.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 #include "sparse/submatrix.h"
 
 enum { STRAY_FACTOR = 8 };
-
-static double dense_at(const tamis_dense *X, int64_t i, int64_t j) {
-    const int64_t stride = tamis_dense_stride(X);
-    return tamis_element_load(X->data, X->type, X->layout == TAMIS_ROW_MAJOR ? i * stride + j : j * stride + i);
-}
 
 /* The call that the oracle repeats: its operands (SpMM has no A, SDDMM and SpMM have no D), and the rows of S that are
    compared. */
@@ -105,7 +99,7 @@ typedef struct problem {
 static double row_norm(const tamis_dense *dense, int64_t row) {
     tamis_squares sum = {0};
     for (int64_t k = 0; k < dense->cols; k++) {
-        const double value = dense_at(dense, row, k);
+        const double value = tamis_oracle_dense_at(dense, 0, row, k);
         if (isfinite(value)) tamis_squares_add(&sum, value);
     }
     return tamis_squares_norm(&sum);
@@ -329,7 +323,7 @@ static tamis_status take_part(const tamis_sparse *S, const tamis_dense *A, doubl
     TRY(tamis_allocate(elements, tamis_type_size(o->type), "the oracle's rows of A", &p->A.data));
     for (int64_t i = 0; i < p->part.rows; i++) {
         for (int64_t k = 0; k < o->inner; k++)
-            tamis_element_store(p->A.data, o->type, i * o->inner + k, dense_at(A, p->part.row[i], k));
+            tamis_element_store(p->A.data, o->type, i * o->inner + k, tamis_oracle_dense_at(A, 0, p->part.row[i], k));
     }
     return TAMIS_OK;
 }
@@ -507,9 +501,9 @@ tamis_status tamis_oracle_compare(const tamis_oracle *oracle, const tamis_dense 
     *comparison = (tamis_comparison){.share = oracle->share};
     for (int64_t i = 0; i < oracle->items; i++) {
         for (int64_t l = 0; l < oracle->width; l++) {
-            const double before = beta != 0 ? beta * dense_at(old, oracle->item[i], l) : 0;
+            const double before = beta != 0 ? beta * tamis_oracle_dense_at(old, 0, oracle->item[i], l) : 0;
             const double product = alpha * oracle->reference[i * oracle->width + l];
-            element at = {.expected = product + before, .found = dense_at(output, oracle->item[i], l)};
+            element at = {.expected = product + before, .found = tamis_oracle_dense_at(output, 0, oracle->item[i], l)};
             at.computed = fabs(alpha) * oracle->bound[i] + scaling * fabs(product) +
                           (scaling + oracle->first_term[i]) * fabs(before);
             at.rounded = rounding_of(&stored, fabs(at.expected) + STRAY_FACTOR * at.computed);

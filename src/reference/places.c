@@ -1,11 +1,22 @@
-/* Finds the rows and columns of a pattern's entries. */
+/* The rows and columns of entries, cleared results, and extremes. */
 #include "reference/places.h"
+
+#include <math.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/check.h"
 #include "sparse/index.h"
 #include "sparse/structure.h"
+
+void tamis_oracle_find_places(const tamis_sparse *S, int64_t *rows, int64_t *columns) {
+    for (int64_t i = 0; S->format == TAMIS_CSR && i < S->rows; i++)
+        for (int64_t t = tamis_row_start(S, i); t < tamis_row_start(S, i + 1); t++) rows[t - S->offset_base] = i;
+    for (int64_t t = 0; t < S->nnz; t++) {
+        if (S->format == TAMIS_COO) rows[t] = tamis_index_load(S->row_indices, S->index_type, t);
+        columns[t] = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
+    }
+}
 
 void tamis_oracle_places_end(tamis_oracle_places *places) {
     tamis_release(places->row);
@@ -22,16 +33,19 @@ tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_
     TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "rows of entries", (void **)&c->row));
     TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "columns of entries", (void **)&c->column));
     TRY_GOTO(failed, tamis_allocate_zeroed(S->rows, sizeof(int64_t), "entries of rows", (void **)&c->count));
-    if (S->format == TAMIS_CSR)
-        for (int64_t i = 0, t = 0; i < S->rows; i++)
-            for (; t < tamis_index_load(S->offsets, S->offset_type, i + 1) - S->offset_base; t++) c->row[t] = i;
-    for (int64_t t = 0; t < S->nnz; t++) {
-        if (S->format == TAMIS_COO) c->row[t] = tamis_index_load(S->row_indices, S->index_type, t);
-        c->column[t] = tamis_index_load(S->columns, S->index_type, t + S->offset_base);
-        c->count[c->row[t]]++;
-    }
+    tamis_oracle_find_places(S, c->row, c->column);
+    for (int64_t t = 0; t < S->nnz; t++) c->count[c->row[t]]++;
     return TAMIS_OK;
 failed:
     tamis_oracle_places_end(c);
     return status;
+}
+
+void tamis_oracle_clear(double *x, int64_t count) {
+    for (int64_t i = 0; x && i < count; i++) x[i] = 0;
+}
+
+bool tamis_oracle_replaces(bool largest, double next, double best) {
+    if (isnan(best)) return false;
+    return isnan(next) || (largest ? next > best : next < best);
 }

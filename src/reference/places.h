@@ -1,4 +1,4 @@
-/* Rows and columns of a pattern's entries. */
+/* Shared by the oracles of entries: their rows and columns, cleared results, and extremes. */
 #ifndef TAMIS_REFERENCE_PLACES_H
 #define TAMIS_REFERENCE_PLACES_H
 
@@ -10,8 +10,17 @@ typedef struct tamis_oracle_places {
     int64_t *count;        /* entries of each row */
 } tamis_oracle_places;
 
+/* Finds the row and the column of each entry. */
+void tamis_oracle_find_places(const tamis_sparse *S, int64_t *rows, int64_t *columns);
+
 /* Checks S, in host memory, and finds the places of its entries; tamis_oracle_places_end releases them. */
 tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_sparse *S);
 void tamis_oracle_places_end(tamis_oracle_places *places);
+
+/* Sets the elements of x to 0, if it is not NULL. */
+void tamis_oracle_clear(double *x, int64_t count);
+
+/* True if a value replaces the largest, or the smallest, so far. */
+bool tamis_oracle_replaces(bool largest, double next, double best);
 
 #endif

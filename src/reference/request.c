@@ -6,6 +6,7 @@
 #include "base/edges.h"
 #include "base/memory.h"
 #include "base/reserved.h"
+#include "reference/places.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
 #include "sparse/structure.h"
@@ -36,22 +37,9 @@ tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double 
     return tamis_edge_at(&r->options, absent ? 0 : tamis_oracle_value_at(r, t), x, 0);
 }
 
-static void find_places(const tamis_request *r) {
-    const tamis_sparse *const S = &r->S;
-    const bool transpose = r->options.transpose;
-    int64_t *const rows = transpose ? r->column_of : r->row_of, *const columns = transpose ? r->row_of : r->column_of;
-    for (int64_t t = 0; t < S->nnz; t++) {
-        columns[t] = tamis_index_load(S->columns, S->index_type, S->offset_base + t);
-        if (S->format == TAMIS_COO) rows[t] = tamis_index_load(S->row_indices, S->index_type, t);
-    }
-    for (int64_t i = 0; S->format == TAMIS_CSR && i < S->rows; i++)
-        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, i);
-             t < tamis_index_load(S->offsets, S->offset_type, i + 1); t++)
-            rows[t - S->offset_base] = i;
-}
-
 tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
     const int64_t nnz = r->S.nnz, normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
+    const bool transpose = r->options.transpose;
     double **const samples[] = {&r->p, &r->x, &r->dp};
     tamis_status status = TAMIS_OK;
     TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
@@ -60,7 +48,7 @@ tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
         TRY_GOTO(failed, tamis_allocate(nnz, sizeof **samples[i], "the oracle's samples", (void **)samples[i]));
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->most, "the oracle's row maxima", (void **)&r->most));
     TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->sum, "the oracle's row sums", (void **)&r->sum));
-    find_places(r);
+    tamis_oracle_find_places(&r->S, transpose ? r->column_of : r->row_of, transpose ? r->row_of : r->column_of);
     if (results == 0) r->member = r->options.batch;
     return TAMIS_OK;
 failed:

@@ -4,21 +4,24 @@
  */
 #include "select/ceilings.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
+#include "base/c_locale.h"
 #include "base/cache_folder.h"
 #include "base/fork_lock.h"
 #include "base/load.h"
 #include "base/status.h"
-#include "select/ceilings_file.h"
 #include "select/corrections.h"
 #include "select/device_key.h"
 
-enum { KEPT = 64, PROBES_MOST = 4 };
+enum { KEPT = 64, PROBES_MOST = 4, SIZES_FROM = 12, SIZES = 6, NUMBERS = 2 * 6 + SIZES + 2 * 6 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
 
 /* Doubtful ceilings are measured again at this age; then at four times the age each time, up to a day, for a machine
@@ -43,11 +46,83 @@ static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
 static void nobody_measures(void) { measuring = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; }
 __attribute__((constructor)) static void watch_forks_of_probes(void) { pthread_atfork(NULL, NULL, nobody_measures); }
 
+/* ------------------------------------------------------------------------------------------ on disk */
+
+/* One small text file per machine and number of threads, with one number per line, in a private folder of the user
+   (0700). It is replaced atomically by renaming. */
+static const char *const format_version = "tamis ceilings 3", *const prefix = "ceilings-";
+
+/* The ceilings as numbers in the order of the file: rates, except numbers 12 .. 17, which are sizes of tables. */
+static void to_numbers(const tamis_ceilings *c, double *numbers) {
+    const double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(numbers + 2 * i, pairs[i], 2 * sizeof(double));
+    for (int i = 0; i < SIZES; i++) numbers[SIZES_FROM + i] = (double)c->gather_bytes[i];
+    memcpy(numbers + SIZES_FROM + SIZES, c->gather_gbs, sizeof c->gather_gbs);
+}
+
+static void from_numbers(const double *numbers, tamis_ceilings *c) {
+    double *const pairs[6] = {c->fp32_gflops, c->fp64_gflops, c->l1_gbs, c->l2_gbs, c->l3_gbs, c->memory_gbs};
+    for (int i = 0; i < 6; i++) memcpy(pairs[i], numbers + 2 * i, 2 * sizeof(double));
+    for (int i = 0; i < SIZES; i++) c->gather_bytes[i] = (int64_t)numbers[SIZES_FROM + i];
+    memcpy(c->gather_gbs, numbers + SIZES_FROM + SIZES, sizeof c->gather_gbs);
+}
+
+/* Reads and closes a file; false if it is invalid. */
+static bool load_from(FILE *file, const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
+    double numbers[NUMBERS], others = 0;
+    struct stat written;
+    int threads = 0, doubtful = 0;
+    if (!file) return false;
+    const locale_t before = tamis_c_locale_enter();
+    bool good = tamis_device_file_begins(file, format_version, key) &&
+                fscanf(file, "%d threads, %lf others, %d doubtful", &threads, &others, &doubtful) == 3 && threads > 0;
+    for (int i = 0; good && i < NUMBERS; i++)
+        good = fscanf(file, "%lf", &numbers[i]) == 1 && numbers[i] > 0 && numbers[i] < 1e18;
+    tamis_c_locale_leave(before);
+    *age = fstat(fileno(file), &written) == 0 ? difftime(time(NULL), written.st_mtime) : 0;
+    fclose(file);
+    if (!good) return false;
+    *ceilings =
+        (tamis_ceilings){.measured = true, .threads = threads, .others_processors = others, .doubtful = doubtful != 0};
+    from_numbers(numbers, ceilings);
+    *tries = doubtful;
+    return true;
+}
+
+/* Reads the file in the cache, else in the folder that TAMIS_CEILINGS names, where a site keeps its machines' ceilings.
+   False if there is no file for this key, or if it is damaged or of another version. *tries: number of doubtful
+   measurements; *age: seconds since it was written. */
+static bool load(const char *key, tamis_ceilings *ceilings, int *tries, double *age) {
+    char name[TAMIS_DEVICE_FILE], path[PATH_MAX];
+    tamis_device_file(prefix, key, name);
+    if (load_from(tamis_cache_open(NULL, name), key, ceilings, tries, age)) return true;
+    const char *const site = secure_getenv("TAMIS_CEILINGS");
+    if (!site || snprintf(path, sizeof path, "%s/%s", site, name) >= (int)sizeof path) return false;
+    if (!load_from(fopen(path, "re"), key, ceilings, tries, age)) return false;
+    *tries = 0; /* a site's ceilings are not doubtful, and nothing can be written there */
+    return true;
+}
+
+static void save(const char *key, const tamis_ceilings *ceilings, int tries) {
+    char name[TAMIS_DEVICE_FILE];
+    double numbers[NUMBERS];
+    tamis_cache_draft draft;
+    tamis_device_file(prefix, key, name);
+    if (!tamis_cache_draft_open(NULL, name, &draft)) return;
+    to_numbers(ceilings, numbers);
+    const locale_t before = tamis_c_locale_enter();
+    fprintf(draft.file, "%s\n%s\n%d threads, %.3f others, %d doubtful\n", format_version, key, ceilings->threads,
+            ceilings->others_processors, tries);
+    for (int i = 0; i < NUMBERS; i++) fprintf(draft.file, "%.17g\n", numbers[i]);
+    tamis_c_locale_leave(before);
+    tamis_cache_draft_close(&draft);
+}
+
 /* ------------------------------------------------------------------------------------------ probing */
 
 /* True if two probes agree on each rate, within the factor APART. */
-static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, const double *best) {
-    for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) {
+static bool agree(double probes[PROBES_MOST][NUMBERS], int count, const double *best) {
+    for (int k = 0; k < NUMBERS; k++) {
         int near = 0;
         for (int i = 0; i < count; i++) near += probes[i][k] * APART >= best[k];
         if (near < 2) return false;
@@ -58,18 +133,18 @@ static bool agree(double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], int count, 
 /* Probes until two agree. If *ceilings are measured, they come from earlier probes. brief: one short, incomplete
    probe. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, tamis_ceilings *ceilings) {
-    double probes[PROBES_MOST][TAMIS_CEILING_NUMBERS], best[TAMIS_CEILING_NUMBERS] = {0};
+    double probes[PROBES_MOST][NUMBERS], best[NUMBERS] = {0};
     const bool on_host = backend->location == TAMIS_HOST;
     const tamis_load_point begin = tamis_load_begin();
     bool agreed = false;
-    if (ceilings->measured) tamis_ceilings_to_numbers(ceilings, best);
+    if (ceilings->measured) to_numbers(ceilings, best);
     for (int i = 0; i < (brief ? 1 : PROBES_MOST) && !agreed; i++) {
         TRY(backend->ceilings(number, threads, brief, ceilings));
-        tamis_ceilings_to_numbers(ceilings, probes[i]);
-        for (int k = 0; k < TAMIS_CEILING_NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
+        to_numbers(ceilings, probes[i]);
+        for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
         agreed = agree(probes, i + 1, best);
     }
-    tamis_ceilings_from_numbers(best, ceilings);
+    from_numbers(best, ceilings);
     const tamis_load load = tamis_load_since(&begin, on_host ? threads : 0);
     ceilings->others_processors = isfinite(load.others) ? load.others : 0;
     ceilings->doubtful = !agreed || load.disturbed;
@@ -111,14 +186,14 @@ static void make(entry *e, tamis_probing probing) {
     tamis_ceilings fresh = {.measured = false};
     double age = 0;
     int tries = 0; /* doubtful measurements so far */
-    bool found = probing != TAMIS_PROBE_ANEW && tamis_ceilings_load(e->key, &fresh, &tries, &age);
+    bool found = probing != TAMIS_PROBE_ANEW && load(e->key, &fresh, &tries, &age);
     const bool doubted = found && tries > 0 && is_old(age, tries);
     char path[PATH_MAX]; /* results that cannot be kept would be measured again by each process */
     const bool brief = probing != TAMIS_PROBE_ANEW && !tamis_cache_path(NULL, path, sizeof path);
     if (probing != TAMIS_PROBE_NEVER && (!found || doubted) &&
         probe(e->backend, e->number, e->threads, brief, &fresh) == TAMIS_OK) {
         found = fresh.measured;
-        if (!brief) tamis_ceilings_save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
+        if (!brief) save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
     }
     e->measured = found;
     if (found) e->ceilings = fresh;
@@ -157,12 +232,12 @@ void tamis_ceilings_get(const tamis_backend *backend, int number, int threads, t
     tamis_clear_error(); /* a probe that cannot run is not an error of the caller */
 }
 
-int64_t tamis_ceilings_count(void) { return tamis_ceilings_files(false); }
+int64_t tamis_ceilings_count(void) { return tamis_device_files(prefix, false); }
 
 int64_t tamis_ceilings_clear(void) {
     pthread_mutex_lock(&lock);
     kept_count = 0;
-    const int64_t removed = tamis_ceilings_files(true);
+    const int64_t removed = tamis_device_files(prefix, true);
     pthread_mutex_unlock(&lock);
     return removed;
 }

@@ -50,11 +50,6 @@ bool tamis_correction_is_sound(const tamis_correction *row) {
            row->type <= TAMIS_BF16;
 }
 
-static bool is_line(const char *line, const char *text) {
-    const size_t length = strlen(text);
-    return strncmp(line, text, length) == 0 && line[length] == '\n';
-}
-
 static void load(list *to) {
     char name[TAMIS_DEVICE_FILE], line[TAMIS_DEVICE_KEY + 64];
     to->count = 0;
@@ -62,8 +57,7 @@ static void load(list *to) {
     FILE *const file = tamis_cache_open(NULL, name);
     if (!file) return;
     const locale_t before = tamis_c_locale_enter();
-    bool good = fgets(line, sizeof line, file) && is_line(line, format_version) && fgets(line, sizeof line, file) &&
-                is_line(line, to->key);
+    bool good = tamis_device_file_begins(file, format_version, to->key);
     while (good && to->count < ROWS && fgets(line, sizeof line, file)) {
         tamis_correction *const row = &to->rows[to->count];
         int operation, type;
@@ -176,8 +170,6 @@ double tamis_correction_factor(int corrections, const tamis_problem *problem, co
     pthread_mutex_unlock(&lock);
     return factor == 0 ? 1 : factor;
 }
-
-int64_t tamis_corrections_count(void) { return tamis_device_files(prefix, false); }
 
 int64_t tamis_corrections_clear(void) {
     pthread_mutex_lock(&lock);

@@ -21,9 +21,7 @@ int64_t tamis_corrections_get(int corrections, tamis_correction *rows, int64_t m
    preferred nor avoided; 1 if the operation or the type was not measured at all. */
 double tamis_correction_factor(int corrections, const tamis_problem *problem, const char *algorithm);
 
-/* The first returns the number of devices with corrections on disk; the second removes them, and returns their
-   number. */
-int64_t tamis_corrections_count(void);
+/* Removes the corrections of all devices, on disk, too. Returns the number of devices that had some there. */
 int64_t tamis_corrections_clear(void);
 
 #endif

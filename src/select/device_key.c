@@ -36,6 +36,16 @@ void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVI
     snprintf(name, TAMIS_DEVICE_FILE, "%.30s%.200s.txt", prefix, plain);
 }
 
+static bool is_line(FILE *file, const char *text) {
+    char line[TAMIS_DEVICE_KEY + 64];
+    const size_t length = strlen(text);
+    return fgets(line, sizeof line, file) && strncmp(line, text, length) == 0 && line[length] == '\n';
+}
+
+bool tamis_device_file_begins(FILE *file, const char *format, const char *key) {
+    return is_line(file, format) && is_line(file, key);
+}
+
 typedef struct count {
     const char *prefix;
     bool remove;

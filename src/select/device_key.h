@@ -2,6 +2,8 @@
 #ifndef TAMIS_SELECT_DEVICE_KEY_H
 #define TAMIS_SELECT_DEVICE_KEY_H
 
+#include <stdio.h>
+
 #include "backend/backend.h"
 
 enum { TAMIS_DEVICE_KEY = 256, TAMIS_DEVICE_FILE = 240 };
@@ -15,6 +17,9 @@ int tamis_processors_of(const tamis_backend *backend, int threads);
 
 /* Name of the device's file in the cache; it begins with `prefix`. */
 void tamis_device_file(const char *prefix, const char *key, char name[TAMIS_DEVICE_FILE]);
+
+/* True if the next two lines of the file are the format and the key. */
+bool tamis_device_file_begins(FILE *file, const char *format, const char *key);
 
 /* Returns the number of files whose names begin with `prefix`; with `remove`, removes them. */
 int64_t tamis_device_files(const char *prefix, bool remove);

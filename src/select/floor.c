@@ -23,9 +23,8 @@ static tamis_status count_touched(const tamis_sparse *S, touched *count) {
         cols[tamis_index_load(S->columns, S->index_type, S->offset_base + t)] = 1;
         if (S->format == TAMIS_COO) rows[tamis_index_load(S->row_indices, S->index_type, t)] = 1;
     }
-    for (int64_t i = 0; i < S->rows && S->format == TAMIS_CSR && S->nnz > 0; i++) {
-        rows[i] = tamis_index_load(S->offsets, S->offset_type, i + 1) > tamis_index_load(S->offsets, S->offset_type, i);
-    }
+    for (int64_t i = 0; i < S->rows && S->format == TAMIS_CSR && S->nnz > 0; i++)
+        rows[i] = tamis_row_start(S, i + 1) > tamis_row_start(S, i);
     for (int64_t i = 0; i < S->rows; i++) count->rows += rows[i];
     for (int64_t j = 0; j < S->cols; j++) count->cols += cols[j];
 done:

@@ -2,11 +2,9 @@
  * Cuts S into slabs that fit the device's memory. The first attempt is the simplest and moves the fewest bytes: B and D
  * stay on the device, and each slab is one piece. If they or a row are too large, B is moved in tiles.
  */
-#include "slabs/cut.h"
+#include "slabs/slabs.h"
 
 #include "base/status.h"
-#include "slabs/lists.h"
-#include "slabs/tiles.h"
 
 /* The fewest slabs of an execution, if slabs have at least SLAB_LEAST bytes: then the first and the last transfer,
    which nothing overlaps, are a small part of it. */

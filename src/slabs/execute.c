@@ -11,7 +11,7 @@
  */
 #include "base/clock.h"
 #include "base/status.h"
-#include "slabs/staging.h"
+#include "slabs/slabs.h"
 #include "sparse/check.h"
 
 /* An output on its way to a set's pinned buffer. */

@@ -1,5 +1,5 @@
 /* The lists of slabs and pieces, and the sizes of their contents. */
-#include "slabs/lists.h"
+#include "slabs/slabs.h"
 
 #include "base/memory.h"
 #include "base/status.h"

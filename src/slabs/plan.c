@@ -6,7 +6,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
-#include "slabs/cut.h"
+#include "slabs/slabs.h"
 #include "sparse/check.h"
 
 /* A B that stays on the device is copied in parts of at most PART_BYTES. */
@@ -56,8 +56,7 @@ static tamis_status check_matrix(tamis_slab_plan *plan, const tamis_sparse *S) {
     if (S->location != TAMIS_HOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.location = device: a plan out of core reads S in host memory");
     TRY(tamis_plan_check_view(plan->host, S, &plan->options));
-    if (S->format != TAMIS_CSR)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.format = %s: expected csr", tamis_format_name(S->format));
+    TRY(tamis_format_check(S, TAMIS_CSR));
     plan->S = *S;
     if (plan->options.trust_input) return TAMIS_OK;
     return plan->host->backend->validate(NULL, NULL, plan->options.threads, S);

@@ -6,6 +6,7 @@
 
 #include "core/execute.h"
 #include "core/options.h"
+#include "sparse/index.h"
 
 /* A range of rows of S. Entries are counted from the view's first. */
 typedef struct tamis_slab {
@@ -104,9 +105,33 @@ static inline void tamis_slab_raise(int64_t *most, int64_t value) {
 
 /* Returns the first entry of row i, counted from the view's first. */
 static inline int64_t tamis_slab_entry(const tamis_sparse *S, int64_t i) {
-    const int64_t at =
-        S->offset_type == TAMIS_I32 ? ((const int32_t *)S->offsets)[i] : ((const int64_t *)S->offsets)[i];
-    return at - S->offset_base;
+    return tamis_row_start(S, i) - S->offset_base;
 }
+
+/* Cuts S into slabs and pieces that fit the plan's memory. */
+tamis_status tamis_slab_cut(tamis_slab_plan *plan);
+
+/* Cuts S with B in tiles: a slab's rows take at most slab_most bytes, a piece at most piece_most. */
+tamis_status tamis_slab_cut_tiles(tamis_slab_plan *plan, int64_t slab_most, int64_t piece_most);
+
+/* Sets plan->bytes, by the options and out_type. */
+tamis_status tamis_slab_count_bytes(tamis_slab_plan *plan);
+
+/* Adds one more slab or piece. */
+tamis_status tamis_slab_add(tamis_slab_plan *plan, const tamis_slab *slab);
+tamis_status tamis_slab_add_piece(tamis_slab_plan *plan, const tamis_slab_piece *piece);
+
+/* Packs `count` rows of a member of X: rows first .. first + count - 1, or the rows in `rows`. */
+tamis_status tamis_slab_pack_rows(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member,
+                                  const int64_t *rows, int64_t first, int64_t count, void *to);
+/* Copies rows first .. first + count - 1 of an output of the plan's out_type; out: to the caller's output, else from
+   it. */
+void tamis_slab_move_output(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member, int64_t first,
+                            int64_t count, void *packed, bool out);
+/* Gathers a piece's elements from (with `out`: scatters to) an array with one element per entry. */
+void tamis_slab_move_entries(const tamis_slab_plan *plan, const tamis_slab_piece *piece, size_t size, void *array,
+                             void *packed, bool out);
+void tamis_slab_stage_offsets(const tamis_slab_plan *plan, const tamis_slab_piece *piece, int32_t *to);
+void tamis_slab_stage_columns(const tamis_slab_plan *plan, const tamis_slab_piece *piece, void *to);
 
 #endif

@@ -1,11 +1,11 @@
 /* Copies between the caller's arrays and packed, pinned host memory, which the device copies asynchronously. */
-#include "slabs/staging.h"
+#include "slabs/slabs.h"
 
 #include <string.h>
 
-#include "base/half.h"
 #include "base/threads.h"
 #include "sparse/check.h"
+#include "sparse/element.h"
 #include "sparse/structure.h"
 
 enum { SMALL = 1 << 16 /* fewer bytes do not justify a second thread */ };
@@ -134,21 +134,6 @@ typedef struct outputs {
     bool out;
 } outputs;
 
-/* Converts an element between a 16-bit output and the device's fp32 sums. */
-static void convert(tamis_type type, void *narrow, void *wide, bool out) {
-    uint16_t bits;
-    float value;
-    if (out) {
-        memcpy(&value, wide, sizeof value);
-        bits = type == TAMIS_F16 ? tamis_f16_store(value) : tamis_bf16_store(value);
-        memcpy(narrow, &bits, sizeof bits);
-        return;
-    }
-    memcpy(&bits, narrow, sizeof bits);
-    value = type == TAMIS_F16 ? tamis_f16_load(bits) : tamis_bf16_load(bits);
-    memcpy(wide, &value, sizeof value);
-}
-
 static void move_row(const outputs *o, int64_t i) {
     const tamis_dense *const X = o->X;
     const int64_t stride = tamis_dense_stride(X), row = o->first + i;
@@ -162,8 +147,10 @@ static void move_row(const outputs *o, int64_t i) {
     for (int64_t k = 0; k < X->cols; k++) {
         const int64_t at = X->layout == TAMIS_ROW_MAJOR ? row * stride + k : k * stride + row;
         char *const there = o->at + (size_t)at * size, *const here = packed + (size_t)k * packed_size;
-        if (size != packed_size)
-            convert(X->type, there, here, o->out);
+        if (size != packed_size && o->out) /* a 16-bit output, and the device's fp32 sums */
+            tamis_element_store(there, X->type, 0, tamis_element_load(here, TAMIS_F32, 0));
+        else if (size != packed_size)
+            tamis_element_store(here, TAMIS_F32, 0, tamis_element_load(there, X->type, 0));
         else
             memcpy(o->out ? there : here, o->out ? here : there, size);
     }
@@ -171,8 +158,7 @@ static void move_row(const outputs *o, int64_t i) {
 
 static void move_share(void *context, int thread, int threads) {
     const outputs *const o = context;
-    const int64_t end = tamis_partition_even(o->count, threads, thread + 1);
-    for (int64_t i = tamis_partition_even(o->count, threads, thread); i < end; i++) move_row(o, i);
+    TAMIS_EACH_OF_SHARE(i, o->count, threads, thread) move_row(o, i);
 }
 
 void tamis_slab_move_output(const tamis_slab_plan *plan, const tamis_dense *X, int64_t member, int64_t first,

@@ -3,12 +3,10 @@
  * need: few for a mesh, almost all for a random graph. The first step finds the ends of slabs and tiles and each tile's
  * rows of B; the second makes the pieces' patterns.
  */
-#include "slabs/tiles.h"
+#include "slabs/slabs.h"
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "slabs/lists.h"
-#include "sparse/index.h"
 
 typedef struct cutting {
     tamis_slab_plan *plan;

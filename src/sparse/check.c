@@ -4,17 +4,11 @@
 #include "base/reserved.h"
 #include "base/sizes.h"
 
-typedef struct range {
-    const char *field;
-    int64_t value, most;
-} range;
-
-/* Checks enumerations, which may hold any integer. */
-static tamis_status check_choices(const char *name, const range *choices, int count) {
-    for (int i = 0; i < count; i++)
-        if (choices[i].value < 0 || choices[i].value > choices[i].most)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected 0 .. %lld", name, choices[i].field,
-                              (long long)choices[i].value, (long long)choices[i].most);
+tamis_status tamis_ranges_check(const char *name, const tamis_range *ranges, size_t count) {
+    for (const tamis_range *r = ranges; r < ranges + count; r++)
+        if (r->value < r->least || r->value > r->most)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.%s = %lld: expected %lld .. %lld", name, r->field,
+                              (long long)r->value, (long long)r->least, (long long)r->most);
     return TAMIS_OK;
 }
 
@@ -27,7 +21,12 @@ tamis_status tamis_size_check(const char *name, const char *field, int64_t size)
                       field, (long long)size, (long long)TAMIS_SIZE_MOST);
 }
 
-static tamis_status check_sizes(const char *name, const range *sizes, int count) {
+typedef struct named_size {
+    const char *field;
+    int64_t value;
+} named_size;
+
+static tamis_status check_sizes(const char *name, const named_size *sizes, int count) {
     for (int i = 0; i < count; i++) TRY(tamis_size_check(name, sizes[i].field, sizes[i].value));
     return TAMIS_OK;
 }
@@ -78,18 +77,18 @@ static tamis_status check_offsets(const tamis_sparse *S, const char *name) {
 
 tamis_status tamis_sparse_check(const tamis_sparse *S, const char *name) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a sparse matrix", name);
-    const range choices[] = {{"format", (int64_t)S->format, TAMIS_COO},
-                             {"location", (int64_t)S->location, TAMIS_DEVICE},
-                             {"index_type", (int64_t)S->index_type, TAMIS_I64},
-                             {"offset_type", (int64_t)S->offset_type, TAMIS_I64},
-                             {"value_type", (int64_t)S->value_type, TAMIS_BF16}};
+    const tamis_range choices[] = {{"format", (int64_t)S->format, 0, TAMIS_COO},
+                                   {"location", (int64_t)S->location, 0, TAMIS_DEVICE},
+                                   {"index_type", (int64_t)S->index_type, 0, TAMIS_I64},
+                                   {"offset_type", (int64_t)S->offset_type, 0, TAMIS_I64},
+                                   {"value_type", (int64_t)S->value_type, 0, TAMIS_BF16}};
     TRY(TAMIS_RESERVED(S, name));
-    TRY(check_choices(name, choices, 5));
-    const range sizes[] = {{"rows", S->rows, 0},
-                           {"cols", S->cols, 0},
-                           {"nnz", S->nnz, 0},
-                           {"batch_stride", S->batch_stride, 0},
-                           {"offset_base", S->offset_base, 0}};
+    TRY(tamis_ranges_check(name, choices, 5));
+    const named_size sizes[] = {{"rows", S->rows},
+                                {"cols", S->cols},
+                                {"nnz", S->nnz},
+                                {"batch_stride", S->batch_stride},
+                                {"offset_base", S->offset_base}};
     TRY(check_sizes(name, sizes, 5));
     if (S->offset_base != 0 && S->format == TAMIS_COO)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.offset_base = %lld: COO has no offsets, expected 0", name,
@@ -122,11 +121,11 @@ tamis_status tamis_sparse_check_host(const tamis_sparse *S, const char *name) {
    only check of products of sizes: later products of the same numbers do not overflow. */
 static tamis_status check_dense(const tamis_dense *dense, const char *name, tamis_location location, int64_t batch) {
     if (!dense) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
-    const range choices[] = {{"type", (int64_t)dense->type, TAMIS_BF16},
-                             {"layout", (int64_t)dense->layout, TAMIS_COLUMN_MAJOR},
-                             {"location", (int64_t)dense->location, TAMIS_DEVICE}};
+    const tamis_range choices[] = {{"type", (int64_t)dense->type, 0, TAMIS_BF16},
+                                   {"layout", (int64_t)dense->layout, 0, TAMIS_COLUMN_MAJOR},
+                                   {"location", (int64_t)dense->location, 0, TAMIS_DEVICE}};
     TRY(TAMIS_RESERVED(dense, name));
-    TRY(check_choices(name, choices, 3));
+    TRY(tamis_ranges_check(name, choices, 3));
     if (dense->location != location)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           location == TAMIS_HOST
@@ -134,10 +133,8 @@ static tamis_status check_dense(const tamis_dense *dense, const char *name, tami
                               : "%s.location = host: expected data on the device; copy them there with "
                                 "tamis_device_allocate and tamis_device_upload",
                           name);
-    const range sizes[] = {{"rows", dense->rows, 0},
-                           {"cols", dense->cols, 0},
-                           {"stride", dense->stride, 0},
-                           {"batch_stride", dense->batch_stride, 0}};
+    const named_size sizes[] = {
+        {"rows", dense->rows}, {"cols", dense->cols}, {"stride", dense->stride}, {"batch_stride", dense->batch_stride}};
     TRY(check_sizes(name, sizes, 4));
     const bool row_major = dense->layout == TAMIS_ROW_MAJOR;
     const int64_t lines = row_major ? dense->rows : dense->cols, length = row_major ? dense->cols : dense->rows;

@@ -10,6 +10,13 @@
    is empty. */
 tamis_status tamis_size_check(const char *name, const char *field, int64_t size);
 
+/* A field, and the numbers that it may hold; enumerations may hold any. */
+typedef struct tamis_range {
+    const char *field;
+    int64_t value, least, most;
+} tamis_range;
+tamis_status tamis_ranges_check(const char *name, const tamis_range *ranges, size_t count);
+
 /* Checks that the address space can hold `batch` arrays of `elements` elements, at distances of `stride` elements. */
 tamis_status tamis_batch_check(const char *name, int64_t batch, int64_t stride, int64_t elements, size_t size);
 

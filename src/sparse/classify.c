@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/check.h"
-#include "sparse/slice.h"
+#include "sparse/structure.h"
 
 static const char rules[] =
     "empty: no nonzeros\n"
@@ -27,8 +27,7 @@ static void scan(const tamis_sparse *S, tamis_structure *structure) {
     int64_t runs = 0, near = 0, diagonal = 0;
     const int64_t reach = S->cols / 20 > 1 ? S->cols / 20 : 1;
     for (int64_t i = 0; i < S->rows; i++) {
-        const int64_t begin = S->nnz ? tamis_index_load(S->offsets, S->offset_type, i) : 0;
-        const int64_t end = S->nnz ? tamis_index_load(S->offsets, S->offset_type, i + 1) : 0;
+        const int64_t begin = S->nnz ? tamis_row_start(S, i) : 0, end = S->nnz ? tamis_row_start(S, i + 1) : 0;
         int64_t before = -2;
         bool on_diagonal = false;
         for (int64_t t = begin; t < end; t++) {

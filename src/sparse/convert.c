@@ -11,7 +11,6 @@
 #include "sparse/check.h"
 #include "sparse/element.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 /* The current matrix. `owned` is the last step's result; NULL: the matrix is the caller's. */
@@ -103,9 +102,7 @@ static void copy_values_thread(void *context, int thread, int threads) {
 
 static void copy_parallel(tamis_thread_body *body, copying c) {
     enum { SHARE = 1 << 16 };
-    int threads = tamis_threads_default();
-    if (threads > 1 + c.count / SHARE) threads = (int)(1 + c.count / SHARE);
-    tamis_threads_run(threads, body, &c);
+    tamis_threads_run(tamis_threads_for(0, c.count, SHARE), body, &c);
 }
 
 /* Copies the matrix into the types of `wanted`, with the values if with_values. */
@@ -271,20 +268,13 @@ static tamis_status take_options(const tamis_convert_options *given, tamis_conve
     if (!given) return TAMIS_OK;
     TRY(TAMIS_RESERVED(given, "options"));
     *options = *given;
-    const struct {
-        const char *field;
-        long long value, most;
-    } choices[] = {{"format", (long long)options->format, TAMIS_COO},
-                   {"index_type", (long long)options->index_type, TAMIS_I64},
-                   {"offset_type", (long long)options->offset_type, TAMIS_I64},
-                   {"value_type", (long long)options->value_type, TAMIS_BF16},
-                   {"values", (long long)options->values, TAMIS_VALUES_ONES},
-                   {"duplicates", (long long)options->duplicates, TAMIS_DUPLICATES_LAST}};
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
-        if (choices[i].value < 0 || choices[i].value > choices[i].most)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = %lld: expected 0 .. %lld", choices[i].field,
-                              choices[i].value, choices[i].most);
-    return TAMIS_OK;
+    const tamis_range choices[] = {{"format", (int64_t)options->format, 0, TAMIS_COO},
+                                   {"index_type", (int64_t)options->index_type, 0, TAMIS_I64},
+                                   {"offset_type", (int64_t)options->offset_type, 0, TAMIS_I64},
+                                   {"value_type", (int64_t)options->value_type, 0, TAMIS_BF16},
+                                   {"values", (int64_t)options->values, 0, TAMIS_VALUES_ONES},
+                                   {"duplicates", (int64_t)options->duplicates, 0, TAMIS_DUPLICATES_LAST}};
+    return tamis_ranges_check("options", choices, sizeof choices / sizeof *choices);
 }
 
 static tamis_status check_fits(const tamis_sparse *S, const tamis_convert_options *options) {

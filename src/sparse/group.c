@@ -332,16 +332,13 @@ tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tam
     }
     if (S->format == TAMIS_COO && tamis_groups_are_rare(g.groups, S->nnz))
         return group_by_list(&g, offset_type, offsets);
-    if (threads <= 0) threads = tamis_threads_default();
-    const int64_t worth = 1 + S->nnz / SHARE;
-    if (threads > worth) threads = (int)worth;
+    threads = tamis_threads_for(threads, S->nnz, SHARE);
     bool done = false;
     g.shift = bucket_shift(&g);
     if (g.shift > 0) TRY(group_by_buckets(&g, threads, offset_type, offsets, &done));
     if (done) return TAMIS_OK;
     g.shift = 0;
-    const int64_t affordable = 1 + S->nnz / (1 + ENTRIES_PER_COUNTER * g.groups);
-    if (threads > affordable) threads = (int)affordable;
+    threads = tamis_threads_for(threads, S->nnz, 1 + ENTRIES_PER_COUNTER * g.groups);
     void *memory;
     TRY(tamis_allocate_zeroed(tamis_times(g.groups, threads), sizeof(int64_t), "counters", &memory));
     g.next = memory;

@@ -44,6 +44,11 @@ TAMIS_INLINE int64_t tamis_index_first(const void *array, tamis_index_type type,
     return low;
 }
 
+/* Returns the first entry of a row of a CSR; of row S->rows, the end. */
+TAMIS_INLINE int64_t tamis_row_start(const tamis_sparse *S, int64_t row) {
+    return tamis_index_load(S->offsets, S->offset_type, row);
+}
+
 /* Returns the address of entry i. */
 TAMIS_INLINE const void *tamis_index_at(const void *array, tamis_index_type type, int64_t i) {
     return (const char *)array + i * (type == TAMIS_I32 ? 4 : 8);

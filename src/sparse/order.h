@@ -32,6 +32,9 @@ void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices);
 /* Stably sorts the columns of each row of a CSR. Without a permutation, `to` may have both of S's own arrays. */
 tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reordered *to);
 
+/* Radix sort of nonnegative numbers up to `most`. The result is in *sorted; the other array is scratch. */
+void tamis_sort_numbers(int64_t **sorted, int64_t *spare, int64_t count, int64_t most);
+
 /* Returns true if the indices begin .. end - 1 of an array are sorted; they may repeat. */
 bool tamis_indices_rise(const void *indices, tamis_index_type type, int64_t begin, int64_t end);
 

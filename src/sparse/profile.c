@@ -7,7 +7,6 @@
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 enum {
@@ -99,10 +98,7 @@ void tamis_profile_lengths(const tamis_sparse *S, int threads, tamis_profile *pr
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     if (S->rows < SMALL) threads = 1;
     lengths_job job = {.S = S, .mean = profile->mean};
-    if (threads == 1)
-        lengths_thread(&job, 0, 1);
-    else
-        tamis_threads_run(threads, lengths_thread, &job);
+    tamis_threads_run(threads, lengths_thread, &job);
     double squares = 0;
     profile->min = INT64_MAX;
     for (int t = 0; t < threads; t++) {

@@ -136,10 +136,7 @@ void tamis_profile_columns(const tamis_sparse *S, int threads, tamis_profile *pr
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     if (S->nnz < SMALL) threads = 1;
     columns_job job = {.S = S};
-    if (threads == 1)
-        columns_thread(&job, 0, 1);
-    else
-        tamis_threads_run(threads, columns_thread, &job);
+    tamis_threads_run(threads, columns_thread, &job);
     findings all = {0};
     for (int t = 0; t < threads; t++) {
         const findings *const part = &job.parts[t];

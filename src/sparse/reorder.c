@@ -4,7 +4,6 @@
 #include "base/threads.h"
 #include "sparse/check.h"
 #include "sparse/order.h"
-#include "sparse/slice.h"
 #include "sparse/structure.h"
 
 /* ------------------------------------------------------------------------------------------- CSR to COO */
@@ -38,9 +37,7 @@ static void expand_thread(void *context, int thread, int threads) {
 void tamis_expand_rows(const tamis_sparse *S, int threads, void *row_indices) {
     enum { SHARE = 1 << 16 };
     expansion e = {.S = S, .row_indices = row_indices};
-    if (threads <= 0) threads = tamis_threads_default();
-    if (threads > 1 + S->nnz / SHARE) threads = (int)(1 + S->nnz / SHARE);
-    tamis_threads_run(threads, expand_thread, &e);
+    tamis_threads_run(tamis_threads_for(threads, S->nnz, SHARE), expand_thread, &e);
 }
 
 /* ------------------------------------------------------------------------------------------- arguments */

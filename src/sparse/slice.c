@@ -1,6 +1,4 @@
 /* Slices of rows: views without a copy, cuts with equal nonzeros, and offsets that begin at 0. */
-#include "sparse/slice.h"
-
 #include "base/memory.h"
 #include "base/status.h"
 #include "sparse/check.h"
@@ -17,8 +15,7 @@ tamis_status tamis_slice_rebase(const tamis_sparse *S, tamis_sparse *view, void 
     if (S->format != TAMIS_CSR || S->offset_base == 0) return TAMIS_OK;
     TRY(tamis_allocate(S->rows + 1, tamis_index_size(S->offset_type), "the offsets of a slice", offsets));
     for (int64_t i = 0; i <= S->rows; i++)
-        tamis_index_store(*offsets, S->offset_type, i,
-                          tamis_index_load(S->offsets, S->offset_type, i) - S->offset_base);
+        tamis_index_store(*offsets, S->offset_type, i, tamis_row_start(S, i) - S->offset_base);
     view->offsets = *offsets;
     view->columns = entry_after(S->columns, tamis_index_size(S->index_type), S->offset_base);
     view->values = entry_after(S->values, tamis_type_size(S->value_type), S->offset_base);
@@ -39,8 +36,8 @@ tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "rows = %lld: from row %lld on there are only %lld", (long long)rows,
                           (long long)first, (long long)(S->rows - first));
     if (S->location == TAMIS_HOST) {
-        begin = tamis_index_load(S->offsets, S->offset_type, first);
-        end = tamis_index_load(S->offsets, S->offset_type, first + rows);
+        begin = tamis_row_start(S, first);
+        end = tamis_row_start(S, first + rows);
     }
     if (begin < S->offset_base || begin > end || end > S->offset_base + S->nnz)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "begin = %lld, end = %lld: expected begin <= end within %lld .. %lld",

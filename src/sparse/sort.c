@@ -148,6 +148,27 @@ static void sort_row(const sorting *s, int64_t begin, int64_t end, pair *pairs, 
         for (int64_t i = 0; i < count; i++) s->to.permutation[begin + i] = sorted[i].place;
 }
 
+/* ------------------------------------------------------------------------------------------- numbers */
+
+void tamis_sort_numbers(int64_t **sorted, int64_t *spare, int64_t count, int64_t most) {
+    enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+    int64_t *from = *sorted, *to = spare;
+    for (int shift = 0; shift < 63 && most >> shift > 0; shift += DIGIT_BITS) {
+        int64_t places[DIGITS] = {0}, place = 0;
+        for (int64_t i = 0; i < count; i++) places[from[i] >> shift & (DIGITS - 1)]++;
+        for (int digit = 0; digit < DIGITS; digit++) {
+            const int64_t size = places[digit];
+            places[digit] = place;
+            place += size;
+        }
+        for (int64_t i = 0; i < count; i++) to[places[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+        int64_t *const other = from;
+        from = to;
+        to = other;
+    }
+    *sorted = from;
+}
+
 /* ------------------------------------------------------------------------------------------- all rows */
 
 bool tamis_indices_rise(const void *columns, tamis_index_type type, int64_t begin, int64_t end) {
@@ -201,8 +222,7 @@ static void sort_thread(void *context, int thread, int threads) {
 
 tamis_status tamis_sort_rows(const tamis_sparse *S, int threads, const tamis_reordered *to) {
     tamis_status status = TAMIS_OK;
-    if (threads <= 0) threads = tamis_threads_default();
-    if (threads > 1 + S->nnz / SHARE) threads = (int)(1 + S->nnz / SHARE);
+    threads = tamis_threads_for(threads, S->nnz, SHARE);
     void *longest = NULL, *room = NULL;
     sorting s = {.S = S, .to = *to, .in_place = to->columns == S->columns};
     TRY_GOTO(cleanup, tamis_allocate(threads, sizeof(int64_t), "lengths of rows", &longest));

@@ -8,17 +8,13 @@
 #include "base/status.h"
 #include "sparse/index.h"
 
-static int64_t row_begin(const tamis_sparse *S, int64_t row) {
-    return tamis_index_load(S->offsets, S->offset_type, row);
-}
-
 static int rising(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
 static int64_t row_length(const tamis_sparse *S, int64_t row) {
-    return S->nnz ? row_begin(S, row + 1) - row_begin(S, row) : 0;
+    return S->nnz ? tamis_row_start(S, row + 1) - tamis_row_start(S, row) : 0;
 }
 
 static int64_t longest_row(const tamis_sparse *S) {
@@ -66,7 +62,7 @@ static void copy_entries(const tamis_sparse *S, tamis_submatrix *part) {
     const size_t size = tamis_type_size(S->value_type);
     int64_t to = 0;
     for (int64_t i = 0; i < part->rows && part->nnz > 0; i++) {
-        for (int64_t t = row_begin(S, part->row[i]); t < row_begin(S, part->row[i] + 1); t++, to++) {
+        for (int64_t t = tamis_row_start(S, part->row[i]); t < tamis_row_start(S, part->row[i] + 1); t++, to++) {
             part->columns[to] = tamis_index_load(S->columns, S->index_type, t);
             part->entry[to] = t;
             if (S->values)

@@ -5,7 +5,7 @@
 
 #include "base/fnv.h"
 #include "base/threads.h"
-#include "generate/generate.h"
+#include "generate/recipe.h"
 #include "support/refusals.h"
 
 TEST(names) {

@@ -3,7 +3,7 @@
 
 #include "test_sparse_support.h"
 
-#include "generate/fill.h"
+#include "generate/recipe.h"
 #include "support/refusals.h"
 
 static double plain_value(uint64_t seed, int64_t i, int64_t j, int64_t cols, double low, double high) {

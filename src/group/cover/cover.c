@@ -4,7 +4,6 @@
 #include <string.h>
 #include <tamis/ceilings.h>
 
-#include "group/link.h"
 #include "group/share.h"
 
 /* A GPU launches two more kernels. */

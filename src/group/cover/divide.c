@@ -43,10 +43,6 @@ void tamis_division_release(tamis_division *d) {
     *d = (tamis_division){.owners = NULL};
 }
 
-static int64_t row_start(const tamis_sparse *S, int64_t row) {
-    return tamis_index_load(S->offsets, S->offset_type, row);
-}
-
 /* Returns the ghost row of an entry; negative: its column is an own one. */
 static int64_t ghost_of(const tamis_shard_description *is, int64_t entry) {
     return tamis_ghost_of(is, tamis_index_load(is->local.columns, is->local.index_type, entry));
@@ -64,7 +60,7 @@ static double flow_of(const tamis_shard_description *is, const tamis_division *d
                       const rooms *room) {
     double sum = 0;
     for (int64_t i = 0; i < is->local.rows; i++)
-        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++) {
+        for (int64_t t = tamis_row_start(&is->local, i); t < tamis_row_start(&is->local, i + 1); t++) {
             const int64_t g = ghost_of(is, t);
             if (g < 0 || room->ghosts[g] == 0) continue;
             const int32_t r = d->owners[g];
@@ -120,7 +116,7 @@ static void sort_by_column(const tamis_shard_description *is, columns *c) {
         if (ghost_of(is, t) >= 0) next[ghost_of(is, t) + 1]++;
     for (int64_t g = 0; g < is->ghost_rows; g++) next[g + 1] += next[g];
     for (int64_t i = 0; i < is->local.rows; i++)
-        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++)
+        for (int64_t t = tamis_row_start(&is->local, i); t < tamis_row_start(&is->local, i + 1); t++)
             if (ghost_of(is, t) >= 0) c->rows[next[ghost_of(is, t)]++] = (int32_t)i;
 }
 
@@ -162,7 +158,7 @@ static void count(const tamis_shard_description *is, int64_t *seen, tamis_divisi
     for (int r = 0; r < is->ranks; r++) d->fetched[r] = seen[r] = 0;
     for (int64_t g = 0; g < is->ghost_rows; g++) d->fetched[d->owners[g]] += d->kept[g];
     for (int64_t i = 0; i < is->local.rows; i++)
-        for (int64_t t = row_start(&is->local, i); t < row_start(&is->local, i + 1); t++) {
+        for (int64_t t = tamis_row_start(&is->local, i); t < tamis_row_start(&is->local, i + 1); t++) {
             const int64_t g = ghost_of(is, t);
             if (g < 0 || d->kept[g]) continue;
             const int32_t r = d->owners[g];

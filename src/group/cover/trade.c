@@ -5,9 +5,7 @@
 #include "group/cover/trade.h"
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/exchange/lists.h"
-#include "group/memory.h"
 #include "group/share.h"
 #include "sparse/index.h"
 
@@ -22,10 +20,6 @@ typedef struct trade {
     void *offsets, *columns; /* CSR of the kept nonzeros, with S's types */
     int64_t kept;
 } trade;
-
-static int64_t start_of(const tamis_sparse *S, int64_t row) {
-    return tamis_index_load(S->offsets, S->offset_type, row);
-}
 
 /* ------------------------------------------------------------------------------------------ lists */
 
@@ -106,7 +100,7 @@ static void fill(trade *t, places *next) {
     const tamis_sparse *const S = t->m->S, *const local = &is->local;
     for (int64_t i = 0; i < local->rows; i++) {
         tamis_index_store(t->offsets, S->offset_type, i, t->kept);
-        for (int64_t e = start_of(local, i); e < start_of(local, i + 1); e++) {
+        for (int64_t e = tamis_row_start(local, i); e < tamis_row_start(local, i + 1); e++) {
             const int64_t ghost = tamis_ghost_of(is, tamis_index_load(local->columns, local->index_type, e));
             if (ghost >= 0 && !t->division->kept[ghost]) {
                 give(t, i, e, ghost, next);

@@ -1,8 +1,7 @@
 /* The buffers of an exchange. */
-#include "group/exchange/buffers.h"
+#include "group/exchange/exchange.h"
 
 #include "base/memory.h"
-#include "group/memory.h"
 
 void tamis_row_exchange_set_widths(tamis_row_exchange *e, int64_t fetched, int64_t back) {
     e->row_bytes = fetched * e->batch * (int64_t)tamis_type_size(e->type);

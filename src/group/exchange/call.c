@@ -10,7 +10,7 @@
  * Without ghost rows on any rank, or where X has the rows of this generation, steps 3 and 6 and the wait are left out;
  * 7 where nothing goes back. An error after step 2 breaks the group, since the other ranks do not ask this one again.
  */
-#include "group/exchange/call.h"
+#include "group/exchange/exchange.h"
 
 #include "core/options.h"
 #include "group/share.h"

@@ -56,14 +56,20 @@ typedef struct tamis_row_exchange {
     int64_t kept[TAMIS_EXCHANGED]; /* members of each matrix in X */
 } tamis_row_exchange;
 
-static inline const tamis_shard_description *tamis_row_lists(const tamis_row_exchange *e) {
-    return tamis_shard_is(e->shard);
-}
+static inline const tamis_shard_description *tamis_row_lists(const tamis_row_exchange *e) { return &e->shard->is; }
 
 /* Returns the number of own rows in X; they follow the first is.ghosts_before ghost rows. */
 static inline int64_t tamis_own_rows_of_x(const tamis_row_exchange *e) {
     return e->in_place ? 0 : tamis_row_lists(e)->own_rows;
 }
+
+/* Sets row_bytes and back_bytes. fetched, back: the most elements of a row, per member of the batch, in each
+   direction. */
+void tamis_row_exchange_set_widths(tamis_row_exchange *e, int64_t fetched, int64_t back);
+
+/* Allocates the buffers, by the widths, in_place and gives; with `pairs` also the buffers of a softmax. */
+tamis_status tamis_row_exchange_make_buffers(tamis_row_exchange *e, bool pairs);
+void tamis_row_exchange_release_buffers(tamis_row_exchange *e);
 
 /* A matrix whose rows are distributed like S's columns: as the caller passes it, and as the exchange holds it. */
 typedef struct tamis_shared_rows {
@@ -71,5 +77,120 @@ typedef struct tamis_shared_rows {
     const tamis_dense **local; /* the local plan's operand, set to the exchange's matrix; NULL: not changed */
     int64_t *skip;             /* set to the elements before it in a row of X */
 } tamis_shared_rows;
+
+/* ------------------------------------------------------------------------------------------ moving rows */
+
+/* One exchange under way. */
+typedef struct tamis_move {
+    tamis_row_exchange *exchange;
+    void *stream; /* the caller's */
+    void *send, *receive;
+    int64_t send_first;                          /* bytes before the first row */
+    int64_t send_gap, receive_gap;               /* gap in bytes before the rows of the ranks after this one */
+    const int64_t *send_starts, *receive_starts; /* by rank, in rows */
+    int64_t row_bytes;
+    tamis_transfer transfer;
+} tamis_move;
+
+/* `begin` sends the rows that the exchange's stream has written, `arrive` makes the received rows usable in the
+   caller's stream, `end` waits until the others have theirs. `end` must follow each successful `begin`, so that no
+   rank's memory is in use afterwards. It returns the status of the steps in between, with its message, unless that is
+   TAMIS_OK. */
+tamis_status tamis_move_begin(tamis_move *m);
+tamis_status tamis_move_arrive(const tamis_move *m);
+tamis_status tamis_move_end(const tamis_move *m, tamis_status status);
+
+/* tamis_move_follow makes the exchange's stream wait for the caller's; tamis_move_lead makes the caller's wait for the
+   exchange's. No effect on the CPU. */
+tamis_status tamis_move_follow(const tamis_move *m);
+tamis_status tamis_move_lead(const tamis_move *m);
+
+/* ------------------------------------------------------------------------------------------ fetching rows */
+
+/* A fetch: rows of one or two matrices come from their owners and become rows of X. */
+typedef struct tamis_fetch {
+    tamis_row_exchange *exchange;
+    void *stream; /* the caller's */
+    tamis_shared_rows from[TAMIS_EXCHANGED];
+    tamis_dense held[TAMIS_EXCHANGED]; /* in X */
+    int count;
+    bool second_is_first;             /* options.d_is_b promises it */
+    int64_t members[TAMIS_EXCHANGED]; /* members exchanged; 0 for the second: it is the first */
+    int64_t row_bytes;                /* of X */
+    bool needs;                       /* some rank reads X */
+    bool exchanges;                   /* X does not have these rows yet */
+    tamis_move move;
+} tamis_fetch;
+
+/* Arguments of a call that must be equal on all ranks. */
+typedef struct tamis_agreed {
+    double alpha, beta;
+    uint64_t requested; /* bit mask of the outputs whose sums go back */
+} tamis_agreed;
+
+/* Lays out X for these numbers of members, and sets the local plan's operands to it. */
+void tamis_fetch_lay_out(tamis_fetch *f, int64_t first_members, int64_t second_members);
+
+/*
+ * Agrees with the other ranks on what is exchanged, and lays it out. mine: this rank's error so far, with its message.
+ * generation: as in tamis_execution, for the first fetch; the rows of other fetches always count as changed. f->needs:
+ * this rank reads X; the ranks exchange if one of them does.
+ */
+enum { TAMIS_FETCHES = 3 };
+tamis_status tamis_fetch_agree(tamis_fetch *fetches, int count, tamis_status mine, uint64_t generation,
+                               const tamis_agreed *agreed);
+
+/* Packs the rows that others need and sends them; copies own rows in front of the ghost rows. After success the caller
+   must call tamis_move_arrive and tamis_move_end of f->move. */
+tamis_status tamis_fetch_begin(tamis_fetch *f);
+
+/* Records, after a successful call, that X has the rows of this generation. */
+void tamis_fetch_keep(const tamis_fetch *f, uint64_t generation);
+
+/* ------------------------------------------------------------------------------------------ giving sums back */
+
+/*
+ * Partial sums in exchange.partial, in the type of sums. A row holds the members of the first output, one after
+ * another, then the members of the second; for a softmax each member's pair follows (see tamis_row_sum).
+ */
+typedef struct tamis_giving {
+    tamis_row_exchange *exchange;
+    void *stream; /* the caller's */
+    tamis_shared_rows to[TAMIS_EXCHANGED];
+    tamis_dense held[TAMIS_EXCHANGED]; /* partial sums */
+    int count;
+    double factor, keep;
+    bool weighted;      /* by the pairs of a softmax */
+    void *softmax_rows; /* NULL: not requested */
+} tamis_giving;
+
+/* Lays out the partial sums, which the local plan writes. */
+void tamis_give_back_lay_out(tamis_giving *g);
+
+/* Sends partial sums to their owners and adds the received ones: own sums first, then the other ranks' in order. Waits
+   for other ranks. */
+tamis_status tamis_give_back(tamis_giving *g);
+
+/* ------------------------------------------------------------------------------------------ a whole call */
+
+/* A whole call of a group: it fetches rows, computes, and gives partial sums back. The caller fills in from, count and
+   needs of each fetch; to, count, factor and weighted of the giving; and the fields below except `execution` and
+   `gives_back`. */
+typedef struct tamis_call {
+    tamis_row_exchange *exchange;
+    tamis_fetch fetches[TAMIS_FETCHES]; /* the first uses `exchange`, and overlaps compute_own */
+    int more;            /* number of further fetches, with their own exchanges, which end before the first */
+    tamis_giving giving; /* its exchange may be set; default: `exchange` */
+    tamis_status mine;   /* the caller's error so far, with its message */
+    const tamis_execution *given;
+    tamis_execution execution;                  /* `given` with defaults filled in; set before `check` */
+    bool gives_back;                            /* sums go back */
+    void *context;                              /* first argument of the callbacks, each of which may be NULL */
+    tamis_status (*check)(void *context);       /* checks the operands of the local plan */
+    tamis_status (*compute_own)(void *context); /* computes while rows arrive */
+    tamis_status (*compute)(void *context);     /* computes when they have arrived */
+} tamis_call;
+
+tamis_status tamis_call_run(tamis_call *c);
 
 #endif

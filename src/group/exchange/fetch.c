@@ -1,5 +1,5 @@
 /* Fetches rows: the ranks agree on what is exchanged, and pack it. */
-#include "group/exchange/fetch.h"
+#include "group/exchange/exchange.h"
 
 #include <string.h>
 

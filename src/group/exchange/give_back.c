@@ -1,7 +1,6 @@
 /* Sends partial sums back to the owners of their rows. */
-#include "group/exchange/give_back.h"
+#include "group/exchange/exchange.h"
 
-#include "group/exchange/move.h"
 #include "sparse/check.h"
 
 static int64_t element_bytes(const tamis_row_exchange *e) { return (int64_t)tamis_type_size(tamis_sum_type(e->type)); }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "group/exchange/buffers.h"
 #include "group/ghosts.h"
 #include "group/share.h"
 

@@ -3,7 +3,7 @@
  * stream order; or between devices through host memory, if the transport only knows that. On a GPU the exchange has its
  * own stream. Events order it with the caller's; the host waits for neither, unless rows pass through its memory.
  */
-#include "group/exchange/move.h"
+#include "group/exchange/exchange.h"
 
 #include "group/share.h"
 

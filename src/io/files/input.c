@@ -19,11 +19,8 @@ static tamis_status reserve(tamis_input *input, int64_t capacity) {
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: %lld bytes do not fit the address space", input->text.name,
                           (long long)capacity);
     void *memory = input->memory;
-    if (memory)
-        TRY(tamis_reallocate(input->capacity + TAMIS_TEXT_PADDING, capacity + TAMIS_TEXT_PADDING, 1,
-                             "the file's content", &memory));
-    else
-        TRY(tamis_allocate(capacity + TAMIS_TEXT_PADDING, 1, "the file's content", &memory));
+    TRY(tamis_reallocate(input->capacity + TAMIS_TEXT_PADDING, capacity + TAMIS_TEXT_PADDING, 1, "the file's content",
+                         &memory));
     input->memory = memory;
     input->capacity = capacity;
     return TAMIS_OK;

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/status.h"
 #include "io/files/file_error.h"
-#include "io/files/rights.h"
 #include "io/files/standard.h"
 #include "io/pack/deflate.h"
 
@@ -40,6 +40,65 @@ static tamis_status flush(tamis_output *output, bool last) {
     output->used = 0;
     if (output->gzip) return tamis_deflate_pack(output->gzip, output->buffer, bytes, last, write_packed, output);
     return write_descriptor(output, output->buffer, bytes);
+}
+
+/* ---- permissions of a file that replaces another one */
+
+/* ACLs are extended attributes on Linux; their bytes are copied. */
+enum { ACL_BYTES = 8 << 10 }; /* a thousand entries */
+static const char acl[] = "system.posix_acl_access";
+
+/* Opens the old file for reading, or for writing if it can only be written. */
+static int open_old(int folder, const char *name) {
+    const int how = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, descriptor = openat(folder, name, O_RDONLY | how);
+    return descriptor >= 0 ? descriptor : openat(folder, name, O_WRONLY | how);
+}
+
+static bool has_none(void) { return errno == ENODATA || errno == ENOTSUP || errno == ENOSYS; }
+
+/* Copies the old file's ACL, or removes the one that the folder gave to the new file. Returns true if they agree. */
+static bool keep_acl(int from, int to, bool copied) {
+    char entries[ACL_BYTES];
+    const ssize_t bytes = fgetxattr(from, acl, entries, sizeof entries);
+    const bool none = bytes < 0 && has_none();
+    if (copied && bytes >= 0 && fsetxattr(to, acl, entries, (size_t)bytes, 0) == 0) return true;
+    return (fremovexattr(to, acl) == 0 || has_none()) && none;
+}
+
+static bool keep(int from, int to) {
+    struct stat old, new;
+    if (fstat(from, &old) != 0) return false;
+    errno = EEXIST;
+    if (!S_ISREG(old.st_mode)) return false;
+    const bool given = fchown(to, old.st_uid, old.st_gid) == 0 || fchown(to, (uid_t)-1, old.st_gid) == 0;
+    (void)given; /* only root may change the owner; the result is checked below */
+    if (fstat(to, &new) != 0) return false;
+    const bool same_group = new.st_gid == old.st_gid;
+    mode_t mode = old.st_mode & 0777;
+    if (!same_group) {
+        const mode_t both = mode & mode >> 3 & 07;
+        mode = (mode & 0700) | both << 3 | both;
+    }
+    if (!keep_acl(from, to, same_group)) mode &= 0700;
+    return fchmod(to, mode) == 0;
+}
+
+/*
+ * Copies the owner, the group, the ACL and the mode of the file with that name in the folder to a new file, which
+ * nobody else may open yet, as far as the process may. Nobody but a new owner gets more rights than the old file gave:
+ * - set-user-ID, set-group-ID and sticky bits are dropped; - if the group is another one, the group and all others get
+ * what both of them had, and there is no ACL; - if the old file has an ACL that the new one does not get, only the
+ * owner may open it. The mode comes last, so that no moment has more rights than the end. Returns false with errno
+ * where the rights cannot be set.
+ */
+static bool keep_rights(int folder, const char *name, int descriptor) {
+    const int old = open_old(folder, name);
+    if (old < 0) return false;
+    const bool kept = keep(old, descriptor);
+    const int error = errno;
+    close(old);
+    errno = error;
+    return kept;
 }
 
 /* ---- opening and closing */
@@ -137,7 +196,7 @@ static tamis_status open_target(tamis_output *output) {
     if (mode != 0 && !S_ISREG(mode)) return open_direct(output);
     const mode_t first = mode == 0 ? 0666 : mode & 0600; /* restrictive until the owner is set */
     if (!open_nameless(output, first)) TRY(name_temporary(output, first));
-    if (mode != 0 && !tamis_rights_keep(target->folder, target->name, output->descriptor))
+    if (mode != 0 && !keep_rights(target->folder, target->name, output->descriptor))
         return tamis_file_error(output->path, "keep its permissions");
     return TAMIS_OK;
 }

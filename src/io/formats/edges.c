@@ -206,7 +206,7 @@ static void tell_comments(const tamis_reading *reading, int64_t comments) {
              comments == 1 ? "" : "s");
 }
 
-static tamis_status read_list(const tamis_reading *reading, const list_kind **of, tamis_line_list *list) {
+static tamis_status read_lines(const tamis_reading *reading, const list_kind **of, tamis_line_list *list) {
     const tamis_bounded_text *const text = &reading->text;
     const tamis_konect konect = *of == &rating_list ? (tamis_konect){0} : tamis_konect_of(text);
     list_shape shape;
@@ -298,27 +298,22 @@ static tamis_status number_ratings(const tamis_reading *reading, tamis_entries *
     return TAMIS_OK;
 }
 
-static tamis_status finish_list(const tamis_reading *reading, const list_kind *kind, tamis_line_list *list,
-                                tamis_owned_sparse **matrix) {
+static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_owned_sparse **matrix) {
     tamis_status status = TAMIS_OK;
-    if (!list->as_rows)
-        status = kind->square ? number_graph(reading, list->mirrored, &list->entries)
-                              : number_ratings(reading, &list->entries);
-    return tamis_line_list_finish(reading, status, list, matrix);
+    tamis_line_list list;
+    TRY(read_lines(reading, &kind, &list));
+    if (!list.as_rows)
+        status =
+            kind->square ? number_graph(reading, list.mirrored, &list.entries) : number_ratings(reading, &list.entries);
+    return tamis_line_list_finish(reading, status, &list, matrix);
 }
 
 static tamis_status read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    const list_kind *kind = tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list;
-    tamis_line_list list;
-    TRY(read_list(reading, &kind, &list));
-    return finish_list(reading, kind, &list, matrix);
+    return read_list(reading, tamis_konect_of(&reading->text).bipartite ? &bipartite_list : &edge_list, matrix);
 }
 
-static tamis_status read_rating_lines(const tamis_reading *reading, tamis_owned_sparse **matrix) {
-    const list_kind *kind = &rating_list;
-    tamis_line_list list;
-    TRY(read_list(reading, &kind, &list));
-    return finish_list(reading, kind, &list, matrix);
+static tamis_status read_ratings(const tamis_reading *reading, tamis_owned_sparse **matrix) {
+    return read_list(reading, &rating_list, matrix);
 }
 
 const tamis_file_row tamis_edges_file = {
@@ -339,5 +334,5 @@ const tamis_file_row tamis_ratings_file = {
     .name = "ratings",
     .endings = ".csv .ratings .data .tsv .dat .inter",
     .sniff = sniff_ratings,
-    .read = read_rating_lines,
+    .read = read_ratings,
 };

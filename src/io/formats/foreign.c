@@ -99,11 +99,6 @@ static bool is_bzip2(const tamis_bounded_text *text) {
 
 /* ---- texts that would be taken for lists */
 
-static bool ends_with(const char *name, const char *ending) {
-    const size_t length = tamis_unpacked_name_length(name), size = strlen(ending);
-    return length > size && strncasecmp(name + length - size, ending, size) == 0;
-}
-
 /* DIMACS: "c" lines, then "p WORD sizes". */
 static bool has_problem(const tamis_bounded_text *text, const char *word) {
     const size_t length = strlen(word);
@@ -192,7 +187,7 @@ static bool is_pajek(const tamis_bounded_text *text) {
 }
 
 /* hMETIS files look like edge lists, so only the name decides. */
-static bool is_hmetis(const tamis_bounded_text *text) { return ends_with(text->name, ".hgr"); }
+static bool is_hmetis(const tamis_bounded_text *text) { return tamis_unpacked_name_ends(text->name, ".hgr"); }
 
 static const struct {
     bool (*is)(const tamis_bounded_text *text);

@@ -42,4 +42,8 @@ typedef struct tamis_file_row {
     tamis_status (*take_row)(struct tamis_row_window *window, bool *ended);
 } tamis_file_row;
 
+/* Distinguishes lda-c files from svmlight files: returns true if the first number of the line at p equals the number of
+   "id:count" pairs that follow it. */
+bool tamis_ldac_count_holds(const tamis_bounded_text *text, const char *p);
+
 #endif

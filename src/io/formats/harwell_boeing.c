@@ -103,22 +103,17 @@ static tamis_status take_header(const tamis_input *input, boeing_header *header)
     return TAMIS_OK;
 }
 
-/* Parses format number 0 to 2 of line 4: each has 16 columns, the last 20. */
-static tamis_status take_format(const tamis_bounded_text *text, const boeing_header *header, int number,
-                                tamis_fortran_format *format) {
-    static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
-    const int64_t start = number * 16, width = number == 2 ? 20 : 16;
-    int64_t length = header->formats_length;
-    while (length > 0 && header->formats_at[length - 1] == '\n') length--;
-    const int64_t from = start < length ? start : length;
-    const int64_t to = start + width < length ? start + width : length;
-    return tamis_fortran_parse(text, header->formats_at + from, to - from, what[number], format);
-}
-
-/* Parses the formats of pointers and indices, and of values if requested. */
+/* Parses the formats of pointers and indices, and of values if requested: each has 16 columns, the last 20. */
 static tamis_status take_formats(const tamis_bounded_text *text, const boeing_header *header, bool values,
                                  boeing_formats formats) {
-    for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) TRY(take_format(text, header, i, &formats[i]));
+    static const char *const what[FORMATS] = {"the column pointers", "the row indices", "the values"};
+    int64_t length = header->formats_length;
+    while (length > 0 && header->formats_at[length - 1] == '\n') length--;
+    for (int i = 0; i < (values ? FORMATS : FORMATS - 1); i++) {
+        const int64_t start = i * 16, width = i == 2 ? 20 : 16;
+        const int64_t from = start < length ? start : length, to = start + width < length ? start + width : length;
+        TRY(tamis_fortran_parse(text, header->formats_at + from, to - from, what[i], &formats[i]));
+    }
     return TAMIS_OK;
 }
 
@@ -205,8 +200,8 @@ static tamis_status read_harwell_boeing(const tamis_reading *reading, tamis_owne
     boeing_header header;
     TRY(hold_header(reading->input));
     TRY(take_header(reading->input, &header));
-    const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     tamis_entries entries;
+    const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
     return tamis_entries_finish(reading, take_body(reading, &header, &entries), &entries, matrix);
 }

@@ -1,5 +1,4 @@
 /* Bags of words as lda-c reads them: a line for each document, "terms id:count id:count ...", ids counted from 0. */
-#include "io/formats/ldac.h"
 #include "io/formats/format.h"
 #include "io/rows/row_window.h"
 #include "io/rows/rows.h"

@@ -191,8 +191,7 @@ static tamis_status find_vertex(tamis_input *input, const char **p, bool *commen
 
 /* Finds neighbour `of` in a vertex's sorted row: its first position, and how often it occurs. */
 static int64_t count_neighbours(const tamis_sparse *S, int64_t vertex, int64_t of, int64_t *first) {
-    const int64_t begin = tamis_index_load(S->offsets, S->offset_type, vertex);
-    const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
+    const int64_t begin = tamis_row_start(S, vertex), end = tamis_row_start(S, vertex + 1);
     int64_t low = *first = tamis_index_first(S->columns, S->index_type, begin, end, of);
     while (low < end && tamis_index_load(S->columns, S->index_type, low) == of) low++;
     return low - *first;
@@ -215,8 +214,7 @@ static tamis_status find_fault(const tamis_reading *reading, const graph_header 
                                const tamis_sparse *S) {
     const bool weights = sums->edges == 0;
     for (int64_t vertex = 0; vertex < S->rows; vertex++) {
-        const int64_t end = tamis_index_load(S->offsets, S->offset_type, vertex + 1);
-        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, vertex); t < end; t++) {
+        for (int64_t t = tamis_row_start(S, vertex); t < tamis_row_start(S, vertex + 1); t++) {
             const int64_t neighbour = tamis_index_load(S->columns, S->index_type, t);
             int64_t here, there;
             const int64_t times = count_neighbours(S, vertex, neighbour, &here);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "io/formats/format.h"
-#include "io/formats/ldac.h"
 #include "io/rows/rows.h"
 
 typedef struct svmlight_reader {

@@ -26,10 +26,7 @@ tamis_status tamis_triangles_note(tamis_triangles *triangles, const tamis_bounde
     if (triangles->count == triangles->room) {
         const int64_t room = triangles->room > 0 ? triangles->room * 2 : FIRST;
         void *others = triangles->others;
-        if (others)
-            TRY(tamis_reallocate(triangles->room, room, sizeof *triangles->others, "the other triangle", &others));
-        else
-            TRY(tamis_allocate(room, sizeof *triangles->others, "the other triangle", &others));
+        TRY(tamis_reallocate(triangles->room, room, sizeof *triangles->others, "the other triangle", &others));
         triangles->others = others;
         triangles->room = room;
     }

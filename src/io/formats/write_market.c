@@ -48,9 +48,8 @@ tamis_status tamis_write_market_sparse(tamis_output *output, const tamis_sparse 
         return TAMIS_OK;
     }
     for (int64_t row = 0; row < S->rows; row++) {
-        const int64_t end = tamis_index_load(S->offsets, S->offset_type, row + 1);
-        for (int64_t t = tamis_index_load(S->offsets, S->offset_type, row); t < end; t++)
-            TRY(write_entry(output, S, row, t));
+        const int64_t end = tamis_row_start(S, row + 1);
+        for (int64_t t = tamis_row_start(S, row); t < end; t++) TRY(write_entry(output, S, row, t));
     }
     return TAMIS_OK;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -409,4 +410,9 @@ size_t tamis_unpacked_name_length(const char *name) {
         if (length > ending && strcmp(name + length - ending, endings[i]) == 0) return length - ending;
     }
     return length;
+}
+
+bool tamis_unpacked_name_ends(const char *name, const char *ending) {
+    const size_t length = tamis_unpacked_name_length(name), size = strlen(ending);
+    return length > size && strncasecmp(name + length - size, ending, size) == 0;
 }

@@ -51,5 +51,7 @@ tamis_status tamis_unpacker_read(tamis_unpacker *unpacker, char *to, size_t room
 
 /* Returns the length of a name without .gz, .xz or .zst. */
 TAMIS_PRIVATE_API size_t tamis_unpacked_name_length(const char *name);
+/* Returns true if that part of the name has this ending, in letters of either case, and more before it. */
+bool tamis_unpacked_name_ends(const char *name, const char *ending);
 
 #endif

@@ -9,15 +9,21 @@
 enum { NEEDED_VERSION = 45, SIZES_FOLLOW = 8, DEFLATED = 8, STEP = 1 << 28 };
 enum { DATE_1980 = 0x21 };
 
-/* A record being built from little-endian numbers. */
-typedef struct record {
-    unsigned char bytes[128];
-    int size;
-} record;
+/* A little-endian number of a record. */
+typedef struct field {
+    uint64_t value;
+    int bytes;
+} field;
 
-static void put(record *to, uint64_t value, int bytes) {
-    for (int i = 0; i < bytes; i++) to->bytes[to->size++] = (unsigned char)(value >> (8 * i));
+static tamis_status write_record(tamis_output *output, const field *fields, size_t count) {
+    unsigned char record[128];
+    int size = 0;
+    for (const field *f = fields; f < fields + count; f++)
+        for (int i = 0; i < f->bytes; i++) record[size++] = (unsigned char)(f->value >> (8 * i));
+    return tamis_output_write(output, record, size);
 }
+
+#define WRITE_RECORD(output, fields) write_record(output, fields, sizeof(fields) / sizeof *(fields))
 
 static tamis_status write_packed(void *context, const void *packed, int64_t bytes) {
     return tamis_output_write(context, packed, bytes);
@@ -38,26 +44,21 @@ tamis_status tamis_zip_begin(tamis_zip_writer *writer, const char *name) {
     writer->members[writer->count].offset = writer->output->position;
     writer->members[writer->count].bytes = 0;
     const size_t length = strlen(name);
-    record local = {0};
-    put(&local, 0x04034b50, 4);
-    put(&local, NEEDED_VERSION, 2);
-    put(&local, SIZES_FOLLOW, 2);
-    put(&local, DEFLATED, 2);
-    put(&local, 0, 2);
-    put(&local, DATE_1980, 2);
-    put(&local, 0, 4);          /* the checksum follows */
-    put(&local, 0xffffffff, 4); /* the sizes follow, 8 bytes each because of the extra field */
-    put(&local, 0xffffffff, 4);
-    put(&local, length, 2);
-    put(&local, 20, 2);
-    TRY(tamis_output_write(writer->output, local.bytes, local.size));
+    const field local[] = {{0x04034b50, 4},
+                           {NEEDED_VERSION, 2},
+                           {SIZES_FOLLOW, 2},
+                           {DEFLATED, 2},
+                           {0, 2},
+                           {DATE_1980, 2},
+                           {0, 4},          /* the checksum follows */
+                           {0xffffffff, 4}, /* the sizes follow, 8 bytes each because of the extra field */
+                           {0xffffffff, 4},
+                           {length, 2},
+                           {20, 2}};
+    const field extra[] = {{1, 2}, {16, 2}, {0, 8}, {0, 8}};
+    TRY(WRITE_RECORD(writer->output, local));
     TRY(tamis_output_write(writer->output, name, (int64_t)length));
-    record extra = {0};
-    put(&extra, 1, 2);
-    put(&extra, 16, 2);
-    put(&extra, 0, 8);
-    put(&extra, 0, 8);
-    TRY(tamis_output_write(writer->output, extra.bytes, extra.size));
+    TRY(WRITE_RECORD(writer->output, extra));
     writer->members[writer->count].packed = -writer->output->position;
     return tamis_deflate_open(writer->output->path, false, &writer->deflate);
 }
@@ -79,70 +80,52 @@ tamis_status tamis_zip_end(tamis_zip_writer *writer) {
     writer->members[number].crc = tamis_deflate_crc(writer->deflate);
     tamis_zip_abandon(writer);
     writer->members[number].packed += writer->output->position;
-    record sizes = {0};
-    put(&sizes, 0x08074b50, 4);
-    put(&sizes, writer->members[number].crc, 4);
-    put(&sizes, (uint64_t)writer->members[number].packed, 8);
-    put(&sizes, (uint64_t)writer->members[number].bytes, 8);
+    const field sizes[] = {{0x08074b50, 4},
+                           {writer->members[number].crc, 4},
+                           {(uint64_t)writer->members[number].packed, 8},
+                           {(uint64_t)writer->members[number].bytes, 8}};
     writer->count++;
-    return tamis_output_write(writer->output, sizes.bytes, sizes.size);
+    return WRITE_RECORD(writer->output, sizes);
 }
 
 static tamis_status write_entry(tamis_zip_writer *writer, int number) {
     const size_t length = strlen(writer->members[number].name);
-    record entry = {0};
-    put(&entry, 0x02014b50, 4);
-    put(&entry, NEEDED_VERSION, 2);
-    put(&entry, NEEDED_VERSION, 2);
-    put(&entry, SIZES_FOLLOW, 2);
-    put(&entry, DEFLATED, 2);
-    put(&entry, 0, 2);
-    put(&entry, DATE_1980, 2);
-    put(&entry, writer->members[number].crc, 4);
-    put(&entry, 0xffffffff, 4);
-    put(&entry, 0xffffffff, 4);
-    put(&entry, length, 2);
-    put(&entry, 28, 2); /* the extra field */
-    put(&entry, 0, 2);
-    put(&entry, 0, 2);
-    put(&entry, 0, 2);
-    put(&entry, 0, 4);
-    put(&entry, 0xffffffff, 4);
-    TRY(tamis_output_write(writer->output, entry.bytes, entry.size));
+    const field entry[] = {{0x02014b50, 4},
+                           {NEEDED_VERSION, 2},
+                           {NEEDED_VERSION, 2},
+                           {SIZES_FOLLOW, 2},
+                           {DEFLATED, 2},
+                           {0, 2},
+                           {DATE_1980, 2},
+                           {writer->members[number].crc, 4},
+                           {0xffffffff, 4},
+                           {0xffffffff, 4},
+                           {length, 2},
+                           {28, 2}, /* the extra field */
+                           {0, 2},
+                           {0, 2},
+                           {0, 2},
+                           {0, 4},
+                           {0xffffffff, 4}};
+    const field extra[] = {{1, 2},
+                           {24, 2},
+                           {(uint64_t)writer->members[number].bytes, 8},
+                           {(uint64_t)writer->members[number].packed, 8},
+                           {(uint64_t)writer->members[number].offset, 8}};
+    TRY(WRITE_RECORD(writer->output, entry));
     TRY(tamis_output_write(writer->output, writer->members[number].name, (int64_t)length));
-    record extra = {0};
-    put(&extra, 1, 2);
-    put(&extra, 24, 2);
-    put(&extra, (uint64_t)writer->members[number].bytes, 8);
-    put(&extra, (uint64_t)writer->members[number].packed, 8);
-    put(&extra, (uint64_t)writer->members[number].offset, 8);
-    return tamis_output_write(writer->output, extra.bytes, extra.size);
+    return WRITE_RECORD(writer->output, extra);
 }
 
 tamis_status tamis_zip_finish(tamis_zip_writer *writer) {
-    const int64_t start = writer->output->position;
+    const uint64_t start = (uint64_t)writer->output->position, count = (uint64_t)writer->count;
     for (int i = 0; i < writer->count; i++) TRY(write_entry(writer, i));
-    const int64_t end = writer->output->position;
-    record last = {0};
-    put(&last, 0x06064b50, 4); /* the zip64 end record */
-    put(&last, 44, 8);
-    put(&last, NEEDED_VERSION, 2);
-    put(&last, NEEDED_VERSION, 2);
-    put(&last, 0, 8);
-    put(&last, (uint64_t)writer->count, 8);
-    put(&last, (uint64_t)writer->count, 8);
-    put(&last, (uint64_t)(end - start), 8);
-    put(&last, (uint64_t)start, 8);
-    put(&last, 0x07064b50, 4); /* where that is */
-    put(&last, 0, 4);
-    put(&last, (uint64_t)end, 8);
-    put(&last, 1, 4);
-    put(&last, 0x06054b50, 4); /* the end record */
-    put(&last, 0, 4);
-    put(&last, (uint64_t)writer->count, 2);
-    put(&last, (uint64_t)writer->count, 2);
-    put(&last, 0xffffffff, 4);
-    put(&last, 0xffffffff, 4);
-    put(&last, 0, 2);
-    return tamis_output_write(writer->output, last.bytes, last.size);
+    const uint64_t end = (uint64_t)writer->output->position;
+    const field zip64_end[] = {{0x06064b50, 4}, {44, 8},    {NEEDED_VERSION, 2}, {NEEDED_VERSION, 2}, {0, 8},
+                               {count, 8},      {count, 8}, {end - start, 8},    {start, 8}};
+    const field locator[] = {{0x07064b50, 4}, {0, 4}, {end, 8}, {1, 4}};
+    const field last[] = {{0x06054b50, 4}, {0, 4}, {count, 2}, {count, 2}, {0xffffffff, 4}, {0xffffffff, 4}, {0, 2}};
+    TRY(WRITE_RECORD(writer->output, zip64_end));
+    TRY(WRITE_RECORD(writer->output, locator));
+    return WRITE_RECORD(writer->output, last);
 }

@@ -340,10 +340,7 @@ static tamis_status create_rows(const tamis_buckets *buckets, tamis_rows *list, 
         list->count += buckets->list[b].count;
     }
     if (!tamis_index_holds(list->offset_type, list->count)) list->offset_type = TAMIS_I64;
-    TRY(tamis_allocate(list->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
-    TRY(tamis_allocate(list->count, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    if (!buckets->with_values) return TAMIS_OK;
-    return tamis_allocate(list->count, tamis_type_size(list->value_type), "the values", &list->values);
+    return tamis_rows_allocate(list, list->count, buckets->with_values);
 }
 
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list) {

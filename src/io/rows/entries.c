@@ -10,7 +10,8 @@
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries) {
     tamis_status status = TAMIS_OK;
-    *entries = (tamis_entries){.index_type = wide ? TAMIS_I64 : TAMIS_I32, .value_type = tamis_parsed_type(reading)};
+    *entries = (tamis_entries){.index_type = wide ? TAMIS_I64 : TAMIS_I32,
+                               .value_type = reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64};
     const size_t index_size = tamis_index_size(entries->index_type);
     TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the row indices", &entries->row_indices));
     TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the column indices", &entries->columns));

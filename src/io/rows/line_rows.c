@@ -42,11 +42,6 @@ static bool rows_rise(const tamis_entries *window, int64_t least) {
     return !falls;
 }
 
-/* Replaces *array, of `before` elements, by a larger one. */
-static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
-    return *array ? tamis_reallocate(before, count, size, what, array) : tamis_allocate(count, size, what, array);
-}
-
 /* Reserves room for the window's entries, and an estimate for later ones. */
 static tamis_status reserve(appending *to, const tamis_entries *window, double share) {
     const tamis_line_rule *const rule = to->form->rule;
@@ -56,14 +51,15 @@ static tamis_status reserve(appending *to, const tamis_entries *window, double s
         TRY(tamis_check_backing(to->reading, rows));
         int64_t most = rows + 1;
         if (rule->rows == INT64_MAX) most = tamis_guess_entries(most, share, 2 * most); /* one id may be far off */
-        TRY(enlarge(to->offsets, most, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        TRY(tamis_reallocate(to->offsets, most, tamis_index_size(list->offset_type), "the row offsets",
+                             &list->offsets));
         to->offsets = most;
     }
     if (needed <= to->capacity) return TAMIS_OK;
     const int64_t most = tamis_guess_entries(needed, share, rule->count);
-    TRY(enlarge(to->capacity, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    TRY(tamis_reallocate(to->capacity, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
     if (keeps_values(rule))
-        TRY(enlarge(to->capacity, most, tamis_type_size(list->value_type), "the values", &list->values));
+        TRY(tamis_reallocate(to->capacity, most, tamis_type_size(list->value_type), "the values", &list->values));
     to->capacity = most;
     return TAMIS_OK;
 }
@@ -192,8 +188,8 @@ static tamis_status end_rows(appending *to) {
     TRY(tamis_check_backing(to->reading, list->rows));
     if (to->way == WAY_BUCKETS) return tamis_buckets_to_rows(&to->buckets, list);
     if (list->rows >= to->offsets)
-        TRY(enlarge(to->offsets, list->rows + 1, tamis_index_size(list->offset_type), "the row offsets",
-                    &list->offsets));
+        TRY(tamis_reallocate(to->offsets, list->rows + 1, tamis_index_size(list->offset_type), "the row offsets",
+                             &list->offsets));
     for (; to->row <= list->rows; to->row++) tamis_rows_set_offset(list, to->row, list->count);
     return TAMIS_OK;
 }

@@ -5,24 +5,26 @@
 #include "sparse/matrix.h"
 #include "sparse/order.h"
 
+tamis_status tamis_rows_allocate(tamis_rows *list, int64_t capacity, bool with_values) {
+    TRY(tamis_allocate(list->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+    TRY(tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
+    if (!with_values) return TAMIS_OK;
+    return tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values);
+}
+
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
     const tamis_read_options *const options = &reading->options;
-    tamis_status status = TAMIS_OK;
     *list = (tamis_rows){.rows = rows,
                          .offset_type =
                              tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
                          .index_type = wide ? TAMIS_I64 : options->index_type,
                          .value_type = reading->options.value_type};
-    TRY_GOTO(failed, tamis_allocate(rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
-    TRY_GOTO(failed,
-             tamis_allocate(capacity, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    if (with_values)
-        TRY_GOTO(failed, tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values));
-    tamis_rows_set_offset(list, 0, 0);
-    return TAMIS_OK;
-failed:
-    tamis_rows_free(list);
+    const tamis_status status = tamis_rows_allocate(list, capacity, with_values);
+    if (status == TAMIS_OK)
+        tamis_rows_set_offset(list, 0, 0);
+    else
+        tamis_rows_free(list);
     return status;
 }
 
@@ -40,10 +42,6 @@ typedef struct rows_room {
     int64_t rows, entries;
 } rows_room;
 
-static tamis_status enlarge(int64_t before, int64_t count, size_t size, const char *what, void **array) {
-    return *array ? tamis_reallocate(before, count, size, what, array) : TAMIS_OK;
-}
-
 /* Reserves room for the window's rows and entries, and an estimate for the remaining windows. */
 static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_room *room) {
     const double share = input->ended ? 1 : tamis_input_share(input);
@@ -54,13 +52,16 @@ static tamis_status make_room(const tamis_input *input, tamis_rows *list, rows_r
     }
     if (rows > room->rows) {
         const int64_t most = tamis_guess_entries(rows, share, -1);
-        TRY(enlarge(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+        TRY(tamis_reallocate(room->rows + 1, most + 1, tamis_index_size(list->offset_type), "the row offsets",
+                             &list->offsets));
         room->rows = most;
     }
     if (entries <= room->entries) return TAMIS_OK;
     const int64_t most = tamis_guess_entries(entries, share, -1);
-    TRY(enlarge(room->entries, most, tamis_index_size(list->index_type), "the column indices", &list->columns));
-    TRY(enlarge(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
+    TRY(tamis_reallocate(room->entries, most, tamis_index_size(list->index_type), "the column indices",
+                         &list->columns));
+    if (list->values)
+        TRY(tamis_reallocate(room->entries, most, tamis_type_size(list->value_type), "the values", &list->values));
     room->entries = most;
     return TAMIS_OK;
 }

@@ -17,6 +17,8 @@ typedef struct tamis_rows {
 /* Allocates rows and entries, in the result's types if these suffice. wide: 64-bit columns. */
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list);
+/* Allocates the arrays of a list whose rows and types are set. */
+tamis_status tamis_rows_allocate(tamis_rows *list, int64_t capacity, bool with_values);
 void tamis_rows_free(tamis_rows *list);
 
 static inline int64_t tamis_rows_offset(const tamis_rows *list, int64_t row) {

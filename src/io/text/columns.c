@@ -5,13 +5,12 @@
 #include "io/text/columns.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/status.h"
+#include "base/text_buffer.h"
 #include "io/pack/unpack.h"
 
 enum { NAME_BYTES = 128, LOOKED_AT = 64, MOST_UNTITLED = 4 };
@@ -72,23 +71,19 @@ static bool simplify(const tamis_field *f, char name[NAME_BYTES]) {
     return length > 0;
 }
 
-static bool is_known(const tamis_field *f, int role) {
+/* Returns true if a title is one of the names, which end with NULL. */
+static bool is_one_of(const tamis_field *f, const char *const *names) {
     char name[NAME_BYTES];
     if (!simplify(f, name)) return false;
-    for (const char *const *one = known[role]; *one; one++)
-        if (strcmp(name, *one) == 0) return true;
-    return false;
+    while (*names && strcmp(name, *names) != 0) names++;
+    return *names != NULL;
 }
 
 /* Returns true if a title names the source or the target of an edge. */
 static bool is_of_graph(const tamis_field *f) {
-    static const char *const titles[] = {"source", "src", "from", "fromnode", "head",
-                                         "target", "dst", "to",   "tonode",   "tail"};
-    char name[NAME_BYTES];
-    if (!simplify(f, name)) return false;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        if (strcmp(name, titles[i]) == 0) return true;
-    return false;
+    static const char *const titles[] = {"source", "src", "from",   "fromnode", "head", "target",
+                                         "dst",    "to",  "tonode", "tail",     NULL};
+    return is_one_of(f, titles);
 }
 
 /* Returns true if a title is that of the index column that pandas and R write. */
@@ -100,7 +95,7 @@ static bool is_of_rows(const tamis_field *f) {
 /* Returns the first column with a known name for the role, or -1. */
 static int find_known(const tamis_field *fields, int count, int role) {
     for (int i = 0; i < count; i++)
-        if (is_known(&fields[i], role)) return i;
+        if (is_one_of(&fields[i], known[role])) return i;
     return -1;
 }
 
@@ -410,14 +405,8 @@ tamis_status tamis_list_check_width(const tamis_bounded_text *text, const tamis_
 
 /* ------------------------------------------------------------------------------------------ all together */
 
-/* Returns true if fields may be quoted: in .csv files. */
-static bool has_quotes(const char *name) {
-    const size_t length = tamis_unpacked_name_length(name);
-    return length > 4 && strncasecmp(name + length - 4, ".csv", 4) == 0;
-}
-
 tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_request *request, tamis_list_form *form) {
-    const bool quotes = has_quotes(text->name);
+    const bool quotes = tamis_unpacked_name_ends(text->name, ".csv");
     *form = (tamis_list_form){0};
     const char *line = request->header ? text->begin : tamis_fields_next(text, NULL, text->begin, &form->comments);
     form->fields =
@@ -440,20 +429,6 @@ tamis_status tamis_list_find(const tamis_bounded_text *text, const tamis_list_re
     return TAMIS_OK;
 }
 
-typedef struct description {
-    char *text;
-    size_t used, bytes;
-} description;
-
-__attribute__((format(printf, 2, 3))) static void add(description *to, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    const int length = vsnprintf(to->text + to->used, to->bytes - to->used, format, arguments);
-    va_end(arguments);
-    if (length > 0) to->used += (size_t)length;
-    if (to->used >= to->bytes) to->used = to->bytes - 1;
-}
-
 /* Returns true if a title can be shown: it is short and printable ASCII, so it has no control sequences. */
 static bool is_shown(const tamis_field *f) {
     enum { SHOWN = 24 };
@@ -464,7 +439,7 @@ static bool is_shown(const tamis_field *f) {
 
 void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *form, bool graph,
                          char described[TAMIS_FOUND_BYTES]) {
-    description to = {.text = described, .bytes = TAMIS_FOUND_BYTES};
+    tamis_text_buffer to = {.to = described, .bytes = TAMIS_FOUND_BYTES};
     tamis_field fields[TAMIS_FIELDS_MOST];
     int count = 0;
     described[0] = '\0';
@@ -474,12 +449,16 @@ void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *
         tamis_clear_error();
         return;
     }
-    add(&to, "%s", form->lists ? "lists: user = column 1, items = the others" : graph ? "edges:" : "ratings:");
+    tamis_text_add(&to, "%s",
+                   form->lists ? "lists: user = column 1, items = the others"
+                   : graph     ? "edges:"
+                               : "ratings:");
     for (int role = 0, told = 0; role < TAMIS_ROLES && !form->lists; role++) {
         const int at = form->columns.at[role];
         if (at < 0 || at >= count) continue;
-        add(&to, "%s %s = column %d", told++ > 0 ? "," : "", graph ? ends[role] : roles[role], at + 1);
-        if (form->titles && is_shown(&fields[at])) add(&to, " '%.*s'", (int)fields[at].length, fields[at].begin);
+        tamis_text_add(&to, "%s %s = column %d", told++ > 0 ? "," : "", graph ? ends[role] : roles[role], at + 1);
+        if (form->titles && is_shown(&fields[at]))
+            tamis_text_add(&to, " '%.*s'", (int)fields[at].length, fields[at].begin);
     }
     const char *separator = ";";
     const struct {
@@ -488,8 +467,8 @@ void tamis_list_describe(const tamis_bounded_text *text, const tamis_list_form *
     } lines[] = {{form->titles != NULL, "titles"}, {form->comments, "comments"}};
     for (int i = 0; i < 2; i++) {
         if (lines[i].count == 0) continue;
-        add(&to, "%s %lld line%s of %s", separator, (long long)lines[i].count, lines[i].count == 1 ? "" : "s",
-            lines[i].what);
+        tamis_text_add(&to, "%s %lld line%s of %s", separator, (long long)lines[i].count,
+                       lines[i].count == 1 ? "" : "s", lines[i].what);
         separator = ",";
     }
 }

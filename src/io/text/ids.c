@@ -1,9 +1,8 @@
 /* Renumbers ids: by a table over their range if they are dense enough, else by sorting and binary search. */
 #include "io/text/ids.h"
 
-#include <string.h>
-
 #include "base/memory.h"
+#include "sparse/order.h"
 
 typedef struct id_lists {
     void *list[2];
@@ -63,27 +62,6 @@ static tamis_status number_by_table(const id_lists *ids, int64_t range, int64_t 
     return status;
 }
 
-/* Radix sort of nonnegative numbers below `range`, 16 bits at a time. The result is in *sorted; the other array is
-   scratch. */
-static void sort_ids(int64_t **sorted, int64_t *spare, int64_t count, int64_t range, int64_t *histogram) {
-    int64_t *from = *sorted, *to = spare;
-    for (int shift = 0; shift < 64 && range >> shift > 0; shift += 16) {
-        memset(histogram, 0, sizeof(int64_t) << 16);
-        for (int64_t i = 0; i < count; i++) histogram[(from[i] >> shift) & 0xffff]++;
-        int64_t place = 0;
-        for (int64_t digit = 0; digit < 1 << 16; digit++) {
-            const int64_t size = histogram[digit];
-            histogram[digit] = place;
-            place += size;
-        }
-        for (int64_t i = 0; i < count; i++) to[histogram[(from[i] >> shift) & 0xffff]++] = from[i];
-        int64_t *const other = from;
-        from = to;
-        to = other;
-    }
-    *sorted = from;
-}
-
 static int64_t find_id(const int64_t *sorted, int64_t count, int64_t id) {
     int64_t low = 0;
     for (int64_t size = count; size > 1;) {
@@ -97,14 +75,13 @@ static int64_t find_id(const int64_t *sorted, int64_t count, int64_t id) {
 static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_t *distinct) {
     tamis_status status = TAMIS_OK;
     const int64_t count = tamis_times(ids->count, ids->lists);
-    void *first = NULL, *second = NULL, *histogram = NULL;
+    void *first = NULL, *second = NULL;
     TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "the sorted ids", &first));
     TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "sorting the ids", &second));
-    TRY_GOTO(end, tamis_allocate(1 << 16, sizeof(int64_t), "sorting the ids", &histogram));
     int64_t *sorted = first;
     for (int i = 0; i < ids->lists; i++)
         for (int64_t t = 0; t < ids->count; t++) sorted[i * ids->count + t] = id_at(ids, i, t);
-    sort_ids(&sorted, second, count, range, histogram);
+    tamis_sort_numbers(&sorted, second, count, range);
     int64_t kept = 0;
     for (int64_t i = 0; i < count; i++)
         if (i == 0 || sorted[i] != sorted[i - 1]) sorted[kept++] = sorted[i];
@@ -115,7 +92,6 @@ static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_
 end:
     tamis_release(first);
     tamis_release(second);
-    tamis_release(histogram);
     return status;
 }
 
@@ -126,12 +102,18 @@ static tamis_status number_anew(const id_lists *ids, int64_t range, int64_t *dis
     return range / 8 <= ids->count ? number_by_table(ids, range, distinct) : number_by_sorting(ids, range, distinct);
 }
 
+static id_lists lists_of(const tamis_reading *reading, const tamis_entries *entries, bool rows, bool columns) {
+    void *const first = rows ? entries->row_indices : entries->columns;
+    return (id_lists){.list = {first, rows && columns ? entries->columns : NULL},
+                      .type = entries->index_type,
+                      .count = entries->count,
+                      .lists = rows + columns,
+                      .options = &reading->options,
+                      .of_columns = !rows};
+}
+
 tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *entries) {
-    const id_lists ids = {.list = {entries->row_indices, entries->columns},
-                          .type = entries->index_type,
-                          .count = entries->count,
-                          .lists = 2,
-                          .options = &reading->options};
+    const id_lists ids = lists_of(reading, entries, true, true);
     const int64_t range = entries->rows > entries->cols ? entries->rows : entries->cols;
     TRY(number_anew(&ids, range, &entries->rows));
     entries->cols = entries->rows;
@@ -139,17 +121,8 @@ tamis_status tamis_relabel_shared(const tamis_reading *reading, tamis_entries *e
 }
 
 tamis_status tamis_relabel_separately(const tamis_reading *reading, tamis_entries *entries) {
-    const id_lists rows = {.list = {entries->row_indices, NULL},
-                           .type = entries->index_type,
-                           .count = entries->count,
-                           .lists = 1,
-                           .options = &reading->options};
-    const id_lists columns = {.list = {entries->columns, NULL},
-                              .type = entries->index_type,
-                              .count = entries->count,
-                              .lists = 1,
-                              .options = &reading->options,
-                              .of_columns = true};
+    const id_lists rows = lists_of(reading, entries, true, false);
+    const id_lists columns = lists_of(reading, entries, false, true);
     TRY(number_anew(&rows, entries->rows, &entries->rows));
     return number_anew(&columns, entries->cols, &entries->cols);
 }
