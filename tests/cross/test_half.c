@@ -219,11 +219,10 @@ static void store_all(tamis_device *device, const layout *of, const beyond *step
     o.type = of->type;
     const int count = cpu_algorithms_of_halves(o.operation, of->type, algorithms);
     for (int n = 0; n < count; n++) {
-        tamis_plan *const plan = plan_of(device, S, algorithms[n], o);
+        OWN(tamis_plan) *const plan = plan_of(device, S, algorithms[n], o);
         memset(out->data, 0xff, (size_t)kept * sizeof(uint16_t));
         assert_int_equal(call_plan(plan, o.operation, A, B, B, out, NULL), TAMIS_OK);
         check_stored(of, out->data, step, algorithms[n]);
-        tamis_plan_destroy(plan);
     }
 }
 
@@ -232,8 +231,8 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
     const int rows = (PATTERNS + width - 1) / width, kept = rows * width;
     uint16_t *const b = test_room(kept * 2, sizeof *b), *const c = test_room(kept, sizeof *c);
     uint16_t *const values = test_room(rows * 2, sizeof *values);
-    int32_t *const offsets = test_room(rows + 1, sizeof *offsets);
-    int32_t *const columns = test_room(rows * 2, sizeof *columns);
+    OWN(int32_t) *const offsets = test_room(rows + 1, sizeof *offsets);
+    OWN(int32_t) *const columns = test_room(rows * 2, sizeof *columns);
     fill(of, b, b + kept, 1);
     for (int i = 0; i < rows; i++) {
         offsets[i + 1] = 2 * (i + 1);
@@ -249,8 +248,6 @@ static void add_in_rows(tamis_device *device, const layout *of, const beyond *st
     free(b);
     free(c);
     free(values);
-    free(offsets);
-    free(columns);
 }
 
 /* SDDMM: sample j is 1 times a pattern and a part of its gap. */

@@ -24,14 +24,13 @@ static int by_row(const void *x, const void *y) {
 }
 
 static void expect_offsets(const entry *sorted, int64_t rows, int64_t nnz, const tamis_row_order *order) {
-    void *const got = from_device(order->offsets, rows + 1, tamis_index_size(order->offset_type));
+    OWN(void) *const got = from_device(order->offsets, rows + 1, tamis_index_size(order->offset_type));
     for (int64_t i = 0, t = 0; i <= rows; i++) {
         while (t < nnz && sorted[t].row < i) t++;
         if (tamis_index_load(got, order->offset_type, i) != t)
             fail_msg("row %lld of %lld, %lld entries: begins at %lld, expected %lld", (long long)i, (long long)rows,
                      (long long)nnz, (long long)tamis_index_load(got, order->offset_type, i), (long long)t);
     }
-    free(got);
 }
 
 /* `entries` as the order is to have them: of the transpose, rows are S's columns. */
@@ -51,8 +50,8 @@ static bool expect_order(const tamis_sparse *S, bool transpose, bool columns_ris
     assert_true(transpose || order.columns_rise == across);
     if (rows <= ROWS_MOST) expect_offsets(entries, rows, nnz, &order);
     if (nnz > 0) {
-        void *const columns = from_device(order.columns, nnz, tamis_index_size(S->index_type));
-        int64_t *const numbers = order.permutation ? from_device(order.permutation, nnz, 8) : NULL;
+        OWN(void) *const columns = from_device(order.columns, nnz, tamis_index_size(S->index_type));
+        OWN(int64_t) *const numbers = order.permutation ? from_device(order.permutation, nnz, 8) : NULL;
         assert_true(!numbers == (rise && (!transpose || columns_rise)));
         for (int64_t t = 0; t < nnz; t++)
             if (tamis_index_load(columns, S->index_type, t) != entries[t].column ||
@@ -60,8 +59,6 @@ static bool expect_order(const tamis_sparse *S, bool transpose, bool columns_ris
                 fail_msg("%lld rows, %lld entries: place %lld has entry %lld, expected %lld", (long long)rows,
                          (long long)nnz, (long long)t, (long long)(numbers ? numbers[t] : t),
                          (long long)entries[t].number);
-        free(columns);
-        free(numbers);
     }
     tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.offsets);
     tamis_gpu_release(device->handle, TAMIS_ALL_STREAMS, order.own_columns);
@@ -71,7 +68,7 @@ static bool expect_order(const tamis_sparse *S, bool transpose, bool columns_ris
 
 static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_type type, arrangement arranged,
                           bool transposes) {
-    int64_t *const row = host(nnz), *const column = host(nnz);
+    OWN(int64_t) *const row = host(nnz), *const column = host(nnz);
     entry *const entries = host(3 * nnz);
     for (int64_t t = 0; t < nnz; t++) {
         const int64_t steadily = (int64_t)((double)t / (double)nnz * (double)rows);
@@ -94,8 +91,6 @@ static void expect_orders(int64_t nnz, int64_t rows, int64_t cols, tamis_index_t
     }
     tamis_device_free(device, rows_there);
     tamis_device_free(device, columns_there);
-    free(row);
-    free(column);
     free(entries);
 }
 

@@ -50,7 +50,7 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
     const tamis_dense A = dense_there(zeros, ROWS, WIDTH, WIDTH), P = dense_there(output, NONZEROS, 1, NONZEROS);
     const tamis_dense E = dense_there(output, ROWS, WIDTH, ROWS * WIDTH);
     tamis_options options = *asked;
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     options.batch = batch;
     options.algorithm = algorithm;
     const tamis_status status = tamis_plan_create(device, &S, &options, &plan);
@@ -61,7 +61,6 @@ static long launches(const char *algorithm, const tamis_options *asked, int64_t 
     test_must(call_plan(plan, options.operation, &A, &A, &A, options.operation == TAMIS_OP_SDDMM ? &P : &E, NULL));
     const long count = launched() - before;
     early = launched_early() - early_before;
-    tamis_plan_destroy(plan);
     return count;
 }
 

@@ -64,9 +64,8 @@ static tamis_status make_plan_of(const setting *s, int64_t inner, tamis_plan **p
 static tamis_status make_plan(const setting *s, tamis_plan **plan) { return make_plan_of(s, 16, plan); }
 
 static void try_plan_of(const setting *s, int64_t inner) {
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     CHECK(make_plan_of(s, inner, &plan) == TAMIS_OK);
-    tamis_plan_destroy(plan);
 }
 
 static void try_plan(const setting *s) { try_plan_of(s, 16); }
@@ -359,9 +358,8 @@ typedef struct planner {
 
 static void *make_and_destroy(void *context) {
     planner *const self = context;
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     self->status = make_plan_of(self->s, self->inner, &plan);
-    tamis_plan_destroy(plan);
     return NULL;
 }
 

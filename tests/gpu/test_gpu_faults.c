@@ -64,7 +64,7 @@ static tamis_status run_once(task *t) {
 
 static tamis_status run_plan(task *t) {
     const test_call call = call_of_task(t);
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     tamis_options o = problem_call(&t->p, t->operation, &call.options);
     o.expected_calls = 1000;
     o.algorithm = t->algorithm;
@@ -74,7 +74,6 @@ static tamis_status run_plan(task *t) {
         return status;
     }
     status = mirror_plan(&t->on, plan, NULL);
-    tamis_plan_destroy(plan);
     return status;
 }
 

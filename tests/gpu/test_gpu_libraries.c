@@ -89,7 +89,7 @@ static char said[1024]; /* the message: cleaning up after a failure clears it */
 
 /* One plan and one call on a device whose kernels do nothing. */
 static tamis_status work(tamis_device *device, const mirror *m, const problem *p) {
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     const tamis_options o = options_for(TAMIS_OP_SDDMM, p->options.inner, 0);
     const tamis_options softmax = with_edge(TAMIS_EDGE_SOFTMAX); /* which needs scratch */
     void *start = NULL, *end = NULL;
@@ -105,7 +105,6 @@ static tamis_status work(tamis_device *device, const mirror *m, const problem *p
     snprintf(said, sizeof said, "%s", tamis_last_error());
     if (start) tamis_event_destroy(device, start);
     if (end) tamis_event_destroy(device, end);
-    tamis_plan_destroy(plan);
     return status;
 }
 
@@ -176,7 +175,7 @@ static void rounds_when_allowed(const void *context) {
     mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
     for (int i = 0; i < 4; i++) {
         static const char *const algorithms[] = {"gpu-tensor", "gpu-nonzeros"};
-        tamis_plan *plan = NULL;
+        OWN(tamis_plan) *plan = NULL;
         tamis_plan_report report;
         char text[4096];
         tamis_options options = options_for(TAMIS_OP_SDDMM, p.options.inner, 0);
@@ -189,7 +188,6 @@ static void rounds_when_allowed(const void *context) {
         CHECK((strstr(report.reason, "rounded to TF32") != NULL) == rounds);
         CHECK(tamis_plan_explain(plan, text, sizeof text, NULL) == TAMIS_OK);
         CHECK((strstr(text, ", inputs rounded to TF32\n") != NULL) == rounds);
-        tamis_plan_destroy(plan);
     }
     mirror_free(&m);
     problem_free(&p);
@@ -203,11 +201,10 @@ static void threads_out_of_core(const void *context) {
     problem p = problem_of_30();
     for (int threads = 0; threads <= 2; threads += 2) {
         tamis_options options = options_for(TAMIS_OP_SPMM, 0, p.options.width);
-        tamis_slab_plan *plan = NULL;
+        OWN(tamis_slab_plan) *plan = NULL;
         options.threads = threads;
         CHECK(tamis_slab_plan_create(device, &p.S, &options, NULL, &plan) == TAMIS_OK);
         CHECK(plan->options.threads == (threads ? threads : 3));
-        tamis_slab_plan_destroy(plan);
     }
     problem_free(&p);
     tamis_device_close(device);

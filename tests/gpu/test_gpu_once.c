@@ -109,8 +109,8 @@ static void expect_runs(const once *x, int number) {
                                .type = x->type,
                                .format = x->format,
                                .sorted = x->sorted};
-    problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, x->operation);
+    OWN(problem) p = problem_make(&o, &random);
+    OWN(mirror) m = mirror_make(device, &p, x->operation);
     void *const offsets = x->view == SLICE ? take_slice(&m, &p, x) : NULL;
     if (x->view == TURNED) turn(&m);
     if (call(&m, x) != TAMIS_OK || tamis_stream_synchronize(device, NULL) != TAMIS_OK)
@@ -118,8 +118,6 @@ static void expect_runs(const once *x, int number) {
     const char *const wrong = compare(&p, x, &m);
     if (wrong) fail_msg("case %d: %s", number, wrong);
     tamis_device_free(device, offsets);
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 TEST(cases_are_right) {
@@ -136,8 +134,8 @@ static void expect_refuses(tamis_format format, bool turned) {
     tamis_random random = tamis_random_start(3, 0);
     const problem_options o = {
         .rows = 50, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .format = format, .sorted = true};
-    problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
+    OWN(problem) p = problem_make(&o, &random);
+    OWN(mirror) m = mirror_make(device, &p, TAMIS_OP_SPMM);
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .format = format, .view = turned ? TURNED : WHOLE};
     spoil(&m, 0, 100, 50);
     REFUSED(PATTERN, "50", call(&m, &x));
@@ -146,8 +144,6 @@ static void expect_refuses(tamis_format format, bool turned) {
         spoil(&m, 2, 25, 401);
         REFUSED(PATTERN, "offsets", call(&m, &x));
     }
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 TEST(broken_patterns_are_refused) {
@@ -159,8 +155,8 @@ TEST(broken_slices_are_refused) {
     tamis_random random = tamis_random_start(4, 0);
     const once x = {.operation = TAMIS_OP_SPMM, .type = TAMIS_F32, .rows = 60, .view = SLICE};
     const problem_options o = {.rows = x.rows, .cols = 50, .nnz = 400, .inner = 8, .width = 8, .sorted = true};
-    problem p = problem_make(&o, &random);
-    mirror m = mirror_make(device, &p, TAMIS_OP_SPMM);
+    OWN(problem) p = problem_make(&o, &random);
+    OWN(mirror) m = mirror_make(device, &p, TAMIS_OP_SPMM);
     void *const offsets = take_slice(&m, &p, &x);
     works(call(&m, &x));
     SPOILT(m.S.offset_base, m.S.offset_base + 1, PATTERN, "offsets", call(&m, &x));
@@ -171,8 +167,6 @@ TEST(broken_slices_are_refused) {
     spoil(&m, 0, last, 50);
     REFUSED(PATTERN, "50", call(&m, &x));
     tamis_device_free(device, offsets);
-    mirror_free(&m);
-    problem_free(&p);
 }
 
 /* Looks find nothing wrong with what is right, whatever other kernels have left in shared memory before them. */
@@ -182,17 +176,14 @@ TEST(looks_find_nothing_wrong_with_what_is_right) {
     const problem_options o = {.rows = 1300, .cols = 1800, .nnz = 4200, .inner = 128, .width = 8, .sorted = true};
     ((tamis_gpu_device *)device->handle)->profiled = (int64_t)1 << 40; /* by the kernels: structure/profile.c */
     for (int i = 0; i < 80; i++) {
-        problem p = problem_make(&o, &random);
-        mirror m = mirror_make(device, &p, TAMIS_OP_SDDMM);
+        OWN(problem) p = problem_make(&o, &random);
+        OWN(mirror) m = mirror_make(device, &p, TAMIS_OP_SDDMM);
         tamis_options options = options_for(TAMIS_OP_SDDMM, 128, 0);
-        tamis_plan *plan = NULL;
+        OWN(tamis_plan) *plan = NULL;
         options.edge = TAMIS_EDGE_MASK;
         options.algorithm = between[i % 4];
         works(tamis_plan_create(device, &m.S, &options, &plan));
         works(mirror_plan(&m, plan, NULL));
-        tamis_plan_destroy(plan);
-        mirror_free(&m);
-        problem_free(&p);
     }
 }
 

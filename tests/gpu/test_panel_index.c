@@ -164,12 +164,11 @@ static restated restate(const test *t, const pattern *s) {
 
 static void expect_same(const test *t, const char *what, const void *made, const int64_t *expected, int64_t count,
                         tamis_index_type type) {
-    void *const got = from_device(made, count, tamis_index_size(type));
+    OWN(void) *const got = from_device(made, count, tamis_index_size(type));
     for (int64_t k = 0; k < count; k++)
         if (tamis_index_load(got, type, k) != expected[k])
             fail_msg("%s: %s[%lld of %lld] = %lld, expected %lld", t->name, what, (long long)k, (long long)count,
                      (long long)tamis_index_load(got, type, k), (long long)expected[k]);
-    free(got);
 }
 
 static void expect_index(const test *t) {

@@ -56,9 +56,9 @@ TEST(no_sums_of_nothing) {
 
 /* What is sorted: keys below `limit` are of[t] / by. In `segments` of random lengths, some of them empty, or as one. */
 static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, int64_t segments) {
-    int64_t *const of = host(count), *const order = host(count), *const ends = host(segments + 1);
-    int32_t *const narrow = host(count);
-    bool *const seen = host(count);
+    OWN(int64_t) *const of = host(count), *const order = host(count), *const ends = host(segments + 1);
+    OWN(int32_t) *const narrow = host(count);
+    OWN(bool) *const seen = host(count);
     for (int64_t t = 0; t < count; t++) narrow[t] = (int32_t)(of[t] = tamis_random_below(&dice, limit * by));
     for (int64_t s = 1; s < segments; s++) /* most of them short, the last one long */
         ends[s] = ends[s - 1] + tamis_random_below(&dice, (count - ends[s - 1]) / 3 + 1) * tamis_random_below(&dice, 2);
@@ -89,11 +89,6 @@ static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, i
     tamis_device_free(device, keys);
     tamis_device_free(device, order_made);
     tamis_device_free(device, offsets);
-    free(of);
-    free(narrow);
-    free(order);
-    free(ends);
-    free(seen);
 }
 
 /* Stably, by as many passes as the limit asks for; counts of more than a chunk, and sums of them of more than a tile.
@@ -111,7 +106,7 @@ TEST(sorting) {
 /* One sort after another: by the last, and where that has equals, by the first. */
 TEST(sorting_twice) {
     enum { COUNT = 3 * CHUNK };
-    int32_t *const x = host(COUNT), *const y = host(COUNT), *const order = host(COUNT);
+    OWN(int32_t) *const x = host(COUNT), *const y = host(COUNT), *const order = host(COUNT);
     for (int64_t t = 0; t < COUNT; t++) {
         x[t] = (int32_t)tamis_random_below(&dice, 300);
         y[t] = (int32_t)tamis_random_below(&dice, 70);
@@ -129,9 +124,6 @@ TEST(sorting_twice) {
     tamis_device_free(device, keys[0]);
     tamis_device_free(device, keys[1]);
     tamis_device_free(device, made);
-    free(x);
-    free(y);
-    free(order);
 }
 
 /* A pattern in arrays of its own on the device, which is checked. */
@@ -185,7 +177,7 @@ static void profile_both(const tamis_problem *problem, tamis_evidence *evidence)
    else about. */
 static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, const int64_t *columns, double within) {
     enum { PANELS = 6 };
-    int32_t *const last = host(cols);
+    OWN(int32_t) *const last = host(cols);
     double fresh[2];
     for (int64_t wide = 0, mark = 0; wide < 2; wide++) {
         const int64_t height = 128 << wide;
@@ -207,39 +199,34 @@ static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, 
             fail_msg("of %lld columns %.6f are fresh, expected %.6f", (long long)cols, evidence.panel_fresh[wide],
                      fresh[wide]);
     pattern_gone(&problem);
-    free(last);
 }
 
 /* Rows of any length; half of their columns are among few. */
 static void expect_fresh(int64_t rows, int64_t cols, int64_t mean, double within) {
-    int64_t *const offsets = host(rows + 1), *const columns = host(2 * rows * mean);
+    OWN(int64_t) *const offsets = host(rows + 1), *const columns = host(2 * rows * mean);
     for (int64_t i = 0; i < rows; i++) {
         offsets[i + 1] = offsets[i] + tamis_random_below(&dice, 2 * mean);
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
             columns[t] = tamis_random_below(&dice, t % 2 ? cols : cols / 50);
     }
     expect_fresh_of(rows, cols, offsets, columns, within);
-    free(offsets);
-    free(columns);
 }
 
 /* Row i has `band` columns up to column i, and panels more nonzeros than are read. */
 static void expect_fresh_window(int64_t rows, int64_t band, double within) {
-    int64_t *const offsets = host(rows + 1), *const columns = host(rows * band);
+    OWN(int64_t) *const offsets = host(rows + 1), *const columns = host(rows * band);
     for (int64_t i = 0; i < rows; i++) {
         const int64_t first = i < band ? 0 : i - band + 1;
         offsets[i + 1] = offsets[i] + i + 1 - first;
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++) columns[t] = first + t - offsets[i];
     }
     expect_fresh_of(rows, rows, offsets, columns, within);
-    free(offsets);
-    free(columns);
 }
 
 /* Rows whose columns rise, with `repeats` of them twice; the last column of a row is often the first of the next. */
 static void expect_order(int64_t rows, int64_t repeats, bool falls) {
     enum { EACH = 8 };
-    int64_t *const offsets = host(rows + 1), *const columns = host(rows * EACH);
+    OWN(int64_t) *const offsets = host(rows + 1), *const columns = host(rows * EACH);
     for (int64_t i = 0; i <= rows; i++) offsets[i] = EACH * i;
     for (int64_t t = 0; t < rows * EACH; t++) columns[t] = t % EACH * 2 + (t / EACH % 2 ? EACH * 2 - 2 : 0);
     for (int64_t i = 0; i < repeats; i++) columns[i * EACH + 3] = columns[i * EACH + 2];
@@ -250,8 +237,6 @@ static void expect_order(int64_t rows, int64_t repeats, bool falls) {
     assert_int_equal(evidence.profile.sorted, !falls);
     assert_int_equal(evidence.profile.duplicates, falls ? -1 : repeats);
     pattern_gone(&problem);
-    free(offsets);
-    free(columns);
 }
 
 /* A pattern of any kind; `broken`: 0, or which of its numbers is none (1: an offset falls, 2: one beyond the end, 3:
@@ -270,7 +255,7 @@ static int ascending(const void *x, const void *y) {
 
 static void expect_same(const pattern *w) {
     enum { HUB = 300000 };
-    int64_t *const offsets = host(w->rows + 1), *const columns = host(2 * w->rows * w->mean + HUB);
+    OWN(int64_t) *const offsets = host(w->rows + 1), *const columns = host(2 * w->rows * w->mean + HUB);
     for (int64_t i = 0; i < w->rows; i++) {
         int64_t *const row = columns + offsets[i];
         const int64_t length = w->hub && i == w->rows / 2 ? HUB : tamis_random_below(&dice, 2 * w->mean + 1);
@@ -295,8 +280,6 @@ static void expect_same(const pattern *w) {
         if (w->broken) assert_non_null(strstr(tamis_last_error(), w->broken > 3 ? "columns" : "offsets"));
     }
     pattern_gone(&problem);
-    free(offsets);
-    free(columns);
 }
 
 TEST_TAG(profiling_by_either, "profile") {
@@ -344,7 +327,7 @@ typedef struct overlap {
 
 static void expect_row_fresh(const overlap *x) {
     const int64_t rows = x->rows, longest = x->length ? x->length : rows, cols = 2 * (rows + longest + rows * x->step);
-    int64_t *const offsets = host(rows + 1), *const columns = host(rows * longest);
+    OWN(int64_t) *const offsets = host(rows + 1), *const columns = host(rows * longest);
     for (int64_t i = 0; i < rows; i++) {
         offsets[i + 1] = offsets[i] + (x->length == 0 ? i + 1 : i % 7 == 6 ? 0 : x->length);
         for (int64_t t = offsets[i]; t < offsets[i + 1]; t++)
@@ -363,8 +346,6 @@ static void expect_row_fresh(const overlap *x) {
                      evidence.row_fresh, x->fresh);
         pattern_gone(&problem);
     }
-    free(offsets);
-    free(columns);
 }
 
 /* Rows that have all their columns in common, and others that have most of them. */

@@ -39,11 +39,10 @@ typedef struct pool {
 
 /* In the order of the stream. */
 static void poison(void *memory, size_t bytes, void *queue) {
-    void *const nan = malloc(bytes);
+    OWN(void) *const nan = malloc(bytes);
     if (!nan) abort();
     memset(nan, 0xff, bytes);
     if (tamis_device_upload(device, queue, memory, 0, nan, bytes) != TAMIS_OK) abort();
-    free(nan);
 }
 
 static void *take(void *context, size_t bytes, void *queue) {
@@ -129,19 +128,17 @@ static void *output_of(kept *k) {
 
 /* What a plan without an allocator computes. */
 static void *expected(const gradient_case *c, kept *k) {
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     kept_poison(c, k);
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     works(kept_forward(c, plan, k, &c->there));
     void *const want = output_of(k);
-    tamis_plan_destroy(plan);
     return want;
 }
 
 static void same_output(kept *k, const void *want) {
-    void *const got = output_of(k);
+    OWN(void) *const got = output_of(k);
     assert_memory_equal(got, want, k->out.twin.bytes);
-    free(got);
 }
 
 /* ------------------------------------------------------------------------------------------ plans */
@@ -169,7 +166,7 @@ static int64_t until_enough(gradient_case *c, kept *k, const void *want, attempt
 
 static tamis_status try_plan(gradient_case *c, kept *k, pool *p, const void *want) {
     const int64_t blocks = p->left;
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     const tamis_status status = tamis_plan_create(device, &c->S_there, &c->options, &plan);
     if (status != TAMIS_OK) {
         assert_non_null(strstr(tamis_last_error(), "options.allocator"));
@@ -180,7 +177,6 @@ static tamis_status try_plan(gradient_case *c, kept *k, pool *p, const void *wan
     for (int round = 0; round < 2; round++) works(kept_forward(c, plan, k, &c->there));
     same_output(k, want);
     assert_int_equal(p->given, blocks); /* executions need no more */
-    tamis_plan_destroy(plan);
     return TAMIS_OK;
 }
 
@@ -191,19 +187,16 @@ TEST(test_plans) {
         for (int kind = 0; kind < KINDS; kind++)
             for (int a = 0; a < (is_cpu || kind > 1 ? 1 : 4); a++) {
                 if (a > 0 && !names[operation][a]) continue;
-                gradient_case *const c = make((tamis_operation)operation, kind);
-                kept k = kept_make(c);
+                OWN(gradient_case) *const c = make((tamis_operation)operation, kind);
+                OWN(kept) k = kept_make(c);
                 tamis_plan *plan = NULL;
                 c->options.algorithm = names[operation][a];
                 if (tamis_plan_create(device, &c->S_there, &c->options, &plan) == TAMIS_OK) { /* else it declines */
                     tamis_plan_destroy(plan);
-                    void *const want = expected(c, &k);
+                    OWN(void) *const want = expected(c, &k);
                     const int64_t blocks = until_enough(c, &k, want, try_plan);
                     assert_true(kind < 2 || blocks > 0);
-                    free(want);
                 }
-                kept_free(&k);
-                gradient_case_free(c);
             }
 }
 
@@ -220,14 +213,11 @@ static tamis_status try_call(gradient_case *c, kept *k, pool *p, const void *wan
 TEST(test_calls) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 0; kind < KINDS; kind++) {
-            gradient_case *const c = make((tamis_operation)operation, kind);
-            kept k = kept_make(c);
+            OWN(gradient_case) *const c = make((tamis_operation)operation, kind);
+            OWN(kept) k = kept_make(c);
             works(try_call(c, &k, NULL, NULL));
-            void *const want = output_of(&k);
+            OWN(void) *const want = output_of(&k);
             until_enough(c, &k, want, try_call);
-            free(want);
-            kept_free(&k);
-            gradient_case_free(c);
         }
 }
 
@@ -235,9 +225,9 @@ TEST(test_calls) {
 TEST(test_busy) {
     if (!is_cpu) skip_because("of the CPU alone");
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++) {
-        gradient_case *const c = make((tamis_operation)operation, 4);
-        kept k = kept_make(c);
-        void *const want = expected(c, &k);
+        OWN(gradient_case) *const c = make((tamis_operation)operation, 4);
+        OWN(kept) k = kept_make(c);
+        OWN(void) *const want = expected(c, &k);
         pool p = pool_of(100);
         const tamis_allocator table = table_of(&p);
         tamis_plan *plan = NULL;
@@ -256,9 +246,6 @@ TEST(test_busy) {
         atomic_store(&plan->own->busy, false);
         tamis_plan_destroy(plan);
         all_is_back(&p);
-        free(want);
-        kept_free(&k);
-        gradient_case_free(c);
     }
 }
 
@@ -266,7 +253,7 @@ TEST(test_busy) {
 
 static tamis_status try_gradient(gradient_case *c, kept *k, pool *p, const void *want) {
     const int64_t blocks = p->left;
-    tamis_gradient *gradient = NULL;
+    OWN(tamis_gradient) *gradient = NULL;
     const tamis_status status = tamis_gradient_create(device, &c->S_there, &c->options, &gradient);
     if (status != TAMIS_OK) return status;
     gradient_case_poison(c);
@@ -274,20 +261,18 @@ static tamis_status try_gradient(gradient_case *c, kept *k, pool *p, const void 
     works(tamis_stream_synchronize(device, stream));
     gradient_case_check(c, gradient_case_outputs(c), "memory of the caller's");
     assert_int_equal(p->given, blocks);
-    tamis_gradient_destroy(gradient);
     return TAMIS_OK;
 }
 
 TEST(test_gradients) {
     for (int operation = 0; operation <= TAMIS_OP_FUSED; operation++)
         for (int kind = 1; kind < KINDS; kind++) {
-            gradient_case *const c = make((tamis_operation)operation, kind);
+            OWN(gradient_case) *const c = make((tamis_operation)operation, kind);
             tamis_gradient *gradient = NULL;
             gradient_case_expect(c);
             works(tamis_gradient_create(device, &c->S_there, &c->options, &gradient));
             tamis_gradient_destroy(gradient);
             until_enough(c, NULL, NULL, try_gradient);
-            gradient_case_free(c);
         }
 }
 
@@ -308,9 +293,9 @@ typedef enum ending { WAITING, LATER, CLOSING } ending; /* by the call, by a lat
 /* Executions end as they would have: the memory of their plan, poisoned as soon as it is given back, is given back when
    they have ended. `executing`: another stream than the plan was made in. */
 static void destroy(ending how, bool pooled, void *executing) {
-    gradient_case *const c = make_long();
-    kept k = kept_make(c);
-    void *const want = expected(c, &k);
+    OWN(gradient_case) *const c = make_long();
+    OWN(kept) k = kept_make(c);
+    OWN(void) *const want = expected(c, &k);
     pool p = pool_of(100);
     const tamis_allocator table = table_of(&p);
     const int64_t before = tamis_memory_live();
@@ -338,9 +323,6 @@ static void destroy(ending how, bool pooled, void *executing) {
     free(expected(c, &k)); /* a call on the device, which lets go of what has been passed */
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
-    free(want);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 /* In the default stream and in one that Tamis has made. */
@@ -368,9 +350,9 @@ TEST(test_child) {
     int ended = -1;
     void *made = NULL;
     if (is_cpu) return; /* it has no streams */
-    gradient_case *const c = make_long();
-    kept k = kept_make(c);
-    tamis_plan *plan = NULL;
+    OWN(gradient_case) *const c = make_long();
+    OWN(kept) k = kept_make(c);
+    OWN(tamis_plan) *plan = NULL;
     works(tamis_stream_create(device, &made));
     works(tamis_plan_create(device, &c->S_there, &c->options, &plan));
     c->there.stream = made;
@@ -385,13 +367,10 @@ TEST(test_child) {
     assert_int_equal(ended, 0);
     works(tamis_stream_synchronize(device, made));
     tamis_stream_destroy(device, made);
-    tamis_plan_destroy(plan);
-    kept_free(&k);
-    gradient_case_free(c);
 }
 
 TEST(test_gradient_destroyed_later) {
-    gradient_case *const c = make(TAMIS_OP_FUSED, 1);
+    OWN(gradient_case) *const c = make(TAMIS_OP_FUSED, 1);
     pool p = pool_of(1000);
     const tamis_allocator table = table_of(&p);
     const int64_t before = tamis_memory_live();
@@ -413,7 +392,6 @@ TEST(test_gradient_destroyed_later) {
     tamis_gradient_destroy(gradient);
     all_is_back(&p);
     assert_int_equal(tamis_memory_live(), before);
-    gradient_case_free(c);
 }
 
 /* ------------------------------------------------------------------------------------------ main */

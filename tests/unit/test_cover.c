@@ -102,7 +102,7 @@ static void plan_spmm(group_rank *self) {
     moving *const x = self->context;
     const int64_t first = x->first[self->rank], rows = x->first[self->rank + 1] - first;
     tamis_options o = options_for(TAMIS_OP_SPMM, 0, 64);
-    tamis_group_plan *plan = NULL;
+    OWN(tamis_group_plan) *plan = NULL;
     tamis_group_report report;
     tamis_sparse S;
     o.exchange = x->exchange;
@@ -112,7 +112,6 @@ static void plan_spmm(group_rank *self) {
         group_says(self, "%.200s", tamis_last_error());
     else if (self->rank == 0)
         x->report = report;
-    tamis_group_plan_destroy(plan);
 }
 
 static int64_t moved(const tamis_sparse *S, tamis_exchange exchange) {
@@ -213,14 +212,13 @@ TEST(real_patterns) {
                  {"snap/ca-CondMat.mtx.xz", false, 1.25}};
     if (!shared_data_folder()) skip_because("no collection of real matrices (TAMIS_SHARED_DATA)");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        tamis_owned_sparse *const real = shared_graph(files[i].file, files[i].edges);
+        OWN(tamis_owned_sparse) *const real = shared_graph(files[i].file, files[i].edges);
         if (!real) continue;
         const tamis_sparse *const S = tamis_owned_sparse_view(real);
         const int64_t fetched = moved(S, TAMIS_EXCHANGE_FETCH), covered = moved(S, TAMIS_EXCHANGE_COVER);
         printf("    %-28s %lld rows instead of %lld, %.2f times fewer\n", files[i].file, (long long)covered,
                (long long)fetched, (double)fetched / (double)covered);
         assert_true((double)fetched >= files[i].least * (double)covered);
-        tamis_owned_sparse_free(real);
     }
 }
 

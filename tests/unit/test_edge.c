@@ -1,4 +1,5 @@
 /* Edges by themselves: the memory that tamis_plan_edge asks for is all that it uses; derivatives at a kink. */
+#include "support/own.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { BATCH = 300, FEW = 4, GUARD = 4096, FILL = 0x5a };
 static void softmax_of(int64_t nnz, int64_t batch, const char *algorithm) {
     const int64_t all = nnz * batch;
     int32_t *const columns = calloc((size_t)nnz, sizeof *columns), offsets[2] = {0, (int32_t)nnz};
-    float *const x = calloc((size_t)all, sizeof *x), *const p = calloc((size_t)all, sizeof *p);
+    OWN(float) *const x = calloc((size_t)all, sizeof *x), *const p = calloc((size_t)all, sizeof *p);
     assert_true(columns && x && p);
     for (int64_t t = 0; t < nnz; t++) columns[t] = (int32_t)t;
     const tamis_sparse S = {.rows = 1, .cols = nnz, .nnz = nnz, .offsets = offsets, .columns = columns};
@@ -30,7 +31,7 @@ static void softmax_of(int64_t nnz, int64_t batch, const char *algorithm) {
     o.threads = 1;
     o.no_workspace = true;
     o.algorithm = algorithm;
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     size_t bytes = 0;
     works(tamis_plan_create(device, &S, &o, &plan));
     works(tamis_plan_workspace_size(plan, &bytes));
@@ -45,11 +46,8 @@ static void softmax_of(int64_t nnz, int64_t batch, const char *algorithm) {
     works(tamis_plan_edge(plan, &X, &P, &execution));
     for (size_t i = bytes; i < room + GUARD; i++) assert_int_equal(memory[i], FILL);
     for (int64_t i = 0; i < all; i++) assert_float_equal(p[i], 1 / (float)nnz, 1e-6F); /* all scores are 0 */
-    tamis_plan_destroy(plan);
     free(memory);
     free(columns);
-    free(x);
-    free(p);
 }
 
 /* The algorithm's own scratch is smaller in some of these. */
@@ -80,7 +78,7 @@ TEST(quotient_at_epsilon) {
     tamis_dense B = A, D = A, G = A, dA = A, dB = A, dD = A, dS = A;
     B.data = b, D.data = ones, G.data = ones, dA.data = da, dB.data = db, dD.data = dd, dS.data = ds;
     for (int fused = 0; fused < 2; fused++) {
-        tamis_gradient *gradient = NULL;
+        OWN(tamis_gradient) *gradient = NULL;
         tamis_options o = options_for(fused ? TAMIS_OP_FUSED : TAMIS_OP_SDDMM, 1, fused);
         o.edge = TAMIS_EDGE_QUOTIENT;
         o.edge_epsilon = 0.25;
@@ -94,7 +92,6 @@ TEST(quotient_at_epsilon) {
             assert_true(da[i] == by_x[i] && db[i] == by_x[i] * a[i] && ds[i] == by_s[i]);
             if (fused) assert_true(dd[i] == 3 * by_s[i]);
         }
-        tamis_gradient_destroy(gradient);
     }
 }
 

@@ -127,7 +127,7 @@ TEST(uniform_is_uniform) {
         const int64_t cols = cases[c][0], each = cases[c][1], rows = 400000 / each;
         tamis_generate_options o = options_for(TAMIS_KIND_UNIFORM, rows, cols, rows * each);
         tamis_profile profile;
-        tamis_owned_sparse *const matrix = make(&o, &profile);
+        OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         assert_int_equal(profile.min, each);
         assert_int_equal(profile.max, each);
@@ -138,7 +138,6 @@ TEST(uniform_is_uniform) {
                 (double)((cols * (q + 1) + 3) / 4 - (cols * q + 3) / 4) / (double)cols * (double)S->nnz;
             assert_true(fabs(quarters[q] - expected) < 5 * sqrt(expected));
         }
-        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -184,7 +183,7 @@ TEST(fem_has_symmetric_blocks) {
         tamis_generate_options o = options_for(TAMIS_KIND_FEM, 600 * block, 0, 600 * block * 13 * block);
         o.block = block;
         tamis_profile profile;
-        tamis_owned_sparse *const matrix = make(&o, &profile);
+        OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
         assert_int_equal(profile.empty_rows, 0);
         assert_true(profile.variation < 0.3);
@@ -196,7 +195,6 @@ TEST(fem_has_symmetric_blocks) {
                 assert_true(holds(S, row, column(S, z) / block * block));
             }
         }
-        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -204,7 +202,7 @@ TEST(block_has_blocks) {
     tamis_generate_options o = options_for(TAMIS_KIND_BLOCK, 640, 320, 0);
     o.density = 0.1;
     tamis_profile profile;
-    tamis_owned_sparse *const matrix = make(&o, &profile);
+    OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     assert_int_equal(profile.nnz, 20480);
     for (int64_t row = 0; row < S->rows; row++)
@@ -213,13 +211,12 @@ TEST(block_has_blocks) {
                 assert_true(holds(S, row / 16 * 16 + k, column(S, z)));
                 assert_true(holds(S, row, column(S, z) / 16 * 16 + k));
             }
-    tamis_owned_sparse_free(matrix);
 }
 
 TEST(scatter_has_its_diagonal) {
     tamis_generate_options o = options_for(TAMIS_KIND_SCATTER, 3000, 2500, 12000);
     tamis_profile profile;
-    tamis_owned_sparse *const matrix = make(&o, &profile);
+    OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
     int64_t near = 0;
     for (int64_t row = 0; row < S->rows; row++) {
@@ -228,7 +225,6 @@ TEST(scatter_has_its_diagonal) {
             near += column(S, z) != row && llabs(column(S, z) - row) < 50;
     }
     assert_true(near > 3000 && near < 9000);
-    tamis_owned_sparse_free(matrix);
 }
 
 TEST(window_is_a_window) {
@@ -239,7 +235,7 @@ TEST(window_is_a_window) {
                 o.band = width;
                 o.global = global;
                 tamis_profile profile;
-                tamis_owned_sparse *const matrix = make(&o, &profile);
+                OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
                 const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
                 int64_t z = 0;
                 for (int64_t i = 0; i < 200; i++)
@@ -250,7 +246,6 @@ TEST(window_is_a_window) {
                         z++;
                     }
                 assert_int_equal(z, S->nnz);
-                tamis_owned_sparse_free(matrix);
             }
     tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 4096, 0, 0); /* a default width */
     tamis_profile profile = profile_of(&o);

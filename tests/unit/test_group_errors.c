@@ -120,7 +120,7 @@ static bool right_result(const share *s) {
 
 static void one_fault(group_rank *self, const fault *f) {
     share s = share_of(self->rank, &s), good = share_of(self->rank, &good);
-    tamis_group_plan *plan = (tamis_group_plan *)&s;
+    OWN(tamis_group_plan) *plan = (tamis_group_plan *)&s;
     if (self->rank == 1 && f->in_plan) memcpy((char *)&s + f->at, f->value, f->bytes);
     const tamis_status made = tamis_group_plan_create(self->group, &s.S, s.own_rows, &s.options, &plan);
     if (f->in_plan) {
@@ -136,7 +136,6 @@ static void one_fault(group_rank *self, const fault *f) {
     if (group_works(self, tamis_group_plan_fused(plan, &good.A, &good.B, &good.D, &good.E, NULL)) &&
         !right_result(&good))
         group_says(self, "%s: the next result is wrong", f->message);
-    tamis_group_plan_destroy(plan);
 }
 
 static void each_fault(group_rank *self) {

@@ -1,5 +1,6 @@
 /* Failing memory, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
 #include "support/faults.h"
+#include "support/own.h"
 #include "test_io_support.h"
 
 static const struct sample {
@@ -22,9 +23,8 @@ enum { SAMPLES = sizeof samples / sizeof *samples };
 /* Reads with the n-th allocation failing, for every n until it works. */
 static void fail_every_allocation(const char *name, const void *data, size_t size, const tamis_read_options *options) {
     EACH_FAULT_OF(w, .least = 2) {
-        tamis_owned_sparse *matrix = NULL;
+        OWN(tamis_owned_sparse) *matrix = NULL;
         if (FAULTY(w, tamis_read_sparse_memory(name, data, size, options, &matrix)) != TAMIS_OK) assert_null(matrix);
-        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -71,18 +71,16 @@ TEST(files_and_writers_survive_failing_memory) {
     static const char *const endings[] = {".mtx", ".mtx.gz", ".npz"};
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(endings[i])) continue;
-        char *const path = io_temporary(endings[i]);
+        OWN(char) *const path = io_temporary(endings[i]);
         EACH_FAULT(w) {
             const tamis_status status = FAULTY(w, tamis_write_sparse(path, &csr));
             assert_int_equal(access(path, F_OK) == 0, status == TAMIS_OK);
         }
         EACH_FAULT(w) {
-            tamis_owned_sparse *matrix = NULL;
+            OWN(tamis_owned_sparse) *matrix = NULL;
             FAULTY(w, tamis_read_sparse(path, NULL, &matrix));
-            tamis_owned_sparse_free(matrix);
         }
         unlink(path);
-        free(path);
     }
 }
 
@@ -91,15 +89,13 @@ TEST(dense_readers_survive_failing_memory) {
     const tamis_dense dense = {.data = data, .rows = 2, .cols = 3};
     static const char *const endings[] = {".npy", ".mtx"};
     for (int i = 0; i < 2; i++) {
-        char *const path = io_temporary(endings[i]);
+        OWN(char) *const path = io_temporary(endings[i]);
         assert_int_equal(tamis_write_dense(path, &dense), TAMIS_OK);
         EACH_FAULT(w) {
-            tamis_owned_dense *array = NULL;
+            OWN(tamis_owned_dense) *array = NULL;
             if (FAULTY(w, tamis_read_dense(path, TAMIS_BF16, &array)) != TAMIS_OK) assert_null(array);
-            tamis_owned_dense_free(array);
         }
         unlink(path);
-        free(path);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "support/own.h"
 #include "support/refusals.h"
 #include "test_io_support.h"
 
@@ -125,7 +126,7 @@ static void *write_on(void *context) {
 /* Of a pipe no more is taken than the beginning, and what the pipe itself holds. */
 static void refuse_endless(const char *ending, const char *first, char fill) {
     enum { MOST = 3 << 20 };
-    char *const path = io_temporary(ending);
+    OWN(char) *const path = io_temporary(ending);
     assert_int_equal(mkfifo(path, 0600), 0);
     writer w = {.path = path, .first = first, .fill = fill};
     pthread_t thread;
@@ -135,7 +136,6 @@ static void refuse_endless(const char *ending, const char *first, char fill) {
     pthread_join(thread, NULL);
     assert_in_range(atomic_load(&w.written), 1, MOST);
     remove(path);
-    free(path);
 }
 
 TEST(what_is_in_no_format_is_not_read_on) {
@@ -156,7 +156,7 @@ TEST(what_is_in_no_format_is_not_read_on) {
 
 /* A file of 1 GB, of which nothing is on the disk: its size is no reason to make room for it. */
 TEST(size_is_no_reason_for_memory) {
-    char *const path = io_temporary(".bin");
+    OWN(char) *const path = io_temporary(".bin");
     FILE *const file = fopen(path, "w");
     assert_non_null(file);
     fputs("what is this\n", file);
@@ -170,20 +170,17 @@ TEST(size_is_no_reason_for_memory) {
     getrusage(RUSAGE_SELF, &after);
     assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 64 << 10);
     remove(path);
-    free(path);
 }
 
 /* Lines longer than the beginning are read where the format is known. */
 TEST(long_lines_are_read) {
     enum { TERMS = 300000, ROOM = TERMS * 10 + 64 };
-    char *const content = malloc(ROOM);
+    OWN(char) *const content = malloc(ROOM);
     assert_non_null(content);
     size_t used = (size_t)snprintf(content, ROOM, "%d", (int)TERMS);
     for (int i = 0; i < TERMS; i++) used += (size_t)snprintf(content + used, ROOM - used, " %d:1", i);
     used += (size_t)snprintf(content + used, ROOM - used, "\n1 7:2\n");
     assert_true(used > 2 << 20);
-    tamis_owned_sparse *matrix;
+    OWN(tamis_owned_sparse) *matrix;
     assert_int_equal(io_matrix("long", content, used, NULL, &matrix)->nnz, TERMS + 1);
-    tamis_owned_sparse_free(matrix);
-    free(content);
 }

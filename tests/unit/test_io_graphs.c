@@ -1,4 +1,5 @@
 /* Graphs and patterns: METIS, SNAP edge lists, DLMC .smtx. */
+#include "support/own.h"
 #include "test_io_support.h"
 
 TEST(reads_metis) {
@@ -180,8 +181,8 @@ TEST(refuses_bad_edges) {
 TEST(relabelling_keeps_the_order) {
     enum { LINES = 3000 };
     for (int64_t step = 1; step <= INT64_C(1000000000000); step *= 1000000) {
-        char *const content = malloc(LINES * 48);
-        char *const expected = malloc(LINES * 48);
+        OWN(char) *const content = malloc(LINES * 48);
+        OWN(char) *const expected = malloc(LINES * 48);
         assert_non_null(content);
         assert_non_null(expected);
         size_t used = 0, made = (size_t)sprintf(expected, "csr %dx%d %d", LINES + 1, LINES + 1, LINES);
@@ -192,8 +193,6 @@ TEST(relabelling_keeps_the_order) {
             made += (size_t)sprintf(expected + made, "| %d %d", i, i + 1);
         }
         io_expect("a.txt", content, IO_WITH(.relabel = true), expected);
-        free(content);
-        free(expected);
     }
 }
 
@@ -229,19 +228,17 @@ TEST(refuses_bad_smtx) {
 /* A large graph whose first vertex is alone, which does not look like one: in windows all the same. */
 TEST(large_graphs_are_read) {
     enum { SIZE = 400001, ROOM = SIZE * 8 + 64 };
-    char *const content = malloc(ROOM);
+    OWN(char) *const content = malloc(ROOM);
     assert_non_null(content);
     size_t used = (size_t)snprintf(content, ROOM, "%d %d\n\n", (int)SIZE, (int)SIZE / 2);
     for (int i = 2; i <= SIZE; i++)
         used += (size_t)snprintf(content + used, ROOM - used, "%d\n", i % 2 ? i - 1 : i + 1);
     for (int threads = 1; threads < 3; threads++) {
-        tamis_owned_sparse *matrix;
+        OWN(tamis_owned_sparse) *matrix;
         const tamis_sparse *const S = io_matrix("large.graph", content, used, IO_WITH(.threads = threads), &matrix);
         assert_int_equal(S->nnz, SIZE - 1);
         for (int t = 0; t < SIZE - 1; t++) assert_int_equal(((const int32_t *)S->columns)[t], t % 2 ? t : t + 2);
-        tamis_owned_sparse_free(matrix);
     }
-    free(content);
 }
 
 #define ENDS ": expected each edge at both of its ends"

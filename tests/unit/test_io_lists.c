@@ -1,4 +1,5 @@
 /* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
+#include "support/own.h"
 #include "support/refusals.h"
 #include "test_io_lines.h"
 
@@ -307,7 +308,7 @@ TEST(reads_windows) {
 /* A ring of vertices, each with its two neighbours; comments between them. */
 TEST(reads_windows_of_a_graph) {
     enum { VERTICES = 300000 };
-    char *const text = malloc(64 + (size_t)VERTICES * LINE_ROOM);
+    OWN(char) *const text = malloc(64 + (size_t)VERTICES * LINE_ROOM);
     assert_non_null(text);
     size_t used = (size_t)sprintf(text, "%% a ring\n%d %d\n", VERTICES, VERTICES);
     for (int i = 0; i < VERTICES; i++) {
@@ -323,16 +324,14 @@ TEST(reads_windows_of_a_graph) {
     more = used + (size_t)sprintf(text + used, "1\n");
     expect_same("a.graph", text, more, TAMIS_CSR,
                 "a.graph:2: 300000 edges need 600000 neighbours, but the file lists 599999");
-    free(text);
 }
 
 TEST(reads_windows_of_documents) {
     size_t bytes;
-    char *const text = io_documents(250000, &bytes); /* the last has four terms */
+    OWN(char) *const text = io_documents(250000, &bytes); /* the last has four terms */
     expect_same("a.ldac", text, bytes, TAMIS_CSR, "csr 250000x10000 625000|");
     text[bytes - 2] = 'x';
     expect_same("a.ldac", text, bytes, TAMIS_CSR, "a.ldac:250000: found '");
-    free(text);
 }
 
 /* The last line of all has what is wrong, or an id that 32 bits do not hold. */
@@ -351,9 +350,8 @@ TEST(windows_know_their_lines) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t bytes;
-        char *const text = many_lines(cases[i].head, true, &bytes);
+        OWN(char) *const text = many_lines(cases[i].head, true, &bytes);
         bytes += (size_t)sprintf(text + bytes, "%s", cases[i].last);
         expect_same(cases[i].name, text, bytes, TAMIS_CSR, cases[i].begins);
-        free(text);
     }
 }

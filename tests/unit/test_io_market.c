@@ -1,4 +1,5 @@
 /* Matrix Market: what is read, what is refused and at which line. */
+#include "support/own.h"
 #include "support/refusals.h"
 #include "test_io_support.h"
 
@@ -143,7 +144,7 @@ TEST(large_sizes_need_wide_indices) {
 /* Many threads and a body of several chunks: the same matrix, and the exact line of the first error. */
 TEST(threads_agree) {
     enum { LINES = 200000 };
-    char *const content = malloc(LINES * 32 + 256);
+    OWN(char) *const content = malloc(LINES * 32 + 256);
     assert_non_null(content);
     size_t used = (size_t)sprintf(content, REAL "1000 1000 %d\n", LINES);
     size_t bad = 0, late = 0;
@@ -165,7 +166,6 @@ TEST(threads_agree) {
     char message[128];
     snprintf(message, sizeof message, "big.mtx:%d: found 'x', expected a row index from 1 to 1000", line);
     io_refuse_bytes("big.mtx", content, used, IO_WITH(.threads = 5), TAMIS_ERROR_FORMAT, message);
-    free(content);
 }
 
 TEST(reads_dense_arrays) {
@@ -209,9 +209,8 @@ TEST(reads_tight_arrays) {
                 assert_true(x[i * N + j] == (float)(1 + t % 9) && x[j * N + i] == -x[i * N + j]);
         }
         tamis_owned_dense_free(array);
-        tamis_owned_sparse *matrix;
+        OWN(tamis_owned_sparse) *matrix;
         assert_int_equal(io_matrix("t.mtx", content, bytes, NULL, &matrix)->nnz, N * N); /* zeros are entries too */
-        tamis_owned_sparse_free(matrix);
     }
 }
 
@@ -253,16 +252,13 @@ TEST(columns_without_rows_are_written) {
     static const char content[] = "%%MatrixMarket matrix array real general\n0 36028797018963967\n";
     static const char *const endings[] = {".mtx", ".npy"};
     for (int i = 0; i < 2; i++) {
-        tamis_owned_dense *array = NULL, *back = NULL;
-        char *const path = io_temporary(endings[i]);
+        OWN(tamis_owned_dense) *array = NULL, *back = NULL;
+        OWN(char) *const path = io_temporary(endings[i]);
         assert_int_equal(tamis_read_dense_memory("w.mtx", content, sizeof content - 1, TAMIS_F32, &array), TAMIS_OK);
         assert_int_equal(tamis_write_dense(path, tamis_owned_dense_view(array)), TAMIS_OK);
         assert_int_equal(tamis_read_dense(path, TAMIS_F32, &back), TAMIS_OK);
         assert_true(tamis_owned_dense_view(back)->cols == 36028797018963967);
-        tamis_owned_dense_free(array);
-        tamis_owned_dense_free(back);
         remove(path);
-        free(path);
     }
 }
 
@@ -297,7 +293,7 @@ TEST(both_triangles_are_refused) {
 /* The same in a file of several windows, whose lines are gone when the end is reached. */
 TEST(both_triangles_of_large_files_are_refused) {
     enum { SIZE = 300000, ROOM = SIZE * 24 + 256 };
-    char *const content = malloc(ROOM);
+    OWN(char) *const content = malloc(ROOM);
     assert_non_null(content);
     for (int kind = 0; kind < 3; kind++) {
         size_t used = (size_t)snprintf(content, ROOM, "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n",
@@ -312,11 +308,9 @@ TEST(both_triangles_of_large_files_are_refused) {
                 "expected one of the two, or a matrix that is declared general");
             continue;
         }
-        tamis_owned_sparse *matrix;
+        OWN(tamis_owned_sparse) *matrix;
         assert_int_equal(io_matrix("s.mtx", content, used, options, &matrix)->nnz, 2 * SIZE);
-        tamis_owned_sparse_free(matrix);
     }
-    free(content);
 }
 
 /* How a banner may be written, and the fields that it may state. */
@@ -372,11 +366,10 @@ TEST(inexact_numbers_are_counted) {
             memset(&report, 0xff, sizeof report);
             tamis_read_options options = io_options();
             options.report = &report;
-            tamis_owned_sparse *matrix;
+            OWN(tamis_owned_sparse) *matrix;
             io_matrix("n.mtx", content, strlen(content), &options, &matrix);
             if (report.inexact != cases[i].inexact) fail_msg("%s: %d inexact", cases[i].number, (int)report.inexact);
             for (size_t r = 0; r < sizeof report.reserved / sizeof *report.reserved; r++)
                 assert_true(report.reserved[r] == 0);
-            tamis_owned_sparse_free(matrix);
         }
 }

@@ -4,6 +4,7 @@
 #include "io_folder.h"
 #include "sparse/element.h"
 #include "support/call.h"
+#include "support/own.h"
 #include "support/refusals.h"
 #include "support/skip.h"
 
@@ -86,14 +87,13 @@ TEST(keeps_the_layout) {
     static const double six[] = {1, 2, 3, 4, 5, 6};
     unsigned char file[512];
     const size_t bytes = npy(file, "{'shape': (2L, 3L), \"descr\": '<f8', 'fortran_order': True}\n", six, sizeof six);
-    tamis_owned_dense *array = NULL;
+    OWN(tamis_owned_dense) *array = NULL;
     assert_int_equal(tamis_read_dense_memory("a", file, bytes, TAMIS_F16, &array), TAMIS_OK);
     const tamis_dense *const dense = tamis_owned_dense_view(array);
     assert_int_equal(dense->layout, TAMIS_COLUMN_MAJOR);
     assert_int_equal(dense->rows, 2);
     assert_int_equal(dense->cols, 3);
     for (int i = 0; i < 6; i++) assert_int_equal(((const uint16_t *)dense->data)[i], tamis_f16_from_f32((float)six[i]));
-    tamis_owned_dense_free(array);
 }
 
 /* Integers that no double holds are counted, whatever type is asked for. */
@@ -108,20 +108,18 @@ TEST(inexact_integers_are_counted) {
         unsigned char file[512];
         snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (6,), }", cases[i].descr);
         const size_t bytes = npy(file, header, some, sizeof some);
-        char *const path = io_temporary(".npy");
+        OWN(char) *const path = io_temporary(".npy");
         FILE *const out = fopen(path, "w");
         assert_non_null(out);
         assert_int_equal(fwrite(file, 1, bytes, out), bytes);
         fclose(out);
-        tamis_owned_dense *array = NULL;
+        OWN(tamis_owned_dense) *array = NULL;
         tamis_read_report report;
         memset(&report, 0xff, sizeof report);
         assert_int_equal(tamis_read_dense_reported(path, TAMIS_F32, &report, &array), TAMIS_OK);
         assert_int_equal(report.inexact, cases[i].inexact);
         assert_int_equal(report.times_column, 0);
-        tamis_owned_dense_free(array);
         remove(path);
-        free(path);
     }
     tamis_owned_dense *array = NULL;
     REFUSED(ARGUMENT, "^report = NULL: expected an address for the report$",
@@ -146,17 +144,15 @@ TEST(indices_beyond_int64) {
         assert_int_equal(tamis_npy_open("a.npy", content[2], (int64_t)bytes[2], (int64_t)bytes[2], &array), TAMIS_OK);
         assert_int_equal(tamis_npy_integer(&array, 0), which == 3 ? 1 : INT64_MAX);
         if (!io_can_write(".npz")) continue;
-        char *const path = make_archive(5, names, content, bytes);
-        tamis_owned_sparse *matrix = NULL;
+        OWN(char) *const path = make_archive(5, names, content, bytes);
+        OWN(tamis_owned_sparse) *matrix = NULL;
         const tamis_status status = tamis_read_sparse(path, NULL, &matrix);
         if (which == 3)
             assert_int_equal(status, TAMIS_OK);
         else if (status != TAMIS_ERROR_FORMAT ||
                  !strstr(tamis_last_error(), "element 0 is 9223372036854775807, expected 0 to 2"))
             fail_msg("%s", tamis_last_error());
-        tamis_owned_sparse_free(matrix);
         unlink(path);
-        free(path);
     }
 }
 
@@ -171,23 +167,21 @@ TEST(refuses_bad_archives) {
     static const char *const members[] = {"adj_indices.npy",
                                           "adj_\x1bindptr.npy"}; /* the message has no control characters */
     unsigned char content[2][512] = {"x", "x"};
-    char *const path = make_archive(2, members, content, (size_t[]){1, 1});
+    OWN(char) *const path = make_archive(2, members, content, (size_t[]){1, 1});
     tamis_owned_sparse *matrix = NULL;
     REFUSED(FORMAT, ": found no format.npy but adj_indices.npy, adj_?indptr.npy, expected what ",
             tamis_read_sparse(path, NULL, &matrix));
     unlink(path);
-    free(path);
 }
 
 static size_t own_archive(unsigned char *file, size_t room) {
     static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 2, 1};
     static const float values[] = {1, 2, 3};
     const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
-    char *const path = io_temporary(".npz");
+    OWN(char) *const path = io_temporary(".npz");
     assert_int_equal(tamis_write_sparse(path, &S), TAMIS_OK);
     const size_t bytes = io_load(path, file, room);
     unlink(path);
-    free(path);
     return bytes;
 }
 
@@ -284,12 +278,10 @@ static char *text_of_dense(const tamis_dense *dense) {
 }
 
 static void expect_dense(const char *path, const char *expected) {
-    tamis_owned_dense *array = NULL;
+    OWN(tamis_owned_dense) *array = NULL;
     if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
-    char *const text = text_of_dense(tamis_owned_dense_view(array));
+    OWN(char) *const text = text_of_dense(tamis_owned_dense_view(array));
     if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
-    free(text);
-    tamis_owned_dense_free(array);
 }
 
 TEST_AS(reads_what_scipy_writes, .setup_func = make_folder, .teardown_func = remove_folder) {

@@ -1,5 +1,6 @@
 /* Lists of nonzeros of more than one window that become rows: in any order of the file the same as from one window. */
 #include "support/faults.h"
+#include "support/own.h"
 #include "test_io_lines.h"
 
 enum { LINES = 300000 };
@@ -12,9 +13,8 @@ TEST(any_order_gives_the_same) {
     for (io_order order = RISING; order < ORDERS; order++)
         for (int i = 0; i < 2; i++) {
             size_t bytes;
-            char *const text = io_lines(markets[i], order, LINES, true, i == 1, &bytes);
+            OWN(char) *const text = io_lines(markets[i], order, LINES, true, i == 1, &bytes);
             io_expect_windows("a.mtx", text, bytes, io_options(), 2, "csr 75000x");
-            free(text);
         }
     size_t bytes;
     char *const text = io_lines(markets[1], RISING, LINES, true, false, &bytes); /* on both sides of the diagonal */
@@ -51,24 +51,21 @@ TEST(ids_of_64_bits_may_come_late) {
         options.undirected = i & 2;
         options.file_format = i & 1 ? TAMIS_FILE_RATINGS : TAMIS_FILE_EDGES; /* a graph would have as many rows */
         size_t bytes;
-        char *const text = io_lines("", i & 1 ? RISING : BY_COLUMN, LINES, true, false, &bytes);
+        OWN(char) *const text = io_lines("", i & 1 ? RISING : BY_COLUMN, LINES, true, false, &bytes);
         bytes += (size_t)sprintf(text + bytes, "7 3000000000 1\n8 7 1\n");
         io_expect_windows("a.txt", text, bytes, options, 2, i & 1 ? "csr " : "a.txt: ids up to 3000000000 need ");
-        free(text);
     }
 }
 
 TEST(memory_may_end_anywhere) {
     for (io_order order = RISING; order <= FALLING; order++) {
         size_t bytes;
-        char *const text = io_lines("", order, LINES, true, false, &bytes);
+        OWN(char) *const text = io_lines("", order, LINES, true, false, &bytes);
         tamis_read_options options = io_options();
         options.threads = 1;
         EACH_FAULT_OF(w, .step = 11) {
-            tamis_owned_sparse *matrix = NULL;
+            OWN(tamis_owned_sparse) *matrix = NULL;
             FAULTY(w, tamis_read_sparse_memory("a.el", text, bytes, &options, &matrix));
-            tamis_owned_sparse_free(matrix);
         }
-        free(text);
     }
 }

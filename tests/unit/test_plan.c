@@ -4,6 +4,7 @@
 #include <tamis/ceilings.h>
 #include <tamis/reference.h>
 
+#include "support/own.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ TEST(test_explain) {
     small_make(&s);
     tamis_options o = small_options(TAMIS_OP_FUSED);
     o.b_layout = TAMIS_COLUMN_MAJOR;
-    tamis_plan *const plan = make(&s.coo, &o);
+    OWN(tamis_plan) *const plan = make(&s.coo, &o);
     size_t needed = 0;
     assert_int_equal(tamis_plan_explain(plan, NULL, 0, &needed), TAMIS_OK);
     assert_true(needed > 200);
@@ -78,7 +79,6 @@ TEST(test_explain) {
         assert_string_not_equal(name, report.algorithm);
     }
     assert_int_equal(tamis_plan_declined(plan, report.declined, NULL, NULL), TAMIS_ERROR_ARGUMENT);
-    tamis_plan_destroy(plan);
 }
 
 /* Programs read the text: numbers have a point, whatever the locale. */
@@ -100,7 +100,7 @@ TEST(explains_in_the_c_locale) {
 /* A reserved word that is set is a field of a later version: refused, never ignored. */
 TEST(test_reserved_words) {
     small s;
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     tamis_options o = small_options(TAMIS_OP_SDDMM);
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     small_make(&s);
@@ -116,7 +116,6 @@ TEST(test_reserved_words) {
     assert_int_equal(tamis_plan_describe(plan, &report), TAMIS_OK);
     for (size_t i = 0; i < sizeof report.reserved / sizeof report.reserved[0]; i++)
         assert_true(report.reserved[i] == 0);
-    tamis_plan_destroy(plan);
 }
 
 /* What has no default must be said. */
@@ -152,7 +151,7 @@ TEST(test_workspace) {
     const tamis_dense A = {.data = a, .rows = SMALL_ROWS, .cols = SMALL_K, .layout = TAMIS_COLUMN_MAJOR};
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     REFUSED(ARGUMENT, "execution.workspace = NULL", tamis_plan_fused(plan, &A, &s.B, &s.D, &s.E, &execution));
-    char *const own = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+    OWN(char) *const own = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     assert_non_null(own);
     execution.workspace = own;
     execution.workspace_bytes = bytes - 1;
@@ -170,7 +169,6 @@ TEST(test_workspace) {
     double want[SMALL_ROWS * SMALL_L];
     assert_int_equal(tamis_reference_fused(&s.S, &s.A, &s.B, &s.D, NULL, NULL, want), TAMIS_OK);
     for (int i = 0; i < SMALL_ROWS * SMALL_L; i++) assert_true((double)s.out[i] == want[i]); /* small integers */
-    free(own);
 }
 
 TEST(test_values) {
@@ -276,10 +274,9 @@ TEST(test_names_and_choice) {
         tamis_options named = samples ? o : small_options(TAMIS_OP_FUSED);
         if (!samples) named.edge = TAMIS_EDGE_MASK; /* cells read no values of S */
         named.algorithm = algorithm.name;
-        tamis_plan *plan = make(&s.S, &named);
+        OWN(tamis_plan) *plan = make(&s.S, &named);
         assert_string_equal(described(plan).algorithm, algorithm.name);
         assert_non_null(strstr(described(plan).reason, "by name"));
-        tamis_plan_destroy(plan);
     }
     o.algorithm = "auto";
     tamis_plan *plan = make(&s.S, &o);

@@ -2,6 +2,7 @@
 #include "test_io_lines.h"
 
 #ifdef __GLIBC__
+#include "support/own.h"
 #include <malloc.h>
 #endif
 
@@ -33,7 +34,7 @@ static bool reset_peak(void) {
 /* Times the result, which is of 32-bit indices and offsets and of floats. */
 static void expect_peak(const char *name, const char *text, size_t bytes, bool relabel, double most) {
     tamis_read_options options = TAMIS_READ_OPTIONS_INIT;
-    tamis_owned_sparse *matrix = NULL;
+    OWN(tamis_owned_sparse) *matrix = NULL;
     options.threads = 2;
     options.relabel = relabel;
     const bool known = reset_peak();
@@ -44,7 +45,6 @@ static void expect_peak(const char *name, const char *text, size_t bytes, bool r
     const double result = 4.0 * (double)(S->rows + 1) + (S->values ? 8.0 : 4.0) * (double)S->nnz;
     print_message("%s: %.2f times the result\n", name, peak / result);
     if (known && peak > most * result) fail_msg("%s: %.2f times the result, expected %.2f", name, peak / result, most);
-    tamis_owned_sparse_free(matrix);
 }
 
 enum { LINES = 3000000 };
@@ -72,24 +72,21 @@ TEST(lists_become_rows) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t bytes;
-        char *const text = io_lines(cases[i].head, cases[i].order, LINES, cases[i].with_values, false, &bytes);
+        OWN(char) *const text = io_lines(cases[i].head, cases[i].order, LINES, cases[i].with_values, false, &bytes);
         expect_peak(cases[i].name, text, bytes, cases[i].relabel, cases[i].most);
-        free(text);
     }
 }
 
 TEST(documents) {
     size_t bytes;
-    char *const text = io_documents(1000000, &bytes);
+    OWN(char) *const text = io_documents(1000000, &bytes);
     expect_peak("a.ldac", text, bytes, false, 1.6);
-    free(text);
 }
 
 TEST(harwell_boeing) {
     size_t bytes;
-    char *const text = io_boeing_lines("RUA", &bytes);
+    OWN(char) *const text = io_boeing_lines("RUA", &bytes);
     expect_peak("a.rua", text, bytes, false, 3.5); /* the text alone is three times the result */
-    free(text);
 }
 
 TEST_RUN() {

@@ -5,6 +5,7 @@
  * memory. Cases are new at each run: TAMIS_TEST_SEED repeats a run, and TAMIS_TEST_SIZES says how many cases each kind
  * has.
  */
+#include "support/own.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -186,7 +187,7 @@ static operands draw_operands(void) {
 
 static void call_plans(void) {
     operands x = draw_operands();
-    tamis_plan *plan = NULL;
+    OWN(tamis_plan) *plan = NULL;
     if (tamis_plan_create(device, &x.S, &x.o, &plan) != TAMIS_OK) return;
     char text[4096];
     size_t bytes;
@@ -196,7 +197,6 @@ static void call_plans(void) {
         call_plan(plan, x.o.operation, &x.A, &x.B, &x.D, &x.out, &x.execution);
         if (x.o.operation == TAMIS_OP_SDDMM) tamis_plan_edge(plan, &x.out, &x.out, &x.execution);
     }
-    tamis_plan_destroy(plan);
 }
 
 static void call_single_calls(void) {
@@ -207,7 +207,7 @@ static void call_single_calls(void) {
 static void call_out_of_core(void) {
     operands x = draw_operands();
     tamis_slab_options slabs = TAMIS_SLAB_OPTIONS_INIT;
-    tamis_slab_plan *plan = NULL;
+    OWN(tamis_slab_plan) *plan = NULL;
     tamis_slab_report report;
     slabs.device_memory = below(2) ? 1 << 20 : size();
     if (tamis_slab_plan_create(device, &x.S, &x.o, &slabs, &plan) != TAMIS_OK) return;
@@ -217,12 +217,11 @@ static void call_out_of_core(void) {
         if (x.o.operation == TAMIS_OP_SPMM) tamis_slab_plan_spmm(plan, &x.B, &x.out, &x.execution);
         if (x.o.operation == TAMIS_OP_FUSED) tamis_slab_plan_fused(plan, &x.A, &x.B, &x.D, &x.out, &x.execution);
     }
-    tamis_slab_plan_destroy(plan);
 }
 
 static void call_gradients(void) {
     operands x = draw_operands();
-    tamis_gradient *gradient = NULL;
+    OWN(tamis_gradient) *gradient = NULL;
     if (tamis_gradient_create(device, &x.S, &x.o, &gradient) != TAMIS_OK) return;
     const tamis_type type = x.o.type;
     const tamis_dense dA = output(x.A.rows, x.A.cols, type), dB = output(x.B.rows, x.B.cols, type),
@@ -236,7 +235,6 @@ static void call_gradients(void) {
         if (x.o.operation == TAMIS_OP_FUSED)
             tamis_fused_backward(gradient, &dE, &x.A, &x.B, &x.D, da, db, &dD, ds, &x.execution);
     }
-    tamis_gradient_destroy(gradient);
 }
 
 static void call_references(void) {

@@ -55,7 +55,7 @@ TEST(converts_everything) {
         for (int source = shape % test_rounds(1, 3); source < 16; source += test_rounds(1, 3)) {
             const tamis_format from = (tamis_format)(source & 1);
             const bool has_values = source >> 3;
-            sample s = sample_of(600, shape);
+            OWN(sample) s = sample_of(600, shape);
             if (from == TAMIS_CSR) order_entries(&s, shape % 2 ? by_row : by_both);
             sample_build(&s, from, (tamis_index_type)(source >> 1 & 1), (tamis_index_type)(source >> 2 & 1),
                          (tamis_type)(shape & 3), has_values);
@@ -71,8 +71,8 @@ TEST(converts_everything) {
                 o.values = (tamis_values)(wish / 16 % 3);
                 /* sums of many halves need more bits than the 16-bit types have */
                 if (o.duplicates == TAMIS_DUPLICATES_SUM) o.value_type = (tamis_type)(o.value_type & 1);
-                sample expected = plain_convert(&s, from, &o, has_values);
-                tamis_owned_sparse *matrix;
+                OWN(sample) expected = plain_convert(&s, from, &o, has_values);
+                OWN(tamis_owned_sparse) *matrix;
                 expect_ok(tamis_convert(&s.view, &o, &matrix));
                 const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
                 expect_types(S, &o);
@@ -80,26 +80,20 @@ TEST(converts_everything) {
                 expect_entries(S, &expected,
                                o.values == TAMIS_VALUES_ONES ||
                                    (o.values == TAMIS_VALUES_AS_FILED && (has_values || counts)));
-                tamis_owned_sparse_free(matrix);
-                sample_free(&expected);
             }
-            sample_free(&s);
         }
     assert_int_equal(tamis_memory_live(), live);
 }
 
 TEST(defaults_and_large) {
-    sample s = sample_draw(9, 900, 5000, 150000);
+    OWN(sample) s = sample_draw(9, 900, 5000, 150000);
     sample_build(&s, TAMIS_COO, TAMIS_I64, TAMIS_I64, TAMIS_F64, true);
-    tamis_owned_sparse *matrix;
+    OWN(tamis_owned_sparse) *matrix;
     expect_ok(tamis_convert(&s.view, NULL, &matrix));
     const tamis_convert_options defaults = TAMIS_CONVERT_OPTIONS_INIT;
     expect_types(tamis_owned_sparse_view(matrix), &defaults);
-    sample expected = plain_convert(&s, TAMIS_COO, &defaults, true);
+    OWN(sample) expected = plain_convert(&s, TAMIS_COO, &defaults, true);
     expect_entries(tamis_owned_sparse_view(matrix), &expected, true);
-    tamis_owned_sparse_free(matrix);
-    sample_free(&expected);
-    sample_free(&s);
 }
 
 /* Values that pass through unchanged keep their bits; others are rounded once. */
@@ -127,13 +121,12 @@ TEST(sums_in_double) {
     const tamis_sparse S = {.rows = 3, .cols = 8, .nnz = 5, .offsets = offsets, .columns = columns, .values = values};
     tamis_convert_options o = TAMIS_CONVERT_OPTIONS_INIT;
     o.duplicates = TAMIS_DUPLICATES_SUM;
-    tamis_owned_sparse *matrix;
+    OWN(tamis_owned_sparse) *matrix;
     expect_ok(tamis_convert(&S, &o, &matrix));
     const tamis_sparse *const view = tamis_owned_sparse_view(matrix);
     assert_int_equal(view->nnz, 2);
     assert_true(((const float *)view->values)[0] == 3);
     assert_true(((const float *)view->values)[1] == 16777218); /* one by one in fp32 it would stay 16777216 */
-    tamis_owned_sparse_free(matrix);
 }
 
 TEST(refuses_arguments) {

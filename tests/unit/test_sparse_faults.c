@@ -20,16 +20,15 @@ typedef struct conversion {
 
 static tamis_status convert(const void *argument) {
     const conversion *const c = argument;
-    tamis_owned_sparse *matrix;
+    OWN(tamis_owned_sparse) *matrix;
     const tamis_status status = tamis_convert(c->S, &c->options, &matrix);
     if (status != TAMIS_OK) assert_null(matrix);
-    tamis_owned_sparse_free(matrix);
     return status;
 }
 
 TEST(conversions) {
     for (int format = 0; format < 2; format++) {
-        sample s = sample_draw(11, 60, 50, 700);
+        OWN(sample) s = sample_draw(11, 60, 50, 700);
         if (format == TAMIS_CSR) order_entries(&s, by_row);
         sample_build(&s, (tamis_format)format, TAMIS_I64, TAMIS_I64, TAMIS_F64, true);
         for (int wish = 0; wish < 64; wish += test_rounds(1, 5)) {
@@ -43,15 +42,13 @@ TEST(conversions) {
             c.options.values = wish >> 5 ? TAMIS_VALUES_NONE : TAMIS_VALUES_AS_FILED;
             fail_everywhere(convert, &c);
         }
-        sample_free(&s);
     }
 }
 
 static tamis_status generate(const void *argument) {
-    tamis_owned_sparse *matrix;
+    OWN(tamis_owned_sparse) *matrix;
     const tamis_status status = tamis_generate(argument, &matrix);
     if (status != TAMIS_OK) assert_null(matrix);
-    tamis_owned_sparse_free(matrix);
     return status;
 }
 
@@ -96,15 +93,14 @@ static tamis_status sort(const void *argument) {
 }
 
 static tamis_status create_array(const void *argument) {
-    tamis_owned_dense *array;
+    OWN(tamis_owned_dense) *array;
     const tamis_status status = tamis_owned_dense_create(3, 4, TAMIS_F32, TAMIS_ROW_MAJOR, &array);
     if (status != TAMIS_OK) assert_null(array);
-    tamis_owned_dense_free(array);
     return status;
 }
 
 TEST(structure_helpers) {
-    sample s = sample_draw(12, 60, 50, 700);
+    OWN(sample) s = sample_draw(12, 60, 50, 700);
     sample_build(&s, TAMIS_COO, TAMIS_I32, TAMIS_I32, TAMIS_F32, true);
     fail_everywhere(profile, &s.view);
     fail_everywhere(group, &s.view);
@@ -115,5 +111,4 @@ TEST(structure_helpers) {
     fail_everywhere(transpose, &s.view);
     fail_everywhere(sort, &s.view);
     fail_everywhere(create_array, NULL);
-    sample_free(&s);
 }

@@ -48,7 +48,7 @@ TEST(fills_any_view) {
             const tamis_layout layout = (tamis_layout)(way >> 2 & 1);
             const int64_t length = layout == TAMIS_ROW_MAJOR ? cols : rows;
             const int64_t lines = layout == TAMIS_ROW_MAJOR ? rows : cols, stride = length + (way >> 3) * 3;
-            char *const data = room_for(lines * stride + 1, 8);
+            OWN(char) *const data = room_for(lines * stride + 1, 8);
             const size_t bytes = tamis_type_size(type);
             memset(data, 0x5a, (size_t)(lines * stride) * bytes);
             const tamis_dense dense = {.data = data,
@@ -67,7 +67,6 @@ TEST(fills_any_view) {
                     if (k < length && tamis_element_load(expected, type, 0) >= 1) continue; /* see stays_below_high */
                     assert_memory_equal(data + (size_t)(line * stride + k) * bytes, expected, bytes);
                 }
-            free(data);
         }
 }
 
@@ -76,7 +75,7 @@ TEST(stays_below_high) {
     for (int type = 0; type < 4; type++)
         for (size_t range = 0; range < sizeof ranges / sizeof *ranges; range++) {
             const double low = ranges[range][0], high = ranges[range][1];
-            tamis_owned_dense *array;
+            OWN(tamis_owned_dense) *array;
             expect_ok(tamis_owned_dense_create(1, 200000, (tamis_type)type, TAMIS_ROW_MAJOR, &array));
             const tamis_dense *const view = tamis_owned_dense_view(array);
             expect_ok(tamis_fill_uniform(view, 3, low, high));
@@ -91,7 +90,6 @@ TEST(stays_below_high) {
             if (range < 6) assert_true(most < high);
             assert_true(least >= low - fine && most <= high + fine);
             assert_true(fabs(sum / 200000 - (low + high) / 2) < 0.02 * fine);
-            tamis_owned_dense_free(array);
         }
 }
 

@@ -57,11 +57,10 @@ static void expect_partition(const sample *s, int parts) {
 TEST(covers_everything_once) {
     for (int shape = 0; shape < SAMPLE_SHAPES - 1; shape++)
         for (int parts = 1; parts < 40; parts += 1 + parts / 5) {
-            sample s = sample_of(parts, shape);
+            OWN(sample) s = sample_of(parts, shape);
             order_entries(&s, by_row);
             sample_build(&s, TAMIS_CSR, TAMIS_I32, (tamis_index_type)(parts % 2), TAMIS_F32, false);
             expect_partition(&s, parts);
-            sample_free(&s);
         }
 }
 

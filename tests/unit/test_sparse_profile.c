@@ -15,8 +15,8 @@
 
 static tamis_profile plain_profile(const sample *s, bool entries_ordered) {
     tamis_profile p = {.rows = s->rows, .cols = s->cols, .nnz = s->nnz, .sorted = entries_ordered};
-    int64_t *const count = room_for(s->rows, sizeof(int64_t)), *const low = room_for(s->rows, sizeof(int64_t)),
-                   *const high = room_for(s->rows, sizeof(int64_t));
+    OWN(int64_t) *const count = room_for(s->rows, sizeof(int64_t)), *const low = room_for(s->rows, sizeof(int64_t)),
+                        *const high = room_for(s->rows, sizeof(int64_t));
     for (int64_t t = 0; t < s->nnz; t++) {
         const entry e = s->entries[t];
         if (count[e.row]++ == 0) low[e.row] = high[e.row] = e.column;
@@ -44,9 +44,6 @@ static tamis_profile plain_profile(const sample *s, bool entries_ordered) {
     p.mean_span = s->nnz ? spans / (double)(s->rows - p.empty_rows) : 0;
     p.density = s->rows && s->cols ? (double)s->nnz / ((double)s->rows * (double)s->cols) : 0;
     if (!p.sorted) p.duplicates = -1;
-    free(count);
-    free(low);
-    free(high);
     return p;
 }
 
@@ -78,7 +75,7 @@ TEST(profiles_samples) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types += test_rounds(1, 3))
             for (int order = 0; order < 3; order++) { /* any, by row, by row and column */
-                sample s = sample_of(100, shape);
+                OWN(sample) s = sample_of(100, shape);
                 if (order) order_entries(&s, order == 1 ? by_row : by_both);
                 bool ordered = true;
                 for (int64_t t = 1; t < s.nnz; t++) ordered &= s.entries[t].row >= s.entries[t - 1].row;
@@ -105,13 +102,12 @@ TEST(profiles_samples) {
                         expect_profile(&profile, &expected);
                     }
                 }
-                sample_free(&s);
             }
 }
 
 /* One row that falls anywhere in an otherwise sorted matrix is noticed, at block and thread boundaries too. */
 TEST(notices_one_fall) {
-    sample s = sample_draw(8, 3000, 900, 60000);
+    OWN(sample) s = sample_draw(8, 3000, 900, 60000);
     order_entries(&s, by_both);
     sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, false);
     tamis_profile profile;
@@ -130,7 +126,6 @@ TEST(notices_one_fall) {
         columns[t - 1] = old;
     }
     assert_true(tried > 100);
-    sample_free(&s);
 }
 
 static tamis_owned_sparse *generated(tamis_kind kind, int64_t rows, int64_t nnz, int64_t band) {
@@ -146,13 +141,12 @@ static tamis_owned_sparse *generated(tamis_kind kind, int64_t rows, int64_t nnz,
 }
 
 TEST(estimates_large_matrices) {
-    tamis_owned_sparse *const matrix = generated(TAMIS_KIND_BANDED, 100000, 800000, 50);
+    OWN(tamis_owned_sparse) *const matrix = generated(TAMIS_KIND_BANDED, 100000, 800000, 50);
     tamis_profile exact, estimate;
     expect_ok(tamis_row_profile(tamis_owned_sparse_view(matrix), &exact));
     tamis_profile_rows(tamis_owned_sparse_view(matrix), 2, &estimate);
     assert_true(fabs(estimate.mean_span - exact.mean_span) < 0.05 * exact.mean_span);
     assert_in_range(estimate.bandwidth, 40, 50);
-    tamis_owned_sparse_free(matrix);
 }
 
 /* More nonzeros than 32 bits can count: zero pages that take no memory, of which the cheap part reads a few. */
@@ -186,7 +180,7 @@ TEST(finds_classes) {
                  {TAMIS_KIND_RMAT, 2048, 20000, 0, "power law"},
                  {TAMIS_KIND_BANDED, 900, 4000, 20, "banded"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tamis_owned_sparse *const matrix = generated(cases[i].kind, cases[i].rows, cases[i].nnz, cases[i].band);
+        OWN(tamis_owned_sparse) *const matrix = generated(cases[i].kind, cases[i].rows, cases[i].nnz, cases[i].band);
         tamis_structure structure;
         expect_ok(tamis_structure_find(tamis_owned_sparse_view(matrix), NULL, &structure));
         if (strcmp(structure.name, cases[i].name) != 0) fail_msg("%s is %s", cases[i].name, structure.name);
@@ -194,7 +188,6 @@ TEST(finds_classes) {
         int64_t rows = 0;
         for (int64_t bin = 0; bin < structure.histogram_bins; bin++) rows += structure.histogram[bin];
         assert_int_equal(rows, cases[i].rows);
-        tamis_owned_sparse_free(matrix);
     }
 }
 

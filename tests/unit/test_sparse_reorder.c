@@ -93,11 +93,11 @@ TEST(coo_becomes_csr) {
 TEST(csr_becomes_coo) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 4; types++) {
-            sample s = sample_of(300, shape);
+            OWN(sample) s = sample_of(300, shape);
             order_entries(&s, by_row);
             const tamis_index_type type = (tamis_index_type)(types & 1);
             sample_build(&s, TAMIS_CSR, type, (tamis_index_type)(types >> 1), TAMIS_F32, false);
-            void *const rows = room_for(s.nnz, 8);
+            OWN(void) *const rows = room_for(s.nnz, 8);
             expect_ok(tamis_csr_to_coo(&s.view, rows));
             for (int64_t t = 0; t < s.nnz; t++) assert_int_equal(tamis_index_load(rows, type, t), s.entries[t].row);
             for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
@@ -105,8 +105,6 @@ TEST(csr_becomes_coo) {
                 tamis_expand_rows(&s.view, threads, rows);
                 for (int64_t t = 0; t < s.nnz; t++) assert_int_equal(tamis_index_load(rows, type, t), s.entries[t].row);
             }
-            free(rows);
-            sample_free(&s);
         }
 }
 
@@ -138,13 +136,13 @@ TEST(groups_by_buckets) {
     for (int types = 0; types < 8; types++)
         for (int hub = 0; hub <= 80; hub += hub ? 55 : 25) {
             const tamis_format format = (tamis_format)(types >> 2);
-            sample s = sample_draw((uint64_t)(450 + hub), 5000, 100003, 270001);
+            OWN(sample) s = sample_draw((uint64_t)(450 + hub), 5000, 100003, 270001);
             for (int64_t t = 0; t < s.nnz; t++)
                 if (t % 100 < hub) s.entries[t].row = s.entries[t].column = 4321;
             if (format == TAMIS_CSR) order_entries(&s, by_row);
             sample_build(&s, format, (tamis_index_type)(types & 1), (tamis_index_type)(types >> 1 & 1), 0, false);
             for (int transpose = format == TAMIS_CSR; transpose < 2; transpose++) {
-                sample expected = transpose ? transposed(&s) : sample_copy(&s);
+                OWN(sample) expected = transpose ? transposed(&s) : sample_copy(&s);
                 if (!transpose) qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
                 outputs o = outputs_for(s.cols, s.nnz);
                 for (int threads = 1; threads < 8; threads += 2) {
@@ -155,9 +153,7 @@ TEST(groups_by_buckets) {
                     expect_outputs(&o, &s.view, &expected, false);
                 }
                 outputs_free(&o);
-                sample_free(&expected);
             }
-            sample_free(&s);
         }
 }
 

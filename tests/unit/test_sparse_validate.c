@@ -21,20 +21,19 @@ static void expect_bad(const tamis_sparse *S, const char *text) {
 TEST(accepts_samples) {
     for (int shape = 0; shape < SAMPLE_SHAPES; shape++)
         for (int types = 0; types < 8; types++) {
-            sample s = sample_of(0, shape);
+            OWN(sample) s = sample_of(0, shape);
             order_entries(&s, by_row);
             sample_build(&s, types & 1 ? TAMIS_COO : TAMIS_CSR, (tamis_index_type)(types >> 1 & 1),
                          (tamis_index_type)(types >> 2), TAMIS_F32, true);
             expect_ok(tamis_validate(&s.view));
             for (int t = 0; t < 3; t++) expect_ok(tamis_validate_threads(&s.view, thread_counts[t]));
-            sample_free(&s);
         }
 }
 
 TEST(names_the_first_bad_entry) {
     tamis_random random = tamis_random_start(1, 1);
     for (int types = 0; types < 8; types++) {
-        sample s = sample_draw(5, 70000, 80, 140000);
+        OWN(sample) s = sample_draw(5, 70000, 80, 140000);
         const tamis_index_type index_type = (tamis_index_type)(types >> 1 & 1),
                                offset_type = (tamis_index_type)(types >> 2);
         order_entries(&s, by_row);
@@ -60,7 +59,6 @@ TEST(names_the_first_bad_entry) {
             }
         }
         expect_ok(tamis_validate(&s.view));
-        sample_free(&s);
     }
 }
 
@@ -68,7 +66,7 @@ TEST(names_the_first_bad_offset) {
     tamis_random random = tamis_random_start(2, 1);
     for (int wide = 0; wide < 2; wide++) {
         const tamis_index_type type = (tamis_index_type)wide;
-        sample s = sample_draw(6, 90000, 80, 100000);
+        OWN(sample) s = sample_draw(6, 90000, 80, 100000);
         order_entries(&s, by_row);
         sample_build(&s, TAMIS_CSR, TAMIS_I32, type, TAMIS_F32, false);
         char text[128];
@@ -95,7 +93,6 @@ TEST(names_the_first_bad_offset) {
         set_index(s.offsets, type, 0, 0);
         s.view.nnz++;
         REFUSED(PATTERN, "offsets[90000] = 100000 is not nnz = 100001", tamis_validate(&s.view));
-        sample_free(&s);
     }
 }
 

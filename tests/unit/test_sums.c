@@ -8,6 +8,7 @@
  * and of means of D's rows: fused with softmax of scores that are all 0. test_sums [DEVICE [ALGORITHM...]]: "cpu" and
  * cpu-nonzeros; on a device alone, every algorithm of SDDMM, SpMM and fused there.
  */
+#include "support/own.h"
 #include "support/test.h"
 
 #include <float.h>
@@ -202,9 +203,9 @@ static void check_one(const tamis_sparse *S, summing sums, int64_t width, const 
     const int32_t *const offsets = S->offsets, *const columns = S->columns;
     char what[160];
     const bool spmm = sums != SDDMM;
-    float *const A = spmm ? malloc((size_t)S->nnz * sizeof *A) : operand(ROWS, width, kind->make, false);
-    float *const B = operand(COLS, width, kind->make, true);
-    float *const result = malloc((size_t)(spmm ? ROWS * width : S->nnz) * sizeof *result);
+    OWN(float) *const A = spmm ? malloc((size_t)S->nnz * sizeof *A) : operand(ROWS, width, kind->make, false);
+    OWN(float) *const B = operand(COLS, width, kind->make, true);
+    OWN(float) *const result = malloc((size_t)(spmm ? ROWS * width : S->nnz) * sizeof *result);
     snprintf(what, sizeof what, "%s, %s, %s = %lld, %s", algorithm, pattern,
              sums == SDDMM  ? "K"
              : sums == SPMM ? "width"
@@ -227,9 +228,6 @@ static void check_one(const tamis_sparse *S, summing sums, int64_t width, const 
         printf("%-70s %.2g, in order %.2g\n", what, e.ours, e.in_order);
         if (!(e.ours <= fmax(e.in_order, allowed))) fail_msg("%s: %g, in order %g", what, e.ours, e.in_order);
     }
-    free(A);
-    free(B);
-    free(result);
 }
 
 static void check(const tamis_algorithm_description *about, summing sums) {

@@ -27,10 +27,10 @@ static void *plans(void *context) {
     worker *const w = context;
     tamis_random random = tamis_random_start(77, (uint64_t)w->number);
     const problem_options o = {.rows = 60, .cols = 70, .nnz = 900, .inner = 24, .width = 24, .sorted = true};
-    problem p = problem_make(&o, &random);
+    OWN(problem) p = problem_make(&o, &random);
     const test_call call = call_of(TAMIS_EDGE_SCALE, 1, 0);
-    double *want, *bound;
-    float *const e = malloc(60 * 24 * sizeof *e);
+    OWN(double) *want, *bound;
+    OWN(float) *const e = malloc(60 * 24 * sizeof *e);
     expect_member(&p, TAMIS_OP_FUSED, &call, 0, NULL, &want, &bound);
     const char *names[CPU_ALGORITHMS_MOST + 1];
     const int count = cpu_algorithms(TAMIS_OP_FUSED, true, names);
@@ -38,19 +38,14 @@ static void *plans(void *context) {
         tamis_options options = options_for(TAMIS_OP_FUSED, 24, 24);
         options.threads = 1 + round % 3;
         options.algorithm = names[round % count];
-        tamis_plan *plan = NULL;
+        OWN(tamis_plan) *plan = NULL;
         const tamis_dense E = {.data = e, .rows = 60, .cols = 24};
         if (tamis_plan_create(device, &p.S, &options, &plan) != TAMIS_OK ||
             tamis_plan_fused(plan, &p.A, &p.B, &p.D, &E, NULL) != TAMIS_OK)
             w->failed = "a plan failed";
         for (int i = 0; i < 60 * 24 && !w->failed; i++)
             if (!expect_fits(TAMIS_F32, (double)e[i], want[i], bound[i])) w->failed = "a result is wrong";
-        tamis_plan_destroy(plan);
     }
-    free(e);
-    free(want);
-    free(bound);
-    problem_free(&p);
     return NULL;
 }
 
@@ -117,13 +112,12 @@ static const char *run_plan(const tamis_sparse *S, tamis_operation operation, co
                       P = {.data = numbers + 2 * LINES * WIDE, .rows = S->nnz, .cols = 1},
                       Y = {.data = numbers + LINES * WIDE, .rows = LINES, .cols = WIDE};
     tamis_options o = options_for(operation, WIDE, WIDE);
-    tamis_plan *plan;
+    OWN(tamis_plan) *plan;
     o.algorithm = name;
     tamis_status status = tamis_plan_create(device, S, &o, &plan);
     if (status == TAMIS_ERROR_UNSUPPORTED) return NULL;
     if (status != TAMIS_OK) return "a plan was refused";
     status = call_plan(plan, operation, &X, &X, &X, operation == TAMIS_OP_SDDMM ? &P : &Y, NULL);
-    tamis_plan_destroy(plan);
     return status == TAMIS_OK ? NULL : "an execution failed";
 }
 
@@ -150,7 +144,7 @@ static void *with_little_room(void *context) {
     worker *const w = context;
     static int32_t offsets[LINES + 1], columns[LINES * 8];
     static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 0.1234567890123456789\n";
-    double *const numbers = calloc(2 * LINES * WIDE + LINES * 8, sizeof *numbers);
+    OWN(double) *const numbers = calloc(2 * LINES * WIDE + LINES * 8, sizeof *numbers);
     for (int i = 0; i < LINES; i++) {
         offsets[i + 1] = 8 * (i + 1);
         for (int k = 0; k < 8; k++) columns[8 * i + k] = (i % 37) * 8 + k;
@@ -162,19 +156,16 @@ static void *with_little_room(void *context) {
         for (int i = 0; i < count && !w->failed; i++)
             w->failed = run_plan(&S, (tamis_operation)op, names[i], (float *)numbers);
     }
-    tamis_owned_sparse *read = NULL;
+    OWN(tamis_owned_sparse) *read = NULL;
     if (!w->failed && tamis_read_sparse_memory("small.mtx", text, sizeof text - 1, NULL, &read) != TAMIS_OK)
         w->failed = tamis_last_error();
-    tamis_owned_sparse_free(read);
-    free(numbers);
     return NULL;
 }
 
 static void *cached_with_little_room(void *context) {
     worker *const w = context;
-    double *const numbers = calloc(8192, sizeof *numbers);
+    OWN(double) *const numbers = calloc(8192, sizeof *numbers);
     for (int type = 0; type < 2 && !w->failed; type++) w->failed = run_cached((tamis_type)type, numbers);
-    free(numbers);
     return NULL;
 }
 
