@@ -22,10 +22,9 @@ from . import _edges, _errors
 from ._device import opened
 from ._edges import total
 from ._library import handlers
+from ._types import OPERANDS, SDDMM, SPMM
 
-SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 MASK, SOFTMAX = c.TAMIS_EDGE_MASK, c.TAMIS_EDGE_SOFTMAX
-NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 TARGET = "tamis"
 
 
@@ -85,7 +84,7 @@ class Given(NamedTuple):
 
     @classmethod
     def of(cls, form: Form, arrays: Any) -> Given:
-        count = len(NAMES[form.operation])
+        count = len(OPERANDS[form.operation])
         return cls(tuple(arrays[:count]), arrays[count] if len(arrays) > count else None)
 
     @property
@@ -297,7 +296,7 @@ def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: in
 
 
 def _tangent_shape(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
-    given, matrices = Given.of(form, rest[:count]), len(NAMES[form.operation])
+    given, matrices = Given.of(form, rest[:count]), len(OPERANDS[form.operation])
     places = [place for place, wants in enumerate(wanted) if wants]
     leads = [x.shape[:-2 if place < matrices else -1] for place, x in zip(places, rest[len(rest) - len(places):])]
     return _shaped(_result(form, columns, given, jnp.broadcast_shapes(given.lead, *leads)), rest[0].dtype)
@@ -353,7 +352,7 @@ def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form:
 
 def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
-    matrices = len(NAMES[form.operation])
+    matrices = len(OPERANDS[form.operation])
     return [_shaped((*lead, *x.shape[-2 if place < matrices else -1:]), x.dtype) for place, (x, wants) in enumerate(zip(rest, wanted)) if wants]
 
 

@@ -63,7 +63,7 @@ def _blocks(arrays: Any, given: Any) -> Sparse:
         if len(matrix.shape) != 2:
             raise _errors.ArgumentError(f"blocks has shape {tuple(matrix.shape)}: expected a matrix with an entry for each block, or a Pattern")
         offsets, columns = arrays.kept(matrix)
-        known = Sparse("blocks", (int(matrix.shape[0]), int(matrix.shape[1])), False, offsets, None, columns, None, lambda values: values)
+        known = Sparse("blocks", (int(matrix.shape[0]), int(matrix.shape[1])), offsets, columns)
     if known.transposed or known.device != arrays.device:
         raise _errors.ArgumentError(f"blocks is {'CSC' if known.transposed else 'on ' + known.device}: expected CSR on {arrays.device}")
     return known

@@ -5,12 +5,13 @@ from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
+from ._call import Given, Settings, check_numbers, compute, given_values
 from ._library import named
 from ._pattern import Pattern, options_of
-from ._plan import EFFORT, MATH, OPERATIONS, Handle, Report, choice, edge_number, explained, reported
+from ._plan import EFFORT, MATH, Handle, Report, choice, edge_number, explained, reported
+from ._registry import OPERATIONS
+from ._types import OPERANDS, SDDMM, SPMM
 
-OPERANDS = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 
 

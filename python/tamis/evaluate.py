@@ -7,7 +7,6 @@ import sys
 import time
 from typing import Any, Optional
 
-import numpy
 
 from . import _command, ml, tune
 from ._command import ResultsError

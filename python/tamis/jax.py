@@ -22,11 +22,12 @@ import numpy
 
 from . import _errors
 from ._plan import MATH, choice, edge_number
+from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
 if not hasattr(jax, "ffi"):
     raise ImportError(f"tamis.jax needs jax.ffi, which JAX has from 0.5: this is {jax.__version__}")
 
-from ._jax import FUSED, MASK, NAMES, SDDMM, SPMM, Form, Given, operation  # noqa: E402
+from ._jax import MASK, Form, Given, operation  # noqa: E402
 
 TYPES = ("float32", "float64", "float16", "bfloat16")
 
@@ -43,7 +44,7 @@ def _index(x: Any, name: str) -> Any:
 
 def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tuple) -> Any:
     """Check sizes and types, give all operands the same number of dimensions, and make the call."""
-    names = NAMES[form.operation]
+    names = OPERANDS[form.operation]
     operands = tuple(jnp.asarray(x) for x in operands)
     dtype = operands[0].dtype
     if form.edge == MASK:

@@ -308,7 +308,7 @@ def _at_places(x: Tensor, pattern: Pattern) -> Tensor:
     """Return the elements of a matrix, dense or sparse, at the places of a pattern."""
     if x.layout is torch.sparse_csr and _same(x.crow_indices(), pattern.index) and _same(x.col_indices(), pattern.columns):
         return x.values()
-    rows = pattern.T.columns.long()
+    rows = pattern._rows().long()
     if x.layout is torch.strided:
         return x[rows, pattern.columns.long()]
     x = x.to_sparse_coo().coalesce()

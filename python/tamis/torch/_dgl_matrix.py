@@ -58,7 +58,7 @@ class SparseMatrix:
 
     @property
     def row(self) -> Tensor:
-        return rows_of(self.pattern)
+        return self.pattern.index if self.pattern.coo else self.pattern._rows().long()
 
     @property
     def col(self) -> Tensor:
@@ -152,7 +152,7 @@ class SparseMatrix:
         if ours is not None and val.is_floating_point():
             out = message(pattern, "copy_e", None, val, ours)
         else:
-            place = rows_of(pattern).long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
+            place = pattern._rows().long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
             out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
         return out[0] if dim is None else out
 
@@ -377,19 +377,13 @@ def transposed(pattern: Pattern) -> Pattern:
     """The pattern of the transpose, with the entries in the same order; it is made once, and its own transpose is this one."""
 
     def make() -> Pattern:
-        turned = Pattern.from_coo(pattern.columns, rows_of(pattern).to(pattern.columns.dtype), (pattern.cols, pattern.rows))
+        turned = Pattern.from_coo(pattern.columns, pattern._rows().to(pattern.columns.dtype), (pattern.cols, pattern.rows))
         if getattr(pattern, "_diagonal", False):
             turned._diagonal = True  # type: ignore[attr-defined]
         return turned
 
     turned: Pattern = remembered(pattern, "dgl transpose", make)
     return turned
-
-
-def rows_of(pattern: Pattern) -> Tensor:
-    """Return the row of each entry."""
-    index = pattern.index
-    return index if pattern.coo else torch.repeat_interleave(torch.arange(len(index) - 1, device=index.device), index.diff())
 
 
 def _check_pair(A: Any, B: Any) -> None:

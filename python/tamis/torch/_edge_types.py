@@ -35,7 +35,7 @@ def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pat
         return [*found, at]
 
     to, of = begins(into, [pattern.rows for pattern in patterns]), begins(sources, [pattern.cols for pattern in patterns])
-    rows = [(pattern.index if pattern.coo else pattern.T.columns).long() + to[number] for pattern, number in zip(patterns, into)]
+    rows = [pattern._rows().long() + to[number] for pattern, number in zip(patterns, into)]
     columns = [pattern.columns.long() + of[number] for pattern, number in zip(patterns, sources)]
     return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (to[-1], of[-1]))
 

@@ -12,11 +12,10 @@ from .. import _errors
 from . import _held
 from ._direct import compiling
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _abstract
+from ._pattern import Pattern, _abstract, check_edges
 
 EdgeIndex = Union[Tensor, Pattern]
 FillValue = Union[float, Tensor, str]
-
 
 
 class _Graph:
@@ -51,10 +50,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
         kind = f"of {edge_index.layout}" if isinstance(edge_index, Tensor) else type(edge_index).__name__
         raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
                         f"sparse tensor, of which the rows are targets")
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
-    if edge_index.dtype not in (torch.int32, torch.int64):
-        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+    check_edges(edge_index)
     source, target = (1, 0) if reverse else (0, 1)
     if compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
@@ -86,8 +82,7 @@ def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
 
 def edges(pattern: Pattern) -> Tensor:
     """Return the edges of a pattern in its order, in PyTorch Geometric's form: sources and targets (2, edges)."""
-    rows = pattern.index if pattern.coo else pattern.T.columns
-    return torch.stack([pattern.columns.long(), rows.long()])
+    return torch.stack([pattern.columns.long(), pattern._rows().long()])
 
 
 class Looped(NamedTuple):

@@ -75,6 +75,13 @@ def _check_tensor(x: Any, name: str, what: str = "a tensor") -> None:
         raise TypeError(f"{name} is a {type(x).__name__}: expected {what}")
 
 
+def check_edges(edge_index: Tensor) -> None:
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+
+
 class Pattern:
     """The places of a sparse matrix's entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
@@ -195,10 +202,7 @@ class Pattern:
         tensor([  0., 101.,   0.])
         """
         _check_tensor(edge_index, "edge_index", "a tensor (2, edges), for instance torch.tensor(edge_index)")
-        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
-        if edge_index.dtype not in (torch.int32, torch.int64):
-            raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+        check_edges(edge_index)
         if num_nodes is None:
             if compiling():
                 raise _errors.ArgumentError("num_nodes = None: expected a number within torch.compile and torch.export, since they do not know "
@@ -335,12 +339,14 @@ class Pattern:
         >>> tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
         <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
         """
-        rows = self.index
-        if not self.coo:
-            with apart():
-                rows = torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(),
-                                               output_size=self.nnz)
-        return Pattern(self.columns, rows, self.cols, self.rows, True, self.values)
+        return Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values)
+
+    def _rows(self) -> Tensor:
+        """Return the row of each entry."""
+        if self.coo:
+            return self.index
+        with apart():
+            return torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(), output_size=self.nnz)
 
     @property
     def shape(self) -> tuple[int, int]:

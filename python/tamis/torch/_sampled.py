@@ -9,8 +9,9 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _edges, _errors
 from .._call import Settings
+from .._types import OPERANDS
 from . import _formulas, _vmap
-from ._kernels import NAMES, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
+from ._kernels import SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
 _EDGE = "int edge, float scale, float slope, float epsilon"
@@ -92,26 +93,26 @@ class Sampled(Operator):
         values, *matrices = operands
         edge, transpose = self.split(numbers)
         out, other = (of.shape[1], of.shape[0]) if transpose else of.shape
-        named = list(zip(NAMES[self.operation], matrices))
+        named = list(zip(OPERANDS[self.operation], matrices))
         _check(of.nnz, values, named, [out, other, other] if len(named) > 1 else [other], len(named) > 1, mixed=len(named) == 1)
         shape = (of.nnz,) if self.operation == c.TAMIS_OP_SDDMM else (out, *matrices[-1].shape[1 if matrices[-1].dim() == 1 else -1:])
         statistics = statistics_of(out, *matrices, values) if keep and edge[0] == SOFTMAX else None
         return matrices[0].new_empty((*lead_of(*matrices, values), *shape)), statistics
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
-        values, matrices = saved[0], saved[1:1 + len(NAMES[self.operation])]
+        values, matrices = saved[0], saved[1:1 + len(OPERANDS[self.operation])]
         of_values = values.new_empty(values.shape) if values is not None and wanted[-1] else None
         return [*(empty_like(x) if wants else None for wants, x in zip(wanted, matrices)), of_values]
 
     def formula(self, where: tuple, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
-        values, *matrices = saved[:1 + len(NAMES[self.operation])]
+        values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
         found = _edges.gradients(_formulas.Operations(CALLS, *where), self.operation, _formulas.packed(grad), _formulas.wide(values),
                                  tuple(map(_formulas.wide, matrices)), *self.split(numbers), wanted)
         return [None if to is None or not wants else torch.zeros_like(to) if of is None else of.sum_to_size(to.shape).to(to.dtype)
                 for of, to, wants in zip(found, (*matrices, values), wanted)]
 
     def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:
-        values, *matrices = saved[:1 + len(NAMES[self.operation])]
+        values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
         dv, *d = map(_formulas.packed, changes)
         return _edges.tangent(_formulas.Operations(CALLS, *where), self.operation, _formulas.wide(values), tuple(map(_formulas.wide, matrices)),  # type: ignore[no-any-return]
                               *self.split(numbers), dv, d)
