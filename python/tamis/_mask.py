@@ -12,7 +12,7 @@ from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
 from ._library import lib, must
-from ._sparse import Sparse
+from ._sparse import Sparse, compressed
 from ._views import view
 
 INT32_MOST = 2**31 - 1
@@ -146,8 +146,6 @@ def _only_true_tensor(torch: Any, mask: Any) -> tuple[Any, Any]:
         return mask, None
     if mask.layout is torch.sparse_coo:
         return torch.sparse_coo_tensor(mask._indices()[:, keep], keep[keep], mask.shape), keep
-    by_rows = mask.layout is torch.sparse_csr
-    offsets, places = (mask.crow_indices(), mask.col_indices()) if by_rows else (mask.ccol_indices(), mask.row_indices())
+    offsets, places, make = compressed(torch, mask)
     before = torch.nn.functional.pad(keep.cumsum(0), (1, 0))[offsets.long()].to(offsets.dtype)
-    make = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
     return make(before, places[keep], keep[keep], mask.shape), keep

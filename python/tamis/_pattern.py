@@ -193,10 +193,9 @@ class Pattern:
     def explain(self) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
 
-        >>> import numpy as np, tamis
-        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> print(pattern.explain())
-        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        >>> import tamis
+        >>> print(tamis.Pattern.causal(2).explain())
+        2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
         self.sparse.check_memory()

@@ -52,10 +52,8 @@ class Report:
     `predicted` and `measured` are the time of one execution, 0 if unknown. `break_even` is the number of executions after which the
     set-up pays off.
 
-    >>> import numpy as np, tamis
-    >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-    >>> plan = tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros")
-    >>> report = plan.report()
+    >>> import tamis
+    >>> report = tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").report()
     >>> report.algorithm, report.setup >= 0
     ('cpu-nonzeros', True)
     """

@@ -181,6 +181,13 @@ def _scipy(S: Any, name: str) -> Sparse:
     raise _errors.ArgumentError(f"{name} is in SciPy's format {S.format}: expected csr, csc or coo; convert it by {name}.tocsr()")
 
 
+def compressed(torch: Any, S: Any) -> tuple[Any, Any, Any]:
+    """Return the index tensors of a tensor in CSR or CSC, and the function that makes such a tensor."""
+    if S.layout is torch.sparse_csr:
+        return S.crow_indices(), S.col_indices(), torch.sparse_csr_tensor
+    return S.ccol_indices(), S.row_indices(), torch.sparse_csc_tensor
+
+
 def _torch(S: Any, name: str) -> Sparse:
     torch = sys.modules["torch"]
     if S.requires_grad and torch.is_grad_enabled():
@@ -189,10 +196,8 @@ def _torch(S: Any, name: str) -> Sparse:
         raise _errors.ArgumentError(f"{name} has shape {tuple(S.shape)}: expected two dimensions; tamis takes batches as values of one pattern")
     shape = (int(S.shape[0]), int(S.shape[1]))
     if S.layout in (torch.sparse_csr, torch.sparse_csc):
-        by_rows = S.layout is torch.sparse_csr
-        offsets, columns = (S.crow_indices(), S.col_indices()) if by_rows else (S.ccol_indices(), S.row_indices())
-        made = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
-        return Sparse(name, shape, offsets, columns, S.values(), transposed=not by_rows,
+        offsets, columns, made = compressed(torch, S)
+        return Sparse(name, shape, offsets, columns, S.values(), transposed=S.layout is torch.sparse_csc,
                       matrix=lambda values: made(offsets.clone(), columns.clone(), values, shape))
     if S.layout is torch.sparse_coo:
         indices = S._indices()

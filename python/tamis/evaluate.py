@@ -35,20 +35,17 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     seconds = time.perf_counter() - start
     factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
     columns = train.shape[1]
-    found: dict[str, dict[str, Any]] = {}
-    of_model: dict[str, Any] = {}
-    if not model._uses:
-        predictions = model.predict(test, factors=factors)
-        of_model = {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-    ranking, _ = model.recommend(n=min(k, columns), seen=train, factors=factors)
-    of_model.update(metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), coverage=metrics.coverage(ranking, columns))
-    found["model"] = {**of_model, "seconds": seconds}
-    popular = metrics.popular(train, min(k, columns))
-    found["popularity"] = {**metrics.ranking_scores(popular, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(popular, columns)}
-    if not model._uses:
-        predictions = metrics.biases(train, test)
-        found["biases"] = {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-    return found
+
+    def errors(predictions: Any) -> dict[str, Any]:
+        return {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
+
+    def scores(ranking: Any) -> dict[str, Any]:
+        return {**metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(ranking, columns)}
+
+    of_model = {} if model._uses else errors(model.predict(test, factors=factors))
+    of_model.update(scores(model.recommend(n=min(k, columns), seen=train, factors=factors)[0]), seconds=seconds)
+    popular = scores(metrics.popular(train, min(k, columns)))
+    return {"model": of_model, "popularity": popular, **({} if model._uses else {"biases": errors(metrics.biases(train, test))})}
 
 
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:

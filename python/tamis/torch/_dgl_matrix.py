@@ -85,13 +85,11 @@ class SparseMatrix:
         """The transpose; its values are in the same order."""
         return SparseMatrix(transposed(self.pattern), self.val)
 
-    def t(self) -> SparseMatrix:
-        """The transpose."""
-        return self.T
-
     def transpose(self) -> SparseMatrix:
         """The transpose."""
         return self.T
+
+    t = transpose
 
     def to(self, device: Any = None, dtype: Optional[torch.dtype] = None) -> SparseMatrix:
         """On another device, or with values of another type."""
@@ -137,6 +135,8 @@ class SparseMatrix:
     def neg(self) -> SparseMatrix:
         """`neg` of this matrix."""
         return self._like(-self.val)
+
+    __neg__ = neg
 
     def reduce(self, dim: Optional[_int] = None, rtype: str = "sum") -> Tensor:
         """`reduce` of this matrix."""
@@ -239,9 +239,6 @@ class SparseMatrix:
 
     def __pow__(self, exponent: Scalar) -> SparseMatrix:
         return self._like(self.val ** _scalar(exponent))
-
-    def __neg__(self) -> SparseMatrix:
-        return self.neg()
 
     def __matmul__(self, X: Union[Tensor, SparseMatrix]) -> Any:
         if isinstance(X, Tensor):
@@ -382,8 +379,7 @@ def transposed(pattern: Pattern) -> Pattern:
             turned._diagonal = True  # type: ignore[attr-defined]
         return turned
 
-    turned: Pattern = remembered(pattern, "dgl transpose", make)
-    return turned
+    return remembered(pattern, "dgl transpose", make)
 
 
 def _check_pair(A: Any, B: Any) -> None:

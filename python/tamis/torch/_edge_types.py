@@ -62,14 +62,13 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
     Returns that output, or with `into` a list of outputs. Operands that differ from type to type are joined, once in a call; a tensor that several types
     share is not repeated. Gradients, errors and the order of ties are as in `message`, with the types in order.
 
-    >>> import torch, tamis.torch
-    >>> writes = tamis.torch.Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
-    >>> cites = tamis.torch.Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
+    >>> writes = Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
+    >>> cites = Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
     >>> author, paper = torch.tensor([[1.]]), torch.tensor([[10.], [20.]])
-    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper])
+    >>> messages([writes, cites], "copy_u", [author, paper])
     tensor([[21.],
             [ 1.]])
-    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
+    >>> messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
     [tensor([[1.],
             [1.]]), tensor([[20.],
             [ 0.]])]

@@ -153,10 +153,9 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     Returns what q's shape is; a row without entries gives 0. A bias of -inf leaves an edge out; a row of nothing else gives 0. Gradients to all of them but scale, the same bits each
     time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 0.], [0., 1.], [1., 1.]])
-    >>> tamis.torch.graph_attention(graph, x, x, x, e=torch.tensor([[0., 1.], [1., 0.], [0., 0.]]))
+    >>> graph_attention(graph, x, x, x, e=torch.tensor([[0., 1.], [1., 0.], [0., 0.]]))
     tensor([[1., 1.],
             [1., 1.],
             [0., 0.]])
@@ -214,9 +213,8 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
     the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column, on the CPU alone; entries of a row or
     column keep the pattern's order among themselves. Returns what scores' shape is. Gradients. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
-    >>> tamis.torch.edge_softmax(graph, torch.tensor([1., 1., 5.]))
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> edge_softmax(graph, torch.tensor([1., 1., 5.]))
     tensor([0.5000, 0.5000, 1.0000])
     """
     return _run_segments(pattern, scores, c.TAMIS_SEGMENT_SOFTMAX, order, dim)
@@ -228,9 +226,8 @@ def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = 
     values, order and dim are as in `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Max and
     min take the first of equal values, and NaN before numbers. Gradients. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
-    >>> tamis.torch.segment(graph, torch.tensor([1., 3., 5.]), "mean")
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> segment(graph, torch.tensor([1., 3., 5.]), "mean")
     tensor([5., 2., 0.])
     """
     return _run_segments(pattern, values, _number("reduce", reduce, REDUCES), order, dim)

@@ -67,9 +67,8 @@ def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     """Return the tangent of `message` from the tangents dx and de."""
     rows, cols, coo, op, reduce, data, heads = numbers
 
-    def call(op: int, x: Optional[Tensor], e: Optional[Tensor], data: int, heads: int) -> Tensor:
-        found: Tensor = torch.ops.tamis.message(index, columns, x, e, rows, cols, coo, op, reduce, data, heads)[0]
-        return found
+    def call(op: int, x: Optional[Tensor], e: Optional[Tensor], data: int, heads: int) -> Any:
+        return torch.ops.tamis.message(index, columns, x, e, rows, cols, coo, op, reduce, data, heads)[0]
 
     if dx is None and de is None:
         return None
@@ -124,9 +123,8 @@ def edge_op(ctx: Any, ddx: Optional[Tensor], ddy: Optional[Tensor]) -> tuple:
     ddx, ddy = _asked(ddx, wanted[0]), _asked(ddy, wanted[1])
     where, by_x, by_y = (rows, cols, coo, op, heads), None, None
 
-    def call(x: Tensor, y: Tensor) -> Tensor:
-        found: Tensor = torch.ops.tamis.edge_op(index, columns, x, y, *where)
-        return found
+    def call(x: Tensor, y: Tensor) -> Any:
+        return torch.ops.tamis.edge_op(index, columns, x, y, *where)
 
     if ddx is None and ddy is None:
         return _results(ctx, {})
@@ -153,11 +151,10 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
         back = torch.ops.tamis.segment_backward
         by_grad = back(ddx, index, columns, y, argument, rows, cols, coo, op, order)
 
-        def sums(x: Tensor) -> Tensor:
+        def sums(x: Tensor) -> Any:
             """Return the sums of rows, spread to the entries."""
             of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
-            found: Tensor = back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
-            return found
+            return back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
 
         return _results(ctx, {0: by_grad, 3: ddx * (grad - sums(y * grad)) - grad * sums(y * ddx)})
     if op not in SEGMENT_EXTREME:
@@ -188,10 +185,9 @@ def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Ten
         """Return rows of x times a number for each edge and head: (edges, heads * width)."""
         return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
 
-    def to_columns(x: Tensor, p: Tensor) -> Tensor:
-        found: Tensor = torch.ops.tamis.message_backward(x, index, columns, None, p, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
-                                                         [True, False])[0]
-        return found
+    def to_columns(x: Tensor, p: Tensor) -> Any:
+        return torch.ops.tamis.message_backward(x, index, columns, None, p, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
+                                                [True, False])[0]
 
     scores = scale * dots(q, k)
     p = torch.ops.tamis.segment(index, columns, scores if b is None else scores + b, *where, c.TAMIS_SEGMENT_SOFTMAX, given)[0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from ._pattern import Pattern, _abstract, check_edges
 
 EdgeIndex = Union[Tensor, Pattern]
 FillValue = Union[float, Tensor, str]
+T = TypeVar("T")
 
 
 class _Graph:
@@ -68,12 +69,12 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     return known.patterns[key]
 
 
-def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
+def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
     """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
     if compiling() or _abstract(pattern.columns):
         return make()
     pattern._current()  # clears the cache if the tensors have changed
-    kept = pattern.__dict__.setdefault("_derived", {})
+    kept: dict[Any, T] = pattern.__dict__.setdefault("_derived", {})
     if name not in kept:
         with _held.apart():
             kept[name] = make()
@@ -108,8 +109,7 @@ def looped(pattern: Pattern, count: int) -> Looped:
         full = torch.cat([ends, own], 1)
         return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), bare, kept if bare is not pattern else None, count)
 
-    found: Looped = remembered(pattern, ("looped", count), make)
-    return found
+    return remembered(pattern, ("looped", count), make)
 
 
 def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
@@ -151,5 +151,4 @@ def one_each(pattern: Pattern, what: str) -> Pattern:
             return Pattern.from_csr(count, pattern.columns, (pattern.nnz, pattern.cols))
         return Pattern(pattern.index, count[:-1], pattern.rows, pattern.nnz, pattern.coo)
 
-    found: Pattern = remembered(pattern, what, make)
-    return found
+    return remembered(pattern, what, make)

@@ -256,10 +256,9 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
     before numbers. Gradients to x and e, the same bits each time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])
-    >>> tamis.torch.message(graph, "copy_u", x, reduce="max")
+    >>> message(graph, "copy_u", x, reduce="max")
     tensor([[ 3., 30.],
             [ 2., 10.],
             [ 0.,  0.]])
@@ -291,10 +290,9 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
     bits each time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., 20.], [3., 30.]])
-    >>> tamis.torch.edge_op(graph, "sub", x, x)
+    >>> edge_op(graph, "sub", x, x)
     tensor([[  1.,  10.],
             [  0.,   0.],
             [ -2., -20.]])

@@ -58,10 +58,7 @@ class Sampled(Operator):
     saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"
     keeps = True
     rule = _vmap.of_batches
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        """Return the edge's numbers, and `transpose`."""
-        raise NotImplementedError
+    split: Any = None  # split(numbers of the schema) returns the edge's numbers, and `transpose`
 
     def inner(self, numbers: tuple) -> Settings:
         edge, transpose = self.split(numbers)
@@ -122,12 +119,7 @@ class Sddmm(Sampled):
     name, operation = "sddmm", c.TAMIS_OP_SDDMM
     operands, numbers = "Tensor? values, Tensor a, Tensor b", _EDGE
     gradients = (1, 2, 0)
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return numbers, False
-
-    def outer(self, how: Any) -> tuple:
-        return how[:4]  # type: ignore[no-any-return]
+    split, outer = staticmethod(lambda numbers: (numbers, False)), staticmethod(lambda how: how[:4])
 
 
 class Spmm(Sampled):
@@ -136,12 +128,7 @@ class Spmm(Sampled):
     saved = operands
     gradients = (1, 0)
     keeps, results = False, 1
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return (SCALE, 1.0, 0.01, 1e-10), numbers[0]
-
-    def outer(self, how: Any) -> tuple:
-        return (how.transpose,)
+    split, outer = staticmethod(lambda numbers: ((SCALE, 1.0, 0.01, 1e-10), numbers[0])), staticmethod(lambda how: (how.transpose,))
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands, numbers, 0
@@ -156,12 +143,7 @@ class Fused(Sampled):
     saved = f"{operands}, Tensor statistics"
     late = "Tensor? result=None"  # from which the gradient has softmax's sums
     gradients = (1, 2, 3, 0)
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return numbers[:4], numbers[4]
-
-    def outer(self, how: Any) -> tuple:
-        return how[:5]  # type: ignore[no-any-return]
+    split, outer = staticmethod(lambda numbers: (numbers[:4], numbers[4])), staticmethod(lambda how: how[:5])
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         late = kept_result(operands[0], operands[1], numbers[0], results[0])
