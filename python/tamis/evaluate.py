@@ -68,9 +68,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("evaluate", "measure a method on held-out entries of data, beside popularity and biases")
-    arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
-    arguments.add_argument("data", metavar="DATA", help="ratings or uses, as for training")
-    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
+    tune.add_data(arguments, METHODS, "ratings or uses")
     arguments.add_argument("--set", metavar="NAME=VALUE", type=_option, action="append", default=[], help="an option of the method, such as factors=64")
     arguments.add_argument("--split", choices=SPLITS, default="random", help="what is held out [random]")
     arguments.add_argument("--hold-out", metavar="SHARE", type=float, default=0.2, help="of each row's entries, for random [0.2]")

@@ -11,7 +11,7 @@ from . import _cast
 from ._direct import compiling
 from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _abstract
+from ._pattern import Pattern, _abstract, listed
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -73,9 +73,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
             [1.]]), tensor([[20.],
             [ 0.]])]
     """
-    patterns = list(patterns)
-    if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
-        raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+    patterns = listed(patterns)
     count = len(patterns)
     numbers = _numbers([0] * count if into is None else into, patterns)
     rows, edges = _list(x, "x", count), _list(e, "e", count)

@@ -12,9 +12,9 @@ from .. import _errors
 from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, torch_view
-from . import _cast, _graph_formulas, _vmap
+from . import _cast, _formulas, _vmap
 from ._direct import plain
-from ._graph_formulas import SEGMENT_EXTREME
+from ._formulas import SEGMENT_EXTREME
 from ._messages import _check, _described, _graph, _matrix, _number, arguments_of, nothing
 from ._ops import Operator
 from ._pattern import Pattern
@@ -44,7 +44,7 @@ def _view(x: Optional[Tensor], name: str) -> Any:
 class Attend(Operator):
     name, operands, numbers = "graph_attention", "Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b", "SymInt heads, float scale"
     saved, gradients = f"{operands}, Tensor out, Tensor log_sums", (0, 1, 2, 3, 4)
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.graph_attention)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.graph_attention)
 
     @staticmethod
     def _options(q: Tensor, heads: int, scale: float) -> Any:
@@ -86,7 +86,7 @@ class Attend(Operator):
 class Segment(Operator):
     name, operands, numbers = "segment", "Tensor x", "int op, int order"
     saved, gradients, nothing, either = "Tensor? y, Tensor argument", (0,), torch.int32, True
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.segment)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.segment)
 
     @staticmethod
     def _graph(of: Any, like: Tensor, order: int) -> Any:

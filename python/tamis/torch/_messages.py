@@ -19,9 +19,9 @@ from .._library import lib, must
 from .._owned import Owned
 from .._recipe import of_addresses
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _cast, _graph_formulas, _vmap
+from . import _cast, _formulas, _vmap
 from ._direct import REGISTERED, plain
-from ._graph_formulas import EXTREME, MULTIPLIES
+from ._formulas import EXTREME, MULTIPLIES
 from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
@@ -115,7 +115,7 @@ def _call(function: Any, of: Any, like: Tensor, options: Any, *arguments: Any) -
 class Message(Operator):
     name, operands, numbers = "message", "Tensor? x, Tensor? e", "int op, int reduce, int data, SymInt heads"
     saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor argument", (0, 1), torch.int32
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.message)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.message)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x, e), (op, reduce, data, heads) = operands, numbers
@@ -156,7 +156,7 @@ class Message(Operator):
 class EdgeOp(Operator):
     name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
     saved, numbers_of_gradient, gradients = "Tensor? x, Tensor? y", "int op, SymInt heads, SymInt width", (0, 1)
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.edge_op)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.edge_op)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x, y), (op, heads), (out,) = operands, numbers, self.empty(of, operands, numbers, keep)

@@ -302,9 +302,7 @@ class Pattern:
         >>> Pattern.stack([Pattern.causal(2), Pattern.causal(3)])
         <tamis.torch.Pattern 5 x 5, 9 nonzeros, cpu>
         """
-        patterns = list(patterns)
-        if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
-            raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+        patterns = listed(patterns)
         coo = patterns[0].coo
         if any(pattern.coo != coo or pattern.device != patterns[0].device for pattern in patterns):
             raise _errors.ArgumentError("patterns are of CSR and COO, or on several devices: make them alike")
@@ -373,6 +371,14 @@ class Pattern:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
 
 
+def listed(patterns: Any) -> list[Pattern]:
+    """Return the patterns that a caller has given."""
+    given = list(patterns)
+    if not given or not all(isinstance(pattern, Pattern) for pattern in given):
+        raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+    return given
+
+
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
     """Return the tensors of a mask, and its shape."""
     with apart():
@@ -394,16 +400,14 @@ def _of_coo(matrix: Tensor) -> Pattern:
     """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
     rows, cols = matrix.shape
     indices = matrix._indices()
-    if matrix.is_coalesced():
-        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-    places = indices[0] * cols + indices[1]
-    found, rank = torch.unique(places, return_inverse=True)
-    if found.numel() < places.numel():
+    if not matrix.is_coalesced():
+        places = indices[0] * cols + indices[1]
+        found, rank = torch.unique(places, return_inverse=True)
+        if found.numel() == places.numel():
+            values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
+            return Pattern(indices[0], indices[1], rows, cols, True, values)
         matrix = matrix.coalesce()
-        indices = matrix._indices()
-        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-    values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
-    return Pattern(indices[0], indices[1], rows, cols, True, values)
+    return Pattern(*matrix._indices(), rows, cols, True, matrix.values())
 
 
 def _masked(mask: Tensor) -> Pattern:

@@ -37,6 +37,7 @@ class _Attention(_Layer):
     out_channels: int
     concat: bool
     dropout: float
+    lin_edge: Any
 
     def __init__(self, **others: Any):
         super().__init__(**others)
@@ -65,6 +66,14 @@ class _Attention(_Layer):
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
         """Repeat per-head data for the heads of each member."""
         return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
+
+    def _vectors(self, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Optional[Tensor]:
+        """Return the heads of edges."""
+        if edge_attr is None:
+            return None
+        if self.lin_edge is None:
+            raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
+        return self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
 
     def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
         out = out.reshape(out.shape[0], math.prod(lead), self.heads, out.shape[-1]).movedim(0, 1) if lead else out
@@ -196,12 +205,7 @@ class GATv2Conv(_Scored):
         return self._result(pattern, z, to, edge_attr, None, residual, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Any, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
-        e = None
-        if edge_attr is not None:
-            if self.lin_edge is None:
-                raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-            e = self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
-        return _edgewise.scores(pattern, to, z, e, self._each(self.att[0], lead, 0), self.negative_slope)
+        return _edgewise.scores(pattern, to, z, self._vectors(edge_attr, lead), self._each(self.att[0], lead, 0), self.negative_slope)
 
 
 class TransformerConv(_Attention):
@@ -230,14 +234,9 @@ class TransformerConv(_Attention):
         pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
         lead = self._lead(source, target)
         q, k, v = (self._heads_of(layer(given), lead) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
-        e = None
-        if self.lin_edge is not None:
-            if edge_attr is None:
-                raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
-            e = self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
-        elif edge_attr is not None:
-            raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-        out, weights = self._attended(pattern, q, k, v, e, isinstance(return_attention_weights, bool))
+        if self.lin_edge is not None and edge_attr is None:
+            raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
+        out, weights = self._attended(pattern, q, k, v, self._vectors(edge_attr, lead), isinstance(return_attention_weights, bool))
         out = self._joined(out, lead)
         if self.root_weight:
             skip = self.lin_skip(target)
