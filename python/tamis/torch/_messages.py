@@ -102,9 +102,9 @@ def arguments_of(like: Tensor, of: Any, width: Any) -> Tensor:
     return like.new_empty((of.shape[0], width), dtype=torch.int64 if type(of.nnz) is int and of.nnz > 2**31 else torch.int32)
 
 
-def _call(function: Any, of: Any, like: Tensor, options: Any, *arguments: Any) -> None:
-    """Call the library: views are passed as addresses."""
-    status = function(_graph(of, like).value, addressof(options), *arguments, Torch.stream(like))
+def call_library(function: Any, graph: Owned, like: Tensor, options: Any, *arguments: Any) -> None:
+    """Call a function of the library on a graph: structures are passed as addresses, and the caller holds them."""
+    status = function(graph.value, addressof(options), *arguments, Torch.stream(like))
     if status:
         must(status)
 
@@ -124,7 +124,7 @@ class Message(Operator):
         call, like = (x, e, out), e if x is None else x
         views = _described(x, "x", call, of), _described(e, "e", call, of), _described(out, "out")
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
-        _call(_forward, of, like, options, *map(_address, views), None if argument is None else argument.data_ptr())
+        call_library(_forward, _graph(of, like), like, options, *map(_address, views), None if argument is None else argument.data_ptr())
         return out, argument
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -144,7 +144,7 @@ class Message(Operator):
         views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
         taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
-        _call(_backward, of, grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
+        call_library(_backward, _graph(of, grad), grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
         return dx, de
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
@@ -163,7 +163,7 @@ class EdgeOp(Operator):
         room(out)
         call = x, y, out
         views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
-        _call(_edges_forward, of, x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
+        call_library(_edges_forward, _graph(of, x), x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
         return (out,)
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -179,7 +179,7 @@ class EdgeOp(Operator):
         room(dx, dy)
         call = grad, x, y, dx, dy
         views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
-        _call(_edges_backward, of, grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
+        call_library(_edges_backward, _graph(of, grad), grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
         return dx, dy
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
