@@ -202,7 +202,7 @@ class SparseMatrix:
         _check_pair(self, other)
         if self.pattern is other.pattern:
             return self._like(self.val + other.val)
-        known = remembered(self.pattern, "united", dict)
+        known: dict[str, Any] = remembered(self.pattern, "united", dict)
         if known.get("with") is not other.pattern:
             known["with"], known["made"] = other.pattern, united([self.pattern, other.pattern])
         pattern, places = known["made"]

@@ -119,7 +119,8 @@ class Sddmm(Sampled):
     name, operation = "sddmm", c.TAMIS_OP_SDDMM
     operands, numbers = "Tensor? values, Tensor a, Tensor b", _EDGE
     gradients = (1, 2, 0)
-    split, outer = staticmethod(lambda numbers: (numbers, False)), staticmethod(lambda how: how[:4])
+    split: Any = staticmethod(lambda numbers: (numbers, False))
+    outer: Any = staticmethod(lambda how: how[:4])
 
 
 class Spmm(Sampled):
@@ -128,7 +129,8 @@ class Spmm(Sampled):
     saved = operands
     gradients = (1, 0)
     keeps, results = False, 1
-    split, outer = staticmethod(lambda numbers: ((SCALE, 1.0, 0.01, 1e-10), numbers[0])), staticmethod(lambda how: (how.transpose,))
+    split: Any = staticmethod(lambda numbers: ((SCALE, 1.0, 0.01, 1e-10), numbers[0]))
+    outer: Any = staticmethod(lambda how: (how.transpose,))
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands, numbers, 0
@@ -143,7 +145,8 @@ class Fused(Sampled):
     saved = f"{operands}, Tensor statistics"
     late = "Tensor? result=None"  # from which the gradient has softmax's sums
     gradients = (1, 2, 3, 0)
-    split, outer = staticmethod(lambda numbers: (numbers[:4], numbers[4])), staticmethod(lambda how: how[:5])
+    split: Any = staticmethod(lambda numbers: (numbers[:4], numbers[4]))
+    outer: Any = staticmethod(lambda how: how[:5])
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         late = kept_result(operands[0], operands[1], numbers[0], results[0])
