@@ -66,11 +66,12 @@ class Form(NamedTuple):
 # ------------------------------------------------------------------------------ the call
 
 
-def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
-    """Make one call of the library. flags: backward, keep, has_values, wanted."""
+def _call(form: Form, shapes: list, flags: tuple, *arguments: Any) -> tuple:
+    """Make one call of the library. shapes: of the results; flags: backward, keep, has_values, wanted."""
     numbers = {"operation": form.operation, "rows": form.rows, "cols": form.cols, "edge": form.edge, "transpose": form.transpose,
                "math": form.math, **dict(zip(("backward", "keep", "has_values", "wanted"), flags))}
     reals = {"scale": form.scale, "slope": form.slope, "epsilon": form.epsilon}
+    results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in shapes)
     call = jax.ffi.ffi_call(TARGET, results, vmap_method="expand_dims")
     return call(*arguments, **{name: numpy.int64(value) for name, value in numbers.items()},
                 **{name: numpy.float64(value) for name, value in reals.items()})
@@ -109,8 +110,7 @@ def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: 
 
 def _forward(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
     """Return the result, and with `keep` softmax's row statistics."""
-    results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _forward_shapes(offsets, columns, *arrays, form=form, keep=keep))
-    return list(_call(form, results, (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
+    return list(_call(form, _forward_shapes(offsets, columns, *arrays, form=form, keep=keep), (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
@@ -341,13 +341,11 @@ def _by_jvp(plain: Any) -> Any:
 def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
     """Compute the gradients by the library. Each member of a batch has its own, even for a shared operand."""
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
-    given = Given.of(form, rest[:count])
-    own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
-    results = [jax.ShapeDtypeStruct((*lead, *shape), x.dtype) for (x, shape), wants in zip(own, wanted) if wants]
+    results = _gradient_shapes(gradient, offsets, columns, *rest, form=form, count=count, wanted=wanted)
     bits = sum(1 << place for place, wants in enumerate(wanted) if wants)
     statistics = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rest[count:]]  # the library reads numbers of each member
-    return list(_call(form, tuple(results), (True, len(rest) > count, given.values is not None, bits), gradient, offsets, columns, *rest[:count],
-                      *statistics))
+    flags = True, len(rest) > count, Given.of(form, rest[:count]).values is not None, bits
+    return list(_call(form, results, flags, gradient, offsets, columns, *rest[:count], *statistics))
 
 
 def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:

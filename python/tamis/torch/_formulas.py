@@ -107,7 +107,7 @@ def _picked(e: Optional[Tensor], entry: Tensor, data: int, heads: int) -> Option
 
 
 def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Tensor], dx: Optional[Tensor], de: Optional[Tensor], argument: Tensor,
-             numbers: list) -> Optional[Tensor]:
+             numbers: list) -> Any:
     """Return the tangent of `message` from the tangents dx and de."""
     rows, cols, coo, op, reduce, data, heads = numbers
 

@@ -407,7 +407,8 @@ def _of_coo(matrix: Tensor) -> Pattern:
             values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
             return Pattern(indices[0], indices[1], rows, cols, True, values)
         matrix = matrix.coalesce()
-    return Pattern(*matrix._indices(), rows, cols, True, matrix.values())
+        indices = matrix._indices()
+    return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
 
 
 def _masked(mask: Tensor) -> Pattern:

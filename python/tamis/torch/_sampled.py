@@ -10,7 +10,8 @@ from .. import _declarations as c
 from .. import _edges, _errors
 from .._call import Settings
 from .._types import OPERANDS
-from . import _formulas, _vmap
+from . import _vmap
+from ._formulas import Operations, packed, wide
 from ._kernels import SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
@@ -103,16 +104,16 @@ class Sampled(Operator):
 
     def formula(self, where: tuple, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
         values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
-        found = _edges.gradients(_formulas.Operations(CALLS, *where), self.operation, _formulas.packed(grad), _formulas.wide(values),
-                                 tuple(map(_formulas.wide, matrices)), *self.split(numbers), wanted)
+        edge, transpose = self.split(numbers)
+        found = _edges.gradients(Operations(CALLS, *where), self.operation, packed(grad), wide(values), tuple(map(wide, matrices)), edge, transpose, wanted)
         return [None if to is None or not wants else torch.zeros_like(to) if of is None else of.sum_to_size(to.shape).to(to.dtype)
                 for of, to, wants in zip(found, (*matrices, values), wanted)]
 
-    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:
+    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Any:
         values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
-        dv, *d = map(_formulas.packed, changes)
-        return _edges.tangent(_formulas.Operations(CALLS, *where), self.operation, _formulas.wide(values), tuple(map(_formulas.wide, matrices)),  # type: ignore[no-any-return]
-                              *self.split(numbers), dv, d)
+        edge, transpose = self.split(numbers)
+        dv, *d = map(packed, changes)
+        return _edges.tangent(Operations(CALLS, *where), self.operation, wide(values), tuple(map(wide, matrices)), edge, transpose, dv, d)
 
 
 class Sddmm(Sampled):
