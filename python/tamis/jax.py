@@ -9,7 +9,7 @@ compiled function serves all patterns of the same sizes. XLA calls the library t
 on the user's machine. Derivatives of every order, in both modes. JAX 0.5 or newer.
 
 Wrong shapes and types are ValueErrors when a function is traced. A wrong pattern is found when it runs: jax.errors.JaxRuntimeError, a
-RuntimeError, with the library's message. Examples are those of a program with `import jax`, `import jax.numpy as jnp` and `from tamis.jax import *`.
+RuntimeError, with the library's message. Examples assume `import jax`, `import jax.numpy as jnp` and `from tamis.jax import *`.
 """
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ baselines, popularity and biases.
 Each function takes a ranking, columns (rows, n) with the best first, as `recommend` returns them (-1: none is left), and the entries that were held out, a sparse
 matrix of as many rows. Relevant are its entries of at least `threshold`, or above 0 if that is None. Columns in `seen` are left out of the ranking, and are
 not relevant; what follows moves up, so that a ranking needs k columns besides. The result is the mean over the rows with any that is relevant.
-Examples are those of a program with `from tamis.ml.metrics import *`.
+Examples assume `from tamis.ml.metrics import *`.
 """
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ They are operators of PyTorch: autograd in both modes and of every order, torch.
 on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` has PyTorch Geometric's layers,
 `tamis.torch.dglsp` has the names of dgl.sparse.
 
-Examples are those of a program with `import torch` and `from tamis.torch import *`; in the modules of layers and of dgl.sparse's names, with those names.
+Examples assume `import torch` and `from tamis.torch import *`.
 """
 from __future__ import annotations
 

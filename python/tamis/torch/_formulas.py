@@ -1,6 +1,6 @@
-"""Derivatives that can be differentiated again, made of operators that have derivatives themselves, so that there are derivatives of any order: gradients (for
-create_graph=True and torch.func) and tangents (forward mode) of sampled operations, and those of the gradients of message passing, edge vectors, segments and
-attention on graphs. Only where messages are cut off (relu), and in attention, they make vectors of all edges.
+"""Derivatives of any order, since they are made of operators that have derivatives themselves: gradients (for create_graph=True and torch.func) and tangents
+(forward mode) of sampled operations, and derivatives of the gradients of message passing, edge vectors, segments and attention on graphs. Only where messages
+are cut off (relu), and in attention, they make vectors of all edges.
 """
 from __future__ import annotations
 

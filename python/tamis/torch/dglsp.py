@@ -3,7 +3,7 @@
     import tamis.torch.dglsp as dglsp       instead of dgl.sparse
 
 All have gradients. Products of two sparse matrices need a diagonal one (from `diag` or `identity`); index_select, sample and the like are left
-out.
+out. Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 

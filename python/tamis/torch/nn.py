@@ -1,7 +1,8 @@
 """Layers: attention over the places of a pattern, in graphs and in sequences.
 
 Node i of a graph attends to the columns of row i of the pattern: to the sources of its edges, for `Pattern.from_edge_index`. Layers
-add no edges: give each node an edge to itself where a model wants it.
+add no edges: give each node an edge to itself where a model wants it. Examples assume `import torch`, `from tamis.torch import Pattern` and
+`from tamis.torch.nn import *`.
 """
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ has saved. This module does not import torch_geometric. Nodes may have a batch: 
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
 of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, SparseTensor, and subclasses with
-messages of their own are refused.
+messages of their own are refused. Examples assume `import torch` and `from tamis.torch.pyg import *`.
 """
 from __future__ import annotations
 
