@@ -1,6 +1,7 @@
 """The operations for arrays of NumPy, PyTorch, CuPy and others."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import _declarations as c
@@ -141,12 +142,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
         import numpy
         with numpy.errstate(divide="ignore"):  # an empty row's score is -infinity
             return E, largest + numpy.log(total)
-    return E, largest + (total.log() if kind.name == "torch" else _cupy_log(total))
-
-
-def _cupy_log(array: Any) -> Any:
-    import cupy
-    return cupy.log(array)
+    return E, largest + (total.log() if kind.name == "torch" else sys.modules["cupy"].log(total))
 
 
 __all__ = ["attention", "fused", "sddmm", "spmm"]

@@ -166,6 +166,3 @@ def split_time(X: Any, times: Any, start: Any) -> tuple[Any, Any]:
         except ValueError:
             raise _errors.ArgumentError(f"start = {start!r}: expected a date such as 2024-01-01, or a number") from None
     return _parts(X, lambda rows, ends: of >= start)
-
-
-__all__: list[str] = ["EntrySplit", "last_out", "leave_one_out", "split_entries", "split_time"]
