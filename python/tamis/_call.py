@@ -18,9 +18,9 @@ from ._plan import MATH, choice, edge_number, options
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
+from ._types import FUSED, SDDMM, SPMM
 from ._views import View, column, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
-SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
 PLANNED = {SDDMM: lib.tamis_plan_sddmm, SPMM: lib.tamis_plan_spmm, FUSED: lib.tamis_plan_fused}
 MASK = c.TAMIS_EDGE_MASK
@@ -134,7 +134,7 @@ def _output(out: Any, kind: Any, shape: tuple[int, ...], first: View, s: Sparse,
         if s.device != "cpu" and kind is NumPy:
             raise _errors.ArgumentError(f"the operands are {type(first.array).__module__}.{type(first.array).__name__} on {s.device}: expected "
                                         f"out=, an array there, since results are made for PyTorch and CuPy alone")
-        return kind.view(kind.empty(shape, first.type, first.array), "out")
+        return view(kind.empty(shape, first.type, first.array), "out")
     v = view(out, "out")
     if not v.writable:
         raise _errors.ArgumentError("out is read-only: expected an array that may be written")

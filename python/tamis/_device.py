@@ -46,7 +46,7 @@ class Device:
 class OpenDevice:
     """An open device. It is never closed: plans of any age may use it."""
 
-    __slots__ = ("name", "handle", "location", "on_gpu")
+    __slots__ = ("handle", "on_gpu")
 
     def __init__(self, name: str):
         if name.startswith("cuda"):
@@ -55,10 +55,8 @@ class OpenDevice:
         status = lib.tamis_device_open(name.encode(), handle)
         if status:
             raise _errors.of_status(status, text(lib.tamis_last_error()) + (_nvidia_advice() if name.startswith("cuda") else ""))
-        self.name = name
         self.handle: int = handle.value or 0
-        self.location = described(self.handle).location
-        self.on_gpu = self.location == c.TAMIS_DEVICE
+        self.on_gpu = described(self.handle).location == c.TAMIS_DEVICE
 
 
 def described(handle: int) -> c.tamis_device_description:

@@ -9,8 +9,7 @@ import functools
 from typing import Any, Optional
 
 from . import _declarations as c
-
-SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
+from ._types import FUSED, SPMM
 
 
 def total(*terms: Any) -> Any:

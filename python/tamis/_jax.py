@@ -22,10 +22,9 @@ from . import _edges, _errors
 from ._device import opened
 from ._edges import total
 from ._library import handlers
+from ._types import OPERANDS, SDDMM, SPMM
 
-SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
 MASK, SOFTMAX = c.TAMIS_EDGE_MASK, c.TAMIS_EDGE_SOFTMAX
-NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 TARGET = "tamis"
 
 
@@ -67,11 +66,12 @@ class Form(NamedTuple):
 # ------------------------------------------------------------------------------ the call
 
 
-def _call(form: Form, results: tuple, flags: tuple, *arguments: Any) -> tuple:
-    """Make one call of the library. flags: backward, keep, has_values, wanted."""
+def _call(form: Form, shapes: list, flags: tuple, *arguments: Any) -> tuple:
+    """Make one call of the library. shapes: of the results; flags: backward, keep, has_values, wanted."""
     numbers = {"operation": form.operation, "rows": form.rows, "cols": form.cols, "edge": form.edge, "transpose": form.transpose,
                "math": form.math, **dict(zip(("backward", "keep", "has_values", "wanted"), flags))}
     reals = {"scale": form.scale, "slope": form.slope, "epsilon": form.epsilon}
+    results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in shapes)
     call = jax.ffi.ffi_call(TARGET, results, vmap_method="expand_dims")
     return call(*arguments, **{name: numpy.int64(value) for name, value in numbers.items()},
                 **{name: numpy.float64(value) for name, value in reals.items()})
@@ -85,7 +85,7 @@ class Given(NamedTuple):
 
     @classmethod
     def of(cls, form: Form, arrays: Any) -> Given:
-        count = len(NAMES[form.operation])
+        count = len(OPERANDS[form.operation])
         return cls(tuple(arrays[:count]), arrays[count] if len(arrays) > count else None)
 
     @property
@@ -110,8 +110,7 @@ def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: 
 
 def _forward(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
     """Return the result, and with `keep` softmax's row statistics."""
-    results = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in _forward_shapes(offsets, columns, *arrays, form=form, keep=keep))
-    return list(_call(form, results, (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
+    return list(_call(form, _forward_shapes(offsets, columns, *arrays, form=form, keep=keep), (False, keep, Given.of(form, arrays).values is not None, 0), offsets, columns, *arrays))
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
@@ -297,7 +296,7 @@ def _tangent_plain(offsets: Any, columns: Any, *rest: Any, form: Form, count: in
 
 
 def _tangent_shape(offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> Any:
-    given, matrices = Given.of(form, rest[:count]), len(NAMES[form.operation])
+    given, matrices = Given.of(form, rest[:count]), len(OPERANDS[form.operation])
     places = [place for place, wants in enumerate(wanted) if wants]
     leads = [x.shape[:-2 if place < matrices else -1] for place, x in zip(places, rest[len(rest) - len(places):])]
     return _shaped(_result(form, columns, given, jnp.broadcast_shapes(given.lead, *leads)), rest[0].dtype)
@@ -342,18 +341,16 @@ def _by_jvp(plain: Any) -> Any:
 def _gradient_plain(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
     """Compute the gradients by the library. Each member of a batch has its own, even for a shared operand."""
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
-    given = Given.of(form, rest[:count])
-    own = [(x, x.shape[-2:]) for x in given.operands] + ([] if given.values is None else [(given.values, given.values.shape[-1:])])
-    results = [jax.ShapeDtypeStruct((*lead, *shape), x.dtype) for (x, shape), wants in zip(own, wanted) if wants]
+    results = _gradient_shapes(gradient, offsets, columns, *rest, form=form, count=count, wanted=wanted)
     bits = sum(1 << place for place, wants in enumerate(wanted) if wants)
     statistics = [jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in rest[count:]]  # the library reads numbers of each member
-    return list(_call(form, tuple(results), (True, len(rest) > count, given.values is not None, bits), gradient, offsets, columns, *rest[:count],
-                      *statistics))
+    flags = True, len(rest) > count, Given.of(form, rest[:count]).values is not None, bits
+    return list(_call(form, results, flags, gradient, offsets, columns, *rest[:count], *statistics))
 
 
 def _gradient_shapes(gradient: Any, offsets: Any, columns: Any, *rest: Any, form: Form, count: int, wanted: tuple) -> list:
     lead = gradient.shape[:-1 if form.operation == SDDMM else -2]
-    matrices = len(NAMES[form.operation])
+    matrices = len(OPERANDS[form.operation])
     return [_shaped((*lead, *x.shape[-2 if place < matrices else -1:]), x.dtype) for place, (x, wants) in enumerate(zip(rest, wanted)) if wants]
 
 

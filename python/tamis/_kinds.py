@@ -9,7 +9,7 @@ import numpy
 
 from . import _declarations as c
 from . import _errors, _interrupts, _types
-from ._views import View, _current_stream, torch_device, torch_type, torch_view, view
+from ._views import _current_stream, torch_device
 
 _NUMPY_DTYPES = {number: numpy.dtype(name) for number, name in _types.NUMPY_NAMES.items() if name != "bfloat16"}
 
@@ -25,8 +25,6 @@ class NumPy:
         if dtype is None:
             dtype = like.dtype if getattr(getattr(like, "dtype", None), "name", "") == "bfloat16" else _ml_dtypes_bfloat16()
         return numpy.empty(shape, dtype)
-
-    view = staticmethod(view)
 
     @staticmethod
     def stream(like: Any) -> int | None:
@@ -60,10 +58,6 @@ class Torch:
             cls._dtypes.update({number: getattr(torch, name) for number, name in _types.NUMPY_NAMES.items()})
             dtype = cls._dtypes[kind]
         return like.new_empty(shape) if like.dtype is dtype else like.new_empty(shape, dtype=dtype)
-
-    @staticmethod
-    def view(tensor: Any, name: str) -> View:
-        return view(tensor, name)
 
     @staticmethod
     def stream(like: Any) -> int | None:
@@ -116,8 +110,6 @@ class CuPy:
         with like.device:
             return sys.modules["cupy"].empty(shape, _types.NUMPY_NAMES[kind])
 
-    view = staticmethod(view)
-
     @staticmethod
     def stream(like: Any) -> int | None:
         return _current_stream(like)
@@ -165,5 +157,3 @@ def kind_of(array: Any) -> Any:
         return CuPy
     return NumPy
 
-
-__all__ = ["CuPy", "NumPy", "Torch", "kind_of", "torch_type", "torch_view"]

@@ -12,7 +12,7 @@ from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
 from ._library import lib, must
-from ._sparse import Sparse
+from ._sparse import Sparse, compressed
 from ._views import view
 
 INT32_MOST = 2**31 - 1
@@ -63,7 +63,7 @@ def _blocks(arrays: Any, given: Any) -> Sparse:
         if len(matrix.shape) != 2:
             raise _errors.ArgumentError(f"blocks has shape {tuple(matrix.shape)}: expected a matrix with an entry for each block, or a Pattern")
         offsets, columns = arrays.kept(matrix)
-        known = Sparse("blocks", (int(matrix.shape[0]), int(matrix.shape[1])), False, offsets, None, columns, None, lambda values: values)
+        known = Sparse("blocks", (int(matrix.shape[0]), int(matrix.shape[1])), offsets, columns)
     if known.transposed or known.device != arrays.device:
         raise _errors.ArgumentError(f"blocks is {'CSC' if known.transposed else 'on ' + known.device}: expected CSR on {arrays.device}")
     return known
@@ -146,8 +146,6 @@ def _only_true_tensor(torch: Any, mask: Any) -> tuple[Any, Any]:
         return mask, None
     if mask.layout is torch.sparse_coo:
         return torch.sparse_coo_tensor(mask._indices()[:, keep], keep[keep], mask.shape), keep
-    by_rows = mask.layout is torch.sparse_csr
-    offsets, places = (mask.crow_indices(), mask.col_indices()) if by_rows else (mask.ccol_indices(), mask.row_indices())
+    offsets, places, make = compressed(torch, mask)
     before = torch.nn.functional.pad(keep.cumsum(0), (1, 0))[offsets.long()].to(offsets.dtype)
-    make = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
     return make(before, places[keep], keep[keep], mask.shape), keep

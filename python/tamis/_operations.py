@@ -1,6 +1,7 @@
 """The operations for arrays of NumPy, PyTorch, CuPy and others."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import _declarations as c
@@ -132,8 +133,8 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
         if kind is NumPy and q.device != "cpu":
             raise ArgumentError(f"Q is a {type(Q).__module__}.{type(Q).__name__} on {q.device}: return_lse makes an array for NumPy, PyTorch and "
                                 f"CuPy alone")
-        statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), _statistics_type(kind, Q), Q)
-        E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, kind.view(statistics, "statistics").pointer)[0]
+        statistics = kind.empty((*tuple(Q.shape[:-2]), rows, 2), c.TAMIS_F64 if q.type == c.TAMIS_F64 else c.TAMIS_F32, Q)
+        E = compute(FUSED, mask, ("Q", "K", "V"), (Q, K, V), out, how, 1.0, 0.0, bias, view(statistics, "statistics").pointer)[0]
     except (ArgumentError, TypeError) as error:
         raise renamed(error, {"S": "mask"} if isinstance(error, TypeError) else {"S": "mask", "values": "bias"}) from None
     largest, total = statistics[..., 0], statistics[..., 1]
@@ -141,16 +142,7 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
         import numpy
         with numpy.errstate(divide="ignore"):  # an empty row's score is -infinity
             return E, largest + numpy.log(total)
-    return E, largest + (total.log() if kind.name == "torch" else _cupy_log(total))
-
-
-def _statistics_type(kind: Any, Q: Any) -> int:
-    return c.TAMIS_F64 if kind.view(Q, "Q").type == c.TAMIS_F64 else c.TAMIS_F32
-
-
-def _cupy_log(array: Any) -> Any:
-    import cupy
-    return cupy.log(array)
+    return E, largest + (total.log() if kind.name == "torch" else sys.modules["cupy"].log(total))
 
 
 __all__ = ["attention", "fused", "sddmm", "spmm"]

@@ -94,7 +94,7 @@ class Pattern:
         <tamis.Pattern 6 x 6, 18 nonzeros, cpu>
         """
         offsets, columns, shape = make(Host, rows, cols, **parts)
-        return cls._of(Sparse("S", shape, False, offsets, None, columns, None, lambda result: result), known=True)
+        return cls._of(Sparse("S", shape, offsets, columns), known=True)
 
     @classmethod
     def causal(cls, rows: int, cols: int | None = None, **parts: Any) -> Pattern:
@@ -134,8 +134,8 @@ class Pattern:
     def __reduce__(self) -> Any:
         """A copy, or an unpickled pattern, has its own arrays and makes new plans."""
         s = self.sparse
-        columns, other = (_copied(v.array) for v in s._views[:2])
-        return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, other, columns, None if s.values is None else _copied(s.values.array))
+        columns, index, *values = (_copied(v.array) for v in s._views)
+        return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, index, columns, *values)
 
     @property
     def T(self) -> Pattern:
@@ -146,12 +146,10 @@ class Pattern:
         <tamis.Pattern 3 x 2, 3 nonzeros, cpu>
         """
         s = self.sparse
-        other, columns = s._views[1].array, s._views[0].array
-        values = None if s.values is None else s.values.array
-        shape = (s.shape[1], s.shape[0])
-        if s.struct.format == c.TAMIS_COO:
-            return Pattern._of(Sparse("S", shape, False, None, columns, other, values, lambda result: result), known=self.checked)
-        return Pattern._of(Sparse("S", shape, not s.transposed, other, None, columns, values, lambda result: result), known=self.checked)
+        columns, index, *values = (v.array for v in s._views)
+        coo = s.struct.format == c.TAMIS_COO
+        pair = (columns, index) if coo else (index, columns)
+        return Pattern._of(Sparse("S", s.shape[::-1], *pair, *values, coo=coo, transposed=not coo and not s.transposed), known=self.checked)
 
     def matrix(self, values: Any) -> Any:
         """The sparse matrix with this pattern and these values, of the kind that the pattern was made from.
@@ -195,10 +193,9 @@ class Pattern:
     def explain(self) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
 
-        >>> import numpy as np, tamis
-        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> print(pattern.explain())
-        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        >>> import tamis
+        >>> print(tamis.Pattern.causal(2).explain())
+        2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
         self.sparse.check_memory()
@@ -217,9 +214,9 @@ def _copied(array: Any) -> Any:
     return array.clone() if hasattr(array, "clone") else array.copy()
 
 
-def _restored(shape: tuple[int, int], transposed: bool, coo: bool, other: Any, columns: Any, values: Any) -> Pattern:
+def _restored(shape: tuple[int, int], transposed: bool, coo: bool, index: Any, columns: Any, values: Any = None) -> Pattern:
     """Return the pattern of saved arrays, checked again."""
-    return Pattern._of(Sparse("S", shape, transposed, None if coo else other, other if coo else None, columns, values, lambda result: result))
+    return Pattern._of(Sparse("S", shape, index, columns, values, coo=coo, transposed=transposed))
 
 
 _living: Living[Pattern] = Living()

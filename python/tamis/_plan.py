@@ -15,8 +15,8 @@ from ._kinds import Torch, kind_of
 from ._library import lib, must, named, text
 from ._living import Living
 from ._owned import Owned
-from ._registry import OPERATIONS
 from ._sparse import Sparse
+from ._views import view
 
 MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
 EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
@@ -52,10 +52,8 @@ class Report:
     `predicted` and `measured` are the time of one execution, 0 if unknown. `break_even` is the number of executions after which the
     set-up pays off.
 
-    >>> import numpy as np, tamis
-    >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-    >>> plan = tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros")
-    >>> report = plan.report()
+    >>> import tamis
+    >>> report = tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").report()
     >>> report.algorithm, report.setup >= 0
     ('cpu-nonzeros', True)
     """
@@ -110,7 +108,7 @@ class Handle:
             return None
         kind = kind_of(like)
         memory = kind.empty((self.workspace + 7) // 8, _types.I64, like)
-        execution.workspace = memory.data_ptr() if kind is Torch else kind.view(memory, "workspace").pointer
+        execution.workspace = memory.data_ptr() if kind is Torch else view(memory, "workspace").pointer
         execution.workspace_bytes = self.workspace
         return memory
 
@@ -155,5 +153,3 @@ def reported(handle: Handle) -> Report:
                   r.predicted_seconds, r.break_even_calls, r.workspace_bytes, r.prepared_bytes, text(lib.tamis_chosen_by_name(r.chosen_by)),
                   r.measured_seconds, r.measuring_seconds)
 
-
-__all__ = ["EFFORT", "MATH", "OPERATIONS", "Handle", "Report", "choice", "edge_number", "explained", "options", "reported"]

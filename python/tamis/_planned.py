@@ -5,12 +5,13 @@ from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
+from ._call import Given, Settings, check_numbers, compute, given_values, settings
 from ._library import named
 from ._pattern import Pattern, options_of
-from ._plan import EFFORT, MATH, OPERATIONS, Handle, Report, choice, edge_number, explained, reported
+from ._plan import EFFORT, Handle, Report, choice, explained, reported
+from ._registry import OPERATIONS
+from ._types import OPERANDS, SDDMM, SPMM
 
-OPERANDS = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 
 
@@ -18,10 +19,9 @@ class Plan:
     """An operation on one pattern, prepared for many calls: see `tamis.plan`. Any number of threads may call one plan.
 
     >>> import numpy as np, tamis
-    >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-    >>> plan = tamis.plan("spmm", pattern, width=4)
-    >>> plan(np.ones((3, 4), np.float32))[:, 0]
-    array([2., 1.], dtype=float32)
+    >>> plan = tamis.plan("spmm", tamis.Pattern.causal(2), width=4)
+    >>> plan(np.ones((2, 4), np.float32))[:, 0]
+    array([1., 2.], dtype=float32)
     """
 
     def __init__(self, operation: str, pattern: Pattern, form: tuple, how: Settings, used: Given, more: dict[str, Any]):
@@ -69,10 +69,8 @@ class Plan:
     def explain(self) -> str:
         """A text of several lines: which algorithm runs and why, predicted and set-up time, and why others were declined.
 
-        >>> import numpy as np, tamis
-        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros") as plan:
-        ...     "cpu-nonzeros" in plan.explain()
+        >>> import tamis
+        >>> "cpu-nonzeros" in tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").explain()
         True
         """
         return explained(self._open())
@@ -80,10 +78,8 @@ class Plan:
     def report(self) -> Report:
         """The same as fields.
 
-        >>> import numpy as np, tamis
-        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> with tamis.plan("spmm", pattern, width=4, algorithm="cpu-nonzeros") as plan:
-        ...     plan.report().algorithm
+        >>> import tamis
+        >>> tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").report().algorithm
         'cpu-nonzeros'
         """
         return reported(self._open())
@@ -92,8 +88,7 @@ class Plan:
         """Frees the plan after the calls that other threads are in. Later calls raise ValueError.
 
         >>> import numpy as np, tamis
-        >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
-        >>> plan = tamis.plan("spmm", pattern, width=4)
+        >>> plan = tamis.plan("spmm", tamis.Pattern.causal(3), width=4)
         >>> plan.close()
         >>> plan(np.ones((3, 4), np.float32))
         Traceback (most recent call last):
@@ -150,21 +145,19 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
     kind = s.value_type if isinstance(s.value_type, int) else c.TAMIS_F32
     if type is not None:
         kind = _element_type(type)
-    edge_of = edge_number(edge)
-    as_pattern = edge_of == c.TAMIS_EDGE_MASK
     if inner is None and number != SPMM:
         raise _errors.ArgumentError(f"inner = None: expected K, the number of columns of A and B, for {operation}")
     if width is None:
         if number == SPMM:
             raise _errors.ArgumentError("width = None: expected L, the number of columns of B, for spmm")
         width = inner
-    how = Settings(edge_of, scale, slope, epsilon, bool(transpose), choice(MATH, math, "math"), False, as_pattern)
+    how = settings(edge, scale, slope, epsilon, bool(transpose), math)
     if s.transposed:
-        if number == SDDMM and edge_of == c.TAMIS_EDGE_SOFTMAX:
+        if number == SDDMM and how.edge == c.TAMIS_EDGE_SOFTMAX:
             raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
         if number == SDDMM:
             a_layout, b_layout = b_layout, a_layout
-    used = given_values(s, None, as_pattern, kind, number, batch)
+    used = given_values(s, None, how.as_pattern, kind, number, batch)
     layouts = [choice(LAYOUTS, layout, name) for layout, name in ((a_layout, "a_layout"), (b_layout, "b_layout"), (d_layout, "d_layout"),
                                                                   (output_layout, "output_layout"))]
     form = (number, kind, kind, inner or 0, width, *layouts, batch, used.type if used.pointer else -1, d_is_b)

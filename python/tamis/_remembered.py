@@ -70,7 +70,7 @@ class _Entry:
         self.known = None
         copies = offsets.copy(), columns.copy()
         shape = int(S.shape[0]), int(S.shape[1])
-        pattern = Pattern._of(Sparse("S", shape, transposed, copies[0], None, copies[1], None, lambda result: result))
+        pattern = Pattern._of(Sparse("S", shape, *copies, transposed=transposed))
         pattern.expected_calls = 1
         self.known = pattern, _Copy(copies[0]), _Copy(copies[1])
         return pattern

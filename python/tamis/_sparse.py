@@ -25,24 +25,24 @@ NO_VALUES = "none"  # no values, or integers, which are allowed only for pattern
 class Sparse:
     """The arrays of a sparse matrix. `shape` is the caller's; `struct` is the library's view, of the transpose where `transposed`."""
 
-    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "tensors", "_views", "_name")
+    __slots__ = ("struct", "shape", "nnz", "transposed", "values", "value_type", "device", "like", "matrix", "tensors", "_views")
 
-    def __init__(self, name: str, shape: tuple[int, int], transposed: bool, offsets: Any, rows: Any, columns: Any, values: Any,
-                 matrix: Callable[[Any], Any]):
+    def __init__(self, name: str, shape: tuple[int, int], index: Any, columns: Any, values: Any = None, *, coo: bool = False, transposed: bool = False,
+                 matrix: Callable[[Any], Any] = lambda values: values):
+        """index: row offsets, or with `coo` the row of each entry. matrix: makes a matrix like this one from a result; else that is the array itself."""
         for axis, length in zip(("rows", "columns"), shape):
             if not -BEYOND <= length < BEYOND:
                 _errors.fits(f"{name}'s number of {axis}", length, ctypes.c_int64)
         first, second = (shape[1], shape[0]) if transposed else shape
-        self._name = name
         columns_view = _indices(columns, f"{name}'s column indices")
         nnz = columns_view.shape[0]
         struct = c.tamis_sparse(rows=first, cols=second, nnz=nnz, index_type=_types.INDEX[columns_view.type],
                                 columns=columns_view.pointer, location=c.TAMIS_HOST if columns_view.device == "cpu" else c.TAMIS_DEVICE)
-        if offsets is not None:
-            other = _indices(offsets, f"{name}'s row offsets", first + 1)
+        if not coo:
+            other = _indices(index, f"{name}'s row offsets", first + 1)
             struct.format, struct.offset_type, struct.offsets = c.TAMIS_CSR, _types.INDEX[other.type], other.pointer
         else:
-            other = _indices(rows, f"{name}'s row indices", nnz)
+            other = _indices(index, f"{name}'s row indices", nnz)
             struct.format, struct.row_indices = c.TAMIS_COO, other.pointer
             if other.type != columns_view.type:
                 raise _errors.ArgumentError(f"{name}'s row indices are {_types.NAMES[other.type]} and its column indices "
@@ -175,10 +175,17 @@ def _scipy(S: Any, name: str) -> Sparse:
         raise _errors.ArgumentError(f"{name} has shape {S.shape}: expected two dimensions")
     shape = (int(S.shape[0]), int(S.shape[1]))
     if S.format in ("csr", "csc"):
-        return Sparse(name, shape, S.format == "csc", S.indptr, None, S.indices, S.data, matrix)
+        return Sparse(name, shape, S.indptr, S.indices, S.data, transposed=S.format == "csc", matrix=matrix)
     if S.format == "coo":
-        return Sparse(name, shape, False, None, S.row, S.col, S.data, matrix)
+        return Sparse(name, shape, S.row, S.col, S.data, coo=True, matrix=matrix)
     raise _errors.ArgumentError(f"{name} is in SciPy's format {S.format}: expected csr, csc or coo; convert it by {name}.tocsr()")
+
+
+def compressed(torch: Any, S: Any) -> tuple[Any, Any, Any]:
+    """Return the index tensors of a tensor in CSR or CSC, and the function that makes such a tensor."""
+    if S.layout is torch.sparse_csr:
+        return S.crow_indices(), S.col_indices(), torch.sparse_csr_tensor
+    return S.ccol_indices(), S.row_indices(), torch.sparse_csc_tensor
 
 
 def _torch(S: Any, name: str) -> Sparse:
@@ -189,14 +196,13 @@ def _torch(S: Any, name: str) -> Sparse:
         raise _errors.ArgumentError(f"{name} has shape {tuple(S.shape)}: expected two dimensions; tamis takes batches as values of one pattern")
     shape = (int(S.shape[0]), int(S.shape[1]))
     if S.layout in (torch.sparse_csr, torch.sparse_csc):
-        by_rows = S.layout is torch.sparse_csr
-        offsets, columns = (S.crow_indices(), S.col_indices()) if by_rows else (S.ccol_indices(), S.row_indices())
-        made = torch.sparse_csr_tensor if by_rows else torch.sparse_csc_tensor
-        return Sparse(name, shape, not by_rows, offsets, None, columns, S.values(), lambda values: made(offsets.clone(), columns.clone(), values, shape))
+        offsets, columns, made = compressed(torch, S)
+        return Sparse(name, shape, offsets, columns, S.values(), transposed=S.layout is torch.sparse_csc,
+                      matrix=lambda values: made(offsets.clone(), columns.clone(), values, shape))
     if S.layout is torch.sparse_coo:
         indices = S._indices()
-        return Sparse(name, shape, False, None, indices[0], indices[1], S._values(),
-                      lambda values: torch.sparse_coo_tensor(indices.clone(), values, shape))
+        return Sparse(name, shape, indices[0], indices[1], S._values(), coo=True,
+                      matrix=lambda values: torch.sparse_coo_tensor(indices.clone(), values, shape))
     raise _errors.ArgumentError(f"{name} has the layout {S.layout}: expected sparse_csr, sparse_csc or sparse_coo; convert it by "
                                 f"{name}.to_sparse_csr()")
 
@@ -214,7 +220,7 @@ def sparse(S: Any, name: str = "S", shape: tuple[int, int] | None = None, cols: 
                 raise _errors.ArgumentError(f"{name} is a tuple of arrays, which does not say how many columns it has: make a "
                                             f"tamis.Pattern({name}, shape=(rows, cols))")
             shape = (max(rows[0] - 1, 0) if len(rows) == 1 else 0, cols)
-        return Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)
+        return Sparse(name, shape, offsets, columns, values)
     if shape is not None:
         raise _errors.ArgumentError(f"shape = {shape}: {name} has one of its own, {tuple(S.shape)}")
     torch = sys.modules.get("torch")

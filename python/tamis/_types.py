@@ -1,7 +1,10 @@
-"""Element types of the library, and their names in NumPy, PyTorch and DLPack."""
+"""Operations and element types of the library, and their names: of operands, and in NumPy, PyTorch and DLPack."""
 from __future__ import annotations
 
 from . import _declarations as c
+
+SDDMM, SPMM, FUSED = c.TAMIS_OP_SDDMM, c.TAMIS_OP_SPMM, c.TAMIS_OP_FUSED
+OPERANDS = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 
 F32, F64, F16, BF16 = c.TAMIS_F32, c.TAMIS_F64, c.TAMIS_F16, c.TAMIS_BF16
 I32, I64 = 16, 17  # types of indices; their numbers differ from those of elements

@@ -7,7 +7,6 @@ import sys
 import time
 from typing import Any, Optional
 
-import numpy
 
 from . import _command, ml, tune
 from ._command import ResultsError
@@ -36,20 +35,17 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     seconds = time.perf_counter() - start
     factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
     columns = train.shape[1]
-    found: dict[str, dict[str, Any]] = {}
-    of_model: dict[str, Any] = {}
-    if not model._uses:
-        predictions = model.predict(test, factors=factors)
-        of_model = {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-    ranking, _ = model.recommend(n=min(k, columns), seen=train, factors=factors)
-    of_model.update(metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), coverage=metrics.coverage(ranking, columns))
-    found["model"] = {**of_model, "seconds": seconds}
-    popular = metrics.popular(train, min(k, columns))
-    found["popularity"] = {**metrics.ranking_scores(popular, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(popular, columns)}
-    if not model._uses:
-        predictions = metrics.biases(train, test)
-        found["biases"] = {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-    return found
+
+    def errors(predictions: Any) -> dict[str, Any]:
+        return {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
+
+    def scores(ranking: Any) -> dict[str, Any]:
+        return {**metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(ranking, columns)}
+
+    of_model = {} if model._uses else errors(model.predict(test, factors=factors))
+    of_model.update(scores(model.recommend(n=min(k, columns), seen=train, factors=factors)[0]), seconds=seconds)
+    popular = scores(metrics.popular(train, min(k, columns)))
+    return {"model": of_model, "popularity": popular, **({} if model._uses else {"biases": errors(metrics.biases(train, test))})}
 
 
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:
@@ -72,9 +68,7 @@ def _option(text: str) -> tuple[str, Any]:
 
 def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("evaluate", "measure a method on held-out entries of data, beside popularity and biases")
-    arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
-    arguments.add_argument("data", metavar="DATA", help="ratings or uses, as for training")
-    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
+    tune.add_data(arguments, METHODS, "ratings or uses")
     arguments.add_argument("--set", metavar="NAME=VALUE", type=_option, action="append", default=[], help="an option of the method, such as factors=64")
     arguments.add_argument("--split", choices=SPLITS, default="random", help="what is held out [random]")
     arguments.add_argument("--hold-out", metavar="SHARE", type=float, default=0.2, help="of each row's entries, for random [0.2]")

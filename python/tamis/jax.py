@@ -9,7 +9,7 @@ compiled function serves all patterns of the same sizes. XLA calls the library t
 on the user's machine. Derivatives of every order, in both modes. JAX 0.5 or newer.
 
 Wrong shapes and types are ValueErrors when a function is traced. A wrong pattern is found when it runs: jax.errors.JaxRuntimeError, a
-RuntimeError, with the library's message.
+RuntimeError, with the library's message. Examples assume `import jax`, `import jax.numpy as jnp` and `from tamis.jax import *`.
 """
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ import numpy
 
 from . import _errors
 from ._plan import MATH, choice, edge_number
+from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
 if not hasattr(jax, "ffi"):
     raise ImportError(f"tamis.jax needs jax.ffi, which JAX has from 0.5: this is {jax.__version__}")
 
-from ._jax import FUSED, MASK, NAMES, SDDMM, SPMM, Form, Given, operation  # noqa: E402
+from ._jax import MASK, Form, Given, operation  # noqa: E402
 
 TYPES = ("float32", "float64", "float16", "bfloat16")
 
@@ -43,7 +44,7 @@ def _index(x: Any, name: str) -> Any:
 
 def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tuple) -> Any:
     """Check sizes and types, give all operands the same number of dimensions, and make the call."""
-    names = NAMES[form.operation]
+    names = OPERANDS[form.operation]
     operands = tuple(jnp.asarray(x) for x in operands)
     dtype = operands[0].dtype
     if form.edge == MASK:
@@ -113,12 +114,11 @@ def sddmm(offsets: Any, columns: Any, A: Any, B: Any, values: Any = None, *, edg
     scale, slope, epsilon, math as in `tamis.sddmm`; they are part of the compiled program.
     Returns (..., nnz). Gradients to A, B and values.
 
-    >>> import jax, jax.numpy as jnp, tamis.jax
     >>> offsets, columns = jnp.array([0, 2, 3]), jnp.array([0, 2, 1])
     >>> A, B = jnp.ones((2, 4)), jnp.ones((3, 4))
-    >>> print(jax.jit(tamis.jax.sddmm)(offsets, columns, A, B))
+    >>> print(jax.jit(sddmm)(offsets, columns, A, B))
     [4. 4. 4.]
-    >>> print(jax.grad(lambda A: tamis.jax.sddmm(offsets, columns, A, B).sum())(A)[:, 0])
+    >>> print(jax.grad(lambda A: sddmm(offsets, columns, A, B).sum())(A)[:, 0])
     [2. 1.]
     """
     offsets, columns, rows = _pattern(offsets, columns)
@@ -132,9 +132,8 @@ def spmm(offsets: Any, columns: Any, B: Any, values: Any = None, *, transpose: b
     B: (..., cols, L), with `transpose` (..., rows, L). cols: needed with `transpose`, since the pattern does not have it. Returns
     (..., rows, L), with `transpose` (..., cols, L). Gradients to B and values. Otherwise as `sddmm`.
 
-    >>> import jax.numpy as jnp, tamis.jax
     >>> offsets, columns = jnp.array([0, 2, 3]), jnp.array([0, 2, 1])
-    >>> print(tamis.jax.spmm(offsets, columns, jnp.array([[1.], [2.], [4.]]))[:, 0])
+    >>> print(spmm(offsets, columns, jnp.array([[1.], [2.], [4.]]))[:, 0])
     [5. 2.]
     """
     offsets, columns, rows = _pattern(offsets, columns)
@@ -152,9 +151,8 @@ def fused(offsets: Any, columns: Any, A: Any, B: Any, D: Any, values: Any = None
     D: (..., cols, L). Returns (..., rows, L). With `transpose` rows and cols change places. Gradients to A, B, D and values. Otherwise as
     `sddmm`.
 
-    >>> import jax.numpy as jnp, tamis.jax
     >>> offsets, columns = jnp.array([0, 2, 3]), jnp.array([0, 2, 1])
-    >>> print(tamis.jax.fused(offsets, columns, jnp.ones((2, 4)), jnp.ones((3, 4)), jnp.eye(3)))
+    >>> print(fused(offsets, columns, jnp.ones((2, 4)), jnp.ones((3, 4)), jnp.eye(3)))
     [[4. 0. 4.]
      [0. 4. 0.]]
     """
@@ -170,10 +168,9 @@ def attention(offsets: Any, columns: Any, q: Any, k: Any, v: Any, *, scale: Opti
     q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). scale: 1 / sqrt(d) if
     None. bias: (nnz,) or (..., nnz). Returns (..., N, e); a query without places gives zeros. Gradients to q, k, v and bias.
 
-    >>> import jax.numpy as jnp, tamis.jax
     >>> offsets, columns = jnp.array([0, 1, 3, 6]), jnp.array([0, 0, 1, 0, 1, 2])  # each position and those before it
     >>> q, v = jnp.zeros((2, 3, 4)), jnp.arange(6.).reshape(2, 3, 1)
-    >>> print(tamis.jax.attention(offsets, columns, q, q, v)[..., 0])
+    >>> print(attention(offsets, columns, q, q, v)[..., 0])
     [[0.  0.5 1. ]
      [3.  3.5 4. ]]
     """

@@ -288,11 +288,15 @@ def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
     return data
 
 
+def add_data(arguments: argparse.ArgumentParser, methods: Iterable[str], data: str) -> None:
+    arguments.add_argument("method", metavar="METHOD", choices=methods, help=", ".join(methods))
+    arguments.add_argument("data", metavar="DATA", help=f"{data}, as for training")
+    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
+
+
 def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("tune", "find the options of a model by cross-validation")
-    arguments.add_argument("method", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
-    arguments.add_argument("data", metavar="DATA", help="ratings, uses or bags of words, as for training")
-    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
+    add_data(arguments, METHODS, "ratings, uses or bags of words")
     arguments.add_argument("--values", metavar="NAME=V,V,...", type=_numbers, action="append", default=[],
                            help="values of an option to try, such as factors=16,32 or biases=yes,no; others keep their list")
     arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts into which the data are split, one of which is held out [3]")

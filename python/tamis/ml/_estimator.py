@@ -7,7 +7,6 @@ import tempfile
 from ctypes import byref
 from typing import Any, Optional, TypeVar
 
-from .. import _declarations as c
 from .. import _errors
 from .._device import opened
 from .._library import models
@@ -26,10 +25,8 @@ class Estimator(Using):
     def save(self, path: Any) -> None:
         """Writes the model's file, which the program `tamis` reads too.
 
-        >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
-        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
-        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(os.path.join(folder, "a.model"))
@@ -47,10 +44,8 @@ class Estimator(Using):
     def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
         """An estimator with the model of a file and the parameters that it was fitted with.
 
-        >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
-        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
-        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     model.save(os.path.join(folder, "a.model"))
@@ -102,9 +97,8 @@ class RowEstimator(Estimator):
 
         Without a model this is `fit`. For new columns, or when many rows have changed, `fit` with warm_start=True.
 
-        >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import ALS
-        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.partial_fit(X[:1]).row_factors_.shape  # a fourth user
         (4, 3)
@@ -129,9 +123,8 @@ class BatchEstimator(Estimator):
     def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
         """One more step with a mini-batch of new rows. The first batch decides on the number of columns.
 
-        >>> import numpy as np, scipy.sparse
         >>> from tamis.ml import LDA
-        >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+        >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
         >>> LDA(factors=2).partial_fit(X[:2]).partial_fit(X[2:]).components_.shape
         (2, 4)
         """

@@ -50,7 +50,7 @@ def made(name: str, shape: tuple[int, int], rows: numpy.ndarray, columns: numpy.
     """Make a matrix from entries sorted by rows."""
     offsets = numpy.zeros(shape[0] + 1, "int64")
     numpy.cumsum(numpy.bincount(rows, minlength=shape[0]), out=offsets[1:])
-    s = Sparse(name, shape, False, offsets, None, columns, values, lambda result: result)
+    s = Sparse(name, shape, offsets, columns, values)
     assert s.values is not None
     s.struct.values, s.struct.value_type = s.values.pointer, s.values.type
     return s

@@ -10,7 +10,6 @@ import numpy
 from .. import _declarations as c
 from .. import _errors, _types
 from .._library import models
-from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, seed_of
 from ._handle import Model, must
 

@@ -10,9 +10,8 @@ from ._estimator import BatchEstimator
 class LDA(BatchEstimator):
     """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
 
-    >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import LDA
-    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
+    >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
     >>> LDA(factors=2, iterations=5).fit(X).transform(X).shape
     (3, 2)
     """
@@ -31,10 +30,8 @@ class LDA(BatchEstimator):
 class GaP(BatchEstimator):
     """Counts by gamma-Poisson factors; with row_prior=1 and column_prior=0, non-negative factors that minimise the Kullback-Leibler divergence.
 
-    >>> import numpy as np, scipy.sparse
     >>> from tamis.ml import GaP
-    >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]))
-    >>> model = GaP(factors=2, iterations=5).fit(X)
+    >>> model = GaP(factors=2, iterations=5).fit([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]])
     >>> bool((model.components_ >= 0).all())
     True
     """

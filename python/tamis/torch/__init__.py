@@ -11,6 +11,8 @@
 They are operators of PyTorch: autograd in both modes and of every order, torch.func, torch.compile(fullgraph=True) and export know them,
 on the CPU and on CUDA, in the current stream. `tamis.torch.nn` has layers, `tamis.torch.pyg` has PyTorch Geometric's layers,
 `tamis.torch.dglsp` has the names of dgl.sparse.
+
+Examples assume `import torch` and `from tamis.torch import *`.
 """
 from __future__ import annotations
 
@@ -91,12 +93,10 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     numbers of values, each call makes a copy. It refuses to where that would be larger than all operands together, as of an expanded view.
     Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
     >>> A = torch.ones(2, 4, requires_grad=True)
-    >>> tamis.torch.sddmm(pattern, A, torch.ones(3, 4)).sum().backward()
+    >>> sddmm(Pattern.causal(2), A, torch.ones(2, 4)).sum().backward()
     >>> A.grad[:, 0]
-    tensor([2., 1.])
+    tensor([1., 2.])
     """
     _check(pattern)
     if plain((A, B, values)) and A is not None and B is not None:
@@ -113,9 +113,8 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     B: (..., cols, L), with `transpose` (..., rows, L), or a vector; values: (nnz,) or (..., nnz). Returns (..., rows, L), with
     `transpose` (..., cols, L). Gradients to B and values. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
-    >>> tamis.torch.spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
+    >>> pattern = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
+    >>> spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
     tensor([4., 3., 0.])
     """
     _check(pattern)
@@ -136,11 +135,9 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     A: (..., rows, K); B: (..., cols, K); D: (..., cols, L). Returns (..., rows, L). Gradients to A, B, D and values. With `transpose`
     rows and cols change places. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-    >>> tamis.torch.fused(pattern, torch.ones(2, 4), torch.ones(3, 4), torch.eye(3))
-    tensor([[4., 0., 4.],
-            [0., 4., 0.]])
+    >>> fused(Pattern.causal(2), torch.ones(2, 4), torch.ones(2, 4), torch.eye(2))
+    tensor([[4., 0.],
+            [4., 4.]])
     """
     _check(pattern)
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
@@ -180,14 +177,12 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v and bias, by both. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_torch(torch.ones(3, 3).tril().to_sparse_csr())
-    >>> q, v = torch.zeros(2, 3, 4), torch.arange(6.).reshape(2, 3, 1)
-    >>> tamis.torch.attention(q, q, v, pattern)[..., 0]
+    >>> pattern, q, v = Pattern.causal(3), torch.zeros(2, 3, 4), torch.arange(6.).reshape(2, 3, 1)
+    >>> attention(q, q, v, pattern)[..., 0]
     tensor([[0.0000, 0.5000, 1.0000],
             [3.0000, 3.5000, 4.0000]])
     >>> q = torch.zeros(4, 3, 4)  # four heads of q, two of k and v
-    >>> tamis.torch.attention(q, q[:2], v, pattern, enable_gqa=True).shape
+    >>> attention(q, q[:2], v, pattern, enable_gqa=True).shape
     torch.Size([4, 3, 1])
     """
     more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
@@ -225,10 +220,8 @@ def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[T
 def softmax(pattern: Pattern, values: Tensor) -> Tensor:
     """The softmax of values (nnz,) or (..., nnz) over each row of the pattern. Gradients to values.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-    >>> tamis.torch.softmax(pattern, torch.zeros(3))
-    tensor([0.5000, 0.5000, 1.0000])
+    >>> softmax(Pattern.causal(2), torch.zeros(3))
+    tensor([1.0000, 0.5000, 0.5000])
     """
     _check(pattern)
     _check_tensors({"values": values})
@@ -245,9 +238,8 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.
     Returns a sparse CSR tensor with input's index tensors. Its gradient has a number for each place. `torch.sparse.mm` of it makes no larger one either, while
     PyTorch's `@` makes one of rows x cols.
 
-    >>> import torch, tamis.torch
     >>> S = torch.eye(3).to_sparse_csr()
-    >>> tamis.torch.sampled_addmm(S, torch.ones(3, 2), torch.ones(2, 3), beta=0.5).values()
+    >>> sampled_addmm(S, torch.ones(3, 2), torch.ones(2, 3), beta=0.5).values()
     tensor([2.5000, 2.5000, 2.5000])
     """
     if not isinstance(input, Tensor) or input.layout is not torch.sparse_csr:
@@ -308,7 +300,7 @@ def _at_places(x: Tensor, pattern: Pattern) -> Tensor:
     """Return the elements of a matrix, dense or sparse, at the places of a pattern."""
     if x.layout is torch.sparse_csr and _same(x.crow_indices(), pattern.index) and _same(x.col_indices(), pattern.columns):
         return x.values()
-    rows = pattern.T.columns.long()
+    rows = pattern._rows().long()
     if x.layout is torch.strided:
         return x[rows, pattern.columns.long()]
     x = x.to_sparse_coo().coalesce()

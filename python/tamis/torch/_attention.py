@@ -124,7 +124,7 @@ class _SumsOfForwardMode(_Sums):
 
     @staticmethod
     def jvp(ctx: Any, _: Any, dq: Optional[Tensor], dk: Optional[Tensor], dbias: Optional[Tensor], *rest: Any) -> Tensor:
-        (q, k, bias), on, share = ctx.saved_tensors, *_shares(ctx)
+        (q, k, _), on, share = ctx.saved_tensors, *_shares(ctx)
         found = share.new_zeros(q.shape[:-1])
         if dq is not None:
             found = found + ctx.scale * (dq * on.times(share, wide(k), False)).sum(-1)

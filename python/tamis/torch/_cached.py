@@ -98,9 +98,8 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     Returns (sequences, heads, e); a sequence of length 0 gives zeros. With return_lse also the logarithm of the sum of the exponentials of the
     scores, (sequences, heads). No gradients. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
     >>> q, cache = torch.zeros(2, 4, 8), torch.arange(6.).reshape(1, 1, 6, 1).repeat(2, 2, 1, 8)
-    >>> tamis.torch.cached_attention(q, cache, cache, torch.tensor([1, 5]))[:, :, 0]
+    >>> cached_attention(q, cache, cache, torch.tensor([1, 5]))[:, :, 0]
     tensor([[0., 0., 0., 0.],
             [2., 2., 2., 2.]])
     """

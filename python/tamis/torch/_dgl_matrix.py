@@ -58,7 +58,7 @@ class SparseMatrix:
 
     @property
     def row(self) -> Tensor:
-        return rows_of(self.pattern)
+        return self.pattern.index if self.pattern.coo else self.pattern._rows().long()
 
     @property
     def col(self) -> Tensor:
@@ -85,13 +85,11 @@ class SparseMatrix:
         """The transpose; its values are in the same order."""
         return SparseMatrix(transposed(self.pattern), self.val)
 
-    def t(self) -> SparseMatrix:
-        """The transpose."""
-        return self.T
-
     def transpose(self) -> SparseMatrix:
         """The transpose."""
         return self.T
+
+    t = transpose
 
     def to(self, device: Any = None, dtype: Optional[torch.dtype] = None) -> SparseMatrix:
         """On another device, or with values of another type."""
@@ -138,6 +136,8 @@ class SparseMatrix:
         """`neg` of this matrix."""
         return self._like(-self.val)
 
+    __neg__ = neg
+
     def reduce(self, dim: Optional[_int] = None, rtype: str = "sum") -> Tensor:
         """`reduce` of this matrix."""
         if dim not in (0, 1, None) or rtype not in _REDUCED:
@@ -152,7 +152,7 @@ class SparseMatrix:
         if ours is not None and val.is_floating_point():
             out = message(pattern, "copy_e", None, val, ours)
         else:
-            place = rows_of(pattern).long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
+            place = pattern._rows().long().reshape(-1, *(1,) * (val.dim() - 1)).expand(val.shape)
             out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
         return out[0] if dim is None else out
 
@@ -202,7 +202,7 @@ class SparseMatrix:
         _check_pair(self, other)
         if self.pattern is other.pattern:
             return self._like(self.val + other.val)
-        known = remembered(self.pattern, "united", dict)
+        known: dict[str, Any] = remembered(self.pattern, "united", dict)
         if known.get("with") is not other.pattern:
             known["with"], known["made"] = other.pattern, united([self.pattern, other.pattern])
         pattern, places = known["made"]
@@ -239,9 +239,6 @@ class SparseMatrix:
 
     def __pow__(self, exponent: Scalar) -> SparseMatrix:
         return self._like(self.val ** _scalar(exponent))
-
-    def __neg__(self) -> SparseMatrix:
-        return self.neg()
 
     def __matmul__(self, X: Union[Tensor, SparseMatrix]) -> Any:
         if isinstance(X, Tensor):
@@ -377,19 +374,12 @@ def transposed(pattern: Pattern) -> Pattern:
     """The pattern of the transpose, with the entries in the same order; it is made once, and its own transpose is this one."""
 
     def make() -> Pattern:
-        turned = Pattern.from_coo(pattern.columns, rows_of(pattern).to(pattern.columns.dtype), (pattern.cols, pattern.rows))
+        turned = Pattern.from_coo(pattern.columns, pattern._rows().to(pattern.columns.dtype), (pattern.cols, pattern.rows))
         if getattr(pattern, "_diagonal", False):
             turned._diagonal = True  # type: ignore[attr-defined]
         return turned
 
-    turned: Pattern = remembered(pattern, "dgl transpose", make)
-    return turned
-
-
-def rows_of(pattern: Pattern) -> Tensor:
-    """Return the row of each entry."""
-    index = pattern.index
-    return index if pattern.coo else torch.repeat_interleave(torch.arange(len(index) - 1, device=index.device), index.diff())
+    return remembered(pattern, "dgl transpose", make)
 
 
 def _check_pair(A: Any, B: Any) -> None:

@@ -11,7 +11,7 @@ from . import _cast
 from ._direct import compiling
 from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _abstract
+from ._pattern import Pattern, _abstract, listed
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -24,20 +24,17 @@ def _list(given: Any, name: str, count: int) -> list:
     return made
 
 
+def _sizes(sizes: list[int], numbers: list[int]) -> list[int]:
+    """Return the sizes of blocks by their numbers, which patterns of the same size may share."""
+    return [sizes[numbers.index(number)] for number in range(max(numbers) + 1)]
+
+
 def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pattern:
     """Join patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are the patterns' entries, concatenated."""
-
-    def begins(numbers: list[int], sizes: list[int]) -> list[int]:
-        found, at = [], 0
-        for number in range(max(numbers) + 1):
-            found.append(at)
-            at += next(size for size, of in zip(sizes, numbers) if of == number)
-        return [*found, at]
-
-    to, of = begins(into, [pattern.rows for pattern in patterns]), begins(sources, [pattern.cols for pattern in patterns])
-    rows = [(pattern.index if pattern.coo else pattern.T.columns).long() + to[number] for pattern, number in zip(patterns, into)]
-    columns = [pattern.columns.long() + of[number] for pattern, number in zip(patterns, sources)]
-    return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (to[-1], of[-1]))
+    heights, widths = _sizes([pattern.rows for pattern in patterns], into), _sizes([pattern.cols for pattern in patterns], sources)
+    rows = [pattern._rows().long() + sum(heights[:number]) for pattern, number in zip(patterns, into)]
+    columns = [pattern.columns.long() + sum(widths[:number]) for pattern, number in zip(patterns, sources)]
+    return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (sum(heights), sum(widths)))
 
 
 def _numbers(into: Any, patterns: list[Pattern]) -> list[int]:
@@ -62,21 +59,18 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
     Returns that output, or with `into` a list of outputs. Operands that differ from type to type are joined, once in a call; a tensor that several types
     share is not repeated. Gradients, errors and the order of ties are as in `message`, with the types in order.
 
-    >>> import torch, tamis.torch
-    >>> writes = tamis.torch.Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
-    >>> cites = tamis.torch.Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
+    >>> writes = Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
+    >>> cites = Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
     >>> author, paper = torch.tensor([[1.]]), torch.tensor([[10.], [20.]])
-    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper])
+    >>> messages([writes, cites], "copy_u", [author, paper])
     tensor([[21.],
             [ 1.]])
-    >>> tamis.torch.messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
+    >>> messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
     [tensor([[1.],
             [1.]]), tensor([[20.],
             [ 0.]])]
     """
-    patterns = list(patterns)
-    if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
-        raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+    patterns = listed(patterns)
     count = len(patterns)
     numbers = _numbers([0] * count if into is None else into, patterns)
     rows, edges = _list(x, "x", count), _list(e, "e", count)
@@ -103,10 +97,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
     joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]
     given = [row for row, _ in distinct]
     out = message(joined, op, _joined(given, "x"), _joined(edges, "e"), reduce)
-    if into is None:
-        return out
-    sizes = [next(pattern.rows for pattern, of in zip(patterns, numbers) if of == number) for number in range(max(numbers) + 1)]
-    return list(out.split(sizes))
+    return out if into is None else list(out.split(_sizes([pattern.rows for pattern in patterns], numbers)))
 
 
 def _joined(given: list, name: str) -> Optional[Tensor]:

@@ -1,7 +1,7 @@
 """Attention on graphs with vectors on edges, and operations on the entries of a row. Operators of PyTorch."""
 from __future__ import annotations
 
-from ctypes import byref, c_size_t, pointer
+from ctypes import addressof, byref, c_size_t, pointer
 from typing import Any, Optional
 
 import torch
@@ -9,13 +9,13 @@ from torch import Tensor
 
 from .. import _declarations as c
 from .. import _errors
-from .._kinds import Torch
 from .._library import lib, must
+from .._recipe import of_addresses
 from .._views import fits, torch_view
-from . import _cast, _graph_formulas, _vmap
+from . import _cast, _formulas, _vmap
 from ._direct import plain
-from ._graph_formulas import SEGMENT_EXTREME
-from ._messages import _check, _described, _graph, _matrix, _number, arguments_of, nothing
+from ._formulas import SEGMENT_EXTREME
+from ._messages import _address, _check, _described, _graph, _matrix, _number, arguments_of, call_library, nothing
 from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
@@ -29,34 +29,35 @@ ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "co
 # ------------------------------------------------------------------------------ operators
 
 
-class _Matrices:
-    """The structure of a call's matrices; keeps the referenced objects alive. more: other tensors of the call."""
-
-    def __init__(self, of: Any, more: tuple, tensors: Any):
-        call = *more, *tensors
-        self.struct = c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, of)) for name, x in zip("QKVEB", tensors) if x is not None})
+_attention, _attention_backward = of_addresses("tamis_graph_attention", 6), of_addresses("tamis_graph_attention_backward", 9)
+_segment, _segment_backward = of_addresses("tamis_segment", 6), of_addresses("tamis_segment_backward", 7)
 
 
-def _view(x: Optional[Tensor], name: str) -> Any:
-    return byref(_described(x, name))
+def _matrices(of: Any, more: tuple, tensors: Any) -> Any:
+    """The structure of a call's matrices, which keeps the objects to which it refers. more: other tensors of the call."""
+    call = *more, *tensors
+    return c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, of)) for name, x in zip("QKVEB", tensors) if x is not None})
+
+
+def _pointer(x: Optional[Tensor]) -> Optional[int]:
+    return None if x is None else x.data_ptr()
 
 
 class Attend(Operator):
     name, operands, numbers = "graph_attention", "Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b", "SymInt heads, float scale"
     saved, gradients = f"{operands}, Tensor out, Tensor log_sums", (0, 1, 2, 3, 4)
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.graph_attention)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.graph_attention)
 
     @staticmethod
     def _options(q: Tensor, heads: int, scale: float) -> Any:
-        return byref(c.tamis_graph_attention_options(type=torch_view(q, "q").type, heads=heads, width=q.shape[1] // max(heads, 1), scale=scale))
+        return c.tamis_graph_attention_options(type=torch_view(q, "q").type, heads=heads, width=q.shape[1] // max(heads, 1), scale=scale)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         q, (out, log_sums) = operands[0], self.empty(of, operands, numbers, keep)
         graph = _graph(of, q)
         room(out)
-        given = _Matrices(of, (out,), operands)
-        must(lib.tamis_graph_attention(graph.value, self._options(q, *numbers), byref(given.struct), _view(out, "out"), _view(log_sums, "log_sums"),
-                                       Torch.stream(q)))
+        given, views = _matrices(of, (out,), operands), (_described(out, "out"), _described(log_sums, "log_sums"))
+        call_library(_attention, graph, q, self._options(q, *numbers), addressof(given), *map(addressof, views))
         return out, log_sums
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -70,13 +71,13 @@ class Attend(Operator):
         *operands, out, log_sums = saved
         graph, grad = _graph(of, grad), grad.contiguous()
         made = self.back_empty(of, grad, saved, numbers, wanted)
-        given, to = _Matrices(of, (out, *made), operands), _Matrices(None, (), made)
+        given, to = _matrices(of, (out, *made), operands), _matrices(None, (), made)
         options, size = self._options(operands[0], *numbers), c_size_t()
-        must(lib.tamis_graph_attention_workspace_size(graph.value, options, byref(size)))
+        must(lib.tamis_graph_attention_workspace_size(graph.value, byref(options), byref(size)))
         workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
         room(*made, workspace)
-        must(lib.tamis_graph_attention_backward(graph.value, options, byref(given.struct), _view(grad, "grad"), _view(out, "out"),
-                                                _view(log_sums, "log_sums"), byref(to.struct), workspace.data_ptr() or None, Torch.stream(grad)))
+        views = _described(grad, "grad"), _described(out, "out"), _described(log_sums, "log_sums")
+        call_library(_attention_backward, graph, grad, options, addressof(given), *map(addressof, views), addressof(to), workspace.data_ptr())
         return made
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
@@ -86,7 +87,7 @@ class Attend(Operator):
 class Segment(Operator):
     name, operands, numbers = "segment", "Tensor x", "int op, int order"
     saved, gradients, nothing, either = "Tensor? y, Tensor argument", (0,), torch.int32, True
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.segment)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.segment)
 
     @staticmethod
     def _graph(of: Any, like: Tensor, order: int) -> Any:
@@ -97,21 +98,16 @@ class Segment(Operator):
 
     @staticmethod
     def _options(op: int, order: int, x: Tensor, argument: Optional[Tensor]) -> Any:
-        return byref(c.tamis_segment_options(op=op, order=order, type=torch_view(x, "values").type, heads=x.shape[1],
-                                             argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32))
-
-    @staticmethod
-    def _view(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None) -> Any:
-        """Return a view of either layout."""
-        return None if x is None else byref(_described(x, name, call or (x,), of, True))
+        return c.tamis_segment_options(op=op, order=order, type=torch_view(x, "values").type, heads=x.shape[1],
+                                       argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x,), (op, order) = operands, numbers
         graph = self._graph(of, x, order)
         out, argument = self.empty(of, operands, numbers, keep)
         room(out, argument)
-        must(lib.tamis_segment(graph.value, self._options(op, order, x, argument), self._view(x, "values", (x, out), of), self._view(out, "out"),
-                               None if argument is None else argument.data_ptr() or None, Torch.stream(x)))
+        views = _described(x, "values", (x, out), of, True), _described(out, "out", (out,), None, True)
+        call_library(_segment, graph, x, self._options(op, order, x, argument), *map(addressof, views), _pointer(argument))
         return out, argument
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -128,8 +124,8 @@ class Segment(Operator):
         grad = grad if fits(grad.shape, grad.stride()) else grad.contiguous()  # a sum's gradient is one number at every place
         dx, = self.back_empty(of, grad, saved, numbers, wanted)
         room(dx)
-        must(lib.tamis_segment_backward(graph.value, self._options(op, order, grad, argument), self._view(grad, "grad"), self._view(y, "y"),
-                                        None if argument is None else argument.data_ptr() or None, self._view(dx, "dx"), Torch.stream(grad)))
+        views = [_described(given, name, (given,), None, True) for name, given in (("grad", grad), ("y", y), ("dx", dx))]
+        call_library(_segment_backward, graph, grad, self._options(op, order, grad, argument), *map(_address, views[:2]), _pointer(argument), _address(views[2]))
         return (dx,)
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
@@ -153,10 +149,9 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     Returns what q's shape is; a row without entries gives 0. A bias of -inf leaves an edge out; a row of nothing else gives 0. Gradients to all of them but scale, the same bits each
     time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 0.], [0., 1.], [1., 1.]])
-    >>> tamis.torch.graph_attention(graph, x, x, x, e=torch.tensor([[0., 1.], [1., 0.], [0., 0.]]))
+    >>> graph_attention(graph, x, x, x, e=torch.tensor([[0., 1.], [1., 0.], [0., 0.]]))
     tensor([[1., 1.],
             [1., 1.],
             [0., 0.]])
@@ -214,9 +209,8 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
     the entries, "given", the pattern's; "rows", sorted by row; "columns", sorted by column, on the CPU alone; entries of a row or
     column keep the pattern's order among themselves. Returns what scores' shape is. Gradients. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
-    >>> tamis.torch.edge_softmax(graph, torch.tensor([1., 1., 5.]))
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> edge_softmax(graph, torch.tensor([1., 1., 5.]))
     tensor([0.5000, 0.5000, 1.0000])
     """
     return _run_segments(pattern, scores, c.TAMIS_SEGMENT_SOFTMAX, order, dim)
@@ -228,9 +222,8 @@ def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = 
     values, order and dim are as in `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Max and
     min take the first of equal values, and NaN before numbers. Gradients. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
-    >>> tamis.torch.segment(graph, torch.tensor([1., 3., 5.]), "mean")
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> segment(graph, torch.tensor([1., 3., 5.]), "mean")
     tensor([5., 2., 0.])
     """
     return _run_segments(pattern, values, _number("reduce", reduce, REDUCES), order, dim)

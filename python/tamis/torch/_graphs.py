@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any, Callable, NamedTuple, Optional, Union
+from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
 
 import torch
 from torch import Tensor
@@ -12,11 +12,11 @@ from .. import _errors
 from . import _held
 from ._direct import compiling
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _abstract
+from ._pattern import Pattern, _abstract, check_edges
 
 EdgeIndex = Union[Tensor, Pattern]
 FillValue = Union[float, Tensor, str]
-
+T = TypeVar("T")
 
 
 class _Graph:
@@ -51,10 +51,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
         kind = f"of {edge_index.layout}" if isinstance(edge_index, Tensor) else type(edge_index).__name__
         raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
                         f"sparse tensor, of which the rows are targets")
-    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
-    if edge_index.dtype not in (torch.int32, torch.int64):
-        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+    check_edges(edge_index)
     source, target = (1, 0) if reverse else (0, 1)
     if compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
@@ -72,12 +69,12 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     return known.patterns[key]
 
 
-def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
+def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
     """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
     if compiling() or _abstract(pattern.columns):
         return make()
     pattern._current()  # clears the cache if the tensors have changed
-    kept = pattern.__dict__.setdefault("_derived", {})
+    kept: dict[Any, T] = pattern.__dict__.setdefault("_derived", {})
     if name not in kept:
         with _held.apart():
             kept[name] = make()
@@ -86,8 +83,7 @@ def remembered(pattern: Pattern, name: Any, make: Callable[[], Any]) -> Any:
 
 def edges(pattern: Pattern) -> Tensor:
     """Return the edges of a pattern in its order, in PyTorch Geometric's form: sources and targets (2, edges)."""
-    rows = pattern.index if pattern.coo else pattern.T.columns
-    return torch.stack([pattern.columns.long(), rows.long()])
+    return torch.stack([pattern.columns.long(), pattern._rows().long()])
 
 
 class Looped(NamedTuple):
@@ -113,8 +109,7 @@ def looped(pattern: Pattern, count: int) -> Looped:
         full = torch.cat([ends, own], 1)
         return Looped(Pattern.from_coo(full[1], full[0], pattern.shape), bare, kept if bare is not pattern else None, count)
 
-    found: Looped = remembered(pattern, ("looped", count), make)
-    return found
+    return remembered(pattern, ("looped", count), make)
 
 
 def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: bool) -> Tensor:
@@ -156,5 +151,4 @@ def one_each(pattern: Pattern, what: str) -> Pattern:
             return Pattern.from_csr(count, pattern.columns, (pattern.nnz, pattern.cols))
         return Pattern(pattern.index, count[:-1], pattern.rows, pattern.nnz, pattern.coo)
 
-    found: Pattern = remembered(pattern, what, make)
-    return found
+    return remembered(pattern, what, make)

@@ -18,19 +18,19 @@ from torch import Tensor
 
 from .. import _declarations as c
 from .. import _device
-from .._call import FUSED, SDDMM, SPMM, Given, Settings, check_numbers, compute, given_values
+from .._call import Given, Settings, check_numbers, compute, given_values
 from .._kinds import Torch
 from .._library import lib, must
 from .._living import Living
 from .._pattern import Pattern
 from .._recipe import RecipeOfGradient, keep_recipe, key_of, same_array
 from .._sparse import Sparse
+from .._types import FUSED, OPERANDS, SDDMM, SPMM
 from .._views import column, dense, fits, packed, seen, torch_view, uneven
 from . import _held
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 BACKWARD = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}
-NAMES = {SDDMM: ("A", "B"), SPMM: ("B",), FUSED: ("A", "B", "D")}
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
 _unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
@@ -68,8 +68,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
     pattern = _alive.get(key)
     if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor now uses that memory
         index, columns = index.detach(), columns.detach()
-        s = Sparse("S", (rows, cols), False, None if coo else index, index if coo else None, columns, None, lambda values: values)
-        pattern = Pattern._of(s)
+        pattern = Pattern._of(Sparse("S", (rows, cols), index, columns, coo=coo))
         if not keep or not _held.counted(index, columns):
             pattern.content = _held.copy(index), _held.copy(columns)  # type: ignore[attr-defined]
         with _lock:
@@ -120,7 +119,7 @@ def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, st
         recipe = recipes.get(key)
         if recipe is not None and recipe.handle.value is not None:
             return recipe.run(operands, values, None, 1.0, 0.0, statistics)  # type: ignore[no-any-return]
-    result: Tensor = compute(operation, pattern, NAMES[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
+    result: Tensor = compute(operation, pattern, OPERANDS[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
     if key is not None:
         longer = key_of(operation, how, operands, values, None)
         if longer in recipes:
@@ -219,7 +218,7 @@ def _in_turn(operation: int, pattern: Pattern, how: Settings, values: Optional[T
 
 def _fitting(operation: int, pattern: Pattern, matrices: tuple[Tensor, ...], values: Optional[Tensor], grad: Tensor) -> Optional[tuple]:
     """Return the matrices and values, with copies of those that kernels cannot read; None if kernels can read all."""
-    given = [(x, name, 2) for x, name in zip(matrices, NAMES[operation])]
+    given = [(x, name, 2) for x, name in zip(matrices, OPERANDS[operation])]
     given += [] if values is None else [(values, "values", 1)]
     bad = [not fits(x.shape, x.stride(), own) for x, _, own in given]
     if not any(bad):
@@ -269,7 +268,7 @@ def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional
 def _first_backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
                     statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor], key: Optional[tuple]) -> list:
     """Make a call that repeats no earlier one, and keep its recipe."""
-    nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), NAMES[operation]
+    nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), OPERANDS[operation]
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
     views = [_dense(x, name) for x, name in zip(matrices, names)]

@@ -75,6 +75,7 @@ def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
     return (channels, channels) if isinstance(channels, int) else channels
 
 
+_OF_ATTENTION = ("att", "att_src", "att_dst", "att_edge")  # parameters that are drawn as Glorot and Bengio do
 _HOOKS = ("message", "update", "aggregate", "edge_update", "message_and_aggregate", "propagate", "edge_updater")
 
 
@@ -119,6 +120,11 @@ class _Layer(nn.Module):
         """Draws new parameters."""
         for child in self._modules.values():
             _reset(child)
+        for name, own in self._parameters.items():
+            if own is not None and name == "bias":
+                nn.init.zeros_(own)
+            elif own is not None and name in _OF_ATTENTION:
+                _glorot(own)
 
     def _count(self, x: Tensor) -> int:
         """Return the number of x's nodes."""

@@ -19,9 +19,9 @@ from .._library import lib, must
 from .._owned import Owned
 from .._recipe import of_addresses
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _cast, _graph_formulas, _vmap
+from . import _cast, _formulas, _vmap
 from ._direct import REGISTERED, plain
-from ._graph_formulas import EXTREME, MULTIPLIES
+from ._formulas import EXTREME, MULTIPLIES
 from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
@@ -102,9 +102,9 @@ def arguments_of(like: Tensor, of: Any, width: Any) -> Tensor:
     return like.new_empty((of.shape[0], width), dtype=torch.int64 if type(of.nnz) is int and of.nnz > 2**31 else torch.int32)
 
 
-def _call(function: Any, of: Any, like: Tensor, options: Any, *arguments: Any) -> None:
-    """Call the library: views are passed as addresses."""
-    status = function(_graph(of, like).value, addressof(options), *arguments, Torch.stream(like))
+def call_library(function: Any, graph: Owned, like: Tensor, options: Any, *arguments: Any) -> None:
+    """Call a function of the library on a graph: structures are passed as addresses, and the caller holds them."""
+    status = function(graph.value, addressof(options), *arguments, Torch.stream(like))
     if status:
         must(status)
 
@@ -115,7 +115,7 @@ def _call(function: Any, of: Any, like: Tensor, options: Any, *arguments: Any) -
 class Message(Operator):
     name, operands, numbers = "message", "Tensor? x, Tensor? e", "int op, int reduce, int data, SymInt heads"
     saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor argument", (0, 1), torch.int32
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.message)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.message)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x, e), (op, reduce, data, heads) = operands, numbers
@@ -124,7 +124,7 @@ class Message(Operator):
         call, like = (x, e, out), e if x is None else x
         views = _described(x, "x", call, of), _described(e, "e", call, of), _described(out, "out")
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
-        _call(_forward, of, like, options, *map(_address, views), None if argument is None else argument.data_ptr())
+        call_library(_forward, _graph(of, like), like, options, *map(_address, views), None if argument is None else argument.data_ptr())
         return out, argument
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -144,7 +144,7 @@ class Message(Operator):
         views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
         taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
-        _call(_backward, of, grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
+        call_library(_backward, _graph(of, grad), grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
         return dx, de
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
@@ -156,14 +156,14 @@ class Message(Operator):
 class EdgeOp(Operator):
     name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
     saved, numbers_of_gradient, gradients = "Tensor? x, Tensor? y", "int op, SymInt heads, SymInt width", (0, 1)
-    rule, derivative = _vmap.of_graphs, staticmethod(_graph_formulas.edge_op)
+    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.edge_op)
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         (x, y), (op, heads), (out,) = operands, numbers, self.empty(of, operands, numbers, keep)
         room(out)
         call = x, y, out
         views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
-        _call(_edges_forward, of, x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
+        call_library(_edges_forward, _graph(of, x), x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
         return (out,)
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
@@ -179,7 +179,7 @@ class EdgeOp(Operator):
         room(dx, dy)
         call = grad, x, y, dx, dy
         views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
-        _call(_edges_backward, of, grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
+        call_library(_edges_backward, _graph(of, grad), grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
         return dx, dy
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
@@ -256,10 +256,9 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
     before numbers. Gradients to x and e, the same bits each time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])
-    >>> tamis.torch.message(graph, "copy_u", x, reduce="max")
+    >>> message(graph, "copy_u", x, reduce="max")
     tensor([[ 3., 30.],
             [ 2., 10.],
             [ 0.,  0.]])
@@ -291,10 +290,9 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
     Returns (nnz, width) or (nnz, heads, width) in the pattern's order, with "dot" (nnz,) or (nnz, heads). Gradients to x and y, the same
     bits each time. Errors as in `sddmm`.
 
-    >>> import torch, tamis.torch
-    >>> graph = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
+    >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., 20.], [3., 30.]])
-    >>> tamis.torch.edge_op(graph, "sub", x, x)
+    >>> edge_op(graph, "sub", x, x)
     tensor([[  1.,  10.],
             [  0.,   0.],
             [ -2., -20.]])

@@ -75,6 +75,13 @@ def _check_tensor(x: Any, name: str, what: str = "a tensor") -> None:
         raise TypeError(f"{name} is a {type(x).__name__}: expected {what}")
 
 
+def check_edges(edge_index: Tensor) -> None:
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
+    if edge_index.dtype not in (torch.int32, torch.int64):
+        raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+
+
 class Pattern:
     """The places of a sparse matrix's entries, as tensors: (rows, cols), with one place for each of `nnz` values.
 
@@ -164,9 +171,7 @@ class Pattern:
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
         """From row offsets (rows + 1,) and columns (nnz,), int32 or int64.
 
-        >>> import torch, tamis.torch
-        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-        >>> pattern
+        >>> Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
         <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
         """
         return Pattern(offsets, columns, *_sizes(shape), False, values)
@@ -175,8 +180,7 @@ class Pattern:
     def from_coo(rows: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
         """From the row and the column of each entry (nnz,), in any order, which stays that of values and samples.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.from_coo(torch.tensor([1, 0, 0]), torch.tensor([1, 2, 0]), (2, 3))
+        >>> Pattern.from_coo(torch.tensor([1, 0, 0]), torch.tensor([1, 2, 0]), (2, 3))
         <tamis.torch.Pattern 2 x 3, 3 nonzeros, cpu>
         """
         return Pattern(rows, columns, *_sizes(shape), True, values)
@@ -195,10 +199,7 @@ class Pattern:
         tensor([  0., 101.,   0.])
         """
         _check_tensor(edge_index, "edge_index", "a tensor (2, edges), for instance torch.tensor(edge_index)")
-        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise _errors.ArgumentError(f"edge_index has shape {tuple(edge_index.shape)}: expected (2, edges)")
-        if edge_index.dtype not in (torch.int32, torch.int64):
-            raise _errors.ArgumentError(f"edge_index is {edge_index.dtype}: expected int32 or int64")
+        check_edges(edge_index)
         if num_nodes is None:
             if compiling():
                 raise _errors.ArgumentError("num_nodes = None: expected a number within torch.compile and torch.export, since they do not know "
@@ -216,11 +217,10 @@ class Pattern:
         A mask, which is a tensor of bool, dense or sparse, keeps what is True; its `values` are None. The numbers of another matrix do not
         say where to attend: pass them as `bias=pattern.values` if they are to be added to scores; there -inf keeps a place out, and 0 does not.
 
-        >>> import torch, tamis.torch
-        >>> pattern = tamis.torch.Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_coo())
+        >>> pattern = Pattern.from_torch(torch.tensor([[0., 2.], [3., 0.]]).to_sparse_coo())
         >>> pattern.values
         tensor([2., 3.])
-        >>> tamis.torch.Pattern.from_torch(torch.ones(3, 3, dtype=torch.bool).tril())
+        >>> Pattern.from_torch(torch.ones(3, 3, dtype=torch.bool).tril())
         <tamis.torch.Pattern 3 x 3, 6 nonzeros, cpu>
         """
         _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO, or a mask of bool")
@@ -243,8 +243,7 @@ class Pattern:
         offset, lengths, row_lengths, from_end; lists and blocks may be tensors on that device. On a GPU this is two kernels in the
         current stream, and waits once, to learn nnz.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.mask(6, causal=True, window=2, global_tokens=1)
+        >>> Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.torch.Pattern 6 x 6, 18 nonzeros, cpu>
         """
         if not compiling():
@@ -256,8 +255,7 @@ class Pattern:
     def causal(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
         """`mask` with causal=True.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.causal(1, 5)  # the last query of a longer context
+        >>> Pattern.causal(1, 5)  # the last query of a longer context
         <tamis.torch.Pattern 1 x 5, 5 nonzeros, cpu>
         """
         return Pattern.mask(rows, cols, causal=True, device=device, **parts)
@@ -266,8 +264,7 @@ class Pattern:
     def window(rows: int, left: Optional[int], right: Optional[int], cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
         """`mask` with window=(left, right): columns from so far before a row's place to so far behind it; None: without bound.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.window(5, 1, 1)
+        >>> Pattern.window(5, 1, 1)
         <tamis.torch.Pattern 5 x 5, 13 nonzeros, cpu>
         """
         return Pattern.mask(rows, cols, window=(left, right), device=device, **parts)
@@ -278,8 +275,7 @@ class Pattern:
 
         rows are queries, cols keys (as many if None). batch, head: the numbers that the function gets.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.from_mask_mod(lambda b, h, q, k: (q >= k) & (q - k < 3), 6)
+        >>> Pattern.from_mask_mod(lambda b, h, q, k: (q >= k) & (q - k < 3), 6)
         <tamis.torch.Pattern 6 x 6, 15 nonzeros, cpu>
         """
         with apart():
@@ -292,10 +288,9 @@ class Pattern:
         A mask that differs from member to member of its batch gives a list of patterns, as `attention` takes it; one that differs from head to
         head needs head=.
 
-        >>> import torch, tamis.torch
         >>> from torch.nn.attention.flex_attention import create_block_mask
         >>> mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device="cpu")
-        >>> tamis.torch.Pattern.from_block_mask(mask)
+        >>> Pattern.from_block_mask(mask)
         <tamis.torch.Pattern 256 x 256, 32896 nonzeros, cpu>
         """
         return _flex.of_block_mask(block_mask, batch, head, Pattern)
@@ -304,14 +299,10 @@ class Pattern:
     def stack(patterns: Sequence[Pattern]) -> Pattern:
         """The block-diagonal pattern of several: a batch of graphs as one graph.
 
-        >>> import torch, tamis.torch
-        >>> one = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-        >>> tamis.torch.Pattern.stack([one, one])
-        <tamis.torch.Pattern 4 x 6, 6 nonzeros, cpu>
+        >>> Pattern.stack([Pattern.causal(2), Pattern.causal(3)])
+        <tamis.torch.Pattern 5 x 5, 9 nonzeros, cpu>
         """
-        patterns = list(patterns)
-        if not patterns or not all(isinstance(pattern, Pattern) for pattern in patterns):
-            raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+        patterns = listed(patterns)
         coo = patterns[0].coo
         if any(pattern.coo != coo or pattern.device != patterns[0].device for pattern in patterns):
             raise _errors.ArgumentError("patterns are of CSR and COO, or on several devices: make them alike")
@@ -331,16 +322,17 @@ class Pattern:
         """The transpose: rows are columns, with each entry's value in the place that it has here. The entries are then COO in the order of this
         pattern.
 
-        >>> import torch, tamis.torch
-        >>> tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
+        >>> Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
         <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
         """
-        rows = self.index
-        if not self.coo:
-            with apart():
-                rows = torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(),
-                                               output_size=self.nnz)
-        return Pattern(self.columns, rows, self.cols, self.rows, True, self.values)
+        return Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values)
+
+    def _rows(self) -> Tensor:
+        """Return the row of each entry."""
+        if self.coo:
+            return self.index
+        with apart():
+            return torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(), output_size=self.nnz)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -353,8 +345,7 @@ class Pattern:
     def to(self, device: Any) -> Pattern:
         """The same pattern on another device; itself if it is there.
 
-        >>> import torch, tamis.torch
-        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+        >>> pattern = Pattern.causal(2)
         >>> pattern.to("cpu") is pattern
         True
         """
@@ -367,10 +358,8 @@ class Pattern:
     def explain(self) -> str:
         """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.
 
-        >>> import torch, tamis.torch
-        >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-        >>> print(pattern.explain())
-        2 x 3, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
+        >>> print(Pattern.causal(2).explain())
+        2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one
         """
         return self._current().explain()
@@ -380,6 +369,14 @@ class Pattern:
 
     def __reduce__(self) -> Any:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
+
+
+def listed(patterns: Any) -> list[Pattern]:
+    """Return the patterns that a caller has given."""
+    given = list(patterns)
+    if not given or not all(isinstance(pattern, Pattern) for pattern in given):
+        raise TypeError("patterns: expected one or more tamis.torch.Pattern")
+    return given
 
 
 def _made(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tuple[Tensor, Tensor, int, int]:
@@ -403,16 +400,15 @@ def _of_coo(matrix: Tensor) -> Pattern:
     """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
     rows, cols = matrix.shape
     indices = matrix._indices()
-    if matrix.is_coalesced():
-        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-    places = indices[0] * cols + indices[1]
-    found, rank = torch.unique(places, return_inverse=True)
-    if found.numel() < places.numel():
+    if not matrix.is_coalesced():
+        places = indices[0] * cols + indices[1]
+        found, rank = torch.unique(places, return_inverse=True)
+        if found.numel() == places.numel():
+            values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
+            return Pattern(indices[0], indices[1], rows, cols, True, values)
         matrix = matrix.coalesce()
         indices = matrix._indices()
-        return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-    values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
-    return Pattern(indices[0], indices[1], rows, cols, True, values)
+    return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
 
 
 def _masked(mask: Tensor) -> Pattern:

@@ -9,8 +9,10 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _edges, _errors
 from .._call import Settings
-from . import _formulas, _vmap
-from ._kernels import NAMES, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
+from .._types import OPERANDS
+from . import _vmap
+from ._formulas import Operations, packed, wide
+from ._kernels import SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
 _EDGE = "int edge, float scale, float slope, float epsilon"
@@ -57,10 +59,7 @@ class Sampled(Operator):
     saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"
     keeps = True
     rule = _vmap.of_batches
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        """Return the edge's numbers, and `transpose`."""
-        raise NotImplementedError
+    split: Any = None  # split(numbers of the schema) returns the edge's numbers, and `transpose`
 
     def inner(self, numbers: tuple) -> Settings:
         edge, transpose = self.split(numbers)
@@ -92,41 +91,37 @@ class Sampled(Operator):
         values, *matrices = operands
         edge, transpose = self.split(numbers)
         out, other = (of.shape[1], of.shape[0]) if transpose else of.shape
-        named = list(zip(NAMES[self.operation], matrices))
+        named = list(zip(OPERANDS[self.operation], matrices))
         _check(of.nnz, values, named, [out, other, other] if len(named) > 1 else [other], len(named) > 1, mixed=len(named) == 1)
         shape = (of.nnz,) if self.operation == c.TAMIS_OP_SDDMM else (out, *matrices[-1].shape[1 if matrices[-1].dim() == 1 else -1:])
         statistics = statistics_of(out, *matrices, values) if keep and edge[0] == SOFTMAX else None
         return matrices[0].new_empty((*lead_of(*matrices, values), *shape)), statistics
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
-        values, matrices = saved[0], saved[1:1 + len(NAMES[self.operation])]
+        values, matrices = saved[0], saved[1:1 + len(OPERANDS[self.operation])]
         of_values = values.new_empty(values.shape) if values is not None and wanted[-1] else None
         return [*(empty_like(x) if wants else None for wants, x in zip(wanted, matrices)), of_values]
 
     def formula(self, where: tuple, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
-        values, *matrices = saved[:1 + len(NAMES[self.operation])]
-        found = _edges.gradients(_formulas.Operations(CALLS, *where), self.operation, _formulas.packed(grad), _formulas.wide(values),
-                                 tuple(map(_formulas.wide, matrices)), *self.split(numbers), wanted)
+        values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
+        edge, transpose = self.split(numbers)
+        found = _edges.gradients(Operations(CALLS, *where), self.operation, packed(grad), wide(values), tuple(map(wide, matrices)), edge, transpose, wanted)
         return [None if to is None or not wants else torch.zeros_like(to) if of is None else of.sum_to_size(to.shape).to(to.dtype)
                 for of, to, wants in zip(found, (*matrices, values), wanted)]
 
-    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Optional[Tensor]:
-        values, *matrices = saved[:1 + len(NAMES[self.operation])]
-        dv, *d = map(_formulas.packed, changes)
-        return _edges.tangent(_formulas.Operations(CALLS, *where), self.operation, _formulas.wide(values), tuple(map(_formulas.wide, matrices)),  # type: ignore[no-any-return]
-                              *self.split(numbers), dv, d)
+    def tangent(self, where: tuple, saved: Any, numbers: tuple, changes: tuple) -> Any:
+        values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
+        edge, transpose = self.split(numbers)
+        dv, *d = map(packed, changes)
+        return _edges.tangent(Operations(CALLS, *where), self.operation, wide(values), tuple(map(wide, matrices)), edge, transpose, dv, d)
 
 
 class Sddmm(Sampled):
     name, operation = "sddmm", c.TAMIS_OP_SDDMM
     operands, numbers = "Tensor? values, Tensor a, Tensor b", _EDGE
     gradients = (1, 2, 0)
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return numbers, False
-
-    def outer(self, how: Any) -> tuple:
-        return how[:4]  # type: ignore[no-any-return]
+    split: Any = staticmethod(lambda numbers: (numbers, False))
+    outer: Any = staticmethod(lambda how: how[:4])
 
 
 class Spmm(Sampled):
@@ -135,12 +130,8 @@ class Spmm(Sampled):
     saved = operands
     gradients = (1, 0)
     keeps, results = False, 1
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return (SCALE, 1.0, 0.01, 1e-10), numbers[0]
-
-    def outer(self, how: Any) -> tuple:
-        return (how.transpose,)
+    split: Any = staticmethod(lambda numbers: ((SCALE, 1.0, 0.01, 1e-10), numbers[0]))
+    outer: Any = staticmethod(lambda how: (how.transpose,))
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands, numbers, 0
@@ -155,12 +146,8 @@ class Fused(Sampled):
     saved = f"{operands}, Tensor statistics"
     late = "Tensor? result=None"  # from which the gradient has softmax's sums
     gradients = (1, 2, 3, 0)
-
-    def split(self, numbers: tuple) -> tuple[tuple, bool]:
-        return numbers[:4], numbers[4]
-
-    def outer(self, how: Any) -> tuple:
-        return how[:5]  # type: ignore[no-any-return]
+    split: Any = staticmethod(lambda numbers: (numbers[:4], numbers[4]))
+    outer: Any = staticmethod(lambda how: how[:5])
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         late = kept_result(operands[0], operands[1], numbers[0], results[0])

@@ -6,6 +6,7 @@ from typing import Any, Optional
 from torch import Tensor
 
 from .. import _declarations as c
+from .._views import fits, uneven
 
 OWN = {"values": 1, "a": 2, "b": 2, "d": 2, "statistics": 2, "result": 2}  # dimensions of the inputs that may have leading ones
 
@@ -13,19 +14,7 @@ OWN = {"values": 1, "a": 2, "b": 2, "d": 2, "statistics": 2, "result": 2}  # dim
 def _even(x: Tensor, own: int) -> Tensor:
     """Return x, or a packed copy if the library could not walk it: vmap's caller does not control strides."""
     shape, strides = x.shape, x.stride()
-    apart, steps = None, 1
-    for length, stride in reversed(list(zip(shape[:-own], strides[:-own]))):
-        if length == 1:
-            continue
-        if apart is None:
-            apart = stride
-        elif stride != apart * steps:
-            return x.contiguous()
-        steps *= length
-    if own == 1:
-        return x if strides[-1] == 1 else x.contiguous()
-    by_rows, by_columns = strides[-1] == 1 and strides[-2] >= shape[-1], strides[-2] == 1 and strides[-1] >= shape[-2]
-    return x if (by_rows or by_columns) and min(strides[-2:]) > 0 else x.contiguous()
+    return x if fits(shape, strides, own) and not uneven(shape[:-own], strides[:-own]) else x.contiguous()
 
 
 def _is_there(x: Any, own: int) -> bool:

@@ -3,7 +3,7 @@
     import tamis.torch.dglsp as dglsp       instead of dgl.sparse
 
 All have gradients. Products of two sparse matrices need a diagonal one (from `diag` or `identity`); index_select, sample and the like are left
-out.
+out. Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def _values(val: Optional[Tensor], like: Tensor) -> Tensor:
 def spmatrix(indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
     """From rows and columns (2, nnz), with values of ones if val is None.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 2]]))
+    >>> A = spmatrix(torch.tensor([[0, 1, 1], [1, 0, 2]]))
     >>> A @ torch.tensor([[1.], [10.], [100.]])
     tensor([[ 10.],
             [101.]])
@@ -44,8 +43,7 @@ def spmatrix(indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tupl
 def from_coo(row: Tensor, col: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
     """From the row and the column of each entry; shape: the largest indices and one more if None.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_coo(torch.tensor([0, 1]), torch.tensor([1, 0]), shape=(2, 3))
+    >>> from_coo(torch.tensor([0, 1]), torch.tensor([1, 0]), shape=(2, 3))
     SparseMatrix(shape=(2, 3), nnz=2, val=(2,) torch.float32)
     """
     _check_tensors({"row": row, "col": col})
@@ -57,8 +55,7 @@ def from_coo(row: Tensor, col: Tensor, val: Optional[Tensor] = None, shape: Opti
 def from_csr(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
     """From row offsets and columns.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
+    >>> from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
     SparseMatrix(shape=(2, 3), nnz=3, val=(3,) torch.float32)
     """
     _check_tensors({"indptr": indptr, "indices": indices})
@@ -72,8 +69,7 @@ def from_csr(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shap
 def from_csc(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
     """From column offsets and rows.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_csc(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2])).to_dense()
+    >>> from_csc(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2])).to_dense()
     tensor([[0., 1.],
             [1., 0.],
             [0., 1.]])
@@ -84,8 +80,7 @@ def from_csc(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shap
 def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
     """A diagonal matrix; val: (n,) or (n, batch). Its product with another sparse matrix is a sparse matrix.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.diag(torch.tensor([2., 3.]), (2, 3)).to_dense()
+    >>> diag(torch.tensor([2., 3.]), (2, 3)).to_dense()
     tensor([[2., 0., 0.],
             [0., 3., 0.]])
     """
@@ -102,8 +97,7 @@ def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
 def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[torch.dtype] = None, device: Any = None) -> SparseMatrix:
     """Ones on the diagonal; d: number of ones for each place.
 
-    >>> import tamis.torch.dglsp as dglsp
-    >>> dglsp.identity((2, 3)).to_dense()
+    >>> identity((2, 3)).to_dense()
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
@@ -113,8 +107,7 @@ def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[to
 def from_torch_sparse(matrix: Tensor) -> SparseMatrix:
     """From a sparse tensor in COO, CSR or CSC, with its gradients.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.from_torch_sparse(torch.eye(2).to_sparse()).val
+    >>> from_torch_sparse(torch.eye(2).to_sparse()).val
     tensor([1., 1.])
     """
     _check_tensors({"matrix": matrix})
@@ -127,8 +120,7 @@ def from_torch_sparse(matrix: Tensor) -> SparseMatrix:
 def to_torch_sparse_coo(spmat: SparseMatrix) -> Tensor:
     """A sparse tensor in COO, with gradients.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.to_torch_sparse_coo(dglsp.identity((2, 2))).layout
+    >>> to_torch_sparse_coo(identity((2, 2))).layout
     torch.sparse_coo
     """
     check_matrix(spmat, "spmat")
@@ -138,8 +130,7 @@ def to_torch_sparse_coo(spmat: SparseMatrix) -> Tensor:
 def to_torch_sparse_csr(spmat: SparseMatrix) -> Tensor:
     """A sparse tensor in CSR, with gradients.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.to_torch_sparse_csr(dglsp.identity((2, 2))).values()
+    >>> to_torch_sparse_csr(identity((2, 2))).values()
     tensor([1., 1.])
     """
     check_matrix(spmat, "spmat")
@@ -150,8 +141,7 @@ def to_torch_sparse_csr(spmat: SparseMatrix) -> Tensor:
 def to_torch_sparse_csc(spmat: SparseMatrix) -> Tensor:
     """A sparse tensor in CSC, with gradients.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.to_torch_sparse_csc(dglsp.identity((2, 2))).values()
+    >>> to_torch_sparse_csc(identity((2, 2))).values()
     tensor([1., 1.])
     """
     check_matrix(spmat, "spmat")
@@ -162,9 +152,8 @@ def to_torch_sparse_csc(spmat: SparseMatrix) -> Tensor:
 def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
     """Other values in the same pattern.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
-    >>> dglsp.val_like(A, torch.tensor([4., 5.])).to_dense()
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]))
+    >>> val_like(A, torch.tensor([4., 5.])).to_dense()
     tensor([[0., 4.],
             [5., 0.]])
     """
@@ -178,11 +167,10 @@ def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
 def softmax(A: SparseMatrix, dim: int = 1) -> SparseMatrix:
     """The softmax of A's values over each row; with dim=0 over each column.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 0, 1], [0, 1, 1]]), torch.zeros(3))
-    >>> dglsp.softmax(A).val
+    >>> A = spmatrix(torch.tensor([[0, 0, 1], [0, 1, 1]]), torch.zeros(3))
+    >>> softmax(A).val
     tensor([0.5000, 0.5000, 1.0000])
-    >>> dglsp.softmax(A, dim=0).val
+    >>> softmax(A, dim=0).val
     tensor([1.0000, 0.5000, 0.5000])
     """
     check_matrix(A)
@@ -192,9 +180,8 @@ def softmax(A: SparseMatrix, dim: int = 1) -> SparseMatrix:
 def matmul(A: Any, B: Any) -> Any:
     """A B: `spmm` or, of a batch, `bspmm`; of two tensors torch.matmul; of two sparse matrices, one of them diagonal, a sparse matrix.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]), torch.ones(3))
-    >>> D = dglsp.diag(A.sum(1)) ** -1  # the mean over neighbours
+    >>> A = spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]), torch.ones(3))
+    >>> D = diag(A.sum(1)) ** -1  # the mean over neighbours
     >>> (D @ A @ torch.tensor([[1.], [10.]])).ravel()
     tensor([10.0000,  5.5000])
     """
@@ -210,8 +197,7 @@ def matmul(A: Any, B: Any) -> Any:
 def neg(A: SparseMatrix) -> SparseMatrix:
     """-A.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.neg(dglsp.diag(torch.tensor([1., 2.]))).val
+    >>> neg(diag(torch.tensor([1., 2.]))).val
     tensor([-1., -2.])
     """
     check_matrix(A)
@@ -221,9 +207,8 @@ def neg(A: SparseMatrix) -> SparseMatrix:
 def add(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
     """A + B. Of matrices with one pattern the values keep their order; others are united by rows and columns, and values at one place are added.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 1]]), torch.tensor([2., 3.]))
-    >>> dglsp.add(A, dglsp.identity((2, 2))).to_dense()
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 1]]), torch.tensor([2., 3.]))
+    >>> add(A, identity((2, 2))).to_dense()
     tensor([[1., 2.],
             [0., 4.]])
     """
@@ -235,9 +220,8 @@ def add(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
 def sub(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
     """A - B, as `add`.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.diag(torch.tensor([5., 6.]))
-    >>> dglsp.sub(A, dglsp.val_like(A, torch.tensor([1., 2.]))).val
+    >>> A = diag(torch.tensor([5., 6.]))
+    >>> sub(A, val_like(A, torch.tensor([1., 2.]))).val
     tensor([4., 4.])
     """
     check_matrix(A)
@@ -248,11 +232,10 @@ def sub(A: SparseMatrix, B: SparseMatrix) -> SparseMatrix:
 def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
     """The product by elements, or with a number. Of two matrices the places that both have are left, in A's order.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[1, 0, 2], [0, 3, 2]]), torch.tensor([1., 2., 3.]))
+    >>> A = spmatrix(torch.tensor([[1, 0, 2], [0, 3, 2]]), torch.tensor([1., 2., 3.]))
     >>> (2 * A).val
     tensor([2., 4., 6.])
-    >>> B = dglsp.spmatrix(torch.tensor([[2, 0, 1], [0, 3, 2]]), torch.tensor([3., 2., 1.]))
+    >>> B = spmatrix(torch.tensor([[2, 0, 1], [0, 3, 2]]), torch.tensor([3., 2., 1.]))
     >>> A * B
     SparseMatrix(shape=(3, 4), nnz=1, val=(1,) torch.float32)
     """
@@ -265,9 +248,8 @@ def mul(A: Union[SparseMatrix, Scalar], B: Union[SparseMatrix, Scalar]) -> Spars
 def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
     """A / B by elements, where both have the same places; or by a number. The values keep A's order.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[1, 0], [0, 3]]), torch.tensor([1., 2.]))
-    >>> (A / dglsp.spmatrix(torch.tensor([[0, 1], [3, 0]]), torch.tensor([4., 5.]))).val
+    >>> A = spmatrix(torch.tensor([[1, 0], [0, 3]]), torch.tensor([1., 2.]))
+    >>> (A / spmatrix(torch.tensor([[0, 1], [3, 0]]), torch.tensor([4., 5.]))).val
     tensor([0.2000, 0.5000])
     """
     check_matrix(A)
@@ -277,8 +259,7 @@ def div(A: SparseMatrix, B: Union[SparseMatrix, Scalar]) -> SparseMatrix:
 def power(A: SparseMatrix, scalar: Scalar) -> SparseMatrix:
     """Each value to the power of a number.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.power(dglsp.diag(torch.tensor([1., 2.])), 2).val
+    >>> power(diag(torch.tensor([1., 2.])), 2).val
     tensor([1., 4.])
     """
     check_matrix(A)
@@ -288,9 +269,8 @@ def power(A: SparseMatrix, scalar: Scalar) -> SparseMatrix:
 def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """A's pattern with the values of v: v (rows, 1) has one for each row, v (1, cols) or (cols,) for each column.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]))
-    >>> dglsp.sp_broadcast_v(A, torch.tensor([[1.], [2.]])).val
+    >>> A = spmatrix(torch.tensor([[0, 1, 1], [1, 0, 1]]))
+    >>> sp_broadcast_v(A, torch.tensor([[1.], [2.]])).val
     tensor([1., 2., 2.])
     """
     check_matrix(A)
@@ -301,8 +281,7 @@ def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
 def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """A with v added at its places, as `sp_broadcast_v`.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sp_add_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    >>> sp_add_v(identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([2., 3.])
     """
     return A._like(A.val + sp_broadcast_v(A, v).val)
@@ -311,8 +290,7 @@ def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
 def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """A with v subtracted at its places, as `sp_broadcast_v`.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sp_sub_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    >>> sp_sub_v(identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([ 0., -1.])
     """
     return A._like(A.val - sp_broadcast_v(A, v).val)
@@ -321,8 +299,7 @@ def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
 def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """A times v at its places, as `sp_broadcast_v`.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sp_mul_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    >>> sp_mul_v(identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([1., 2.])
     """
     return A._like(A.val * sp_broadcast_v(A, v).val)
@@ -331,8 +308,7 @@ def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
 def sp_div_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     """A divided by v at its places, as `sp_broadcast_v`.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sp_div_v(dglsp.identity((2, 2)), torch.tensor([1., 2.])).val
+    >>> sp_div_v(identity((2, 2)), torch.tensor([1., 2.])).val
     tensor([1.0000, 0.5000])
     """
     return A._like(A.val / sp_broadcast_v(A, v).val)
@@ -346,9 +322,8 @@ def reduce(input: SparseMatrix, dim: Optional[int] = None, rtype: str = "sum") -
 
     Only entries count; a row without any gives 0. Of equal values smax and smin give the gradient to the first.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1, 1], [0, 0, 2]]), torch.tensor([1., 1., 2.]), shape=(4, 3))
-    >>> dglsp.reduce(A, 1, "smax"), dglsp.reduce(A, 0), dglsp.reduce(A)
+    >>> A = spmatrix(torch.tensor([[0, 1, 1], [0, 0, 2]]), torch.tensor([1., 1., 2.]), shape=(4, 3))
+    >>> reduce(A, 1, "smax"), reduce(A, 0), reduce(A)
     (tensor([1., 2., 0., 0.]), tensor([2., 0., 2.]), tensor(4.))
     """
     check_matrix(input, "input")
@@ -358,8 +333,7 @@ def reduce(input: SparseMatrix, dim: Optional[int] = None, rtype: str = "sum") -
 def sum(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     """`reduce` with "sum".
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sum(dglsp.diag(torch.tensor([1., 2.])), 1)
+    >>> sum(diag(torch.tensor([1., 2.])), 1)
     tensor([1., 2.])
     """
     return reduce(input, dim, "sum")
@@ -368,8 +342,7 @@ def sum(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
 def smax(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     """`reduce` with "smax".
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.smax(dglsp.diag(torch.tensor([1., 2.])))
+    >>> smax(diag(torch.tensor([1., 2.])))
     tensor(2.)
     """
     return reduce(input, dim, "smax")
@@ -378,8 +351,7 @@ def smax(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
 def smin(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     """`reduce` with "smin".
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.smin(dglsp.diag(torch.tensor([1., 2.])))
+    >>> smin(diag(torch.tensor([1., 2.])))
     tensor(1.)
     """
     return reduce(input, dim, "smin")
@@ -388,8 +360,7 @@ def smin(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
 def smean(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     """`reduce` with "smean".
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.smean(dglsp.diag(torch.tensor([1., 2.])))
+    >>> smean(diag(torch.tensor([1., 2.])))
     tensor(1.5000)
     """
     return reduce(input, dim, "smean")
@@ -398,8 +369,7 @@ def smean(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
 def sprod(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
     """`reduce` with "sprod".
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> dglsp.sprod(dglsp.diag(torch.tensor([3., 2.])))
+    >>> sprod(diag(torch.tensor([3., 2.])))
     tensor(6.)
     """
     return reduce(input, dim, "sprod")

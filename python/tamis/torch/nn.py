@@ -1,7 +1,8 @@
 """Layers: attention over the places of a pattern, in graphs and in sequences.
 
 Node i of a graph attends to the columns of row i of the pattern: to the sources of its edges, for `Pattern.from_edge_index`. Layers
-add no edges: give each node an edge to itself where a model wants it.
+add no edges: give each node an edge to itself where a model wants it. Examples assume `import torch`, `from tamis.torch import Pattern` and
+`from tamis.torch.nn import *`.
 """
 from __future__ import annotations
 
@@ -31,9 +32,7 @@ class DotGATConv(nn.Module):
 
     Input (nodes, in_features); output (nodes, heads, out_features).
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
-    >>> tamis.torch.nn.DotGATConv(4, 8, heads=2)(pattern, torch.ones(3, 4)).shape
+    >>> DotGATConv(4, 8, heads=2)(Pattern.causal(3), torch.ones(3, 4)).shape
     torch.Size([3, 2, 8])
     """
 
@@ -56,9 +55,7 @@ class GATConv(nn.Module):
     dropout: of the weights of attention, while training; sum_dropout: of the z_j that they weight, not of those that they come from, as the
     authors' program has it beside the dropout of x.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
-    >>> tamis.torch.nn.GATConv(4, 8, heads=2)(pattern, torch.ones(3, 4)).shape
+    >>> GATConv(4, 8, heads=2)(Pattern.causal(3), torch.ones(3, 4)).shape
     torch.Size([3, 2, 8])
     """
 
@@ -97,9 +94,7 @@ class GraphConv(nn.Module):
     "none" nothing. A degree is a number of edges, whatever their weights. No edges are added: a node without any gives the bias.
     Input (..., nodes at the columns, in_features); output (..., nodes at the rows, out_features). edge_weight: (nnz,).
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
-    >>> tamis.torch.nn.GraphConv(4, 8)(pattern, torch.ones(3, 4)).shape
+    >>> GraphConv(4, 8)(Pattern.causal(3), torch.ones(3, 4)).shape
     torch.Size([3, 8])
     """
 
@@ -141,8 +136,7 @@ class GraphConv(nn.Module):
             degrees = {"both": of[source] * to[target], "left": of[source], "right": to[target]}[self.norm]
             return degrees.to(dtype) ** (-0.5 if self.norm == "both" else -1)
 
-        found: Tensor = remembered(pattern, ("degrees", self.norm, dtype), make)
-        return found
+        return remembered(pattern, ("degrees", self.norm, dtype), make)
 
 
 class AGNNConv(nn.Module):
@@ -150,9 +144,7 @@ class AGNNConv(nn.Module):
 
     Input and output (nodes, features).
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]))
-    >>> tamis.torch.nn.AGNNConv()(pattern, torch.ones(3, 4)).shape
+    >>> AGNNConv()(Pattern.causal(3), torch.ones(3, 4)).shape
     torch.Size([3, 4])
     """
 
@@ -171,9 +163,7 @@ class SparseAttention(nn.Module):
 
     Input and output (..., positions, features). bias: numbers added to the scores, (nnz,) or (..., heads, nnz).
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.window(6, 1, 1)
-    >>> tamis.torch.nn.SparseAttention(8, heads=2)(pattern, torch.ones(5, 6, 8)).shape
+    >>> SparseAttention(8, heads=2)(Pattern.window(6, 1, 1), torch.ones(5, 6, 8)).shape
     torch.Size([5, 6, 8])
     """
 

@@ -8,11 +8,10 @@ has saved. This module does not import torch_geometric. Nodes may have a batch: 
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
 of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, SparseTensor, and subclasses with
-messages of their own are refused.
+messages of their own are refused. Examples assume `import torch` and `from tamis.torch.pyg import *`.
 """
 from __future__ import annotations
 
-import contextlib
 import math
 from typing import Any, Callable, Optional, Union
 
@@ -24,7 +23,7 @@ from .. import _errors
 from . import Pattern, _cast, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 from ._held import apart
-from ._layer import Pair, Size, _glorot, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
+from ._layer import Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
 from ._messages import edge_op_as_given
 
 
@@ -38,14 +37,11 @@ class _Attention(_Layer):
     out_channels: int
     concat: bool
     dropout: float
+    lin_edge: Any
 
     def __init__(self, **others: Any):
         super().__init__(**others)
         self.node_dim = -2  # PyTorch Geometric has 0, for (nodes, heads, channels); here x has nodes before features
-
-    def _weights(self, pattern: Pattern, scores: Tensor) -> Tensor:
-        """Return attention weights from scores (edges, heads)."""
-        return self._dropped(edge_softmax(pattern, scores))
 
     def _dropped(self, weights: Tensor) -> Tensor:
         return functional.dropout(weights, self.dropout, self.training)
@@ -67,14 +63,17 @@ class _Attention(_Layer):
         x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
         return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
 
-    def _heads_of_both(self, z: Tensor, to: Optional[Tensor], lead: tuple[int, ...]) -> Any:
-        """Return the heads of sources and of targets, which may be the same tensor."""
-        heads = self._heads_of(z, lead)
-        return heads, heads if to is z else None if to is None else self._heads_of(to, lead)
-
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
         """Repeat per-head data for the heads of each member."""
         return x if not lead else x.repeat(*(math.prod(lead) if place == dim else 1 for place in range(x.dim())))
+
+    def _vectors(self, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Optional[Tensor]:
+        """Return the heads of edges."""
+        if edge_attr is None:
+            return None
+        if self.lin_edge is None:
+            raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
+        return self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
 
     def _joined(self, out: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
         out = out.reshape(out.shape[0], math.prod(lead), self.heads, out.shape[-1]).movedim(0, 1) if lead else out
@@ -85,37 +84,46 @@ class _Attention(_Layer):
         """Return weights by member, (..., edges, heads)."""
         return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
 
-    def _ended(self, out: Tensor, lead: tuple[int, ...], residual: Optional[Tensor], pattern: Pattern, edge_index: EdgeIndex, weights: Tensor,
-               wanted: Any) -> Any:
-        bias: Optional[Tensor] = getattr(self, "bias", None)
-        out = self._joined(out, lead)
-        out = out if residual is None else out + residual
-        out = out if bias is None else out + bias
-        return (out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))) if wanted else out
-
-    def _shown(self, pattern: Pattern, edge_index: EdgeIndex) -> Tensor:
+    def _shown(self, pattern: Pattern) -> Tensor:
         """Return the edges to which the weights belong."""
         found = _graphs.edges(pattern)
         return found.flip(0) if self.flow == "target_to_source" else found
 
-    def _with_loops(self, pattern: Pattern, edge_attr: Optional[Tensor], fill_value: FillValue, size: Size) -> tuple[Pattern, Optional[Tensor]]:
-        graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape))
-        if edge_attr is not None:
-            edge_attr = _graphs.filled(graph, edge_attr, fill_value, self.flow == "target_to_source")
-        return graph.pattern, edge_attr
+
+class _Scored(_Attention):
+    """Layers whose `_scores`, (edges, heads), are of sources and targets that are transformed, and of edges, maybe with self-loops."""
+
+    add_self_loops: bool
+    fill_value: FillValue
+    bias: Optional[nn.Parameter]
+
+    def _scores(self, pattern: Pattern, z: Tensor, to: Any, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
+        raise NotImplementedError
+
+    def _result(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], size: Size, residual: Optional[Tensor],
+                wanted: Any) -> Any:
+        """Return the sums of sources z for targets `to`, which may be the same tensor, and if wanted the weights."""
+        lead = self._lead(z, to)
+        heads = self._heads_of(z, lead)
+        to = heads if to is z else None if to is None else self._heads_of(to, lead)
+        if self.add_self_loops:
+            graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape))
+            pattern = graph.pattern
+            if edge_attr is not None:
+                edge_attr = _graphs.filled(graph, edge_attr, self.fill_value, self.flow == "target_to_source")
+        if edge_attr is not None and edge_attr.dim() == 1:
+            edge_attr = edge_attr.view(-1, 1)
+        weights = self._dropped(edge_softmax(pattern, self._scores(pattern, heads, to, edge_attr, lead)))
+        out = self._joined(self._sum(pattern, heads, weights), lead)
+        out = out if residual is None else out + residual
+        out = out if self.bias is None else out + self.bias
+        return (out, (self._shown(pattern), self._of_edges(weights, lead))) if wanted else out
 
 
-def _edge_matrix(edge_attr: Tensor) -> Tensor:
-    return edge_attr.view(-1, 1) if edge_attr.dim() == 1 else edge_attr
-
-
-class GATConv(_Attention):
+class GATConv(_Scored):
     """Graph attention: heads of the sum of softmax(leaky_relu(a . W x_i + b . W x_j + c . V e_ij)) W x_j.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GATConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GATConv(4, 8, heads=2)(torch.ones(3, 4), edge_index).shape
+    >>> GATConv(4, 8, heads=2)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
     torch.Size([3, 16])
     """
 
@@ -141,14 +149,6 @@ class GATConv(_Attention):
         self.bias = nn.Parameter(torch.empty(total)) if bias else None
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        super().reset_parameters()
-        for weight in (self.att_src, self.att_dst, self.att_edge):
-            if weight is not None:
-                _glorot(weight)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None,
                 return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)
@@ -156,35 +156,25 @@ class GATConv(_Attention):
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
         z = of_source(source)
         to = None if target is None else z if target is source and of_source is of_target else of_target(target)
-        pattern, lead = self._graph(edge_index, z, to, size, edge_attr), self._lead(z, to)
-        z, to = self._heads_of_both(z, to, lead)
-        if self.add_self_loops:
-            pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, size)
-        scores = functional.leaky_relu(self._scores(pattern, z, to, edge_attr, lead), self.negative_slope)
-        weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
+        return self._result(self._graph(edge_index, z, to, size, edge_attr), z, to, edge_attr, size, residual, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
-        """Return the scores before leaky_relu, (edges, heads)."""
         of = (z * self._each(self.att_src, lead, 1)).sum(-1)
         at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
         add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
         scores = add(pattern, "add", at, of)
-        if edge_attr is None or self.lin_edge is None:
-            return scores
-        assert self.att_edge is not None
-        # c . V e = (c V) . e: no vector for each edge
-        weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
-        return scores + self._each(functional.linear(_edge_matrix(edge_attr), weight), lead, 1)
+        if edge_attr is not None and self.lin_edge is not None:
+            assert self.att_edge is not None
+            # c . V e = (c V) . e: no vector for each edge
+            weight = (self.lin_edge.weight.view(self.heads, self.out_channels, -1) * self.att_edge.view(self.heads, -1, 1)).sum(1)
+            scores = scores + self._each(functional.linear(edge_attr, weight), lead, 1)
+        return functional.leaky_relu(scores, self.negative_slope)
 
 
-class GATv2Conv(_Attention):
+class GATv2Conv(_Scored):
     """Graph attention with scores a . leaky_relu(W x_i + V x_j + U e_ij).
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GATv2Conv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GATv2Conv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    >>> GATv2Conv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
     torch.Size([3, 16])
     """
 
@@ -204,12 +194,6 @@ class GATv2Conv(_Attention):
         self.bias = nn.Parameter(torch.empty(total)) if bias else None
         self.reset_parameters()
 
-    def reset_parameters(self) -> None:
-        super().reset_parameters()
-        _glorot(self.att)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)
         if target is None:
@@ -218,27 +202,16 @@ class GATv2Conv(_Attention):
         z = self.lin_l(source)
         to = z if target is source and self.share_weights else self.lin_r(target)
         pattern = self._graph(edge_index, z, to, None, None if self.lin_edge is None else edge_attr)
-        lead = self._lead(z, to)
-        z, to = self._heads_of_both(z, to, lead)
-        if self.add_self_loops:
-            pattern, edge_attr = self._with_loops(pattern, edge_attr, self.fill_value, None)
-        e = None
-        if edge_attr is not None:
-            if self.lin_edge is None:
-                raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-            e = self._each(self._heads_of(self.lin_edge(_edge_matrix(edge_attr))), lead, 1)
-        scores = _edgewise.scores(pattern, to, z, e, self._each(self.att[0], lead, 0), self.negative_slope)
-        weights = self._weights(pattern, scores)
-        return self._ended(self._sum(pattern, z, weights), lead, residual, pattern, edge_index, weights, return_attention_weights)
+        return self._result(pattern, z, to, edge_attr, None, residual, return_attention_weights)
+
+    def _scores(self, pattern: Pattern, z: Tensor, to: Any, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
+        return _edgewise.scores(pattern, to, z, self._vectors(edge_attr, lead), self._each(self.att[0], lead, 0), self.negative_slope)
 
 
 class TransformerConv(_Attention):
     """The graph transformer: heads of the sum of softmax(q_i . (k_j + e_ij) / sqrt(out_channels)) (v_j + e_ij), and a part of x_i.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import TransformerConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> TransformerConv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    >>> TransformerConv(4, 8, heads=2, edge_dim=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
     torch.Size([3, 16])
     """
 
@@ -261,14 +234,9 @@ class TransformerConv(_Attention):
         pattern = self._graph(edge_index, source, target, None, None if self.lin_edge is None else edge_attr)
         lead = self._lead(source, target)
         q, k, v = (self._heads_of(layer(given), lead) for layer, given in ((self.lin_query, target), (self.lin_key, source), (self.lin_value, source)))
-        e = None
-        if self.lin_edge is not None:
-            if edge_attr is None:
-                raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
-            e = self._each(self._heads_of(self.lin_edge(edge_attr)), lead, 1)
-        elif edge_attr is not None:
-            raise _errors.ArgumentError("edge_attr is given: expected a layer with edge_dim")
-        out, weights = self._attended(pattern, q, k, v, e, isinstance(return_attention_weights, bool))
+        if self.lin_edge is not None and edge_attr is None:
+            raise _errors.ArgumentError("edge_attr is None: expected what the edges have, since the layer has edge_dim")
+        out, weights = self._attended(pattern, q, k, v, self._vectors(edge_attr, lead), isinstance(return_attention_weights, bool))
         out = self._joined(out, lead)
         if self.root_weight:
             skip = self.lin_skip(target)
@@ -280,7 +248,7 @@ class TransformerConv(_Attention):
                 out = out + skip
         if weights is None or not isinstance(return_attention_weights, bool):
             return out
-        return out, (self._shown(pattern, edge_index), self._of_edges(weights, lead))
+        return out, (self._shown(pattern), self._of_edges(weights, lead))
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
         """Return the sum of each target and, if wanted, the weights before dropout."""
@@ -309,10 +277,7 @@ class TransformerConv(_Attention):
 class SAGEConv(_Layer):
     """GraphSAGE: W mean(x_j) + V x_i; aggr = "max", "sum" and "min" instead of the mean.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import SAGEConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> SAGEConv(4, 8, aggr="max")(torch.ones(3, 4), edge_index).shape
+    >>> SAGEConv(4, 8, aggr="max")(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
     torch.Size([3, 8])
     """
 
@@ -370,10 +335,7 @@ class _GIN(_Layer):
 class GINConv(_GIN):
     """The graph isomorphism network: nn((1 + eps) x_i + sum x_j).
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GINConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GINConv(torch.nn.Linear(4, 8))(torch.ones(3, 4), edge_index).shape
+    >>> GINConv(torch.nn.Linear(4, 8))(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
     torch.Size([3, 8])
     """
 
@@ -390,10 +352,7 @@ class GINConv(_GIN):
 class GINEConv(_GIN):
     """GIN with features of edges: nn((1 + eps) x_i + sum relu(x_j + e_ij)), with edge_dim of W e_ij.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GINEConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GINEConv(torch.nn.Linear(4, 8), edge_dim=3)(torch.ones(3, 4), edge_index, torch.ones(3, 3)).shape
+    >>> GINEConv(torch.nn.Linear(4, 8), edge_dim=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
     torch.Size([3, 8])
     """
 
@@ -422,10 +381,7 @@ class GINEConv(_GIN):
 class GCNConv(_Layer):
     """The graph convolution: the sum of W x_j w_ij / sqrt(d_i d_j), where d is the sum of the weights of the edges to a node.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GCNConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GCNConv(4, 8)(torch.ones(3, 4), edge_index).shape
+    >>> GCNConv(4, 8)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
     torch.Size([3, 8])
     """
 
@@ -444,8 +400,6 @@ class GCNConv(_Layer):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
         self._cached = None
 
     def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
@@ -488,7 +442,7 @@ class GCNConv(_Layer):
             return full, inverse[ends[0]] * given * inverse[ends[1]]
 
         if weight is None:
-            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, wide), make)  # type: ignore[no-any-return]
+            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, wide), make)
         return make()
 
 
@@ -496,10 +450,7 @@ class GraphConv(_Layer):
     """A convolution with weights of edges: W sum(w_ij x_j) + V x_i; aggr = "mean", "max" and "min" instead of the sum. DGL's layer of this name is
     `tamis.torch.nn.GraphConv`.
 
-    >>> import torch
-    >>> from tamis.torch.pyg import GraphConv
-    >>> edge_index = torch.tensor([[0, 1, 2], [1, 1, 0]])
-    >>> GraphConv(4, 8)(torch.ones(3, 4), edge_index, torch.ones(3)).shape
+    >>> GraphConv(4, 8)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3)).shape
     torch.Size([3, 8])
     """
 
