@@ -316,7 +316,10 @@ def test_degrees_of_hubs(dtype, autocast, device):
     ends = torch.stack([torch.arange(1, count), torch.zeros(count - 1, dtype=torch.int64)])
     ends = torch.cat([ends, ends.flip(0)], 1)
     x, layer = torch.rand(count, 4) + 1, pyg.GCNConv(4, 3)
-    want = layer(x, ends)
+    want, steady = layer(x, ends), copy.deepcopy(layer)
+    for weight in steady.parameters():
+        weight.data.abs_()
+    room = 4 * torch.finfo(dtype).eps * steady(x, ends)  # five roundings of half an eps: x, weights, products, factors, result
     for weights in (None, torch.ones(ends.shape[1])):
         if autocast:
             with torch.autocast(device, dtype):
@@ -324,7 +327,7 @@ def test_degrees_of_hubs(dtype, autocast, device):
         else:
             got = copy.deepcopy(layer).to(dtype)(x.to(dtype), ends, None if weights is None else weights.to(dtype))
             assert got.dtype == dtype
-        torch.testing.assert_close(got.float(), want, atol=0.02, rtol=0.05)
+        assert ((got - want).abs() <= room).all()
 
 
 @pytest.mark.parametrize("of_x, of_weight", [(torch.float32, torch.float64), (torch.float64, torch.float32), (torch.float32, torch.float16), (torch.float32, torch.int64),
