@@ -57,7 +57,7 @@ void operation_pattern(operation_case *c) {
                          .share = 0.5};
     if (kind == EMPTY) o.nnz = 0, o.format = (tamis_format)operation_below(c, 2);
     if (kind == HUB) o.shape = SHAPE_CROSS, o.rows = 40, o.cols = 50, o.nnz = 2600;
-    const int64_t larger = kind == HUB && c->row->planned ? operation_below(c, 5) : 0;
+    const int64_t larger = kind == HUB && (c->row->planned || operation_once_in(c, 4)) ? operation_below(c, 5) : 0;
     if (larger == 1) o.rows = 30, o.cols = 40, o.nnz = 9000, o.share = 0.8; /* a row of several stretches of softmax */
     if (larger == 2) o.rows = 5, o.nnz = 9000, o.shape = SHAPE_UNIFORM;     /* several such, side by side */
     if (larger == 3) o.rows = 300, o.cols = 200, o.nnz = 24000;             /* each thread has many ranges */

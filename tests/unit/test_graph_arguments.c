@@ -7,6 +7,7 @@
 
 #include "cpu_device.h"
 #include "small.h"
+#include "support/csr.h"
 #include "support/faults.h"
 #include "support/refusals.h"
 #include "support/works.h"
@@ -215,6 +216,43 @@ TEST(masks) {
     works(tamis_reference_graph_attention(&S, &o, &m, out, sums));
     assert_true(out[0] == 6 && out[1] == 0 && out[2] == 0);
     assert_true(sums[0] == 2 && sums[1] == -INFINITY && sums[2] == -INFINITY);
+}
+
+/* Attention to a row of a graph: the same bits as with no other row beside it, wherever a kernel ends what it computes
+   together. */
+static void attend_csr(int64_t rows, const int64_t *offsets, const int32_t *columns, float *q, float *k, float *out,
+                       float *sums) {
+    enum { COLUMNS = 400 };
+    const tamis_graph_attention_options o = {.heads = HEADS, .width = 3, .scale = 0.5};
+    const tamis_sparse S = CSR(rows, COLUMNS, offsets, columns, (const float *)NULL);
+    const tamis_dense Q = dense_of(q, rows, 3 * HEADS), K = dense_of(k, COLUMNS, 3 * HEADS),
+                      to = dense_of(out, rows, 3 * HEADS), L = dense_of(sums, rows, HEADS);
+    const tamis_graph_attention_matrices m = {.Q = &Q, .K = &K, .V = &K};
+    tamis_graph *graph = NULL;
+    works(tamis_graph_create(device, &S, NULL, &graph));
+    works(tamis_graph_attention(graph, &o, &m, &to, &L, NULL));
+    tamis_graph_destroy(graph);
+}
+
+TEST(rows_alone_and_together) {
+    enum { TOGETHER = 300, LONGEST = 7000, ALL_ENTRIES = 200000, NUMBERS = 3 * HEADS, COLUMNS = 400 };
+    static float q[TOGETHER * NUMBERS], k[COLUMNS * NUMBERS], out[TOGETHER * NUMBERS], sums[TOGETHER * HEADS];
+    static int32_t columns[ALL_ENTRIES];
+    int64_t offsets[TOGETHER + 1] = {0};
+    for (int i = 0; i < TOGETHER; i++)
+        offsets[i + 1] = offsets[i] + (i % 90 == 4 ? LONGEST - 10 * i : i % 7 ? 57 * i % 900 : 0);
+    assert_true(offsets[TOGETHER] <= ALL_ENTRIES);
+    for (int64_t t = 0; t < offsets[TOGETHER]; t++) columns[t] = (int32_t)(t * 37 % COLUMNS);
+    for (int i = 0; i < TOGETHER * NUMBERS; i++) q[i] = sinf((float)i);
+    for (int i = 0; i < COLUMNS * NUMBERS; i++) k[i] = cosf((float)(3 * i));
+    attend_csr(TOGETHER, offsets, columns, q, k, out, sums);
+    for (int i = 0; i < TOGETHER; i++) {
+        const int64_t own[] = {0, offsets[i + 1] - offsets[i]};
+        float alone[NUMBERS], sum[HEADS];
+        attend_csr(1, own, columns + offsets[i], q + i * NUMBERS, k, alone, sum);
+        assert_memory_equal(alone, out + i * NUMBERS, sizeof alone);
+        assert_memory_equal(sum, sums + i * HEADS, sizeof sum);
+    }
 }
 
 TEST_FIXTURE(set_up_all, tear_down_all)
