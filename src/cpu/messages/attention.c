@@ -100,10 +100,13 @@ static tamis_status attend(const tamis_attention_job *job) {
     const tamis_cpu_variant *variant = NULL;
     TRY(tamis_cpu_variant_choose(&variant));
     const tamis_cpu_kernels *const kernels = variant->kernels[job->type];
-    const bool fused = are_fused(job, kernels);
-    const fused_heads heads = fused_heads_of(job, kernels);
-    const tamis_cpu_sharing sharing = {&job->order, fused ? fused_rows : variant->messages[job->type]->attention,
-                                       fused ? (const void *)&heads : job, job->heads, 1};
+    tamis_cpu_sharing sharing = {&job->order, variant->messages[job->type]->attention, job, job->heads, 1};
+    fused_heads heads;
+    if (are_fused(job, kernels)) {
+        heads = fused_heads_of(job, kernels);
+        sharing.rows = fused_rows;
+        sharing.job = &heads;
+    }
     tamis_cpu_share_rows(&sharing, job->threads, job->heads * (job->width + 1));
     return TAMIS_OK;
 }
