@@ -176,6 +176,12 @@ TEST(test_arguments) {
     assert_int_equal(tamis_device_corrections(device, NULL, 1, &count), TAMIS_ERROR_ARGUMENT);
 }
 
+TEST(files_have_plain_names) {
+    char name[TAMIS_DEVICE_FILE];
+    tamis_device_file("corrections-", "azAZ09 @[`{/:", name);
+    assert_string_equal(name, "corrections-azAZ09-------.txt");
+}
+
 static int set_up(void **state) {
     unsetenv("TAMIS_PROBE"); /* with 0 nothing is corrected */
     if (!mkdtemp(folder)) return -1;

@@ -178,6 +178,7 @@ TEST(finds_classes) {
                  {TAMIS_KIND_UNIFORM, 60, 2000, 0, "dense"},
                  {TAMIS_KIND_UNIFORM, 60, 0, 0, "empty"},
                  {TAMIS_KIND_RMAT, 2048, 20000, 0, "power law"},
+                 {TAMIS_KIND_SCATTER, 900, 2700, 0, "diagonal and scatter"},
                  {TAMIS_KIND_BANDED, 900, 4000, 20, "banded"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         OWN(tamis_owned_sparse) *const matrix = generated(cases[i].kind, cases[i].rows, cases[i].nnz, cases[i].band);
