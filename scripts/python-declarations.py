@@ -236,8 +236,11 @@ def main():
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     part = path.with_name(f".{path.name}.{os.getpid()}")  # two builds may write it at once
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:  # sources that cannot be written build all the same, for whoever needs no Python
+        print(f"python-declarations.py: {path} is not written, and the Python package does not run from here: {error}", file=sys.stderr)
 
 
 if __name__ == "__main__":
