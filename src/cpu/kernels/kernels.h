@@ -56,8 +56,7 @@ typedef struct tamis_cpu_job {
     char *packed;                 /* operands that the threads have packed together: see tamis_prepared.pack */
     void *samples;                /* SDDMM with softmax: nnz reals of scratch */
     char *softmax_rows;           /* pairs of reals, (max, sum) of each row's softmax; NULL: not requested */
-    char *log_sums; /* graph attention: log(sum exp(score)) of each row, a real, `log_sums_stride` apart; NULL: likewise
-                     */
+    char *log_sums;               /* log(sum exp(score)) of each row, a real, log_sums_stride apart; NULL: likewise */
     int64_t log_sums_stride;
 } tamis_cpu_job;
 

@@ -5,7 +5,6 @@
 #include "base/status.h"
 #include "cpu/memory.h"
 #include "cpu/messages/shares.h"
-#include "sparse/index.h"
 
 enum { SEGMENT_CUT = 16 }; /* heads between two cuts of a segment */
 
@@ -18,13 +17,17 @@ typedef struct fused_heads {
     const tamis_attention_job *job;
     const tamis_cpu_kernels *kernels;
     tamis_cpu_job head; /* the first one */
-    int64_t carry_at, head_bytes;
+    int64_t head_bytes;
 } fused_heads;
 
+/* Bytes of a chunk's samples and segments, which begin a thread's scratch; a partial row follows. */
+static int64_t chunk_bytes(const tamis_cpu_kernels *kernels) {
+    return (CHUNK + 16) * kernels->real_bytes + SEGMENTS * kernels->segment_bytes;
+}
+
 static bool are_fused(const tamis_attention_job *job, const tamis_cpu_kernels *kernels) {
-    const int64_t chunk = (CHUNK + 16) * kernels->real_bytes + SEGMENTS * kernels->segment_bytes;
     return job->pass == TAMIS_ATTENTION_FORWARD && !job->e.at.base && !job->b.at.base && job->width > 0 &&
-           job->width <= SCRATCH / 8 && chunk + kernels->partial_bytes(job->width) <= SCRATCH;
+           job->width <= SCRATCH / 8 && chunk_bytes(kernels) + kernels->partial_bytes(job->width) <= SCRATCH;
 }
 
 static fused_heads fused_heads_of(const tamis_attention_job *job, const tamis_cpu_kernels *kernels) {
@@ -61,26 +64,23 @@ static fused_heads fused_heads_of(const tamis_attention_job *job, const tamis_cp
                                   .segments = SEGMENTS,
                                   .log_sums = tamis_cpu_address(job->log_sums.at),
                                   .log_sums_stride = job->log_sums.stride * kernels->real_bytes},
-                         .carry_at = (CHUNK + 16) * kernels->real_bytes + SEGMENTS * kernels->segment_bytes,
                          .head_bytes = bytes};
-}
-
-static int64_t offset(const tamis_message_order *order, int64_t row) {
-    return tamis_index_load(order->offsets, order->offset_type, row);
 }
 
 static void fused_rows(const void *context, int64_t row, int64_t end, int64_t first, int64_t last) {
     const fused_heads *const f = context;
     const tamis_message_order *const order = &f->job->order;
     _Alignas(64) char scratch[SCRATCH];
-    tamis_cpu_range range = {
-        .row_end = row, .nonzero_end = offset(order, row), .chunk = scratch, .carry = scratch + f->carry_at};
+    tamis_cpu_range range = {.row_end = row,
+                             .nonzero_end = tamis_cpu_order_offset(order, row),
+                             .chunk = scratch,
+                             .carry = scratch + chunk_bytes(f->kernels)};
     while (range.row_end < end) {
         range.row_begin = range.row_end++;
         range.nonzero_begin = range.nonzero_end;
-        range.nonzero_end = offset(order, range.row_end);
+        range.nonzero_end = tamis_cpu_order_offset(order, range.row_end);
         for (int64_t next; range.row_end < end && range.row_end - range.row_begin < SEGMENTS; range.row_end++) {
-            next = offset(order, range.row_end + 1);
+            next = tamis_cpu_order_offset(order, range.row_end + 1);
             if (next - range.nonzero_begin > CHUNK) break;
             range.nonzero_end = next;
         }

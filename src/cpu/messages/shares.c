@@ -6,7 +6,6 @@
 #include "base/threads.h"
 #include "cpu/parts.h"
 #include "cpu/stealing.h"
-#include "sparse/index.h"
 #include "sparse/structure.h"
 
 /* Elements that pay for one more thread; most hubs; entries of the shortest hub, and its least part of a thread's
@@ -40,12 +39,8 @@ void tamis_cpu_run_parts(int threads, tamis_thread_body *body, void *context) {
         tamis_threads_run(threads < THREADS_MOST ? threads : THREADS_MOST, take_parts, &p);
 }
 
-static int64_t offset(const tamis_message_order *order, int64_t row) {
-    return tamis_index_load(order->offsets, order->offset_type, row);
-}
-
 static int64_t length_of(const tamis_message_order *order, int64_t row) {
-    return offset(order, row + 1) - offset(order, row);
+    return tamis_cpu_order_offset(order, row + 1) - tamis_cpu_order_offset(order, row);
 }
 
 tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order, void **found) {
@@ -95,7 +90,7 @@ static void find_hubs(run *r, int threads) {
 
 /* Rows plus entries before a row, without hubs. */
 static int64_t work_before(const run *r, int64_t row) {
-    int64_t work = offset(r->what.order, row) + row;
+    int64_t work = tamis_cpu_order_offset(r->what.order, row) + row;
     for (int i = 0; i < r->hub_count && r->hubs[i] < row; i++) work -= length_of(r->what.order, r->hubs[i]);
     return work;
 }

@@ -11,6 +11,12 @@
 #include "backend/message.h"
 #include "base/threads.h"
 #include "cpu/messages/kernels.h"
+#include "sparse/index.h"
+
+/* Where a row begins; `row` may be the number of rows. */
+static inline int64_t tamis_cpu_order_offset(const tamis_message_order *order, int64_t row) {
+    return tamis_index_load(order->offsets, order->offset_type, row);
+}
 
 /* The rows of an order that may be hubs, sorted, found once. */
 typedef struct tamis_long_rows {
