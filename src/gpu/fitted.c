@@ -124,6 +124,7 @@ static const tamis_gpu_fitted h200 = {
     .backward_wgmma = {.cell_ps = 18e3, .panel_ps = 190e3, .highs = 0.7, .gathered = 1.2, .begin = 10e-6},
     /* Fitted on an H100, 2026-11-25, to K = L = 64 and 128, 16 members: a window of 256, blocks of 64, and both. */
     .fused_narrow = {.cell_ps = 1.8e3, .column_ps = 28, .gathered = 1.1, .begin = 4e-6},
+    .fused_large = {.cell_ps = 7.6e3, .column_ps = 60, .gathered = 1.1, .begin = 4e-6},
     /* On 2026-11-26, with what the forward call has kept: matrices 3 and 10 % full, 16 members, K = L = 64 and 128. */
     .backward_narrow = {.cell_ps = 3.4e3, .column_ps = 12.5, .gathered = 1, .begin = 15e-6},
     /* Fitted on an H100 on 2026-11-25 to widths of 32 and 128 on 12 matrices of 0.9 to 36 million nonzeros. */

@@ -22,6 +22,13 @@ typedef struct tamis_gpu_cost {
 
 static inline double tamis_gpu_cost_of(tamis_gpu_cost cost, double bytes) { return cost.one + cost.byte * bytes; }
 
+/* Attention with 16 bits: cells (of 64 x 64, or large ones of 128 x 128), each column of A and B in them, and of D. */
+typedef struct tamis_gpu_fitted_attention {
+    double cell_ps, column_ps;
+    double gathered; /* slowdown of a cell whose columns are not contiguous */
+    double begin;
+} tamis_gpu_fitted_attention;
+
 /* Cells on tensor cores with split numbers: three fp16 products for each product, after the rows are split. */
 typedef struct tamis_gpu_fitted_cells {
     double cell_ps, cell_column_ps, nonzero_ps, begin; /* a cell, each column of A and B in it, a nonzero */
@@ -151,11 +158,7 @@ typedef struct tamis_gpu_fitted {
         double gathered; /* slowdown of a cell whose columns are not contiguous */
         double begin;
     } fused_wgmma;
-    struct { /* the same with 16 bits and no values: cells, each column of A and B in them, and of D */
-        double cell_ps, column_ps;
-        double gathered; /* as above */
-        double begin;
-    } fused_narrow;
+    tamis_gpu_fitted_attention fused_narrow, fused_large; /* the same with 16 bits and no values */
     struct { /* gradients of fused with softmax there, fp32, K and L up to 64: cells of 64 x 64, panels of 64 rows, in
                 both orders */
         double cell_ps, panel_ps;

@@ -61,6 +61,7 @@ static const struct allowed {
      "what functions that are called get of a thread's numbers, seldom; by mma, K and L of 128 beside scores"},
     {"backward_wide.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
     {"fused_narrow.cu", 500, "what functions that are called get of a thread's numbers, seldom"},
+    {"fused_large.cu", 500, "the same; and what is known ahead of the loop, beside results of more than 128 columns"},
     {"fused_wgmma.cu", 200, "rows of D of more than 64 columns, beside scores"},
     {"cusddmm_sm.simt", 40, "saved around exp, of 64-bit indices"},
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
@@ -137,6 +138,13 @@ static void be_sure(instance *x) {
     x->keep_softmax = false;
 }
 
+/* Other patterns may have other kernels. */
+static bool has_other_kernels(const instance *x) {
+    if (x->type == TAMIS_F32) return x->operation == TAMIS_OP_SDDMM;
+    return x->type != TAMIS_F64 && x->operation == TAMIS_OP_FUSED &&
+           strcmp(x->algorithm->description.name, "gpu-tensor") == 0;
+}
+
 static void ask_methods(fake_device *device, int share, int draws, uint64_t seed) {
     uint64_t stream = 0;
     for (int a = 0; tamis_gpu_catalogue(a); a++)
@@ -155,14 +163,14 @@ static void ask_methods(fake_device *device, int share, int draws, uint64_t seed
                                                    (tamis_type)type, instance_widths[w], &random);
                         if (w == always && operation != TAMIS_OP_SPMM) be_sure(&x);
                         prepare(&x);
-                        if (w != always || operation != TAMIS_OP_SDDMM || type != TAMIS_F32) continue;
-                        /* other kernels, maybe */
-                        x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
+                        if (w != always || !has_other_kernels(&x)) continue;
+                        if (type == TAMIS_F32) x.math = x.math == TAMIS_MATH_TF32 ? TAMIS_MATH_EXACT : TAMIS_MATH_TF32;
                         prepare(&x);
                         for (int which = 0; which < INSTANCE_PATTERNS; which++) {
                             instance_set_pattern(&x, (instance_pattern)which);
                             prepare(&x);
                         }
+                        if (operation == TAMIS_OP_FUSED) continue;
                         x.unsorted = true;
                         prepare(&x);
                     }
@@ -238,7 +246,8 @@ static void report_file(const char *name, int architecture) {
                    architecture, j->definitions, r->stack, r->spill_stores, r->spill_loads, r->registers);
         }
     }
-    const bool elsewhere = strcmp(name, "backward_wide.cu") == 0 && architecture != 90; /* it needs wgmma */
+    const bool needs_wgmma = strcmp(name, "backward_wide.cu") == 0 || strcmp(name, "fused_large.cu") == 0;
+    const bool elsewhere = needs_wgmma && architecture != 90;
     if (count == 0 && ((any_chip && known) || is_like_another(architecture) || elsewhere || !strstr(name, only)))
         return;
     if (count == 0) {

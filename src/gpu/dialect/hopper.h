@@ -119,13 +119,21 @@ FUNCTION void multiply_64x64_across(float *d, uint64 a, uint64 b, int add) {
                  : "l"(a), "l"(b), "r"(add));
 }
 
-/* The same with a in registers: four words of two numbers, laid out as d is: words 2 j and 2 j + 1 hold what is at i =
-   4 j and 4 j + 2. */
+/* The same with a in registers, and 64 or 128 columns of b: four words of two numbers, laid out as d is: words 2 j and
+   2 j + 1 hold what is at i = 4 j and 4 j + 2. */
 FUNCTION void multiply_64x64_across_held(float *d, const uint32 *a, uint64 b, int add) {
     asm volatile("{.reg .pred add; setp.ne.b32 add, %37, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n64k16.f32." FACTORS " {" NAMES_32
                  "}, {%32, %33, %34, %35}, %36, add, 1, 1, 1;}"
                  : SUMS_32(d, 0)
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
+}
+
+FUNCTION void multiply_64x128_across_held(float *d, const uint32 *a, uint64 b, int add) {
+    asm volatile("{.reg .pred add; setp.ne.b32 add, %69, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." FACTORS " {" NAMES_64
+                 "}, {%64, %65, %66, %67}, %68, add, 1, 1, 1;}"
+                 : SUMS_32(d, 0), SUMS_32(d, 32)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 

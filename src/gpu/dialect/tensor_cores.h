@@ -65,6 +65,11 @@ FUNCTION void some_meet(int number, int count) {
     asm volatile("barrier.cta.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
 }
 
+/* The same, without waiting. */
+FUNCTION void some_pass(int number, int count) {
+    asm volatile("barrier.cta.arrive %0, %1;" ::"r"(number), "r"(count) : "memory");
+}
+
 /* ------------------------------------------------------------------------------------------ the two forms */
 
 /* The type of both factors of products: fp16, or bf16 if a kernel defines FACTORS_BF16. */

@@ -124,7 +124,8 @@ static int64_t panel_hits(const tamis_problem *p, int64_t begin, int64_t end) {
 
 static void find_panels(const tamis_problem *p, int64_t *ends) {
     for (int i = 0; i < 2 * PANELS; i++) {
-        const int64_t height = i % 2 ? 256 : 128, row = (p->rows > height ? p->rows - height : 0) / PANELS * (i / 2);
+        const int64_t height = i % 2 ? 256 : 128, about = (p->rows > height ? p->rows - height : 0) / PANELS * (i / 2);
+        const int64_t row = about - about % height;
         ends[2 * i] = offset(p, row);
         ends[2 * i + 1] = offset(p, least(row + height, p->rows));
     }

@@ -241,7 +241,7 @@ FUNCTION void copy_cell(uint32 to, uint32 notes, const sources &from, const floa
 /* Starts to copy the own rows of a panel. */
 FUNCTION void copy_own(uint32 to, const sources &from, int64 panel, int64 count, int item) {
     uint32 rows[LINES];
-    rows_of_panel(rows, panel, count, item);
+    own_rows(rows, panel * SIDE, count, item);
     copy_rows(to, from.a, INNER_TILES, INNER_WHOLE, rows, item);
     if (NEEDS_G) copy_rows(to + INNER_TILES * TILE, from.e, WIDTH_TILES, WIDTH_WHOLE, rows, item);
 }

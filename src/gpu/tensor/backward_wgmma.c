@@ -200,8 +200,11 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
     s->cells.masked = true;
     s->cells.aligned = tamis_gpu_cells_align(&p->problem);
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
-    const tamis_gpu_cell_masks masks = {
-        .filled = tamis_gpu_round_up(p->problem.cols, SIDE), .masks = &s->masks, .together = &s->together};
+    const bool direct = in_launches(&p->problem) && is_narrow(&p->problem); /* rows are not split first */
+    const tamis_gpu_cell_masks masks = {.filled = direct ? INT32_MAX : tamis_gpu_round_up(p->problem.cols, SIDE),
+                                        .apart = direct ? 1 : 8,
+                                        .masks = &s->masks,
+                                        .together = &s->together};
     return tamis_gpu_tensor_cells_mask(p, &s->cells, &masks);
 }
 

@@ -280,7 +280,7 @@ FUNCTION void copy_cell(uint32 to, cell_notes *notes, const source &from, const 
 
 FUNCTION void copy_own(uint32 to, const source &from, int64 panel, int item) {
     uint32 rows[LINES];
-    rows_of_panel(rows, panel, ALL_ROWS, item);
+    own_rows(rows, panel * SIDE, ALL_ROWS, item);
     copy_tiles(to, from, OWN_TILES, rows, item);
 }
 

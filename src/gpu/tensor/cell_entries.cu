@@ -136,42 +136,46 @@ KERNEL tile_entries(int64 rows, int64 tiles, int32 side, int32 shift, IN(offset,
     }
 }
 
-/* Bit masks of cells of 64 x 64. For each thread of the four warps that hold the products (hopper.h), a word: bit i:
-   product i is wanted. If `by_rows`, also for each row two words (column 0 is the lowest bit), and the place in S of
-   its first entry. together[cell]: its first column, a multiple of eight, if its columns are contiguous within
-   `filled`; else -1. One group per cell. */
-#define MASKED 64
-KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 aligned, int64 filled,
-                  OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts), OUT(int32, together)) {
+/* Bit masks of cells. For each thread of the four warps that hold the products of 64 rows (hopper.h) a word for 64
+   columns, or two for 128: bit i: product i is wanted. If `by_rows`, also for each row its words (column 0 is the lowest
+   bit), and the place in S of its first entry. together[cell]: its first column, a multiple of `apart`, if its columns
+   are contiguous within `filled`; else -1. One group per cell. */
+KERNEL cell_masks(IN(int64, records), IN(ushort, entries), IN(index, row_offsets), IN(index, lists), int32 side, int32 shift, int32 aligned,
+                  int32 apart, int64 filled, OUT(uint32, masks), int32 by_rows, OUT(uint32, row_masks), OUT(index, firsts),
+                  OUT(int32, together)) {
     SHARED(int32, scattered, 1);
-    SHARED(uint32, words, MASKED * 2);
-    SHARED(int32, sums, MASKED);
+    SHARED(uint32, words, SIDE_MOST * SIDE_MOST / 32);
+    SHARED(int32, sums, SIDE_MOST);
     const cell_record *const record = (const cell_record *)records + GROUP_X;
-    const int item = LOCAL_ID, first_row = item / 32 * 16 + item % 32 / 4; /* first row of a thread's products */
-    int32 count = 0;
-    uint32 mask = 0;
+    const int item = LOCAL_ID, of_row = 1 << shift - 5, of_thread = of_row / 2, all = side * of_row; /* words */
     const int64 start = aligned ? record->list : (int64)lists[record->list];
-    for (int i = item; i < MASKED * 2; i += GROUP) words[i] = 0;
-    if (item == 0) scattered[0] = start % 8 != 0 || start + MASKED > min64(filled, 0x7fffffff);
+    int32 count = 0;
+    for (int i = item; i < all; i += GROUP) words[i] = 0;
+    if (item == 0) scattered[0] = start % apart != 0 || start + (1 << shift) > min64(filled, 0x7fffffff);
     group_barrier();
     if (!aligned && item <= record->last && (int64)lists[record->list + item] != start + item) scattered[0] = 1;
     for (int i = item; i < record->begins[8]; i += GROUP) {
         const ushort entry = entries[record->entries + i]; /* row << 7, and a column as packed by entry_of */
-        const int row = entry >> 7, column = (entry >> 1 & 63) ^ (row & 7) << 3;
-        atomic_or_shared(words + row * 2 + column / 32, (uint32)1 << column % 32);
+        const int row = entry >> 7, column = shift == 7 ? entry & 127 : (entry >> 1 & 63) ^ (row & 7) << 3;
+        atomic_or_shared(words + row * of_row + column / 32, (uint32)1 << column % 32);
     }
     group_barrier();
-    for (int i = item; by_rows && i < MASKED * 2; i += GROUP) row_masks[GROUP_X * (MASKED * 2) + i] = words[i];
-    for (int i = 0; item < MASKED * 2 && i < 32; i++) {
-        const int column = i / 4 * 8 + item % 4 * 2 + i % 2;
-        mask |= (words[(first_row + i / 2 % 2 * 8) * 2 + column / 32] >> column % 32 & 1) << i;
+    for (int i = item; by_rows && i < all; i += GROUP) row_masks[GROUP_X * all + i] = words[i];
+    for (int at = item; at < all; at += GROUP) {
+        const int thread = at / of_thread, first_row = thread / 32 * 16 + thread % 32 / 4;
+        uint32 mask = 0;
+        for (int i = 0; i < 32; i++) {
+            const int column = at % of_thread * 64 + i / 4 * 8 + thread % 4 * 2 + i % 2;
+            mask |= (words[(first_row + i / 2 % 2 * 8) * of_row + column / 32] >> column % 32 & 1) << i;
+        }
+        masks[GROUP_X * all + at] = mask;
     }
     if (item == 0) together[GROUP_X] = scattered[0] ? -1 : (int32)start;
-    if (item < MASKED * 2) masks[GROUP_X * (MASKED * 2) + item] = mask;
     if (!by_rows) return;
-    if (item < MASKED) sums[item] = count = bits_set(words[item * 2]) + bits_set(words[item * 2 + 1]);
+    for (int i = 0; item < side && i < of_row; i++) count += bits_set(words[item * of_row + i]);
+    if (item < side) sums[item] = count;
     group_barrier();
-    sum_up(sums, item, MASKED);
-    if (item < MASKED && count > 0)
-        firsts[GROUP_X * MASKED + item] = (index)((int64)row_offsets[GROUP_X * MASKED + item] + sums[item] - count);
+    sum_up(sums, item, side);
+    if (item < side && count > 0)
+        firsts[GROUP_X * side + item] = (index)((int64)row_offsets[GROUP_X * side + item] + sums[item] - count);
 }

@@ -156,18 +156,20 @@ tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_ce
 
 static tamis_status make_masks(tamis_prepared *p, const tamis_gpu_tensor_cells *cells, const tamis_gpu_cell_masks *to) {
     const int64_t rows = cells->count * cells->rows;
-    TRY(tamis_gpu_add_kept(p, to->masks, rows, 8, "masks of the cells"));
+    const size_t size = (size_t)cells->columns / 8; /* of a row's bits */
+    TRY(tamis_gpu_add_kept(p, to->masks, rows, size, "masks of the cells"));
     TRY(tamis_gpu_add_kept(p, to->together, cells->count, 4, "columns of the cells"));
-    if (to->row_masks) TRY(tamis_gpu_add_kept(p, to->row_masks, rows, 8, "masks of the cells' rows"));
+    if (to->row_masks) TRY(tamis_gpu_add_kept(p, to->row_masks, rows, size, "masks of the cells' rows"));
     if (to->firsts)
         TRY(tamis_gpu_add_kept(p, to->firsts, rows, tamis_index_size(p->problem.index_type), "rows of the masks"));
     return launch(p, "cell_masks", cells->count,
                   TAMIS_GPU_ARGUMENTS(
                       tamis_gpu_memory("records", cells->records), tamis_gpu_memory("entries", cells->entries),
                       tamis_gpu_memory("row_offsets", cells->row_offsets), tamis_gpu_memory("lists", cells->lists),
-                      tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("filled", to->filled),
-                      tamis_gpu_memory("together", *to->together), tamis_gpu_memory("masks", *to->masks),
-                      tamis_gpu_integer("by_rows", to->row_masks && to->firsts),
+                      tamis_gpu_integer("side", cells->rows), tamis_gpu_integer("shift", shift_of(cells)),
+                      tamis_gpu_integer("aligned", cells->aligned), tamis_gpu_integer("apart", to->apart),
+                      tamis_gpu_integer("filled", to->filled), tamis_gpu_memory("together", *to->together),
+                      tamis_gpu_memory("masks", *to->masks), tamis_gpu_integer("by_rows", to->row_masks && to->firsts),
                       tamis_gpu_memory("row_masks", to->row_masks ? *to->row_masks : NULL),
                       tamis_gpu_memory("firsts", to->firsts ? *to->firsts : NULL)));
 }

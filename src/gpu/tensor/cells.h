@@ -29,11 +29,11 @@ double tamis_gpu_cells_about(const tamis_problem *problem, int64_t side);
    must be sorted within rows. Masked cells must then be passed to tamis_gpu_tensor_cells_mask. */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 
-/* Masks of cells of 64 x 64, and which cells have contiguous columns; the plan owns the memory. The last two arrays are
-   needed if S has values: masks by row, and the place in S of a row's first entry. NULL: not wanted. See
-   cell_entries.cu. */
+/* Masks of cells, and which cells have contiguous columns; the plan owns the memory. The last two arrays are needed if
+   S has values: masks by row, and the place in S of a row's first entry. NULL: not wanted. See cell_entries.cu. */
 typedef struct tamis_gpu_cell_masks {
-    int64_t filled; /* columns of S, rounded up to cells */
+    int64_t filled; /* contiguous columns must be below it */
+    int64_t apart;  /* and begin at a multiple of it */
     void **masks, **together, **row_masks, **firsts;
 } tamis_gpu_cell_masks;
 tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, tamis_gpu_tensor_cells *cells,

@@ -1,7 +1,8 @@
 /*
- * Host side of fused_wgmma.cu, and of fused_narrow.cu, which takes operands of 16 bits without values of S. Scratch of
- * both: partial sums of shared panels, and counters of the groups that have stored theirs. fused_wgmma.cu has before
- * them: the scales of the rows of A and B, and these rows split; the scales of D's rows, and these rows split.
+ * Host side of fused_wgmma.cu, and of fused_narrow.cu and fused_large.cu, which take operands of 16 bits without values
+ * of S. Scratch of all: partial sums of shared panels, and counters of the groups that have stored theirs.
+ * fused_wgmma.cu has before them: the scales of the rows of A and B, and these rows split; the scales of D's rows, and
+ * these rows split.
  */
 #include <math.h>
 
@@ -12,16 +13,26 @@
 #include "gpu/tensor/wgmma.h"
 
 enum { ATTEND, SPLIT, CLEAR = SPLIT }; /* kernels */
-enum { SIDE = 64, BLOCK = 64, LINE = 128 /* bytes */, TILE = SIDE * LINE, GROUP = 160, MULTIPLIERS = 4 /* warps */ };
+enum {
+    SIDE = 64,
+    BLOCK = 64,
+    LINE = 128 /* bytes */,
+    TILE = SIDE * LINE,
+    GROUP = 160,
+    MULTIPLIERS = 4 /* warps */,
+    LARGE_ROWS = 128
+};
 
 typedef struct fused_state {
     tamis_gpu_tensor_cells cells;
-    void *masks, *row_masks, *firsts; /* masks: 512 bytes per cell, twice; firsts: a place in S per row of a cell */
+    void *masks, *row_masks, *firsts; /* masks: a bit per place of a cell, twice; firsts: a place in S per row */
     void *together;                   /* first columns of cells with contiguous columns */
     int64_t resident, blocks, slots, shared_bytes;
     int64_t sharing; /* resident groups of a multiprocessor */
     int64_t groups;  /* groups that share the cells of a member */
     int64_t part;    /* bytes of a panel's partial sums */
+    int group;       /* threads */
+    int64_t warps;   /* that multiply */
 } fused_state;
 
 /* 16-bit operands without values of S are read unsplit, by fused_narrow.cu; fused_wgmma.cu takes the rest. */
@@ -53,19 +64,48 @@ double tamis_fused_wgmma_cells(const tamis_problem *p) {
     return fmin((double)most, tamis_gpu_cells_about(p, SIDE) + (double)panels / 2);
 }
 
-static double narrow_seconds(const tamis_problem *p, double cells) {
-    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+/* Columns of fused_large.cu's cells. */
+static int64_t large_side(const tamis_problem *p) {
+    return p->inner <= 2 * BLOCK && p->width <= 2 * BLOCK ? 128 : SIDE;
+}
+
+static double large_cells(const tamis_problem *p) {
+    const double panels = (double)tamis_gpu_ceiling(p->rows, LARGE_ROWS),
+                 across = (double)tamis_gpu_ceiling(p->cols, large_side(p));
+    return fmin(panels * across,
+                tamis_gpu_cells_about(p, LARGE_ROWS) * LARGE_ROWS / (double)large_side(p) + panels / 2);
+}
+
+/* Picoseconds of all cells. */
+static double cells_ps(const tamis_problem *p, const tamis_gpu_fitted_attention *f, double cells) {
     const double columns = (double)(tamis_gpu_round_up(p->inner, 16) + tamis_gpu_round_up(p->width, 16));
-    const double cell = f->fused_narrow.cell_ps + f->fused_narrow.column_ps * columns;
-    const double gathered = tamis_gpu_cells_align(p) ? 1 : f->fused_narrow.gathered;
-    return tamis_gpu_filling(p, tamis_tensor_issue(p, cells * cell * gathered)) + f->fused_narrow.begin;
+    return cells * (f->cell_ps + f->column_ps * columns) * (tamis_gpu_cells_align(p) ? 1 : f->gathered);
+}
+static double large_ps(const tamis_problem *p) {
+    const double squares = large_cells(p) * (double)large_side(p) / LARGE_ROWS; /* cells of 128 x 128 */
+    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_large, squares);
+}
+static double narrow_ps(const tamis_problem *p) {
+    return cells_ps(p, &tamis_gpu_fitted_for(p)->fused_narrow, tamis_fused_wgmma_cells(p));
+}
+
+static bool is_large(const tamis_problem *p) {
+    return is_narrow(p) && tamis_tensor_of(p->device).form == TAMIS_TENSOR_WGMMA && large_ps(p) < narrow_ps(p);
+}
+
+static double unsplit_seconds(const tamis_problem *p, double *cells) {
+    const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    const bool large = is_large(p);
+    *cells = large ? large_cells(p) : tamis_fused_wgmma_cells(p);
+    return tamis_gpu_filling(p, tamis_tensor_issue(p, large ? large_ps(p) : narrow_ps(p))) +
+           (large ? f->fused_large.begin : f->fused_narrow.begin);
 }
 
 /* Splitting rows of A, B and D first: reads them, and writes as many bytes. */
 double tamis_fused_wgmma_seconds(const tamis_problem *p, double *cells) {
     const tamis_gpu_fitted *const f = tamis_gpu_fitted_for(p);
+    if (is_narrow(p)) return unsplit_seconds(p, cells);
     *cells = tamis_fused_wgmma_cells(p);
-    if (is_narrow(p)) return narrow_seconds(p, *cells);
     const double inner = (double)tamis_gpu_round_up(p->inner, slice(p)),
                  width = (double)tamis_gpu_round_up(p->width, BLOCK);
     const double bytes = 2 * (double)tamis_type_size(p->type);
@@ -95,18 +135,23 @@ static tamis_status compile(tamis_prepared *p, const fused_state *s) {
 }
 
 static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
-    enum { STAGES_MOST = 3, THREADS = MULTIPLIERS * 32 };
+    enum { STAGES_MOST = 3, COPIERS = 128, GATES = 256 };
+    const bool large = s->cells.rows == LARGE_ROWS;
     const tamis_tensor_chip chip = tamis_tensor_of(p->device);
     const int64_t inner_steps = tamis_gpu_ceiling(p->problem.inner, 16);
     const int64_t width_steps = tamis_gpu_ceiling(p->problem.width, 16);
-    const int64_t own = s->resident * TILE, cell = own + s->blocks * TILE;
+    const int64_t own = s->cells.rows * s->resident * LINE + (large ? GATES : 0);
+    const int64_t cell = s->cells.columns * (s->resident + s->blocks) * LINE;
+    const char *const file = large ? "fused_large.cu" : "fused_narrow.cu";
     tamis_gpu_definitions definitions = {.used = 0};
-    s->sharing = s->blocks == 1 ? 3 : 2; /* with four, threads have too few registers */
+    s->sharing = large ? 1 : s->blocks == 1 ? 3 : 2; /* with four, threads have too few registers */
     while (s->sharing > 1 && tamis_tensor_group_bytes(chip, s->sharing) < own + 2 * cell) s->sharing--;
     const int64_t stages = tamis_gpu_min(STAGES_MOST, (tamis_tensor_group_bytes(chip, s->sharing) - own) / cell);
     s->shared_bytes = own + stages * cell;
-    s->part = (32 * s->blocks + 4) * THREADS * 4;
-    tamis_tensor_define(&definitions, p, THREADS);
+    s->warps = s->cells.rows / 16;
+    s->group = (int)s->warps * 32 + (large ? COPIERS : 0);
+    s->part = (32 * s->blocks + 4) * s->warps * 32 * 4;
+    tamis_tensor_define(&definitions, p, s->group);
     tamis_gpu_define(&definitions, "INNER_STEPS", inner_steps);
     tamis_gpu_define(&definitions, "WIDTH_STEPS", width_steps);
     tamis_gpu_define(&definitions, "INNER_WHOLE", p->problem.inner % SIDE == 0);
@@ -114,8 +159,9 @@ static tamis_status compile_narrow(tamis_prepared *p, fused_state *s) {
     tamis_gpu_define(&definitions, "STAGES", stages);
     tamis_gpu_define(&definitions, "GROUPS", s->sharing);
     tamis_gpu_define(&definitions, "KEEP_SOFTMAX", p->problem.keep_softmax);
-    TRY(tamis_gpu_add_kernel(p, ATTEND, "fused_narrow.cu", "fused_narrow", &definitions, s->shared_bytes));
-    return tamis_gpu_add_kernel(p, CLEAR, "fused_narrow.cu", "fused_narrow_clear", &definitions, 0);
+    if (large) tamis_gpu_define(&definitions, "SIDE", s->cells.columns);
+    TRY(tamis_gpu_add_kernel(p, ATTEND, file, large ? "fused_large" : "fused_narrow", &definitions, s->shared_bytes));
+    return tamis_gpu_add_kernel(p, CLEAR, file, "fused_clear", &definitions, 0);
 }
 
 /* Three groups per multiprocessor, with 136 registers per thread, if results have 64 columns and the form is wgmma;
@@ -128,6 +174,8 @@ static void choose_memory(tamis_tensor_chip chip, fused_state *s) {
     s->slots = (tamis_tensor_group_bytes(chip, s->sharing) - rest) / TILE;
     s->shared_bytes = rest + s->slots * TILE;
     s->part = (32 * s->blocks + 6) * MULTIPLIERS * 32 * 4;
+    s->group = GROUP;
+    s->warps = MULTIPLIERS;
 }
 
 /* Bytes, multiples of 16. */
@@ -138,7 +186,7 @@ static int64_t split_bytes(const tamis_problem *p, const fused_state *s) {
 static int64_t d_scales_bytes(const tamis_problem *p) { return filled(p) * 4; }
 static int64_t d_split_bytes(const tamis_problem *p, const fused_state *s) { return filled(p) * d_lines(p, s) * LINE; }
 static int64_t partial_bytes(const fused_state *s) { return 2 * s->groups * s->part; }
-static int64_t counters(const fused_state *s) { return s->groups * MULTIPLIERS; } /* of four bytes */
+static int64_t counters(const fused_state *s) { return s->groups * s->warps; } /* of four bytes */
 
 static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
     if (is_narrow(p)) return (size_t)(partial_bytes(s) + counters(s) * 4);
@@ -166,7 +214,9 @@ static tamis_status prepare(tamis_prepared *p) {
     fused_state *const s = p->state;
     p->math = problem->math;
     if (problem->rows == 0 || problem->width == 0 || problem->nnz == 0) return TAMIS_OK;
-    s->cells.rows = s->cells.columns = SIDE;
+    const bool large = is_large(problem);
+    s->cells.rows = large ? LARGE_ROWS : SIDE;
+    s->cells.columns = large ? large_side(problem) : SIDE;
     s->cells.masked = true;
     s->cells.aligned = tamis_gpu_cells_align(problem);
     s->resident = tamis_gpu_round_up(problem->inner, slice(problem)) / slice(problem);
@@ -180,7 +230,8 @@ static tamis_status prepare(tamis_prepared *p) {
                                       &(tamis_split){.numbers = longest(problem, s), .lows = tamis_splits(problem)}));
     }
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
-    const tamis_gpu_cell_masks masks = {.filled = filled(problem),
+    const tamis_gpu_cell_masks masks = {.filled = is_narrow(problem) ? INT32_MAX : filled(problem),
+                                        .apart = is_narrow(problem) ? 1 : 8,
                                         .masks = &s->masks,
                                         .together = &s->together,
                                         .row_masks = is_narrow(problem) ? NULL : &s->row_masks,
@@ -197,9 +248,9 @@ static tamis_status execute_narrow(const tamis_prepared *p, void *stream, const 
     const fused_state *const s = p->state;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_place arrived = tamis_gpu_after(x->scratch, partial_bytes(s));
-    const tamis_gpu_launch clear = {.groups = {1, 1}, .group_size = MULTIPLIERS * 32};
+    const tamis_gpu_launch clear = {.groups = {1, 1}, .group_size = s->group};
     const tamis_gpu_launch by_cells = {
-        .groups = {s->groups, 1}, .group_size = MULTIPLIERS * 32, .shared_bytes = s->shared_bytes, .early = true};
+        .groups = {s->groups, 1}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
     TRY(tamis_gpu_launch_kernel(
         p, stream, CLEAR, clear, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_place("arrived", arrived), tamis_gpu_integer("clears", counters(s)))));
@@ -235,7 +286,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const tamis_split_third d_rows = {
         .slices = s->blocks, .scales = d_scales, .split = d_split, .clears = counters(s), .cleared = arrived};
     const tamis_gpu_launch by_cells = {
-        .groups = {s->groups, 1}, .group_size = GROUP, .shared_bytes = s->shared_bytes, .early = true};
+        .groups = {s->groups, 1}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
     TRY(tamis_split_launch_three(p, stream, SPLIT, &common, &rows, &d_rows));
     return tamis_gpu_launch_kernel(
         p, stream, ATTEND, by_cells, &common,

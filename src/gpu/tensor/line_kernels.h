@@ -2,7 +2,10 @@
  * Shared by the kernels of attention and of its gradients in which all threads copy cells: tiles of SIDE rows, and the
  * lines that a thread copies. The kernels define THREADS. Included after tensor_cores.h and cell_kernels.h.
  */
-#define SIDE                 64                 /* rows and columns of a cell */
+#ifndef SIDE
+#define SIDE 64 /* columns of a cell, and rows that are copied at a time */
+#endif
+#define LINE                 64                 /* numbers of a line, of 128 bytes */
 #define TILE                 (SIDE * 128)       /* bytes: one line for each of SIDE rows */
 #define AT_A_TIME            (THREADS / 8)      /* lines at a time, eight copies each */
 #define LINES                (SIDE / AT_A_TIME) /* lines of a tile in which a thread copies a piece */
@@ -36,10 +39,10 @@ FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *li
     }
 }
 
-/* The same for the own rows of a panel. */
-FUNCTION void rows_of_panel(uint32 *rows, int64 panel, int64 count, int item) {
+/* The same for own rows, from row `first` on. */
+FUNCTION void own_rows(uint32 *rows, int64 first, int64 count, int item) {
 #pragma unroll
-    for (int i = 0; i < LINES; i++) rows[i] = min((uint32)(panel * SIDE) + item / 8 + AT_A_TIME * i, (uint32)count - 1);
+    for (int i = 0; i < LINES; i++) rows[i] = min((uint32)first + item / 8 + AT_A_TIME * i, (uint32)count - 1);
 }
 
 /* Starts to copy the first STAGES - 1 cells, by `copy_to`, to their places of the ring; loads the rows of the next. */

@@ -3,11 +3,16 @@
  * copied directly from the operands, and products of tiles. The kernels are compiled with INNER_STEPS and WIDTH_STEPS,
  * K and L in steps of 16 numbers. Included after tensor_cores.h and cell_kernels.h.
  */
-#define THREADS     128
+#ifndef THREADS
+#define THREADS 128 /* that copy */
+#endif
 #define WARPS       (THREADS / 32)
 #define INNER_TILES ((INNER_STEPS + 3) / 4)
 #define WIDTH_TILES ((WIDTH_STEPS + 3) / 4)
 #define TILES       (INNER_TILES + WIDTH_TILES) /* of a cell */
+#ifndef PAIRED
+#define PAIRED 0 /* 1: two tiles are one product */
+#endif
 #include "line_kernels.h"
 
 /* ------------------------------------------------------------------------------------------ copying */
@@ -37,7 +42,7 @@ FUNCTION source source_of(const element *from, int64 stride, int64 numbers, int 
     source x = {(const char *)(from + item % 8 * 8), apart, 0,
                 ((uint64)from | (uint64)apart) % 16 == 0 && apart < ((int64)1 << 32)};
     for (int tile = 0; tile < tiles; tile++)
-        x.bytes |= (uint32)max(0, min(16, ((int)numbers - tile * SIDE - item % 8 * 8) * (int)sizeof(element)))
+        x.bytes |= (uint32)max(0, min(16, ((int)numbers - tile * LINE - item % 8 * 8) * (int)sizeof(element)))
                    << 8 * tile;
     return x;
 }
@@ -78,27 +83,40 @@ FUNCTION void copy_rows(uint32 to, const source &from, int tiles, int whole, con
 
 /* ------------------------------------------------------------------------------------------ multiplying */
 
-/* Starts d = 64 own rows times 64 other rows. It is done after PRODUCTS_WAIT. */
+/* Starts d = 64 own rows times the SIDE other rows of a cell; the own ones are a part of SIDE rows, too. It is done
+   after PRODUCTS_WAIT. */
 FUNCTION void begin_dots(float *d, uint64 own, uint64 other, int steps) {
-    PRODUCTS_PIN(d, 32);
+    PRODUCTS_PIN(d, SIDE / 2);
     products_begin();
 #pragma unroll
-    for (int k = 0; k < steps; k++)
-        multiply_64x64(d, operand_after(own, k / 4 * TILE + k % 4 * 32),
-                       operand_after(other, k / 4 * TILE + k % 4 * 32), k > 0);
+    for (int k = 0; k < steps; k++) {
+        const int at = k / 4 * TILE + k % 4 * 32;
+#if SIDE == 128
+        multiply_64x128(d, operand_after(own, at), operand_after(other, at), k > 0);
+#else
+        multiply_64x64(d, operand_after(own, at), operand_after(other, at), k > 0);
+#endif
+    }
     products_commit();
 }
 
-/* Adds factors of 64 own rows and 64 other rows, times the latter's tiles. */
+/* Adds factors of 64 own rows and SIDE other rows, times the latter's tiles. */
 FUNCTION void begin_sums(float *sums, const uint32 *factors, uint64 across, int tiles) {
     PRODUCTS_PIN(sums, 32 * tiles);
     products_begin();
 #pragma unroll
-    for (int tile = 0; tile < tiles; tile++)
+    for (int tile = 0; tile < tiles; tile += PAIRED ? 2 : 1)
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            multiply_64x64_across_held(sums + 32 * tile, factors + 4 * k, operand_after(across, tile * TILE + k * 2048),
-                                       1);
+        for (int k = 0; k < SIDE / 16; k++) {
+            const uint64 at = operand_after(across, tile * TILE + k * 2048);
+#if PAIRED
+            if (tile + 1 < tiles) {
+                multiply_64x128_across_held(sums + 32 * tile, factors + 4 * k, at, 1);
+                continue;
+            }
+#endif
+            multiply_64x64_across_held(sums + 32 * tile, factors + 4 * k, at, 1);
+        }
     products_commit();
 }
 

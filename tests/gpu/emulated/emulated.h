@@ -66,6 +66,7 @@ struct alignas(16) longlong2 {
     long long x, y;
 };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
 static inline char *emulated_shared(void) { return emulated_shared_memory; }
@@ -209,14 +210,15 @@ static inline void ptx_mbarrier_try_wait_parity_shared_cta_b64(unsigned gate, un
     while ((gate_at(gate)->turns & 1) == (turn & 1)) emulated_wait();
 }
 static emulated_gate emulated_some[16]; /* barriers of some of the group */
+static inline void ptx_barrier_cta_arrive(int number, int count) {
+    emulated_gate *const at = emulated_some + number;
+    if (at->pending == 0) at->pending = (unsigned short)count;
+    if (--at->pending == 0) at->turns++;
+}
 static inline void ptx_barrier_cta_sync(int number, int count) {
     emulated_gate *const at = emulated_some + number;
     const unsigned turns = at->turns;
-    if (at->pending == 0) at->pending = (unsigned short)count;
-    if (--at->pending == 0) {
-        at->turns++;
-        return;
-    }
+    ptx_barrier_cta_arrive(number, count);
     while (at->turns == turns) emulated_wait();
 }
 static inline void ptx_mbarrier_expect_tx_shared_cta_b64(unsigned, unsigned) {}
