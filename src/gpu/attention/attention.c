@@ -6,20 +6,15 @@
 #include "gpu/attention/segments.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/messages/messages.h"
-#include "gpu/messages/variants.h"
-#include "gpu/method.h"
-#include "gpu/runtime/memory.h"
+#include "gpu/messages/order_call.h"
 
-enum { ARGUMENTS_MOST = 48, GROUP = 128, MERGE_TEAM = 32, MERGE_GROUP = 256 };
+enum { GROUP = 128, MERGE_TEAM = 32, MERGE_GROUP = 256 };
 
 /* A job, and how its kernel maps heads to lanes. */
 typedef struct pass {
     const tamis_attention_job *job;
-    tamis_gpu_device *device;
-    tamis_gpu_message_variant variant;
-    int64_t slice;              /* elements of a head that a team takes at once */
-    const tamis_gpu_cuts *cuts; /* of the order */
-    tamis_place partials;       /* of the pieces of cut rows */
+    tamis_gpu_order_call call;
+    int64_t slice; /* elements of a head that a team takes at once */
 } pass;
 
 /* ------------------------------------------------------------------------------------------ choosing */
@@ -38,7 +33,8 @@ static bool fits_unit(const pass *p, int64_t unit, bool results) {
     const size_t size = tamis_type_size(job->type);
     for (size_t i = 0; i < COUNT; i++) {
         const tamis_message_operand *const x = results ? written[i] : read[i];
-        if (x->at.base && !tamis_gpu_aligned(p->device, x->at, x->stride, 0, size, (size_t)unit * size)) return false;
+        if (x->at.base && !tamis_gpu_aligned(p->call.device, x->at, x->stride, 0, size, (size_t)unit * size))
+            return false;
     }
     return job->width % unit == 0;
 }
@@ -47,7 +43,7 @@ static bool fits_unit(const pass *p, int64_t unit, bool results) {
    variants. */
 static void share_head(pass *p, bool quick) {
     enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4 };
-    tamis_gpu_message_variant *const v = &p->variant;
+    tamis_gpu_message_variant *const v = &p->call.variant;
     int64_t unit = 16 / (int64_t)tamis_type_size(p->job->type);
     while (unit > 1 && (p->job->width == 0 || !fits_unit(p, unit, false))) unit = quick ? unit / 2 : 1;
     const int64_t across = tamis_gpu_ceiling(p->job->width, unit);
@@ -65,7 +61,7 @@ static void share_head(pass *p, bool quick) {
 /* Entries whose rows are loaded at once: as many as fit in registers. */
 static int32_t loads_of(const pass *p) {
     enum { REGISTERS = 64, MOST = 4 };
-    const int64_t reals = p->variant.units * p->variant.unit,
+    const int64_t reals = p->call.variant.units * p->call.variant.unit,
                   matrices = p->job->pass == TAMIS_ATTENTION_BACK_COLUMNS ? 2 : 3;
     int32_t loads = MOST;
     while (loads > 1 && loads * matrices * reals * (int64_t)(tamis_gpu_real_size(p->job->type) / 4) > REGISTERS)
@@ -73,20 +69,18 @@ static int32_t loads_of(const pass *p) {
     return loads;
 }
 
-static int32_t bits_of(tamis_index_type type) { return type == TAMIS_I64 ? 64 : 32; }
-
 static void choose(pass *p) {
     static const tamis_gpu_message_kernel kernels[] = {[TAMIS_ATTENTION_FORWARD] = TAMIS_ATTENTION_KERNEL,
                                                        [TAMIS_ATTENTION_BACK_ROWS] = TAMIS_ATTENTION_ROWS_KERNEL,
                                                        [TAMIS_ATTENTION_BACK_COLUMNS] = TAMIS_ATTENTION_COLUMNS_KERNEL};
     const tamis_attention_job *const job = p->job;
-    const bool quick = p->device->limits.subgroup == 32;
+    const bool quick = p->call.device->limits.subgroup == 32;
     const int64_t near = INT32_MAX / (int64_t)tamis_type_size(job->type);
-    tamis_gpu_message_variant *const v = &p->variant;
+    tamis_gpu_message_variant *const v = &p->call.variant;
     v->kernel = (int32_t)kernels[job->pass];
     v->element = tamis_gpu_element(job->type);
-    v->index = bits_of(job->order.column_type);
-    v->offset = bits_of(job->order.offset_type);
+    v->index = tamis_gpu_index_bits(job->order.column_type);
+    v->offset = tamis_gpu_index_bits(job->order.offset_type);
     share_head(p, quick);
     v->loads = quick ? loads_of(p) : 4;
     v->near = job->q.stride <= near && job->k.stride <= near && job->v.stride <= near && job->d_out.stride <= near;
@@ -96,62 +90,38 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* A list of arguments. */
-typedef struct list {
-    tamis_gpu_named of[ARGUMENTS_MOST];
-    int count;
-} list;
-
-static void add(list *to, tamis_gpu_named argument) { to->of[to->count++] = argument; }
-
-/* OpenCL needs a buffer for every argument, even an absent one. */
-static void add_place(const pass *p, list *to, const char *name, tamis_place place) {
-    add(to, place.base ? tamis_gpu_place(name, place) : tamis_gpu_memory(name, p->job->order.offsets));
-}
-
-static void add_matrix(const pass *p, list *to, const char *name, const char *stride, const tamis_message_operand *x) {
-    add_place(p, to, name, x->at);
-    add(to, tamis_gpu_integer(stride, x->stride));
-}
-
-static void add_optional(const pass *p, list *to, const char *name, const char *stride, const char *has,
+static void add_optional(const pass *p, tamis_gpu_list *to, const char *name, const char *stride, const char *has,
                          const tamis_message_operand *x) {
-    add_matrix(p, to, name, stride, x);
-    add(to, tamis_gpu_integer(has, x->at.base != NULL));
+    tamis_gpu_list_matrix(to, &p->call, name, stride, x);
+    tamis_gpu_list_add(to, tamis_gpu_integer(has, x->at.base != NULL));
 }
 
-static void add_order(const pass *p, list *to) {
-    const tamis_message_order *const order = &p->job->order;
-    add(to, tamis_gpu_integer("rows", order->rows));
-    add(to, tamis_gpu_integer("pieces", p->cuts->pieces));
-    add(to, tamis_gpu_integer("limit", p->cuts->limit));
-    add_place(p, to, "piece_rows", (tamis_place){p->cuts->piece_rows, 0});
-    add(to, tamis_gpu_integer("heads", p->job->heads));
-    add(to, tamis_gpu_integer("width", p->job->width));
-    add(to, tamis_gpu_integer("slice", p->slice));
-    add(to, tamis_gpu_real("scale", p->job->scale));
-    add(to, tamis_gpu_memory("offsets", order->offsets));
-    add_place(p, to, "columns", (tamis_place){(void *)(uintptr_t)order->columns, 0});
-    add_place(p, to, "entries", (tamis_place){(void *)(uintptr_t)order->entries, 0});
-    add(to, tamis_gpu_integer("permuted", order->entries != NULL));
-    add_place(p, to, "partials", p->partials);
-    add_matrix(p, to, "q", "q_stride", &p->job->q);
-}
-
-static void add_inputs(const pass *p, list *to) {
+static void add_order(const pass *p, tamis_gpu_list *to) {
     const tamis_attention_job *const job = p->job;
-    add_matrix(p, to, "k", "k_stride", &job->k);
-    add_matrix(p, to, "v", "v_stride", &job->v);
+    tamis_gpu_list_rows(to, &p->call, "entries");
+    tamis_gpu_list_place(to, &p->call, "columns", (tamis_place){(void *)(uintptr_t)job->order.columns, 0});
+    tamis_gpu_list_add(to, tamis_gpu_integer("heads", job->heads));
+    tamis_gpu_list_add(to, tamis_gpu_integer("width", job->width));
+    tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
+    tamis_gpu_list_add(to, tamis_gpu_real("scale", job->scale));
+    tamis_gpu_list_place(to, &p->call, "partials", p->call.parts);
+    tamis_gpu_list_matrix(to, &p->call, "q", "q_stride", &job->q);
+}
+
+static void add_inputs(const pass *p, tamis_gpu_list *to) {
+    const tamis_attention_job *const job = p->job;
+    tamis_gpu_list_matrix(to, &p->call, "k", "k_stride", &job->k);
+    tamis_gpu_list_matrix(to, &p->call, "v", "v_stride", &job->v);
     add_optional(p, to, "e", "e_stride", "has_e", &job->e);
     add_optional(p, to, "b", "b_stride", "has_b", &job->b);
-    add_matrix(p, to, "out", "out_stride", &job->out);
-    add_matrix(p, to, "log_sums", "log_sums_stride", &job->log_sums);
+    tamis_gpu_list_matrix(to, &p->call, "out", "out_stride", &job->out);
+    tamis_gpu_list_matrix(to, &p->call, "log_sums", "log_sums_stride", &job->log_sums);
 }
 
-static void add_gradients(const pass *p, list *to) {
+static void add_gradients(const pass *p, tamis_gpu_list *to) {
     const tamis_attention_job *const job = p->job;
-    add_matrix(p, to, "d_out", "d_out_stride", &job->d_out);
-    add_place(p, to, "weights", job->weights);
+    tamis_gpu_list_matrix(to, &p->call, "d_out", "d_out_stride", &job->d_out);
+    tamis_gpu_list_place(to, &p->call, "weights", job->weights);
     if (job->pass == TAMIS_ATTENTION_BACK_COLUMNS) {
         add_optional(p, to, "dk", "dk_stride", "has_dk", &job->dk);
         add_optional(p, to, "dv", "dv_stride", "has_dv", &job->dv);
@@ -160,19 +130,18 @@ static void add_gradients(const pass *p, list *to) {
     add_optional(p, to, "dq", "dq_stride", "has_dq", &job->dq);
     add_optional(p, to, "de", "de_stride", "has_de", &job->de);
     add_optional(p, to, "db", "db_stride", "has_db", &job->db);
-    add(to, tamis_gpu_integer("has_weights", job->weights.base != NULL));
+    tamis_gpu_list_add(to, tamis_gpu_integer("has_weights", job->weights.base != NULL));
 }
 
 static tamis_status check(const pass *p, int64_t slices) {
-    if (p->job->type == TAMIS_F64 && !p->device->limits.has_fp64)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic",
-                          tamis_type_name(p->job->type), p->device->limits.name);
-    if (slices <= p->device->limits.groups_most[1] && p->job->heads <= INT32_MAX / tamis_gpu_max(p->job->width, 1) / 2)
+    TRY(tamis_gpu_order_check(p->call.device, p->job->type));
+    if (slices <= p->call.device->limits.groups_most[1] &&
+        p->job->heads <= INT32_MAX / tamis_gpu_max(p->job->width, 1) / 2)
         return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                       "heads = %lld, width = %lld: %s takes up to %lld slices of %lld elements",
-                      (long long)p->job->heads, (long long)p->job->width, p->device->limits.name,
-                      (long long)p->device->limits.groups_most[1], (long long)p->slice);
+                      (long long)p->job->heads, (long long)p->job->width, p->call.device->limits.name,
+                      (long long)p->call.device->limits.groups_most[1], (long long)p->slice);
 }
 
 /* Without a width the kernels still load something, and ignore it: log_sums, which is aligned. */
@@ -193,21 +162,17 @@ static bool writes(const tamis_attention_job *job) {
 
 static tamis_status launch(pass *p) {
     const tamis_attention_job *const job = p->job;
-    list arguments = {.count = 0};
+    tamis_gpu_list arguments = {.count = 0};
     const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(job->width, p->slice), 1);
     TRY(check(p, slices));
     add_order(p, &arguments);
     if (job->pass != TAMIS_ATTENTION_BACK_COLUMNS) add_inputs(p, &arguments);
     if (job->pass == TAMIS_ATTENTION_FORWARD)
-        add(&arguments, tamis_gpu_integer("has_log_sums", job->log_sums.at.base != NULL));
+        tamis_gpu_list_add(&arguments, tamis_gpu_integer("has_log_sums", job->log_sums.at.base != NULL));
     else
         add_gradients(p, &arguments);
-    add(&arguments, (tamis_gpu_named){.name = NULL});
-    const int64_t rows = job->order.rows + p->cuts->pieces;
-    const int64_t groups = tamis_gpu_ceiling(rows * job->heads, p->variant.group / p->variant.team);
-    return tamis_gpu_message_launch(p->device, job->stream, &p->variant,
-                                    (int64_t[]){tamis_gpu_min(groups, p->device->limits.groups_most[0]), slices},
-                                    arguments.of);
+    return tamis_gpu_order_launch(&p->call, &p->call.variant, (job->order.rows + p->call.cuts->pieces) * job->heads,
+                                  slices, &arguments);
 }
 
 /* Joins the partial results of cut rows, which begin `before` reals into `partials`. */
@@ -215,27 +180,28 @@ static tamis_status merge(const pass *p, const tamis_message_operand *out, int64
     const tamis_attention_job *const job = p->job;
     const bool softmax = job->pass == TAMIS_ATTENTION_FORWARD;
     const tamis_gpu_message_variant variant = {.kernel = TAMIS_ATTENTION_MERGE,
-                                               .element = p->variant.element,
+                                               .element = p->call.variant.element,
                                                .index = 32,
                                                .offset = 32,
                                                .group = MERGE_GROUP,
                                                .team = MERGE_TEAM,
                                                .softmax = softmax};
-    const int64_t groups[2] = {tamis_gpu_min(p->cuts->count * job->heads, p->device->limits.groups_most[0]),
-                               tamis_gpu_max(tamis_gpu_ceiling(job->width, MERGE_TEAM), 1)};
-    const tamis_place from = {p->partials.base, p->partials.bytes + before * (int64_t)tamis_gpu_real_size(job->type)};
-    list arguments = {.count = 0};
-    TRY(check(p, groups[1]));
-    add(&arguments, tamis_gpu_integer("cut_count", p->cuts->count));
-    add(&arguments, tamis_gpu_integer("pieces", p->cuts->pieces));
-    add(&arguments, tamis_gpu_memory("cuts", p->cuts->rows));
-    add(&arguments, tamis_gpu_integer("heads", job->heads));
-    add(&arguments, tamis_gpu_integer("width", job->width));
-    add(&arguments, tamis_gpu_place("partials", from));
-    add_matrix(p, &arguments, "out", "out_stride", out);
+    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(job->width, MERGE_TEAM), 1);
+    const tamis_place from = {p->call.parts.base,
+                              p->call.parts.bytes + before * (int64_t)tamis_gpu_real_size(job->type)};
+    tamis_gpu_list arguments = {.count = 0};
+    TRY(check(p, slices));
+    tamis_gpu_list_add(&arguments, tamis_gpu_integer("cut_count", p->call.cuts->count));
+    tamis_gpu_list_add(&arguments, tamis_gpu_integer("pieces", p->call.cuts->pieces));
+    tamis_gpu_list_add(&arguments, tamis_gpu_memory("cuts", p->call.cuts->rows));
+    tamis_gpu_list_add(&arguments, tamis_gpu_integer("heads", job->heads));
+    tamis_gpu_list_add(&arguments, tamis_gpu_integer("width", job->width));
+    tamis_gpu_list_add(&arguments, tamis_gpu_place("partials", from));
+    tamis_gpu_list_matrix(&arguments, &p->call, "out", "out_stride", out);
     add_optional(p, &arguments, "log_sums", "log_sums_stride", "has_log_sums", &job->log_sums);
-    add(&arguments, (tamis_gpu_named){.name = NULL});
-    return tamis_gpu_message_launch(p->device, job->stream, &variant, groups, arguments.of);
+    /* a group for each head of a cut row */
+    return tamis_gpu_order_launch(&p->call, &variant, p->call.cuts->count * job->heads * (MERGE_GROUP / MERGE_TEAM),
+                                  slices, &arguments);
 }
 
 static tamis_status merge_all(const pass *p) {
@@ -247,25 +213,15 @@ static tamis_status merge_all(const pass *p) {
     for (int i = first; i <= last; i++)
         if (outs[i]->at.base) {
             TRY(merge(p, outs[i], before));
-            before += p->cuts->pieces * job->heads * job->width;
+            before += p->call.cuts->pieces * job->heads * job->width;
         }
     return TAMIS_OK;
 }
 
-/* Cut rows store their parts in memory allocated for this call. */
-static tamis_status attend_in_parts(pass *p) {
-    tamis_status status = TAMIS_OK;
-    const int64_t numbers = p->job->pass == TAMIS_ATTENTION_FORWARD ? p->job->width + 2 : 2 * p->job->width + 1;
-    const int64_t count = tamis_times(p->cuts->pieces, tamis_times(p->job->heads, numbers));
-    void *memory = NULL;
-    TRY(tamis_gpu_allocate(p->device, p->job->stream, tamis_bytes(count, tamis_gpu_real_size(p->job->type)),
-                           "parts of long rows", &memory));
-    p->partials = (tamis_place){memory, 0};
-    TRY_GOTO(done, launch(p));
-    TRY_GOTO(done, merge_all(p));
-done:
-    tamis_gpu_release(p->device, p->job->stream, memory);
-    return status;
+static tamis_status run_and_merge(void *of) {
+    pass *const p = of;
+    TRY(launch(p));
+    return merge_all(p);
 }
 
 static tamis_status attend(const tamis_attention_job *given) {
@@ -273,9 +229,16 @@ static tamis_status attend(const tamis_attention_job *given) {
     if (!writes(given)) return TAMIS_OK;
     const tamis_attention_job job = given->width ? *given : without_width(given);
     const bool only_long = job.order.nnz > BUSY;
-    pass p = {.job = &job, .device = job.device, .cuts = tamis_gpu_message_cuts(&job.order, only_long)};
+    pass p = {.job = &job,
+              .call = {.device = job.device,
+                       .stream = job.stream,
+                       .order = &job.order,
+                       .cuts = tamis_gpu_message_cuts(&job.order, only_long)}};
     choose(&p);
-    return p.cuts->pieces > 0 ? attend_in_parts(&p) : launch(&p);
+    if (p.call.cuts->pieces == 0) return launch(&p);
+    const int64_t numbers = job.pass == TAMIS_ATTENTION_FORWARD ? job.width + 2 : 2 * job.width + 1;
+    const int64_t count = tamis_times(p.call.cuts->pieces, tamis_times(job.heads, numbers));
+    return tamis_gpu_order_in_parts(&p.call, tamis_bytes(count, tamis_gpu_real_size(job.type)), 0, run_and_merge, &p);
 }
 
 const tamis_attention_functions tamis_gpu_attention_functions = {.attend = attend, .segment = tamis_gpu_segment};

@@ -7,12 +7,13 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
-#include "gpu/messages/variants.h"
+#include "gpu/messages/order_call.h"
 #include "gpu/runtime/memory.h"
 
-enum { SHORT_ROW = 32, LONG_ROW = 256, MERGE_TEAM = 32, MERGE_GROUP = 256, ARGUMENTS_MOST = 40 };
+enum { SHORT_ROW = 32, LONG_ROW = 256, MERGE_TEAM = 32, MERGE_GROUP = 256 };
 
 /* ------------------------------------------------------------------------------------------ orders */
 
@@ -73,11 +74,8 @@ failed:
 /* A job, how its kernel divides rows, and its cut rows. */
 typedef struct pass {
     const tamis_message_job *job;
-    tamis_gpu_device *device;
-    tamis_gpu_message_variant variant;
+    tamis_gpu_order_call call;
     int64_t all, span, slice; /* elements of a row, of what a team divides, and of what it takes at once */
-    const tamis_gpu_cuts *cuts;
-    tamis_place parts, places;
 } pass;
 
 /* True if ENTRIES computes numbers, a few per entry, instead of rows. */
@@ -105,7 +103,7 @@ static bool reads_arguments(const tamis_message_job *job) {
 
 static bool is_aligned(const pass *p, bool used, const tamis_message_operand *x, int64_t unit) {
     const size_t size = tamis_type_size(p->job->type);
-    return !used || tamis_gpu_aligned(p->device, x->at, x->stride, 0, size, (size_t)unit * size);
+    return !used || tamis_gpu_aligned(p->call.device, x->at, x->stride, 0, size, (size_t)unit * size);
 }
 
 /* True if all rows are aligned for vector loads of `unit` elements and have a multiple of them. */
@@ -117,14 +115,14 @@ static bool fits_unit(const pass *p, int64_t unit) {
            is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
            is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, !makes_numbers(job), &job->out, unit) &&
            (!job->argument.base ||
-            tamis_gpu_aligned(p->device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
+            tamis_gpu_aligned(p->call.device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
 }
 
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
    whose lanes go through the row in slices. */
 static void share_row(pass *p, bool quick) {
     enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4, GROUP = 128 };
-    tamis_gpu_message_variant *const v = &p->variant;
+    tamis_gpu_message_variant *const v = &p->call.variant;
     int64_t unit = 16 / (int64_t)tamis_type_size(p->job->type);
     while (unit > 1 && !fits_unit(p, unit)) unit = quick ? unit / 2 : 1;
     const int64_t across = tamis_gpu_ceiling(p->span, unit);
@@ -142,10 +140,10 @@ static int32_t loads_of(const pass *p) {
     enum { REGISTERS = 64, USUAL = 4, MOST = 8, LONG = 16 };
     const tamis_message_job *const job = p->job;
     const bool many =
-        job->kind != TAMIS_PASS_ENTRIES && p->variant.units == 1 && job->order.nnz >= LONG * job->order.rows;
+        job->kind != TAMIS_PASS_ENTRIES && p->call.variant.units == 1 && job->order.nnz >= LONG * job->order.rows;
     const int64_t matrices =
         reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_arguments(job) * 1;
-    const int64_t of_one = (matrices > 0 ? matrices : 1) * p->variant.units * p->variant.unit *
+    const int64_t of_one = (matrices > 0 ? matrices : 1) * p->call.variant.units * p->call.variant.unit *
                            (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
     int32_t loads = many ? MOST : USUAL;
     while (loads > 1 && loads * of_one > REGISTERS) loads /= 2;
@@ -157,8 +155,6 @@ static tamis_gpu_message_kernel kernel_of(const tamis_message_job *job) {
     return job->kind == TAMIS_PASS_LARGEST ? TAMIS_MESSAGE_LARGEST : TAMIS_MESSAGE_SUMS;
 }
 
-static int32_t bits_of(tamis_index_type type) { return type == TAMIS_I64 ? 64 : 32; }
-
 /* 0: y is a vector, or not read; 1: a number; 2: a number per head. */
 static int32_t numbers_of(const tamis_message_job *job) {
     if (!reads_y(job) || job->edge_data == TAMIS_E_VECTOR) return 0;
@@ -167,16 +163,16 @@ static int32_t numbers_of(const tamis_message_job *job) {
 
 static void choose(pass *p) {
     const tamis_message_job *const job = p->job;
-    const bool quick = p->device->limits.subgroup == 32;
-    tamis_gpu_message_variant *const v = &p->variant;
+    const bool quick = p->call.device->limits.subgroup == 32;
+    tamis_gpu_message_variant *const v = &p->call.variant;
     p->all = job->heads * job->width;
     p->span = makes_numbers(job) && job->edge_data == TAMIS_E_HEAD ? job->width : p->all;
     v->kernel = (int32_t)kernel_of(job);
     v->element = tamis_gpu_element(job->type);
-    v->index = bits_of(job->order.column_type);
-    v->offset = bits_of(job->order.offset_type);
-    v->other = job->other_offsets ? bits_of(job->other_offset_type) : 32;
-    v->argument = job->argument.base ? bits_of(job->argument_type) : 32;
+    v->index = tamis_gpu_index_bits(job->order.column_type);
+    v->offset = tamis_gpu_index_bits(job->order.offset_type);
+    v->other = job->other_offsets ? tamis_gpu_index_bits(job->other_offset_type) : 32;
+    v->argument = job->argument.base ? tamis_gpu_index_bits(job->argument_type) : 32;
     share_row(p, quick);
     v->loads = quick ? loads_of(p) : 4;
     v->near = (uint64_t)job->x.stride * tamis_type_size(job->type) <= INT32_MAX;
@@ -190,141 +186,102 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* OpenCL needs a buffer for every argument, even an absent one. */
-static tamis_place or_any(const pass *p, tamis_place place) {
-    return place.base ? place : (tamis_place){(void *)(uintptr_t)p->job->order.offsets, 0};
-}
-
-static tamis_gpu_named array(const pass *p, const char *name, const void *memory) {
-    return tamis_gpu_place(name, or_any(p, (tamis_place){(void *)(uintptr_t)memory, 0}));
+static void add_array(tamis_gpu_list *to, const pass *p, const char *name, const void *memory) {
+    tamis_gpu_list_place(to, &p->call, name, (tamis_place){(void *)(uintptr_t)memory, 0});
 }
 
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
-static int add_job(const pass *p, tamis_gpu_named *to) {
+static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
-    int n = 0;
-    to[n++] = tamis_gpu_integer("rows", job->order.rows);
-    to[n++] = tamis_gpu_integer("pieces", p->cuts->pieces);
-    to[n++] = tamis_gpu_integer("limit", p->cuts->limit);
-    to[n++] = array(p, "piece_rows", p->cuts->piece_rows);
-    to[n++] = array(p, "offsets", job->order.offsets);
-    to[n++] = array(p, "columns", job->order.columns);
-    to[n++] = array(p, "entries", job->order.entries);
-    to[n++] = tamis_gpu_integer("all", p->all);
-    to[n++] = tamis_gpu_integer("slice", p->slice);
-    to[n++] = tamis_gpu_integer("width", p->variant.kernel == TAMIS_MESSAGE_NUMBERS ? p->span : job->width);
-    to[n++] = tamis_gpu_real("sign", job->sign);
-    to[n++] = tamis_gpu_real("factor", job->factor);
-    to[n++] = tamis_gpu_integer("term", job->term);
-    to[n++] = tamis_gpu_integer("numbers", numbers_of(job));
-    to[n++] = tamis_gpu_integer("taken", reads_arguments(job));
-    to[n++] = tamis_gpu_integer("permuted", job->order.entries != NULL);
-    to[n++] = tamis_gpu_integer("mean", job->mean);
-    to[n++] = tamis_gpu_place("x", or_any(p, job->x.at));
-    to[n++] = tamis_gpu_integer("x_stride", job->x.stride);
-    to[n++] = tamis_gpu_place("y", or_any(p, job->y.at));
-    to[n++] = tamis_gpu_integer("y_stride", job->y.stride);
-    to[n++] = tamis_gpu_place("argument", or_any(p, job->argument));
-    to[n++] = tamis_gpu_place("out", job->out.at);
-    to[n++] = tamis_gpu_integer("out_stride", job->out.stride);
-    return n;
+    tamis_gpu_list_rows(to, &p->call, "entries");
+    add_array(to, p, "columns", job->order.columns);
+    tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
+    tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
+    tamis_gpu_list_add(
+        to, tamis_gpu_integer("width", p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS ? p->span : job->width));
+    tamis_gpu_list_add(to, tamis_gpu_real("sign", job->sign));
+    tamis_gpu_list_add(to, tamis_gpu_real("factor", job->factor));
+    tamis_gpu_list_add(to, tamis_gpu_integer("term", job->term));
+    tamis_gpu_list_add(to, tamis_gpu_integer("numbers", numbers_of(job)));
+    tamis_gpu_list_add(to, tamis_gpu_integer("taken", reads_arguments(job)));
+    tamis_gpu_list_add(to, tamis_gpu_integer("mean", job->mean));
+    tamis_gpu_list_matrix(to, &p->call, "x", "x_stride", &job->x);
+    tamis_gpu_list_matrix(to, &p->call, "y", "y_stride", &job->y);
+    tamis_gpu_list_place(to, &p->call, "argument", job->argument);
+    tamis_gpu_list_matrix(to, &p->call, "out", "out_stride", &job->out);
 }
 
-static int add_row_here(const pass *p, tamis_gpu_named *to, int n) {
-    to[n++] = tamis_gpu_place("z", or_any(p, p->job->z.at));
-    to[n++] = tamis_gpu_integer("z_stride", p->job->z.stride);
-    return n;
-}
-
-static int add_rows(const pass *p, tamis_gpu_named *to, int n) {
+/* Adds what kernels of rows take beside it, or kernels of entries. */
+static void add_rest(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
-    to[n++] = tamis_gpu_place("parts", or_any(p, p->parts));
     if (job->kind == TAMIS_PASS_LARGEST) {
-        to[n++] = tamis_gpu_place("places", or_any(p, p->places));
-        to[n++] = tamis_gpu_integer("has_argument", job->argument.base != NULL);
+        tamis_gpu_list_place(to, &p->call, "places", p->call.places);
+        tamis_gpu_list_add(to, tamis_gpu_integer("has_argument", job->argument.base != NULL));
     } else {
-        n = add_row_here(p, to, n);
-        to[n++] = array(p, "other_offsets", job->other_offsets);
-        to[n++] = tamis_gpu_integer("weighted", job->other_offsets != NULL);
+        tamis_gpu_list_matrix(to, &p->call, "z", "z_stride", &job->z);
     }
-    return n;
-}
-
-static int add_ends(const pass *p, tamis_gpu_named *to, int n) {
-    n = add_row_here(p, to, n);
-    if (p->variant.kernel == TAMIS_MESSAGE_NUMBERS) to[n++] = tamis_gpu_integer("count", numbers_made(p->job));
-    return n;
+    if (job->kind != TAMIS_PASS_ENTRIES) tamis_gpu_list_place(to, &p->call, "parts", p->call.parts);
+    if (p->call.variant.kernel == TAMIS_MESSAGE_SUMS) {
+        add_array(to, p, "other_offsets", job->other_offsets);
+        tamis_gpu_list_add(to, tamis_gpu_integer("weighted", job->other_offsets != NULL));
+    }
+    if (p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS)
+        tamis_gpu_list_add(to, tamis_gpu_integer("count", numbers_made(job)));
 }
 
 static tamis_status check_slices(const pass *p, int64_t slices) {
-    const int64_t most = p->device->limits.groups_most[1];
+    const int64_t most = p->call.device->limits.groups_most[1];
     if (slices <= most && p->all <= INT32_MAX) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "heads * width = %lld: %s takes up to %lld here", (long long)p->all,
-                      p->device->limits.name,
+                      p->call.device->limits.name,
                       (long long)tamis_gpu_min(INT32_MAX, p->all / tamis_gpu_max(slices, 1) * most));
 }
 
-static int64_t groups_for(const pass *p, int64_t tasks) {
-    const int64_t groups = tamis_gpu_ceiling(tasks, p->variant.group / p->variant.team);
-    return tamis_gpu_min(groups, p->device->limits.groups_most[0]);
-}
-
 static tamis_status launch(const pass *p) {
-    const bool numbers = p->variant.kernel == TAMIS_MESSAGE_NUMBERS;
+    const bool numbers = p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
-    const int64_t tasks = (p->job->order.rows + p->cuts->pieces) * (numbers ? numbers_made(p->job) : 1);
-    tamis_gpu_named arguments[ARGUMENTS_MOST];
-    int n = add_job(p, arguments);
-    n = p->job->kind == TAMIS_PASS_ENTRIES ? add_ends(p, arguments, n) : add_rows(p, arguments, n);
-    arguments[n] = (tamis_gpu_named){.name = NULL};
+    const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1);
+    tamis_gpu_list arguments = {.count = 0};
+    add_job(p, &arguments);
+    add_rest(p, &arguments);
     TRY(check_slices(p, slices));
-    return tamis_gpu_message_launch(p->device, p->job->stream, &p->variant, (int64_t[]){groups_for(p, tasks), slices},
-                                    arguments);
+    return tamis_gpu_order_launch(&p->call, &p->call.variant, tasks, slices, &arguments);
 }
 
 static tamis_status merge(const pass *p) {
     const tamis_message_job *const job = p->job;
     const bool largest = job->kind == TAMIS_PASS_LARGEST;
     const tamis_gpu_message_variant variant = {.kernel = TAMIS_MESSAGE_MERGE,
-                                               .element = p->variant.element,
+                                               .element = p->call.variant.element,
                                                .index = 32,
-                                               .offset = p->variant.offset,
-                                               .argument = p->variant.argument,
+                                               .offset = p->call.variant.offset,
+                                               .argument = p->call.variant.argument,
                                                .group = MERGE_GROUP,
                                                .team = MERGE_TEAM};
-    const int64_t groups[2] = {tamis_gpu_min(p->cuts->count, p->device->limits.groups_most[0]),
-                               tamis_gpu_ceiling(p->all, MERGE_TEAM)};
-    TRY(check_slices(p, groups[1]));
-    return tamis_gpu_message_launch(
-        p->device, job->stream, &variant, groups,
-        TAMIS_GPU_ARGUMENTS(
-            tamis_gpu_integer("cut_count", p->cuts->count), tamis_gpu_integer("pieces", p->cuts->pieces),
-            tamis_gpu_integer("limit", p->cuts->limit), tamis_gpu_memory("cuts", p->cuts->rows),
-            tamis_gpu_memory("offsets", job->order.offsets), array(p, "entries", job->order.entries),
-            tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
-            tamis_gpu_place("parts", p->parts), tamis_gpu_place("places", or_any(p, p->places)),
-            tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
-            tamis_gpu_integer("mean", job->mean), tamis_gpu_place("out", job->out.at),
-            tamis_gpu_integer("out_stride", job->out.stride), tamis_gpu_place("argument", or_any(p, job->argument)),
-            tamis_gpu_integer("has_argument", largest && job->argument.base)));
+    const int64_t slices = tamis_gpu_ceiling(p->all, MERGE_TEAM);
+    tamis_gpu_list arguments = {
+        .of = {tamis_gpu_integer("cut_count", p->call.cuts->count), tamis_gpu_integer("pieces", p->call.cuts->pieces),
+               tamis_gpu_integer("limit", p->call.cuts->limit), tamis_gpu_memory("cuts", p->call.cuts->rows),
+               tamis_gpu_memory("offsets", job->order.offsets),
+               tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
+               tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
+               tamis_gpu_integer("mean", job->mean), tamis_gpu_integer("has_argument", largest && job->argument.base)},
+        .count = 11};
+    add_array(&arguments, p, "entries", job->order.entries);
+    tamis_gpu_list_place(&arguments, &p->call, "parts", p->call.parts);
+    tamis_gpu_list_place(&arguments, &p->call, "places", p->call.places);
+    tamis_gpu_list_matrix(&arguments, &p->call, "out", "out_stride", &job->out);
+    tamis_gpu_list_place(&arguments, &p->call, "argument", job->argument);
+    TRY(check_slices(p, slices));
+    /* a group for each cut row */
+    return tamis_gpu_order_launch(&p->call, &variant, p->call.cuts->count * (MERGE_GROUP / MERGE_TEAM), slices,
+                                  &arguments);
 }
 
-/* Cut rows store their parts in memory allocated for this call. */
-static tamis_status run_with_parts(pass *p) {
-    tamis_status status = TAMIS_OK;
-    const int64_t count = tamis_times(p->cuts->pieces, p->all);
-    const int64_t bytes = tamis_gpu_round_up(count * (int64_t)tamis_gpu_real_size(p->job->type), 64);
-    const bool largest = p->job->kind == TAMIS_PASS_LARGEST;
-    void *memory = NULL;
-    TRY(tamis_gpu_allocate(p->device, p->job->stream, (size_t)(bytes + (largest ? 4 * count : 0)), "parts of long rows",
-                           &memory));
-    p->parts = (tamis_place){memory, 0};
-    if (largest) p->places = (tamis_place){memory, bytes};
-    TRY_GOTO(done, launch(p));
-    TRY_GOTO(done, merge(p));
-done:
-    tamis_gpu_release(p->device, p->job->stream, memory);
-    return status;
+static tamis_status run_and_merge(void *of) {
+    const pass *const p = of;
+    TRY(launch(p));
+    return merge(p);
 }
 
 /* True if the call keeps the device busy for as long as its longest uncut row takes. */
@@ -334,12 +291,17 @@ static bool is_busy(const tamis_message_job *job) {
 }
 
 static tamis_status run(const tamis_message_job *job) {
-    pass p = {.job = job, .device = job->device, .cuts = tamis_gpu_message_cuts(&job->order, is_busy(job))};
-    if (job->type == TAMIS_F64 && !p.device->limits.has_fp64)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(job->type),
-                          p.device->limits.name);
+    pass p = {.job = job,
+              .call = {.device = job->device,
+                       .stream = job->stream,
+                       .order = &job->order,
+                       .cuts = tamis_gpu_message_cuts(&job->order, is_busy(job))}};
+    TRY(tamis_gpu_order_check(p.call.device, job->type));
     choose(&p);
-    return p.cuts->pieces && job->kind != TAMIS_PASS_ENTRIES ? run_with_parts(&p) : launch(&p);
+    if (p.call.cuts->pieces == 0 || job->kind == TAMIS_PASS_ENTRIES) return launch(&p);
+    const int64_t count = tamis_times(p.call.cuts->pieces, p.all);
+    return tamis_gpu_order_in_parts(&p.call, tamis_bytes(count, tamis_gpu_real_size(job->type)),
+                                    job->kind == TAMIS_PASS_LARGEST ? tamis_bytes(count, 4) : 0, run_and_merge, &p);
 }
 
 const tamis_message_functions tamis_gpu_message_functions = {.prepare = prepare, .release = release, .run = run};
