@@ -1,0 +1,130 @@
+"""Attention of Hugging Face's transformers by Tamis: `attn_implementation="tamis"`.
+
+    import tamis.torch.transformers
+    tamis.torch.transformers.register()
+    model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="tamis")
+
+Models then make their masks as patterns, which all layers with the same mask share: causal, sliding windows, chunks, padded and packed
+sequences, whatever they combine. Training, prefilling and encoding compute kept pairs only, with gradients. Two cases are left to PyTorch's
+scaled_dot_product_attention, as in transformers' "sdpa": a step of one new token, which reads its cache once in any case, and calls without a
+mask or with one that the caller made as a tensor, which are dense. Needs transformers 5.
+"""
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor
+
+from . import Pattern, attention
+
+_KEPT = 16
+_recent: OrderedDict[tuple, list[Pattern]] = OrderedDict()  # patterns by shape, so that a mask that comes again finds its plans
+
+
+class Mask:
+    """A model's mask as its layers get it: a pattern for all members of the batch, or one for each."""
+
+    ndim = 4
+
+    def __init__(self, patterns: list[Pattern], batch: int):
+        self.patterns = patterns
+        self.shape = (batch, 1, patterns[0].rows, patterns[0].cols)
+
+
+def register(name: str = "tamis") -> None:
+    """Make attention by Tamis known to transformers under this name. To be called once, before models are made."""
+    import transformers
+
+    if int(transformers.__version__.split(".")[0]) < 5:
+        raise ImportError(f"transformers {transformers.__version__}: expected version 5 or newer, whose masks are functions of positions alone")
+    transformers.AttentionInterface.register(name, _attend)
+    transformers.AttentionMaskInterface.register(name, _mask)
+
+
+def _known(pattern: Pattern) -> Pattern:
+    """Return an equal pattern of an earlier call, or this one."""
+    key = (pattern.rows, pattern.cols, pattern.nnz, str(pattern.columns.device))
+    same = _recent.setdefault(key, [])
+    _recent.move_to_end(key)
+    for other in same:
+        if torch.equal(other.index, pattern.index) and torch.equal(other.columns, pattern.columns):
+            return other
+    same[:] = [*same[1 - _KEPT:], pattern]
+    while len(_recent) > _KEPT:
+        _recent.popitem(last=False)
+    return pattern
+
+
+def _padded(attention_mask: Optional[Tensor], length: int) -> Optional[Tensor]:
+    """Return which keys each member has, (batch, length), or None if all have all."""
+    if attention_mask is None or bool(attention_mask.all()) and attention_mask.shape[-1] >= length:
+        return None
+    return torch.nn.functional.pad(attention_mask.bool(), (0, max(length - attention_mask.shape[-1], 0)))
+
+
+def _mask(batch_size: int, q_length: int, kv_length: int, q_offset: int = 0, kv_offset: int = 0, mask_function: Optional[Callable] = None,
+          attention_mask: Any = None, device: Any = "cpu", **more: Any) -> Any:
+    """Make the mask of a model, as transformers' mask functions do. q_offset, kv_offset: positions of the first query and of the first key."""
+    from transformers.masking_utils import causal_mask_function, sdpa_mask
+
+    if isinstance(attention_mask, Mask):  # generation has made it already
+        return attention_mask
+    if q_length == 1:
+        return sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset, kv_offset=kv_offset,
+                         mask_function=mask_function, attention_mask=attention_mask, device=device, **more)
+    padding, apart = _padded(attention_mask, kv_length + kv_offset), int(q_offset) - int(kv_offset)
+    if mask_function is causal_mask_function and padding is None:
+        return Mask([_known(Pattern.mask(q_length, kv_length, causal=True, offset=apart, device=device))], batch_size)
+
+    def kept(batch: Tensor, head: Tensor, row: Tensor, column: Tensor) -> Tensor:
+        row, column = row + q_offset, column + kv_offset
+        found = mask_function(batch, head, row, column)
+        return found if padding is None else found & padding[batch, column]
+
+    return Mask([_known(Pattern.from_mask_mod(kept, q_length, kv_length, batch=b, device=device)) for b in range(batch_size)], batch_size)
+
+
+def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, dropout: float = 0.0,
+            scaling: Optional[float] = None, s_aux: Optional[Tensor] = None, softcap: Optional[float] = None, position_bias: Optional[Tensor] = None,
+            **more: Any) -> tuple[Tensor, None]:
+    """Compute a layer's attention: q (batch, heads, N, d), k and v (batch, key heads, M, d). Returns (batch, N, heads, d).
+
+    s_aux: a number for each head that takes part in each of its softmaxes (attention sinks), with gradients.
+    """
+    if softcap is not None:
+        raise ValueError(f"softcap = {softcap}: attention by Tamis has none; use attn_implementation=\"eager\" for this model")
+    if position_bias is not None:
+        raise ValueError("position_bias: attention by Tamis takes none from transformers; use attn_implementation=\"eager\" for this model")
+    if not isinstance(attention_mask, Mask):
+        return _dense(module, query, key, value, attention_mask, dropout, scaling, s_aux, more)
+    patterns = attention_mask.patterns
+    pattern: Any = patterns[0] if all(p is patterns[0] for p in patterns) else patterns
+    how: dict[str, Any] = {"scale": scaling, "dropout_p": dropout, "enable_gqa": key.shape[1] != query.shape[1]}
+    if s_aux is None:
+        out = attention(query, key, value, pattern, **how)
+    else:
+        out, sums = attention(query, key, value, pattern, **how, return_lse=True)
+        shares = torch.sigmoid(sums - s_aux.to(sums.dtype)[:, None])  # a row's sum over the same with its sink
+        out = out * shares.to(out.dtype)[..., None]
+    return out.transpose(1, 2).contiguous(), None
+
+
+def _dense(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Optional[Tensor], dropout: float,
+           scaling: Optional[float], s_aux: Optional[Tensor], more: dict) -> tuple[Tensor, None]:
+    """Compute dense attention by transformers' "sdpa"; with sinks, one more key of zeros gets each head's number as its bias."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    if s_aux is None:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more)
+    heads, kept = query.shape[1], attention_mask
+    if kept is None:
+        rows, columns = query.shape[2], key.shape[2]
+        kept = query.new_ones(rows, columns, dtype=torch.bool).tril(columns - rows)
+    bias = query.new_zeros(()).masked_fill(~kept, -torch.inf) if kept.dtype is torch.bool else kept
+    bias = torch.cat([bias.expand(query.shape[0], heads, *query.shape[2:3], -1),
+                      s_aux.to(query.dtype)[None, :, None, None].expand(query.shape[0], -1, query.shape[2], 1)], -1)
+    key, value = (torch.nn.functional.pad(x, (0, 0, 0, 1)).repeat_interleave(heads // x.shape[1], 1) for x in (key, value))
+    out = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout, scale=scaling)
+    return out.transpose(1, 2).contiguous(), None
