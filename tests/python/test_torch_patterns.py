@@ -274,3 +274,67 @@ def test_indices_with_gaps():
                     tt.Pattern.from_edge_index(torch.unique(ends.flip(1).t(), dim=1), 6),
                     tt.Pattern.from_csr(torch.stack([want.index] * 2, 1)[:, 0], torch.stack([want.columns] * 2, 1)[:, 1], (6, 6))):
         torch.testing.assert_close(tt.spmm(pattern, x), tt.spmm(want, x))
+
+
+# ------------------------------------------------------------------------------ sets
+
+
+def drawn(seed, rows=7, cols=5, device="cpu", kind=torch.int32):
+    mask = torch.rand(rows, cols, generator=torch.Generator().manual_seed(seed)) < 0.4
+    at = mask.nonzero()
+    order = torch.randperm(len(at), generator=torch.Generator().manual_seed(seed + 9))
+    return mask.to(device), tt.Pattern.from_coo(at[order, 0].to(device, kind), at[order, 1].to(device, kind), (rows, cols))
+
+
+def test_patterns_are_sets(device):
+    (m, p), (n, q) = drawn(1, device=device), drawn(2, device=device, kind=torch.int64)
+    for pattern, mask in ((p | q, m | n), (p & q, m & n), (p.add_self_loops(), m | torch.eye(7, 5, dtype=torch.bool, device=device))):
+        assert torch.equal(pattern.to_dense(), mask) and pattern.nnz == int(mask.sum()) and not pattern.coo
+        assert bool((pattern.columns == mask.nonzero()[:, 1]).all())
+    assert (p | p).columns.dtype is torch.int32 and (p | q).columns.dtype is torch.int64
+    empty = tt.Pattern.from_csr(torch.zeros(8, dtype=torch.int32, device=device), torch.zeros(0, dtype=torch.int32, device=device), (7, 5))
+    assert (p & empty).nnz == 0 and torch.equal((p | empty).to_dense(), m) and empty.add_self_loops().nnz == 5
+    repeated = tt.Pattern.from_coo(torch.zeros(3, dtype=torch.int64, device=device), torch.ones(3, dtype=torch.int64, device=device), (7, 5))
+    assert (repeated | repeated).nnz == 1 and (repeated & repeated).nnz == 1
+
+
+def test_equality_is_of_entries_in_order(device):
+    (_, p), (_, again), (_, other) = drawn(1, device=device), drawn(1, device=device, kind=torch.int64), drawn(2, device=device)
+    csr = p | p
+    assert p == again and hash(p) == hash(again) and p != other and p != "p" and p in [again]
+    assert csr == (csr & csr) and csr == tt.Pattern.from_coo(csr._rows(), csr.columns, csr.shape)
+    assert (csr == p) == bool((csr.columns == p.columns).all())
+    assert csr != tt.Pattern.from_csr(csr.index, csr.columns, csr.shape, torch.ones(csr.nnz, device=device))
+
+
+def test_a_pattern_times_a_matrix(device):
+    mask, p = drawn(3, device=device)
+    x = torch.rand(2, 5, 3, device=device)
+    torch.testing.assert_close(p @ x, mask.float() @ x)
+    values = torch.rand(p.nnz, device=device, requires_grad=True)
+    weighted = tt.Pattern.from_coo(p.index, p.columns, p.shape, values)
+    torch.testing.assert_close(weighted @ x, weighted.to_dense() @ x)
+    (found,), (want,) = (torch.autograd.grad((m @ x).square().sum(), values) for m in (weighted, weighted.to_dense()))
+    torch.testing.assert_close(found, want)
+    with pytest.raises(TypeError):
+        p @ 2
+
+
+def test_sets_that_do_not_go_together_are_refused():
+    (_, p), (_, wide) = drawn(1), drawn(1, cols=6)
+    with pytest.raises(tamis.ArgumentError, match="7 x 5 on cpu and 7 x 6 on cpu: their union"):
+        p | wide
+    weighted = tt.Pattern.from_coo(p.index, p.columns, p.shape, torch.ones(p.nnz))
+    with pytest.raises(tamis.ArgumentError, match="has values: an intersection"):
+        p & weighted
+    with pytest.raises(TypeError):
+        p | 3
+
+
+def test_patterns_move(device):
+    _, p = drawn(1)
+    there = p.to(device, non_blocking=True)
+    assert there.device == device if device.type == "cpu" else there.device.type == "cuda"
+    assert there.cpu() == p
+    if torch.cuda.is_available():
+        assert p.pin_memory().cuda(non_blocking=True) == p.cuda() == p.cuda(0) and p.pin_memory().columns.is_pinned()

@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _flex, _kernels
+from . import _flex, _kernels, _sets
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
@@ -342,8 +342,8 @@ class Pattern:
     def device(self) -> torch.device:
         return self.columns.device
 
-    def to(self, device: Any) -> Pattern:
-        """The same pattern on another device; itself if it is there.
+    def to(self, device: Any, non_blocking: bool = False) -> Pattern:
+        """The same pattern on another device; itself if it is there. non_blocking: as for a tensor.
 
         >>> pattern = Pattern.causal(2)
         >>> pattern.to("cpu") is pattern
@@ -351,9 +351,81 @@ class Pattern:
         """
         if torch.device(device) == self.device:
             return self
+        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
+
+    def _moved(self, move: Any) -> Pattern:
         with apart():
-            index, columns = self.index.to(device), self.columns.to(device)
-        return Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else self.values.to(device))
+            index, columns = move(self.index), move(self.columns)
+        return Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else move(self.values))
+
+    def cpu(self) -> Pattern:
+        """The same pattern in the host's memory.
+
+        >>> Pattern.causal(2).cpu()
+        <tamis.torch.Pattern 2 x 2, 3 nonzeros, cpu>
+        """
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Pattern:
+        """The same pattern on a GPU, the current one if None.
+
+        >>> pattern = Pattern.causal(2)
+        >>> (pattern.cuda() if torch.cuda.is_available() else pattern).nnz
+        3
+        """
+        if device is None:
+            device = torch.cuda.current_device()
+        return self.to(torch.device("cuda", device) if isinstance(device, int) else device, non_blocking)
+
+    def pin_memory(self) -> Pattern:
+        """A copy in pinned memory, from which `to("cuda", non_blocking=True)` copies while the host goes on.
+
+        >>> pattern = Pattern.causal(2)
+        >>> (pattern.pin_memory() if torch.cuda.is_available() else pattern).nnz
+        3
+        """
+        return self._moved(lambda x: x.pin_memory())
+
+    def to_dense(self) -> Tensor:
+        """The dense mask, True at the places; of a pattern with values the dense matrix, with gradients to them.
+
+        >>> Pattern.causal(2).to_dense()
+        tensor([[ True, False],
+                [ True,  True]])
+        """
+        return _sets.dense(self)
+
+    def add_self_loops(self) -> Pattern:
+        """The union with the diagonal.
+
+        >>> Pattern.from_edge_index(torch.tensor([[0], [1]])).add_self_loops()
+        <tamis.torch.Pattern 2 x 2, 3 nonzeros, cpu>
+        """
+        return _sets.with_loops(self)
+
+    def __or__(self, other: Any) -> Pattern:
+        """The union: places that one of both has, each once, by rows."""
+        return _sets.combined(self, other, False) if isinstance(other, Pattern) else NotImplemented
+
+    def __and__(self, other: Any) -> Pattern:
+        """The intersection: places that both have, each once, by rows."""
+        return _sets.combined(self, other, True) if isinstance(other, Pattern) else NotImplemented
+
+    def __eq__(self, other: Any) -> bool:
+        """True if both have the same shape and device, and the same entries in the same order, with the same values or none."""
+        return self is other or _sets.same(self, other) if isinstance(other, Pattern) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.rows, self.cols, self.nnz))
+
+    def __matmul__(self, B: Any) -> Tensor:
+        """`spmm` with this pattern's values, ones if it has none.
+
+        >>> Pattern.causal(2) @ torch.tensor([1., 2.])
+        tensor([1., 3.])
+        """
+        from . import spmm
+        return spmm(self, B, self.values) if isinstance(B, Tensor) else NotImplemented
 
     def explain(self) -> str:
         """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.
@@ -426,9 +498,7 @@ def _masked(mask: Tensor) -> Pattern:
             raise _errors.ArgumentError(f"the mask has layout {mask.layout}: expected a dense tensor, sparse_csr or sparse_coo; convert it, for "
                                         f"instance by to_sparse_csr()")
         places = torch.unique(row[kept].long() * cols + column[kept].long())
-    row, column = places // max(cols, 1), places % max(cols, 1)
-    offsets = torch.nn.functional.pad(torch.bincount(row, minlength=rows).cumsum(0), (1, 0))
-    return Pattern(offsets, column, rows, cols, False)
+    return Pattern(*_sets.of_keys(places, rows, cols, torch.int64), rows, cols, False)
 
 
 if hasattr(torch.serialization, "add_safe_globals"):

@@ -49,7 +49,7 @@ def _known(pattern: Pattern) -> Pattern:
     same = _recent.setdefault(key, [])
     _recent.move_to_end(key)
     for other in same:
-        if torch.equal(other.index, pattern.index) and torch.equal(other.columns, pattern.columns):
+        if other == pattern:
             return other
     same[:] = [*same[1 - _KEPT:], pattern]
     while len(_recent) > _KEPT:
