@@ -232,17 +232,13 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
     if (team == 0) await_turn(team); /* the other's last pass */
 }
 
-KERNEL fused_large(int64 rows, IN(offset, offsets), IN(index, columns), IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
-                int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS,
-                real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records),
-                OUT(float, partials), OUT(int32, arrived), IN(index, lists), IN(int32, together), IN(uint32, masks)) {
+KERNEL fused_large(FUSED_PARAMETERS) {
     extern __shared__ __align__(1024) char memory[];
     MEMBER(partials, scratch_batch_stride);
     MEMBER(arrived, scratch_batch_stride);
     const cell_record *const all = (const cell_record *)records;
     const cell_run run = {begin_of(all, (int)GROUP_X, each, more), begin_of(all, (int)GROUP_X + 1, each, more), each, more, all};
-    const problem p = {rows, others, inner, width, offsets, columns, a, b, d, a_stride, b_stride, d_stride, out, out_stride,
-                       keeps ? pairs : 0, edge_scale * LOG2_E, alpha, beta};
+    const problem p = PROBLEM;
     const uint32 own = shared_address(memory);
     const shared_memory shared = {own, own + OWN_BYTES, own + OWN_BYTES + STAGES * TILES * TILE};
     make_gates(shared);

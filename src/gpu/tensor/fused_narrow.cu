@@ -42,10 +42,7 @@ FUNCTION void copy_own(uint32 to, const source &a, int64 panel, int64 count, int
     copy_rows(to, a, INNER_TILES, INNER_WHOLE, rows, item);
 }
 
-KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(element, a), int64 a_stride, IN(element, b), int64 b_stride,
-                int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride, BATCH_PARAMETERS,
-                real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each, int32 more, IN(int64, records),
-                OUT(float, partials), OUT(int32, arrived), IN(index, lists), IN(int32, together), IN(uint32, masks)) {
+KERNEL fused_narrow(FUSED_PARAMETERS) {
     extern __shared__ __align__(1024) char memory[];
     MEMBER(partials, scratch_batch_stride);
     MEMBER(arrived, scratch_batch_stride);
@@ -53,8 +50,7 @@ KERNEL fused_narrow(int64 rows, IN(offset, offsets), IN(index, columns), IN(elem
     const cell_record *const all = (const cell_record *)records;
     const int begin = begin_of(all, (int)GROUP_X, each, more), end = begin_of(all, (int)GROUP_X + 1, each, more);
     const uint32 own = shared_address(memory), first_stage = own + INNER_TILES * TILE;
-    const problem p = {rows, others, inner, width, offsets, columns, a, b, d, a_stride, b_stride, d_stride, out, out_stride,
-                       keeps ? pairs : 0, edge_scale * LOG2_E, alpha, beta};
+    const problem p = PROBLEM;
     wait_for_last_launch();
     if (GROUP_X == 0) write_empty(p, 0, all[0].panel, item);
     if (begin >= end) return;

@@ -24,6 +24,18 @@ typedef struct problem {
     real alpha, beta;
 } problem;
 
+#define FUSED_PARAMETERS                                                                                               \
+    int64 rows, IN(offset, offsets), IN(index, columns), IN(element, a), int64 a_stride, IN(element, b),               \
+        int64 b_stride, int64 inner, IN(element, d), int64 d_stride, int64 width, OUT(output, out), int64 out_stride,  \
+        BATCH_PARAMETERS, real edge_scale, real alpha, real beta, KEEP_PARAMETERS, int64 others, int32 each,           \
+        int32 more, IN(int64, records), OUT(float, partials), OUT(int32, arrived), IN(index, lists),                   \
+        IN(int32, together), IN(uint32, masks)
+#define PROBLEM                                                                                                        \
+    {                                                                                                                  \
+        rows, others, inner, width, offsets, columns, a, b, d, a_stride, b_stride, d_stride, out, out_stride,          \
+            keeps ? pairs : 0, edge_scale *LOG2_E, alpha, beta                                                         \
+    }
+
 /* A thread's two rows: the largest score, in units of log 2, common to a row's lanes, and the lane's own sum of
    exponentials. */
 typedef struct row_state {
