@@ -64,6 +64,31 @@ def test_heads_of_queries_share_keys(shared):
         tt.attention(q[:, :3], torch.randn(2, 2, 6, 8), torch.randn(2, 2, 6, 5), pattern, enable_gqa=True)
 
 
+@pytest.mark.parametrize("shape", [(4,), (), (2, 1), (2, 4)])
+def test_sinks_take_part_in_each_softmax(shape):
+    mask, pattern = masked((7, 6))
+    x = [torch.randn(size, dtype=torch.double, requires_grad=True) for size in ((2, 4, 7, 8), (2, 2, 6, 8), (2, 2, 6, 5), shape)]
+    q, k, v, sinks = x
+    weights = torch.randn(2, 4, 7, 5, dtype=torch.double), torch.randn(2, 4, 7, dtype=torch.double)
+
+    def loss(out, lse):
+        return (out * weights[0]).sum() + (lse * weights[1]).sum()
+
+    found = tt.attention(q, k, v, pattern, enable_gqa=True, sinks=sinks, return_lse=True)
+    scores = (q @ k.repeat_interleave(2, 1).mT / 8 ** 0.5).masked_fill(~mask, -math.inf)
+    column = sinks.expand(2, 4)[..., None, None].expand(2, 4, 7, 1)  # one more column, whose row of v is zeros
+    all_scores = torch.cat([scores, column], -1)
+    wanted = torch.softmax(all_scores, -1)[..., :-1] @ v.repeat_interleave(2, 1), torch.logsumexp(all_scores, -1)
+    for one, other in zip(found, wanted):
+        near(one, other, 1e-12)
+    for one, other in zip(torch.autograd.grad(loss(*found), x), torch.autograd.grad(loss(*wanted), x)):
+        near(one, other, 1e-11)
+    assert torch.equal(tt.attention(q, k, v, pattern, enable_gqa=True, sinks=sinks), found[0])
+    near(tt.attention(q, k, v, [pattern, pattern], enable_gqa=True, sinks=sinks), found[0], 1e-12)
+    with pytest.raises(tamis.ArgumentError, match=r"sinks have shape \(3,\): expected what broadcasts to \(2, 4\)"):
+        tt.attention(q, k, v, pattern, enable_gqa=True, sinks=torch.zeros(3))
+
+
 def test_compiled_and_transformed_as_called():
     pattern = Pattern.causal(8)
 

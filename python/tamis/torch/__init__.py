@@ -150,21 +150,21 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, return_lse: Literal[False] = False) -> Tensor: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: Literal[False] = False) -> Tensor: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, return_lse: bool) -> Any: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: bool) -> Any: ...
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None,
-              dropout_p: float = 0.0, enable_gqa: bool = False, return_lse: bool = False) -> Any:
+              dropout_p: float = 0.0, enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
 
     q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). They may be views
@@ -174,8 +174,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     dropout_p: the probability with which each weight is left out, as in torch.nn.functional.scaled_dot_product_attention, always: pass 0
     where a model is not trained. The weights are then in memory.
     enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share a head of k and v.
+    sinks: a number for each head, or what broadcasts to q's leading dimensions: a score that takes part in each row's softmax, without a
+    value, as in gpt-oss.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
-    exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v and bias, by both. Errors as in `sddmm`.
+    exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v, bias and sinks, by both. Errors as in `sddmm`.
 
     >>> pattern, q, v = Pattern.causal(3), torch.zeros(2, 3, 4), torch.arange(6.).reshape(2, 3, 1)
     >>> attention(q, q, v, pattern)[..., 0]
@@ -185,6 +187,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     >>> attention(q, q[:2], v, pattern, enable_gqa=True).shape
     torch.Size([4, 3, 1])
     """
+    if sinks is not None:
+        _check_tensors({"q": q}, sinks=sinks)
+        found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, return_lse=True)
+        return _attention.with_sinks(*found, sinks, return_lse)
     more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
     if isinstance(pattern, (list, tuple)):
         _check_tensors({"q": q, "k": k, "v": v})

@@ -90,6 +90,17 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
+def with_sinks(out: Tensor, sums: Tensor, sinks: Tensor, lse: bool) -> Any:
+    """Let a score without a value take part in each row's softmax: it only adds to the row's sum."""
+    try:
+        sinks = sinks.to(sums.dtype).expand(sums.shape[:-1])[..., None]
+    except RuntimeError:
+        raise _errors.ArgumentError(f"sinks have shape {tuple(sinks.shape)}: expected what broadcasts to {tuple(sums.shape[:-1])}, a number for each "
+                                    f"head of q") from None
+    out = out * torch.sigmoid(sums - sinks).to(out.dtype)[..., None]
+    return (out, torch.logaddexp(sums, sinks)) if lse else out
+
+
 class _Sums(torch.autograd.Function):
     """The logarithms of sums. Their derivative with respect to the scores is the softmax, computed only if a gradient is requested."""
 

@@ -101,13 +101,7 @@ def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, 
         return _dense(module, query, key, value, attention_mask, dropout, scaling, s_aux, more)
     patterns = attention_mask.patterns
     pattern: Any = patterns[0] if all(p is patterns[0] for p in patterns) else patterns
-    how: dict[str, Any] = {"scale": scaling, "dropout_p": dropout, "enable_gqa": key.shape[1] != query.shape[1]}
-    if s_aux is None:
-        out = attention(query, key, value, pattern, **how)
-    else:
-        out, sums = attention(query, key, value, pattern, **how, return_lse=True)
-        shares = torch.sigmoid(sums - s_aux.to(sums.dtype)[:, None])  # a row's sum over the same with its sink
-        out = out * shares.to(out.dtype)[..., None]
+    out = attention(query, key, value, pattern, scale=scaling, dropout_p=dropout, enable_gqa=key.shape[1] != query.shape[1], sinks=s_aux)
     return out.transpose(1, 2).contiguous(), None
 
 
