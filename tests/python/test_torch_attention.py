@@ -89,6 +89,29 @@ def test_sinks_take_part_in_each_softmax(shape):
         tt.attention(q, k, v, pattern, enable_gqa=True, sinks=torch.zeros(3))
 
 
+@pytest.mark.parametrize("more", [{}, {"dropout_p": 0.0, "return_lse": True}, {"bias": True}, {"sinks": True}])
+def test_scores_are_capped(more):
+    mask, pattern = masked((7, 6))
+    q, k, v = x = [torch.randn(size, dtype=torch.double, requires_grad=True) for size in ((2, 4, 7, 8), (2, 2, 6, 8), (2, 2, 6, 5))]
+    given = {name: torch.randn(pattern.nnz if name == "bias" else 4, dtype=torch.double) if value is True and name != "return_lse" else value
+             for name, value in more.items()}
+    found = tt.attention(q, k, v, pattern, enable_gqa=True, softcap=0.7, scale=0.9, **given)
+    scores = 0.7 * torch.tanh(0.9 * q @ k.repeat_interleave(2, 1).mT / 0.7)
+    if "bias" in given:
+        scores = scores + torch.zeros(7, 6, dtype=torch.double).masked_scatter(mask, given["bias"])
+    scores = scores.masked_fill(~mask, -math.inf)
+    column = given["sinks"][:, None, None].expand(2, 4, 7, 1) if "sinks" in given else scores[..., :0]
+    wanted = torch.nan_to_num(torch.softmax(torch.cat([scores, column], -1), -1))[..., :6] @ v.repeat_interleave(2, 1)
+    out = found[0] if "return_lse" in given else found
+    near(out, wanted, 1e-12)
+    if "return_lse" in given:
+        near(found[1], torch.logsumexp(scores, -1), 1e-12)
+    for one, other in zip(torch.autograd.grad(out.square().sum(), x), torch.autograd.grad(wanted.square().sum(), x)):
+        near(torch.nan_to_num(one), torch.nan_to_num(other), 1e-11)
+    with pytest.raises(tamis.ArgumentError, match="softcap = 0: expected a positive number"):
+        tt.attention(q, k, v, pattern, enable_gqa=True, softcap=0)
+
+
 def test_compiled_and_transformed_as_called():
     pattern = Pattern.causal(8)
 

@@ -150,21 +150,24 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: Literal[False] = False) -> Tensor: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
+              return_lse: Literal[False] = False) -> Tensor: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
+              return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: bool) -> Any: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, return_lse: bool) -> Any: ...
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None,
-              dropout_p: float = 0.0, enable_gqa: bool = False, sinks: Optional[Tensor] = None, return_lse: bool = False) -> Any:
+              dropout_p: float = 0.0, enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
+              return_lse: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
 
     q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). They may be views
@@ -176,6 +179,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share a head of k and v.
     sinks: a number for each head, or what broadcasts to q's leading dimensions: a score that takes part in each row's softmax, without a
     value, as in gpt-oss.
+    softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2. The scores are then in memory.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v, bias and sinks, by both. Errors as in `sddmm`.
 
@@ -189,9 +193,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     """
     if sinks is not None:
         _check_tensors({"q": q}, sinks=sinks)
-        found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, return_lse=True)
+        found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, softcap=softcap, return_lse=True)
         return _attention.with_sinks(*found, sinks, return_lse)
-    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "return_lse": return_lse}
+    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "softcap": softcap, "return_lse": return_lse}
     if isinstance(pattern, (list, tuple)):
         _check_tensors({"q": q, "k": k, "v": v})
         return _attention.each(q, k, v, pattern, bias, return_lse,
@@ -204,6 +208,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
     bias = _attention.full_bias(bias, q, k, v)
+    if softcap is not None:
+        bias = _attention.capped(sddmm(pattern, q, k, edge="mask"), scale, softcap, bias)
+        q, k, scale = q[..., :0], k[..., :0], 1.0  # the scores are all in the bias
     try:
         if return_lse:
             _check(pattern)

@@ -90,6 +90,14 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
     return out, (_Sums if compiling() else _SumsOfForwardMode).apply(statistics[..., 0] + statistics[..., 1].log(), q, k, bias, pattern, scale)
 
 
+def capped(dots: Tensor, scale: float, softcap: float, bias: Optional[Tensor]) -> Tensor:
+    """Return scores that a tangent keeps between -softcap and softcap, and a bias added to them."""
+    if not softcap > 0:
+        raise _errors.ArgumentError(f"softcap = {softcap}: expected a positive number, or None")
+    scores = softcap * torch.tanh(dots * (scale / softcap))
+    return scores if bias is None else scores + bias
+
+
 def with_sinks(out: Tensor, sums: Tensor, sinks: Tensor, lse: bool) -> Any:
     """Let a score without a value take part in each row's softmax: it only adds to the row's sum."""
     try:

@@ -7,7 +7,8 @@
 Models then make their masks as patterns, which all layers with the same mask share: causal, sliding windows, chunks, padded and packed
 sequences, whatever they combine. Training, prefilling and encoding compute kept pairs only, with gradients. Two cases are left to PyTorch's
 scaled_dot_product_attention, as in transformers' "sdpa": a step of one new token, which reads its cache once in any case, and calls without a
-mask or with one that the caller made as a tensor, which are dense. Needs transformers 5.
+mask or with one that the caller made as a tensor, which are dense. Where a model caps its scores, which PyTorch cannot, all are computed here.
+Needs transformers 5.
 """
 from __future__ import annotations
 
@@ -93,16 +94,27 @@ def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, 
 
     s_aux: a number for each head that takes part in each of its softmaxes (attention sinks), with gradients.
     """
-    if softcap is not None:
-        raise ValueError(f"softcap = {softcap}: attention by Tamis has none; use attn_implementation=\"eager\" for this model")
     if position_bias is not None:
         raise ValueError("position_bias: attention by Tamis takes none from transformers; use attn_implementation=\"eager\" for this model")
-    if not isinstance(attention_mask, Mask):
+    if not isinstance(attention_mask, Mask) and softcap is None:
         return _dense(module, query, key, value, attention_mask, dropout, scaling, s_aux, more)
+    if not isinstance(attention_mask, Mask):  # PyTorch's attention has no cap
+        attention_mask = Mask(_patterns_of(attention_mask, query, key), query.shape[0])
     patterns = attention_mask.patterns
     pattern: Any = patterns[0] if all(p is patterns[0] for p in patterns) else patterns
-    out = attention(query, key, value, pattern, scale=scaling, dropout_p=dropout, enable_gqa=key.shape[1] != query.shape[1], sinks=s_aux)
+    out = attention(query, key, value, pattern, scale=scaling, dropout_p=dropout, enable_gqa=key.shape[1] != query.shape[1], sinks=s_aux,
+                    softcap=softcap)
     return out.transpose(1, 2).contiguous(), None
+
+
+def _patterns_of(mask: Optional[Tensor], query: Tensor, key: Tensor) -> list[Pattern]:
+    """Return the patterns of a mask that is a tensor, or of none: causal, with the queries at the end."""
+    if mask is None:
+        return [Pattern.causal(query.shape[2], key.shape[2], device=query.device)]
+    if mask.dtype is not torch.bool or mask.shape[1] != 1:
+        raise ValueError(f"the mask is a tensor of {mask.dtype} and shape {tuple(mask.shape)}: with softcap attention by Tamis expects bool, and "
+                         f"one for all heads")
+    return [Pattern.from_torch(of[0]) for of in mask]
 
 
 def _dense(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Optional[Tensor], dropout: float,
