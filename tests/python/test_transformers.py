@@ -120,6 +120,18 @@ def test_masks_that_come_again_are_the_same_pattern():
     assert made[0][0].nnz == sum(min(i + 1, 7) for i in range(40))
 
 
+def test_few_patterns_are_kept(monkeypatch):
+    monkeypatch.setattr(ours, "_recent", [])
+    for length in range(2, 40):
+        ours._known(ours.Pattern.causal(length))
+    assert [p.rows for p in ours._recent] == list(range(24, 40))
+    monkeypatch.setattr(ours, "_ENTRIES", 40 * 41 // 2)
+    ours._known(ours.Pattern.causal(40))
+    assert [p.rows for p in ours._recent] == [40]
+    ours._known(ours.Pattern.causal(41))
+    assert ours._recent == []
+
+
 def test_what_is_not_supported_is_refused():
     x = torch.zeros(1, 2, 3, 4)
     with pytest.raises(ValueError, match="position_bias.*eager"):

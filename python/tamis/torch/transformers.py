@@ -12,7 +12,6 @@ Needs transformers 5.
 """
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, Callable, Optional
 
 import torch
@@ -20,8 +19,8 @@ from torch import Tensor
 
 from . import Pattern, attention
 
-_KEPT = 16
-_recent: OrderedDict[tuple, list[Pattern]] = OrderedDict()  # patterns by shape, so that a mask that comes again finds its plans
+_KEPT, _ENTRIES = 16, 1 << 25  # patterns, and entries of all of them
+_recent: list[Pattern] = []  # the latest last: a mask that comes again finds its plans
 
 
 class Mask:
@@ -46,16 +45,11 @@ def register(name: str = "tamis") -> None:
 
 def _known(pattern: Pattern) -> Pattern:
     """Return an equal pattern of an earlier call, or this one."""
-    key = (pattern.rows, pattern.cols, pattern.nnz, str(pattern.columns.device))
-    same = _recent.setdefault(key, [])
-    _recent.move_to_end(key)
-    for other in same:
-        if other == pattern:
-            return other
-    same[:] = [*same[1 - _KEPT:], pattern]
-    while len(_recent) > _KEPT:
-        _recent.popitem(last=False)
-    return pattern
+    found = next((other for other in reversed(_recent) if other == pattern), pattern)
+    _recent[:] = [*(other for other in _recent if other is not found), found]
+    while len(_recent) > _KEPT or sum(other.nnz for other in _recent) > _ENTRIES:
+        del _recent[0]
+    return found
 
 
 def _padded(attention_mask: Optional[Tensor], length: int) -> Optional[Tensor]:
