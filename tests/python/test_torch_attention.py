@@ -89,6 +89,17 @@ def test_sinks_take_part_in_each_softmax(shape):
         tt.attention(q, k, v, pattern, enable_gqa=True, sinks=torch.zeros(3))
 
 
+def test_a_sink_that_is_off_and_16_bits():
+    mask, pattern = masked((7, 6))
+    q, k, v = torch.randn(4, 7, 8), torch.randn(4, 6, 8), torch.randn(4, 6, 5)
+    near(tt.attention(q, k, v, pattern, sinks=torch.full((4,), -math.inf)), dense(q, k, v, mask)[0])
+    large = 200 * q.half(), 200 * k.half()  # dot products that fp16 does not hold
+    found = tt.attention(*large, v.half(), pattern, softcap=5.0)
+    scores = (5 * torch.tanh(large[0].double() @ large[1].double().mT / 8 ** 0.5 / 5)).masked_fill(~mask, -math.inf)
+    assert found.dtype is torch.float16
+    near(found, torch.nan_to_num(torch.softmax(scores, -1)) @ v.half().double(), 2e-3)
+
+
 @pytest.mark.parametrize("more", [{}, {"dropout_p": 0.0, "return_lse": True}, {"bias": True}, {"sinks": True}])
 def test_scores_are_capped(more):
     mask, pattern = masked((7, 6))

@@ -4,7 +4,7 @@ import copy
 import pytest
 
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers", minversion="5")
+transformers = pytest.importorskip("transformers", minversion="5.24")
 
 import tamis.torch.transformers as ours  # noqa: E402
 
@@ -116,20 +116,42 @@ def test_masks_that_come_again_are_the_same_pattern():
         mask = transformers.masking_utils.create_sliding_window_causal_mask(
             config=mine.config, inputs_embeds=torch.zeros(2, 40, 32), attention_mask=None, cache=None)
         made.append(mask.patterns)
-    assert made[0][0] is made[0][1] is made[1][0]
+    assert len(made[0]) == 1 and made[0][0] is made[1][0]
     assert made[0][0].nnz == sum(min(i + 1, 7) for i in range(40))
 
 
 def test_few_patterns_are_kept(monkeypatch):
     monkeypatch.setattr(ours, "_recent", [])
-    for length in range(2, 40):
+    for length in range(2, 80):
         ours._known(ours.Pattern.causal(length))
-    assert [p.rows for p in ours._recent] == list(range(24, 40))
-    monkeypatch.setattr(ours, "_ENTRIES", 40 * 41 // 2)
-    ours._known(ours.Pattern.causal(40))
-    assert [p.rows for p in ours._recent] == [40]
-    ours._known(ours.Pattern.causal(41))
-    assert ours._recent == []
+    assert [p.rows for p in ours._recent] == list(range(16, 80))
+    monkeypatch.setattr(ours, "_ENTRIES", 79 * 80 // 2)
+    ours._known(ours.Pattern.causal(80))
+    assert [p.rows for p in ours._recent] == [79, 80]
+    ours._known(ours.Pattern.causal(81))
+    assert [p.rows for p in ours._recent] == [81]  # the latest stays, however large
+
+
+def test_an_encoder_without_a_mask_sees_all(calls):
+    q, k, v = torch.randn(3, 2, 4, 5, 8)
+    module = torch.nn.Module()
+    module.is_causal = False
+    for more in ({"softcap": 1.5}, {"s_aux": torch.randn(4)}):
+        out, _ = ours._attend(module, q, k, v, None, scaling=0.5, **more)
+        scores = 0.5 * q @ k.mT
+        if "softcap" in more:
+            close(out, (torch.softmax(1.5 * torch.tanh(scores / 1.5), -1) @ v).transpose(1, 2))
+        else:
+            column = more["s_aux"][None, :, None, None].expand(2, 4, 5, 1)
+            close(out, (torch.softmax(torch.cat([scores, column], -1), -1)[..., :-1] @ v).transpose(1, 2))
+
+
+def test_masks_move_once():
+    mask = ours.Mask([ours.Pattern.causal(3)] * 2, 2)
+    assert mask.to("cpu") is mask and mask.shape == (2, 1, 3, 3)
+    if torch.cuda.is_available():
+        there = mask.to("cuda:0")
+        assert there.patterns[0] is there.patterns[1] and mask.to("cuda:0") is there and there.patterns[0].cpu() == mask.patterns[0]
 
 
 def test_what_is_not_supported_is_refused():

@@ -179,7 +179,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     enable_gqa: q has a multiple of the heads (dimension -3) of k and v, and consecutive heads of q share a head of k and v.
     sinks: a number for each head, or what broadcasts to q's leading dimensions: a score that takes part in each row's softmax, without a
     value, as in gpt-oss.
-    softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2. The scores are then in memory.
+    softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2. The scores are then in memory, and 16-bit types
+    are computed in fp32.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v, bias and sinks, by both. Errors as in `sddmm`.
 
@@ -208,10 +209,12 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
     bias = _attention.full_bias(bias, q, k, v)
-    if softcap is not None:
-        bias = _attention.capped(sddmm(pattern, q, k, edge="mask"), scale, softcap, bias)
-        q, k, scale = q[..., :0], k[..., :0], 1.0  # the scores are all in the bias
     try:
+        if softcap is not None:  # the scores, fp32 or fp64, are all in the bias
+            wide = [x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v)]
+            bias = _attention.capped(sddmm(pattern, *wide[:2], edge="mask"), scale, softcap, bias)
+            found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=bias, dropout_p=dropout_p, return_lse=return_lse)
+            return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)
         if return_lse:
             _check(pattern)
             q, k, v, bias = _cast.operands(q, k, v, bias)

@@ -1,6 +1,7 @@
 """Attention for models: shared keys of several query heads, biases of fewer members, dropout, the logarithm of sums, a pattern for each member."""
 from __future__ import annotations
 
+import math
 from typing import Any, Optional, Sequence, Union
 
 import torch
@@ -92,7 +93,7 @@ def with_sums(q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, scale: float, b
 
 def capped(dots: Tensor, scale: float, softcap: float, bias: Optional[Tensor]) -> Tensor:
     """Return scores that a tangent keeps between -softcap and softcap, and a bias added to them."""
-    if not softcap > 0:
+    if not 0 < softcap < math.inf:
         raise _errors.ArgumentError(f"softcap = {softcap}: expected a positive number, or None")
     scores = softcap * torch.tanh(dots * (scale / softcap))
     return scores if bias is None else scores + bias
@@ -105,7 +106,8 @@ def with_sinks(out: Tensor, sums: Tensor, sinks: Tensor, lse: bool) -> Any:
     except RuntimeError:
         raise _errors.ArgumentError(f"sinks have shape {tuple(sinks.shape)}: expected what broadcasts to {tuple(sums.shape[:-1])}, a number for each "
                                     f"head of q") from None
-    out = out * torch.sigmoid(sums - sinks).to(out.dtype)[..., None]
+    shares = torch.sigmoid(sums - sinks).masked_fill(sums == -math.inf, 0)  # an empty row has none, whatever its sink
+    out = (out * shares[..., None]).to(out.dtype)
     return (out, torch.logaddexp(sums, sinks)) if lse else out
 
 

@@ -351,7 +351,8 @@ class Pattern:
         """
         if torch.device(device) == self.device:
             return self
-        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
+        later = non_blocking and torch.device(device).type != "cpu"  # a pattern is checked when it is made: the host needs it now
+        return self._moved(lambda x: x.to(device, non_blocking=later))
 
     def _moved(self, move: Any) -> Pattern:
         with apart():
@@ -378,7 +379,7 @@ class Pattern:
         return self.to(torch.device("cuda", device) if isinstance(device, int) else device, non_blocking)
 
     def pin_memory(self) -> Pattern:
-        """A copy in pinned memory, from which `to("cuda", non_blocking=True)` copies while the host goes on.
+        """A copy in pinned memory, from which copies to a GPU are faster.
 
         >>> pattern = Pattern.causal(2)
         >>> (pattern.pin_memory() if torch.cuda.is_available() else pattern).nnz

@@ -32,7 +32,9 @@ def _check(a: Pattern, b: Pattern, what: str) -> None:
         raise _errors.ArgumentError(f"patterns are {a.rows} x {a.cols} on {a.device} and {b.rows} x {b.cols} on {b.device}: their {what} expects the "
                                     f"same shape and device")
     if a.values is not None or b.values is not None:
-        raise _errors.ArgumentError(f"a pattern has values: {'an' if what[0] == 'i' else 'a'} {what} is of places alone, for instance of Pattern.from_csr(p.index, p.columns, p.shape)")
+        valued = a if a.values is not None else b
+        raise _errors.ArgumentError(f"a pattern has values: {'an' if what[0] == 'i' else 'a'} {what} is of places alone, for instance of Pattern."
+                                    f"{'from_coo' if valued.coo else 'from_csr'}(p.index, p.columns, p.shape)")
 
 
 def combined(a: Pattern, b: Pattern, both: bool) -> Any:

@@ -8,10 +8,11 @@ Models then make their masks as patterns, which all layers with the same mask sh
 sequences, whatever they combine. Training, prefilling and encoding compute kept pairs only, with gradients. Two cases are left to PyTorch's
 scaled_dot_product_attention, as in transformers' "sdpa": a step of one new token, which reads its cache once in any case, and calls without a
 mask or with one that the caller made as a tensor, which are dense. Where a model caps its scores, which PyTorch cannot, all are computed here.
-Needs transformers 5.
+Needs a transformers whose mask functions take q_length and q_offset (tested: 5.24).
 """
 from __future__ import annotations
 
+import inspect
 from typing import Any, Callable, Optional
 
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from . import Pattern, attention
 
-_KEPT, _ENTRIES = 16, 1 << 25  # patterns, and entries of all of them
+_KEPT, _ENTRIES = 64, 1 << 26  # patterns, and entries of all but the latest
 _recent: list[Pattern] = []  # the latest last: a mask that comes again finds its plans
 
 
@@ -31,14 +32,27 @@ class Mask:
     def __init__(self, patterns: list[Pattern], batch: int):
         self.patterns = patterns
         self.shape = (batch, 1, patterns[0].rows, patterns[0].cols)
+        self._elsewhere: dict[torch.device, Mask] = {}
+
+    def to(self, device: Any, non_blocking: bool = False) -> Mask:
+        """The same mask on another device: layers there share it."""
+        device = torch.device(device)
+        if device == self.patterns[0].device:
+            return self
+        if device not in self._elsewhere:
+            moved = {id(p): p.to(device, non_blocking) for p in self.patterns}
+            self._elsewhere[device] = Mask([moved[id(p)] for p in self.patterns], self.shape[0])
+        return self._elsewhere[device]
 
 
 def register(name: str = "tamis") -> None:
     """Make attention by Tamis known to transformers under this name. To be called once, before models are made."""
     import transformers
 
-    if int(transformers.__version__.split(".")[0]) < 5:
-        raise ImportError(f"transformers {transformers.__version__}: expected version 5 or newer, whose masks are functions of positions alone")
+    from transformers.masking_utils import sdpa_mask
+
+    if "q_length" not in inspect.signature(sdpa_mask).parameters:
+        raise ImportError(f"transformers {transformers.__version__}: its mask functions take no q_length; install a newer one (tested: 5.24)")
     transformers.AttentionInterface.register(name, _attend)
     transformers.AttentionMaskInterface.register(name, _mask)
 
@@ -47,7 +61,7 @@ def _known(pattern: Pattern) -> Pattern:
     """Return an equal pattern of an earlier call, or this one."""
     found = next((other for other in reversed(_recent) if other == pattern), pattern)
     _recent[:] = [*(other for other in _recent if other is not found), found]
-    while len(_recent) > _KEPT or sum(other.nnz for other in _recent) > _ENTRIES:
+    while len(_recent) > 1 and (len(_recent) > _KEPT or sum(other.nnz for other in _recent[:-1]) > _ENTRIES):
         del _recent[0]
     return found
 
@@ -66,7 +80,7 @@ def _mask(batch_size: int, q_length: int, kv_length: int, q_offset: int = 0, kv_
 
     if isinstance(attention_mask, Mask):  # generation has made it already
         return attention_mask
-    if q_length == 1:
+    if q_length == 1 and not getattr(more.get("config"), "attn_logit_softcapping", None):
         return sdpa_mask(batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset, kv_offset=kv_offset,
                          mask_function=mask_function, attention_mask=attention_mask, device=device, **more)
     padding, apart = _padded(attention_mask, kv_length + kv_offset), int(q_offset) - int(kv_offset)
@@ -78,7 +92,9 @@ def _mask(batch_size: int, q_length: int, kv_length: int, q_offset: int = 0, kv_
         found = mask_function(batch, head, row, column)
         return found if padding is None else found & padding[batch, column]
 
-    return Mask([_known(Pattern.from_mask_mod(kept, q_length, kv_length, batch=b, device=device)) for b in range(batch_size)], batch_size)
+    # of masks that transformers may leave to is_causal, padding alone differs between members
+    members = 1 if padding is None and more.get("allow_is_causal_skip") else batch_size
+    return Mask([_known(Pattern.from_mask_mod(kept, q_length, kv_length, batch=b, device=device)) for b in range(members)], batch_size)
 
 
 def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Any, dropout: float = 0.0,
@@ -93,7 +109,7 @@ def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, 
     if not isinstance(attention_mask, Mask) and softcap is None:
         return _dense(module, query, key, value, attention_mask, dropout, scaling, s_aux, more)
     if not isinstance(attention_mask, Mask):  # PyTorch's attention has no cap
-        attention_mask = Mask(_patterns_of(attention_mask, query, key), query.shape[0])
+        attention_mask = Mask(_patterns_of(attention_mask, query, key, _is_causal(module, more)), query.shape[0])
     patterns = attention_mask.patterns
     pattern: Any = patterns[0] if all(p is patterns[0] for p in patterns) else patterns
     out = attention(query, key, value, pattern, scale=scaling, dropout_p=dropout, enable_gqa=key.shape[1] != query.shape[1], sinks=s_aux,
@@ -101,10 +117,16 @@ def _attend(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, 
     return out.transpose(1, 2).contiguous(), None
 
 
-def _patterns_of(mask: Optional[Tensor], query: Tensor, key: Tensor) -> list[Pattern]:
-    """Return the patterns of a mask that is a tensor, or of none: causal, with the queries at the end."""
+def _is_causal(module: torch.nn.Module, more: dict) -> bool:
+    """Return what a call without a mask means, as transformers' "sdpa" reads it."""
+    given = more.get("is_causal")
+    return getattr(module, "is_causal", True) if given is None else given
+
+
+def _patterns_of(mask: Optional[Tensor], query: Tensor, key: Tensor, causal: bool) -> list[Pattern]:
+    """Return the patterns of a mask that is a tensor, or of none: all pairs, or causal ones with the queries at the end."""
     if mask is None:
-        return [Pattern.causal(query.shape[2], key.shape[2], device=query.device)]
+        return [Pattern.mask(query.shape[2], key.shape[2], causal=causal, device=query.device)]
     if mask.dtype is not torch.bool or mask.shape[1] != 1:
         raise ValueError(f"the mask is a tensor of {mask.dtype} and shape {tuple(mask.shape)}: with softcap attention by Tamis expects bool, and "
                          f"one for all heads")
@@ -121,7 +143,8 @@ def _dense(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, a
     heads, kept = query.shape[1], attention_mask
     if kept is None:
         rows, columns = query.shape[2], key.shape[2]
-        kept = query.new_ones(rows, columns, dtype=torch.bool).tril(columns - rows)
+        kept = query.new_ones(rows, columns, dtype=torch.bool)
+        kept = kept.tril(columns - rows) if _is_causal(module, more) else kept
     bias = query.new_zeros(()).masked_fill(~kept, -torch.inf) if kept.dtype is torch.bool else kept
     bias = torch.cat([bias.expand(query.shape[0], heads, *query.shape[2:3], -1),
                       s_aux.to(query.dtype)[None, :, None, None].expand(query.shape[0], -1, query.shape[2], 1)], -1)

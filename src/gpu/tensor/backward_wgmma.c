@@ -200,7 +200,7 @@ static tamis_status make_cells(tamis_prepared *p, back_state *s) {
     s->cells.masked = true;
     s->cells.aligned = tamis_gpu_cells_align(&p->problem);
     TRY(tamis_gpu_tensor_cells_build(p, &s->cells));
-    const bool direct = in_launches(&p->problem) && is_narrow(&p->problem); /* rows are not split first */
+    const bool direct = is_narrow(&p->problem); /* rows are not split first */
     const tamis_gpu_cell_masks masks = {.filled = direct ? INT32_MAX : tamis_gpu_round_up(p->problem.cols, SIDE),
                                         .apart = direct ? 1 : 8,
                                         .masks = &s->masks,

@@ -1,6 +1,6 @@
 /*
- * Builds the description of cells of `side` rows (128 or 64) and 128 or 64 columns (1 << `shift`) for sddmm_wgmma.cu
- * and spmm_wgmma.cu: a record; the entries row by row, 16 bits each; and for each row the offset from an entry's number
+ * Builds the description of cells of `side` rows (128 or 64) and 128 or 64 columns (1 << `shift`) for the kernels of
+ * cells: a record; the entries row by row, 16 bits each; and for each row the offset from an entry's number
  * in the cell to its place in S, whose columns are sorted within rows.
  *
  * There are two kinds of cells. Gathered cells have columns that occur in a panel; they are made from the index of

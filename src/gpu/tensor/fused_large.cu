@@ -18,7 +18,7 @@
  *
  * Moves, for each cell, SIDE rows of B and of D and SIDE / 8 bytes of masks a row; and for each panel its rows of A and
  * of the result. With K = L = 128 it waits for these copies, with 64 for exponentials. The right choice for attention in
- * 16 bits unless cells of 64 x 64 are so much fuller that they save three fifths of the products: blocks of 64 at random.
+ * 16 bits unless cells of 64 x 64 are so much fuller that they save a third of the products: blocks of 64 at random.
  *
  * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */

@@ -1,6 +1,6 @@
 /*
- * Shared by the kernels of attention and of its gradients in which all threads copy cells: tiles of SIDE rows, and the
- * lines that a thread copies. The kernels define THREADS. Included after tensor_cores.h and cell_kernels.h.
+ * Shared by the kernels of attention and of its gradients whose threads copy cells: tiles of SIDE rows, and the lines
+ * that a thread copies. The kernels define THREADS. Included after tensor_cores.h and cell_kernels.h.
  */
 #ifndef SIDE
 #define SIDE 64 /* columns of a cell, and rows that are copied at a time */
@@ -25,8 +25,8 @@ NOINLINE float plain_dot(const element *x, const element *y, int64 count) {
     return sum;
 }
 
-/* Loads the row numbers of a thread's lines of a cell, of `count` rows; padding repeats the last row, without
-   nonzeros. */
+/* Loads the row numbers of a thread's lines of a cell, of `count` rows. Padding has no nonzeros: it repeats the last
+   gathered row, or has the rows that follow contiguous ones. */
 FUNCTION void load_rows(uint32 *rows, const next_record &record, const index *lists, int64 count, int item) {
     if (record.start >= 0) {
 #pragma unroll

@@ -1,7 +1,7 @@
 /*
- * Shared by the kernels of attention for operands of 16 bits, backward_narrow.cu and fused_narrow.cu: tiles of rows
- * copied directly from the operands, and products of tiles. The kernels are compiled with INNER_STEPS and WIDTH_STEPS,
- * K and L in steps of 16 numbers. Included after tensor_cores.h and cell_kernels.h.
+ * Shared by the kernels of attention for operands of 16 bits (fused_narrow.cu, fused_large.cu, backward_narrow.cu):
+ * tiles of rows copied directly from the operands, and products of tiles. The kernels are compiled with INNER_STEPS and
+ * WIDTH_STEPS, K and L in steps of 16 numbers. Included after tensor_cores.h and cell_kernels.h.
  */
 #ifndef THREADS
 #define THREADS 128 /* that copy */
