@@ -299,6 +299,8 @@ TEST(a_python_process_that_fails_is_given_up) {
         {"head -c 100 /dev/zero; sleep 1000", "gave an answer with zero bytes", 0},
         {"yes | tr -d '\\n'", "gave an answer that does not end", 0},
         {"echo ok; read a; echo no such luck; cat >/dev/null", "scipy declines: such luck", 0},
+        /* where its arrays begin: at multiples of 64 */
+        {"echo ok; read a; echo no $a; cat >/dev/null", "offsets=int32:201:0 columns=int32:3000:832 values=", 0},
         {"echo ok; read a; echo ok what; cat >/dev/null", "answers \"what\" to prepare", 0},
         {"echo ok; read a; echo ok 0.1 1 way; read a; exit 5", "scipy: its Python process ended with code 5", 4},
         {"echo ok; read a; echo ok 0.1 1 way; read a; echo ok 1; cat >/dev/null", "answers \"1\" to run", 4},

@@ -14,6 +14,7 @@
 #include <tamis/group.h>
 
 #include "base/memory.h"
+#include "group/plan.h"
 #include "group/threads.h"
 #include "processes.h"
 #include "support/brief.h"
@@ -46,6 +47,7 @@ static void member_fill(member *m, int rank) {
     for (int i = 0; i < EACH; i++) {
         m->offsets[i + 1] = 2 * (i + 1);
         for (int j = 0; j < RANKS; j++) m->columns[2 * i + j] = i + j * EACH;
+        for (int j = 0; j < RANKS; j++) m->values[2 * i + j] = (float)(2 * i + j + 1);
     }
     m->rank = rank;
     m->S = (tamis_sparse){
@@ -58,6 +60,15 @@ static void keep_message(member *m, tamis_status status, int call) {
     snprintf(m->message, sizeof m->message, "%s", tamis_last_error());
 }
 
+/* The parts of a plan that overlaps have the values of their own columns and of the others', on the device. */
+static void expect_values_of_parts(const member *m) {
+    for (int part = TAMIS_PIECE_FIRST; part <= TAMIS_PIECE_GHOST; part++) {
+        const float *const values = m->plan->pieces[part].S.values;
+        const int owner = part == TAMIS_PIECE_FIRST ? m->rank : 1 - m->rank;
+        for (int i = 0; i < EACH; i++) CHECK(values[i] == m->values[2 * i + owner]);
+    }
+}
+
 static void *member_main(void *memory) {
     member *const m = memory;
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -67,6 +78,7 @@ static void *member_main(void *memory) {
     o.transpose = m->transpose;
     m->made = tamis_group_plan_create(m->group, &m->S, EACH, &o, &m->plan);
     keep_message(m, m->made, 0);
+    if (m->made == TAMIS_OK && m->overlap == TAMIS_OVERLAP_ALWAYS && !m->transpose) expect_values_of_parts(m);
     for (int i = 0; i < RUNS && m->made == TAMIS_OK; i++) {
         tamis_execution execution = TAMIS_EXECUTION_INIT;
         execution.generation = m->generations[i];

@@ -33,7 +33,7 @@ static int64_t column_of(const own *x, int64_t head, int64_t width) {
 
 static void add_cache(operation_case *c, int k, const char *name, int64_t width) {
     own *const x = c->own;
-    const int64_t rows = x->order == PAGES ? x->o.pages * PAGE : SEQUENCES * x->o.capacity;
+    const int64_t rows = x->order == PAGES ? x->o.pages * PAGE : x->o.sequences * x->o.capacity;
     const bool apart = x->order == HEADS_FIRST;
     operand_add(c, k, OPERAND_IN, -1, name, apart ? rows * x->o.key_heads : rows,
                 apart ? width : width * x->o.key_heads);
@@ -56,7 +56,8 @@ static void draw(operation_case *c) {
     x->wild = operation_once_in(c, 4);
     x->o = (tamis_cached_attention_options){.type = c->type,
                                             .output_type = narrow && operation_once_in(c, 3) ? TAMIS_F32 : c->type,
-                                            .sequences = SEQUENCES,
+                                            /* where heads can still crowd, one sequence, whose table has no stride */
+                                            .sequences = shape[0] > 1 && operation_once_in(c, 5) ? 1 : SEQUENCES,
                                             .heads = shape[0],
                                             .key_heads = shape[1],
                                             .inner = shape[2],
@@ -67,22 +68,23 @@ static void draw(operation_case *c) {
                                             .length_type = (tamis_index_type)operation_below(c, 2),
                                             .table_type = (tamis_index_type)operation_below(c, 2),
                                             .page = PAGE};
-    x->o.table_stride = pages_each(x);
-    x->o.pages = SEQUENCES * pages_each(x) + (SEQUENCES * pages_each(x) % 7 == 0);
-    for (int s = 0; s < SEQUENCES; s++) x->length[s] = fill[1 + s];
+    x->o.table_stride = x->o.sequences > 1 ? pages_each(x) : 0;
+    x->o.pages = x->o.sequences * pages_each(x) + (x->o.sequences * pages_each(x) % 7 == 0);
+    for (int64_t s = 0; s < x->o.sequences; s++) x->length[s] = fill[1 + s];
     operation_says(c, "order %d, heads %lld of %lld, capacity %lld, window %lld%s", (int)x->order,
                    (long long)x->o.heads, (long long)x->o.key_heads, (long long)x->o.capacity, (long long)x->o.window,
                    x->wild ? ", out of range" : "");
-    operand_add(c, Q, OPERAND_IN, -1, "q", SEQUENCES, x->o.heads * x->o.inner);
+    operand_add(c, Q, OPERAND_IN, -1, "q", x->o.sequences, x->o.heads * x->o.inner);
     add_cache(c, K, "k", x->o.inner);
     add_cache(c, V, "v", x->o.width);
-    operand_indices(c, LENGTHS, OPERAND_IN, "lengths", SEQUENCES, x->o.length_type);
+    operand_indices(c, LENGTHS, OPERAND_IN, "lengths", x->o.sequences, x->o.length_type);
     if (x->order == PAGES)
-        operand_indices(c, TABLE, OPERAND_IN, "table", SEQUENCES * pages_each(x), x->o.table_type)->optional = true;
+        operand_indices(c, TABLE, OPERAND_IN, "table", x->o.sequences * pages_each(x), x->o.table_type)->optional =
+            true;
     c->place = (matrix_place){.padding = 5, .front = 1, .behind = 9};
-    operand_typed(c, OUT, OPERAND_OUT, -1, "out", SEQUENCES, x->o.heads * x->o.width, x->o.output_type);
+    operand_typed(c, OUT, OPERAND_OUT, -1, "out", x->o.sequences, x->o.heads * x->o.width, x->o.output_type);
     c->place = (matrix_place){.front = 1, .behind = 1};
-    operand_typed(c, SUMS, OPERAND_OUT, -1, "log_sums", SEQUENCES * x->o.heads, 1,
+    operand_typed(c, SUMS, OPERAND_OUT, -1, "log_sums", x->o.sequences * x->o.heads, 1,
                   c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32)
         ->optional = true;
     x->v[0] = (tamis_vectors){.sequence_stride = c->of[Q].m.here.stride, .head_stride = x->o.inner};
@@ -90,7 +92,7 @@ static void draw(operation_case *c) {
 }
 
 static void forget_behind(const own *x, matrix *m, int64_t width) {
-    for (int64_t s = 0; s < SEQUENCES; s++)
+    for (int64_t s = 0; s < x->o.sequences; s++)
         for (int64_t h = 0; h < x->o.key_heads; h++)
             for (int64_t p = x->length[s]; p < x->o.capacity; p++)
                 for (int64_t i = 0; i < width; i++)
@@ -100,7 +102,7 @@ static void forget_behind(const own *x, matrix *m, int64_t width) {
 /* Pages in no order: 7 has no factor in common with their number. What is out of range counts as the nearest. */
 static void fill(operation_case *c) {
     own *const x = c->own;
-    for (int64_t i = 0; i < SEQUENCES * pages_each(x); i++) {
+    for (int64_t i = 0; i < x->o.sequences * pages_each(x); i++) {
         x->page[i] = i * 7 % x->o.pages;
         int64_t given = x->page[i];
         if (x->wild && i % 5 == 3) given = -5, x->page[i] = 0;
@@ -109,7 +111,7 @@ static void fill(operation_case *c) {
     }
     if (!x->wild) forget_behind(x, &c->of[K].m, x->o.inner);
     if (!x->wild) forget_behind(x, &c->of[V].m, x->o.width);
-    for (int64_t s = 0; s < SEQUENCES; s++) {
+    for (int64_t s = 0; s < x->o.sequences; s++) {
         const int64_t wild[] = {-7, 100000, x->length[s]};
         tamis_index_store(c->of[LENGTHS].m.twin.host, x->o.length_type, s, x->wild ? wild[s] : x->length[s]);
         if (x->wild && s < 2) x->length[s] = s == 0 ? 0 : x->o.capacity;
@@ -178,7 +180,7 @@ static void reference(operation_case *c) {
     const double weight = 2 * score + u * (positions + 16);
     double *const out = operand_want(c, OUT), *const sums = operand_want(c, SUMS);
     for (int64_t i = 0; i < operand_count(c, OUT); i++) out[i] = 0;
-    for (int64_t i = 0; i < SEQUENCES * x->o.heads; i++) {
+    for (int64_t i = 0; i < x->o.sequences * x->o.heads; i++) {
         const double log_sum = attend(c, i / x->o.heads, i % x->o.heads, out + i * x->o.width);
         if (!sums) continue;
         sums[i] = log_sum;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "core/plan.h"
 #include "cpu/fitted.h"
 #include "cpu/predict.h"
 #include "cpu_device.h"
@@ -79,6 +80,20 @@ TEST(test_explain) {
         assert_string_not_equal(name, report.algorithm);
     }
     assert_int_equal(tamis_plan_declined(plan, report.declined, NULL, NULL), TAMIS_ERROR_ARGUMENT);
+}
+
+/* Where a preparation cannot pay off, the text says so, with the time without one. */
+TEST(explains_that_a_preparation_does_not_pay_off) {
+    small s;
+    small_make(&s);
+    tamis_options o = small_options(TAMIS_OP_SPMM);
+    o.algorithm = "cpu-tiled";
+    OWN(tamis_plan) *const plan = make(&s.S, &o);
+    plan->choice.unprepared_seconds = plan->choice.prediction.call_seconds / 2;
+    char text[4096];
+    assert_int_equal(tamis_plan_explain(plan, text, sizeof text, NULL), TAMIS_OK);
+    assert_in_text(text, "the best without preparation takes ", plan->choice.unprepared_seconds);
+    assert_int_equal(described(plan).break_even_calls, -1);
 }
 
 /* Programs read the text: numbers have a point, whatever the locale. */
