@@ -2,9 +2,6 @@
 #include "support/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/edges.h"
 #include "cli/problem.h"

@@ -2,9 +2,6 @@
    change. */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/exit.h"
 #include "cli/text.h"
 #include "model/options.h"

@@ -5,10 +5,6 @@
 
 #include <tamis/generate.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +12,6 @@
 #include "bench/peers.h"
 #include "cli/mirror.h"
 #include "kinds.h"
-#include "support/skip.h"
 
 typedef struct fixture {
     tool_device device;

@@ -8,18 +8,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "support/brief.h"
 
 /* Seconds: the program has one, and the machine may be busy. */
 static const double SOON = 200, LONG = 600;

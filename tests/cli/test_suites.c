@@ -5,9 +5,6 @@
 #include <tamis/algorithms.h>
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
 #include "bench/peers.h"

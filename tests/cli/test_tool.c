@@ -5,9 +5,6 @@
 #include <tamis/algorithms.h>
 #include <tamis/generate.h>
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench/statistics.h"

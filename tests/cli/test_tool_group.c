@@ -6,12 +6,8 @@
 #include "support/test.h"
 
 #include <dlfcn.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "support/call.h"
-#include "support/works.h"
 
 #include "group/choice.h"
 #include "model/group.h"

@@ -6,14 +6,10 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "cpu/fitted.h"
 #include "cpu/predict.h"
 #include "cross.h"
 #include "support/algorithms.h"
-#include "support/works.h"
 
 enum { ROWS = 23, COLS = 19, WIDEST = 777 };
 

@@ -4,9 +4,6 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #include "cross.h"
 
 static const cross_case cases[] = {

@@ -6,13 +6,8 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/edges.h"
 #include "cross.h"
-#include "support/brief.h"
 
 static int share = 100, rounds = 1;
 static const char *device = "cpu";

@@ -6,10 +6,6 @@
 #include "support/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cross.h"
 #include "support/algorithms.h"

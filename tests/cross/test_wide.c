@@ -11,7 +11,6 @@
 
 #include "support/algorithms.h"
 #include "support/call.h"
-#include "support/skip.h"
 #include "unit/cpu_device.h"
 
 static void *map(int64_t bytes) {

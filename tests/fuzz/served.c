@@ -1,6 +1,5 @@
 /* What a program that serves a model does with it: see crafted.h. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "crafted.h"
 #include "fuzz.h"

@@ -4,8 +4,6 @@
  */
 #include "support/test.h"
 
-#include <string.h>
-
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/runtime/runtime.h"
 #include "unit/named_device.h"

@@ -5,8 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
-
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/order.h"
 #include "opened_device.h"

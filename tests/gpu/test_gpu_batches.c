@@ -6,10 +6,6 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "processes.h"
 #include "support/call.h"
 #include "support/matrix.h"

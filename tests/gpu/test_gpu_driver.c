@@ -7,9 +7,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <tamis/cached_attention.h>
 #include <tamis/stream.h>
@@ -18,7 +15,6 @@
 #include "base/memory.h"
 #include "gpu/algorithms.h"
 #include "processes.h"
-#include "support/brief.h"
 #include "support/call.h"
 #include "support/mirror.h"
 

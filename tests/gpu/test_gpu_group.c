@@ -7,17 +7,12 @@
 #include "support/test.h"
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/group.h>
 
 #include "base/memory.h"
 #include "group/plan.h"
 #include "group/threads.h"
 #include "processes.h"
-#include "support/brief.h"
 
 enum { RANKS = 2, ROWS = 40, WIDTH = 8, EACH = ROWS / RANKS, RUNS = 3 };
 

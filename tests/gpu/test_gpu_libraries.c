@@ -9,17 +9,12 @@
 #include <tamis/slabs.h>
 #include <tamis/stream.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "gpu/runtime/runtime.h"
 #include "processes.h"
 #include "slabs/slabs.h"
 #include "support/call.h"
 #include "support/mirror.h"
-#include "support/refusals.h"
 
 static const char *fake;
 

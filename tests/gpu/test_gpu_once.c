@@ -5,15 +5,11 @@
  */
 #include "support/test.h"
 
-#include <string.h>
-
 #include <tamis/stream.h>
 
 #include "gpu/runtime/runtime.h"
 #include "opened_device.h"
 #include "support/mirror.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 typedef struct once {
     tamis_operation operation;

@@ -5,8 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "core/device.h"
 #include "gpu/structure/profile.h"

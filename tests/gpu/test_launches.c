@@ -5,12 +5,8 @@
  */
 #include "support/test.h"
 
-#include <string.h>
-
 #include "fake.h"
 #include "gpu/method.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 enum { UNIT = 16 }; /* bytes */
 

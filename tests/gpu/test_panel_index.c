@@ -5,9 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "gpu/structure/panel_index.h"
 #include "opened_device.h"
 #include "sparse/index.h"

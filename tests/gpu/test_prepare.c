@@ -5,10 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/edges.h"
 #include "base/memory.h"
 #include "gpu/algorithms.h"
@@ -16,7 +12,6 @@
 #include "gpu/panels/panels_build.h"
 #include "gpu/plan.h"
 #include "instances.h"
-#include "support/brief.h"
 #include "support/problem.h"
 
 static long prepared, declined, failures, faults;

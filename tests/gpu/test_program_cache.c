@@ -3,9 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +13,6 @@
 #include "base/memory.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"
-#include "support/skip.h"
 
 enum { CODE_BYTES = 1000, PATH_BYTES = 1024, OTHER = 1000 };
 static char folder[256];

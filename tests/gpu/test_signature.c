@@ -4,13 +4,10 @@
  */
 #include "support/test.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "fake.h"
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/arguments.h"
-#include "support/refusals.h"
 
 static fake_device chip;
 

@@ -5,15 +5,10 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "gpu/compile/utility.h"
 #include "gpu/structure/profile.h"
 #include "gpu/structure/sort.h"
 #include "opened_device.h"
-#include "support/works.h"
 
 static bool brief; /* what takes an interpreter seconds is left out */
 

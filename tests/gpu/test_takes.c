@@ -6,10 +6,6 @@
 
 #include <tamis/algorithms.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/edges.h"
 #include "gpu/algorithms.h"
 #include "gpu/plan.h"

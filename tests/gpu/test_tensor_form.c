@@ -1,8 +1,6 @@
 /* Which chip multiplies cells how (tensor/form.h), and that what is said of its memory is what a device says. */
 #include "support/test.h"
 
-#include <stdlib.h>
-
 #include "fake.h"
 #include "gpu/tensor/form.h"
 

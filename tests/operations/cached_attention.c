@@ -2,8 +2,6 @@
    and pages out of range. NaN lies behind a length. */
 #include "support/operation.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <tamis/cached_attention.h>
 
 #include "sparse/index.h"

@@ -1,12 +1,7 @@
 /* The dense companions against plain loops in double, at any scale; psi also against published numbers. */
 #include "support/operation.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/dense.h>
-
-#include "support/brief.h"
 
 /* AP of a step is X, its lambda are W. */
 enum { X, Y, G, W, OUT, P, R, RR, RESULT };

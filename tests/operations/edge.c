@@ -1,8 +1,6 @@
 /* An edge over samples that exist, and in their place. */
 #include "product.h"
 
-#include <stdlib.h>
-
 static void draw(operation_case *c) {
     product *const x = c->own;
     product_draw(c, PRODUCT_EDGE);

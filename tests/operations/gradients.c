@@ -1,8 +1,6 @@
 /* SDDMM, SpMM and fused with their gradients, by the plan's choice, and in one piece where there is such. */
 #include "product.h"
 
-#include <string.h>
-
 static void draw(operation_case *c) { product_draw(c, PRODUCT_WITH_GRADIENTS); }
 
 /* Cells compute attention without values of S. */

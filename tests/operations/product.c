@@ -1,9 +1,5 @@
 #include "product.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/edges.h"
 #include "base/status.h"
 #include "sparse/element.h"

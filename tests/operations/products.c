@@ -1,9 +1,6 @@
 /* SDDMM, SpMM and fused by every algorithm of the device, by the one that the plan chooses, and without a plan. */
 #include "product.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/algorithms.h>
 
 #include "cross/cross.h"

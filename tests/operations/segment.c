@@ -1,9 +1,6 @@
 /* Operations on the entries of each row, in each order of the entries and each layout, and their gradients. */
 #include "support/operation.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/reference.h>
 
 enum { X, OUT, ARGUMENT, D_OUT, D_X };

@@ -4,10 +4,6 @@
 
 #include "support/test.h"
 
-#include <stdio.h>
-
-#include "support/own.h"
-
 typedef struct file_content {
     unsigned char *data;
     size_t size;

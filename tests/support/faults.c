@@ -1,8 +1,5 @@
-#include "support/faults.h"
 
 #include "support/test.h"
-
-#include <string.h>
 
 #include "base/memory.h"
 

@@ -1,11 +1,6 @@
 /* Cases of operation rows: what draw() uses, and what a call is given. */
 #include "operation_cases.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sparse/index.h"
 #include "support/bounds.h"
 

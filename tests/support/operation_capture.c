@@ -2,11 +2,7 @@
 #include "operation_cases.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 #include <tamis/stream.h>
-
-#include "support/works.h"
 
 /* The driver's functions of graphs, with what cuda.h calls them. */
 typedef struct graphs {

@@ -2,8 +2,6 @@
 #include "operation_cases.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 
 /* The loss: the sum of the seeds times their results, and of the terms' sizes. */
 static double loss(operation_case *c, double *size) {

@@ -1,18 +1,9 @@
 /* What holds for every operation: the tests of a row. */
 #include "operation_cases.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "sparse/index.h"
-#include "support/brief.h"
 #include "support/expect.h"
-#include "support/faults.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static const char *on = "cpu";
 static tamis_device *device;

@@ -1,9 +1,5 @@
-#include "support/refusals.h"
 
 #include "support/test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 

@@ -7,17 +7,30 @@
  *   TEST_FIXTURE(set_up, tear_down)                             around all tests of the file
  *   TEST_RUN() { ... return test_run(...); }                    in their place, with what main() is given, from FILE on
  *
- * A file's tests run in the order of their lines.
+ * A file's tests run in the order of their lines. What tests of all areas use comes with it: C's common headers, calls
+ * that must work, are refused, run out of memory or are skipped, blocks that own what they make, and brief runs.
  */
 #ifndef TAMIS_TESTS_TEST_H
 #define TAMIS_TESTS_TEST_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+#include "support/brief.h"
+#include "support/faults.h"
+#include "support/own.h"
+#include "support/refusals.h"
+#include "support/skip.h"
+#include "support/works.h"
 
 typedef struct test_row {
     struct CMUnitTest test; /* without a function: a fixture or a runner */

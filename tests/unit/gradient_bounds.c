@@ -16,12 +16,8 @@
 
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "support/bounds.h"
 #include "support/call.h"
-#include "support/works.h"
 
 /* All about the nonzeros of one member. */
 typedef struct samples {

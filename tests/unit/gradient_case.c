@@ -3,13 +3,7 @@
 
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "support/expect.h"
-#include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ the sparse matrix */
 

@@ -1,12 +1,7 @@
 #include "measured_case.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "select/remembered.h"
-#include "support/works.h"
 
 const char *device_name = "cpu";
 tamis_device *test_device;

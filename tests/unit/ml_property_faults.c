@@ -2,9 +2,6 @@
 #include "ml_properties.h"
 
 #include "base/memory.h"
-#include "support/brief.h"
-#include "support/faults.h"
-#include "support/skip.h"
 
 static int64_t allocations_of(tamis_model_options options, int iterations, const data *d) {
     options.iterations = iterations;

@@ -1,10 +1,7 @@
 /* Properties of every model: what is refused, and what the registry says of a method. */
 #include "ml_properties.h"
 
-#include <stdio.h>
 #include <tamis/group.h>
-
-#include "support/refusals.h"
 
 /* Options that cannot be, of each method that has them; a method's own words come before those for all. */
 static const struct wrong {

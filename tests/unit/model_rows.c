@@ -1,9 +1,6 @@
 /* See model_rows.h. */
 #include "model_rows.h"
 
-#include <stddef.h>
-#include <stdio.h>
-
 #include "base/memory.h"
 
 /* ------------------------------------------------------------------------------------------ ways */

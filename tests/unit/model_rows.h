@@ -8,7 +8,6 @@
 #include "support/test.h"
 
 #include "model_files.h"
-#include "support/works.h"
 
 enum { MODEL_ROWS = 60, MODEL_COLS = 45, MODEL_FACTORS = 6, MODEL_BEST = 9 };
 

@@ -13,10 +13,6 @@
 
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "support/bounds.h"
 #include "support/expect.h"
 

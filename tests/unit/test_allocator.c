@@ -6,8 +6,6 @@
 #include "support/test.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <tamis/stream.h>
 #include <unistd.h>
@@ -15,10 +13,7 @@
 #include "core/plan.h"
 #include "device_fixture.h"
 #include "softmax_kept.h"
-#include "support/brief.h"
 #include "support/call.h"
-#include "support/skip.h"
-#include "support/works.h"
 
 static void *stream; /* of the plans: not the default one, where there are others */
 

@@ -5,8 +5,6 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
 #include <tamis/matrix.h>
@@ -15,7 +13,6 @@
 
 #include "cpu_device.h"
 #include "small.h"
-#include "support/refusals.h"
 
 static small s;
 

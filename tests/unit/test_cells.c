@@ -4,14 +4,9 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "base/random.h"
 #include "cpu_device.h"
 #include "softmax_kept.h"
-#include "support/works.h"
 
 static void expect_same(double *x, double *y, const matrix *of, const char *what) {
     for (int64_t t = 0; t < of->here.rows * of->here.cols; t++)

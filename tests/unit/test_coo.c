@@ -5,9 +5,6 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/matrix.h>
 #include <tamis/reference.h>
 #include <tamis/structure.h>
@@ -16,7 +13,6 @@
 #include "base/memory.h"
 #include "cpu_device.h"
 #include "support/call.h"
-#include "support/works.h"
 
 enum { ROWS = 3, COLS = 4, NNZ = 5, K = 2, L = 2, ORDERS = 243 }; /* ROWS to the power of NNZ */
 

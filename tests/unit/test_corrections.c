@@ -4,11 +4,7 @@
  */
 #include "support/test.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
@@ -18,7 +14,6 @@
 #include "cpu/backend.h"
 #include "select/device_key.h"
 #include "small.h"
-#include "support/refusals.h"
 
 static tamis_device *device;
 static char folder[] = "/tmp/tamis-corrections-XXXXXX";

@@ -1,9 +1,6 @@
 /* Joint covers: the cheapest vertex cover against all covers, what a group's plan moves, and its results. */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/matrix.h>
 #include <tamis/structure.h>
 
@@ -13,11 +10,8 @@
 #include "group/cover/vertex_cover.h"
 #include "group_case.h"
 #include "group_threads.h"
-#include "support/brief.h"
 #include "support/call.h"
-#include "support/faults.h"
 #include "support/shared_data.h"
-#include "support/skip.h"
 
 /* ------------------------------------------------------------------------------------------ vertex covers */
 

@@ -2,14 +2,10 @@
  * has all else. test_d_is_b [DEVICE]. */
 #include "support/test.h"
 
-#include <string.h>
-
 #include "device_fixture.h"
 #include "support/algorithms.h"
 #include "support/expect.h"
 #include "support/mirror.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 /* A problem whose B serves as D, and its output. */
 typedef struct one {

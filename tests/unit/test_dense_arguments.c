@@ -2,12 +2,9 @@
  * their matrices. */
 #include "support/test.h"
 
-#include <math.h>
 #include <tamis/dense.h>
 
 #include "cpu_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 enum { M = 5, K = 3, ARRAYS = 10 };
 

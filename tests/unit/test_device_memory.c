@@ -4,13 +4,10 @@
  */
 #include "support/test.h"
 
-#include <string.h>
 #include <tamis/stream.h>
 #include <tamis/tamis.h>
 
 #include "device_fixture.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 enum { BYTES = 1000 };
 

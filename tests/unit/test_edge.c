@@ -1,15 +1,11 @@
 /* Edges by themselves: the memory that tamis_plan_edge asks for is all that it uses; derivatives at a kink. */
-#include "support/own.h"
 #include "support/test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/gradient.h>
 
 #include "backend/edge.h"
 #include "cpu_device.h"
 #include "support/call.h"
-#include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ workspace */
 

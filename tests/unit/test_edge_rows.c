@@ -2,9 +2,6 @@
    row says of them. */
 #include "support/test.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/edges.h"
 #include "reference/edges.h"
 

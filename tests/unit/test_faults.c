@@ -9,7 +9,6 @@
 #include "cpu_device.h"
 #include "small.h"
 #include "support/algorithms.h"
-#include "support/faults.h"
 
 static struct {
     small s;

@@ -1,14 +1,11 @@
 /* The floor of a call against bytes and operations counted by hand. */
 #include "support/test.h"
 
-#include <math.h>
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
 #include "base/memory.h"
 #include "small.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 /* S of small.h is 3 x 4 with 5 nonzeros in rows 0 and 2, in all columns but one of row 2's: 0, 1, 2, 3. */
 enum { ROWS = 2, COLS = 4, PATTERN = SMALL_NNZ * 4 + (SMALL_ROWS + 1) * 4, VALUES = SMALL_NNZ * 4 };

@@ -2,13 +2,9 @@
 #include <tamis/generate.h>
 #include <tamis/structure.h>
 
-#include <math.h>
-
-#include "support/brief.h"
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"
-#include "support/refusals.h"
 
 static tamis_generate_options options_for(tamis_kind kind, int64_t rows, int64_t cols, int64_t nnz) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;

@@ -6,7 +6,6 @@
 #include "base/fnv.h"
 #include "base/threads.h"
 #include "generate/recipe.h"
-#include "support/refusals.h"
 
 TEST(names) {
     for (int k = TAMIS_KIND_UNIFORM; k <= TAMIS_KIND_WINDOW; k++) {

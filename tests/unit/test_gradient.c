@@ -2,12 +2,8 @@
  * results, test_shared_plan has threads that share it. test_gradient [DEVICE [0]]; 0: a few small cases. */
 #include "support/test.h"
 
-#include <stdlib.h>
-
 #include "device_fixture.h"
 #include "gradient_case.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static bool quick;
 

@@ -6,15 +6,9 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "device_fixture.h"
 #include "gradient_case.h"
 #include "softmax_kept.h"
-#include "support/brief.h"
-#include "support/works.h"
 
 enum { ALL = 1 << OUT_A | 1 << OUT_B | 1 << OUT_D };
 

@@ -1,16 +1,11 @@
 /* Calls on graphs: what depends on an operation, and is refused or promised; tests/operations has all else. */
 #include "support/test.h"
 
-#include <math.h>
-#include <string.h>
 #include <tamis/reference.h>
 
 #include "cpu_device.h"
 #include "small.h"
 #include "support/csr.h"
-#include "support/faults.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 enum { ROWS = SMALL_ROWS, COLS = SMALL_COLS, NNZ = SMALL_NNZ, WIDTH = 2, HEADS = 2, ALL = HEADS * WIDTH };
 

@@ -1,13 +1,9 @@
 /* Groups of threads against the oracle, and against one device: the table of cases at several numbers of ranks. */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "cpu_device.h"
 #include "group_case.h"
 #include "group_threads.h"
-#include "support/brief.h"
 #include "support/call.h"
 #include "support/csr.h"
 

@@ -4,15 +4,11 @@
  */
 #include "support/test.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/structure.h>
 
 #include "cpu_device.h"
 #include "group_threads.h"
 #include "small.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 enum { RANKS = 3 };
 

@@ -6,9 +6,6 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/structure.h>
 
 #include "base/edges.h"
@@ -17,12 +14,9 @@
 #include "gradient_case.h"
 #include "group_threads.h"
 #include "sparse/element.h"
-#include "support/brief.h"
 #include "support/call.h"
 #include "support/csr.h"
-#include "support/faults.h"
 #include "support/part.h"
-#include "support/works.h"
 
 static tamis_random dice;
 

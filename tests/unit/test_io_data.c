@@ -2,7 +2,6 @@
 #include <tamis/structure.h>
 
 #include "support/shared_data.h"
-#include "support/skip.h"
 #include "test_io_support.h"
 
 /* Files that are read in a way of their own; what is no matrix has no row here and no sizes in the README. */

@@ -1,6 +1,4 @@
 /* Failing memory, cancelled reading and wrong options: for a file of every format, nothing leaks or is half done. */
-#include "support/faults.h"
-#include "support/own.h"
 #include "test_io_support.h"
 
 static const struct sample {

@@ -6,8 +6,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "support/own.h"
-#include "support/refusals.h"
 #include "test_io_support.h"
 
 /* What the message has to say: the format, and what converts it. */

@@ -1,5 +1,4 @@
 /* Graphs and patterns: METIS, SNAP edge lists, DLMC .smtx. */
-#include "support/own.h"
 #include "test_io_support.h"
 
 TEST(reads_metis) {

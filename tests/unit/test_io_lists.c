@@ -1,6 +1,4 @@
 /* Bags of words (UCI docword, lda-c) and ratings, and how a format is chosen. */
-#include "support/own.h"
-#include "support/refusals.h"
 #include "test_io_lines.h"
 
 TEST(reads_docword) {

@@ -1,6 +1,4 @@
 /* Matrix Market: what is read, what is refused and at which line. */
-#include "support/own.h"
-#include "support/refusals.h"
 #include "test_io_support.h"
 
 TEST(reads_every_kind) {

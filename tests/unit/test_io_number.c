@@ -1,10 +1,8 @@
 /* Numbers in text: exactly what strtod reads, whatever the locale; and written numbers read back as the same. */
-#include <math.h>
 
 #include "base/random.h"
 #include "io/text/number.h"
 #include "support/decimal_comma.h"
-#include "support/skip.h"
 #include "test_io_support.h"
 
 enum { CASES = 60000 };

@@ -4,9 +4,6 @@
 #include "io_folder.h"
 #include "sparse/element.h"
 #include "support/call.h"
-#include "support/own.h"
-#include "support/refusals.h"
-#include "support/skip.h"
 
 /* ---- by hand */
 

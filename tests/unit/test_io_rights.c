@@ -12,7 +12,6 @@
 #include "base/temporaries.h"
 #include "io/files/output.h"
 #include "io_folder.h"
-#include "support/skip.h"
 
 enum { OWNER = 1000, WRITER = 65534, SKIPPED = 77 };
 

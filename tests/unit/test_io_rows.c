@@ -1,6 +1,4 @@
 /* Lists of nonzeros of more than one window that become rows: in any order of the file the same as from one window. */
-#include "support/faults.h"
-#include "support/own.h"
 #include "test_io_lines.h"
 
 enum { LINES = 300000 };

@@ -1,8 +1,6 @@
 /* Files that SciPy wrote (scipy/write.py), read where SciPy is not installed. */
 #include "test_io_support.h"
 
-#include "support/skip.h"
-
 #define CSR  "csr 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
 #define ONES "csr 3x4 5| 0 0 1| 0 2 1| 2 1 1| 2 2 1| 2 3 1"
 #define COO  "coo 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"

@@ -11,8 +11,6 @@
 #include "io/files/output.h"
 #include "io_folder.h"
 #include "support/call.h"
-#include "support/refusals.h"
-#include "support/skip.h"
 #include "test_io_support.h"
 
 enum { MANY = 100000 };

@@ -6,8 +6,6 @@
 
 #include "cpu_device.h"
 #include "small.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 /* ------------------------------------------------------------------------------------------ workspaces */
 

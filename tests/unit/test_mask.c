@@ -2,20 +2,13 @@
  * tests/operations compares them with their definition. test_mask [DEVICE] */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/mask.h>
 #include <tamis/stream.h>
 
 #include "device_fixture.h"
 #include "sparse/index.h"
-#include "support/brief.h"
 #include "support/call.h"
-#include "support/faults.h"
 #include "support/matrix.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static tamis_location location(void) { return is_cpu ? TAMIS_HOST : TAMIS_DEVICE; }
 

@@ -5,10 +5,7 @@
 #include "support/test.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/gradient.h>
 #include <tamis/stream.h>
 
@@ -20,10 +17,7 @@
 #include "select/measure.h"
 #include "select/remembered.h"
 #include "support/expect.h"
-#include "support/faults.h"
 #include "support/mirror.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }
 

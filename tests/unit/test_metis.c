@@ -1,20 +1,13 @@
 /* Rows by METIS: a stand-in with either width of integers, errors, and METIS itself where it is there. */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
 #include "base/memory.h"
-#include "support/faults.h"
-#include "support/own.h"
-#include "support/refusals.h"
 #include "support/shared_data.h"
-#include "support/works.h"
 
 enum { ROWS = 7, PARTS = 3 };
 

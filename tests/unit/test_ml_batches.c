@@ -5,10 +5,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "io/files/output.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "support/shared_data.h"
-#include "support/skip.h"
 #include "test_ml_support.h"
 
 #ifndef TAMIS_HAVE_LZMA

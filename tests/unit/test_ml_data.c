@@ -2,12 +2,9 @@
 #include <tamis/ml.h>
 #include <tamis/structure.h>
 
-#include <math.h>
 #include <sys/resource.h>
 
 #include "base/random.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "test_ml_support.h"
 
 /* What a file of ratings has. */

@@ -2,15 +2,11 @@
  * popular, what is chosen is told and kept, and does not depend on threads. */
 #include "support/test.h"
 
-#include <stdio.h>
 #include <tamis/data.h>
 #include <unistd.h>
 
 #include "model_rows.h"
-#include "support/brief.h"
-#include "support/refusals.h"
 #include "support/shared_data.h"
-#include "support/skip.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -18,8 +17,6 @@
 #include "ml/methods/methods.h"
 #include "model_rows.h"
 #include "support/decimal_comma.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 static tamis_device *device;
 

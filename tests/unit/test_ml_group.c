@@ -12,10 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/brief.h"
-#include "support/refusals.h"
-#include "support/skip.h"
-
 enum { DEVICES = 8, ITERATIONS = 4 };
 
 static const char *names[DEVICES] = {"cpu"};

@@ -8,8 +8,6 @@
 
 #include <tamis/structure.h>
 
-#include "support/brief.h"
-
 typedef struct job {
     const table *t;
     tamis_model_options options;

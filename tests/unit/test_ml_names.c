@@ -1,8 +1,6 @@
 /* Dictionaries of names, and vocabularies. */
 #include "base/random.h"
 #include "ml/data/names.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "test_ml_support.h"
 
 static int64_t add(tamis_names *names, const char *name) {

@@ -5,13 +5,11 @@
  */
 #include "ml_properties.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "named_device.h"
-#include "support/skip.h"
 
 tamis_device *properties_on;
 char properties_path[64];

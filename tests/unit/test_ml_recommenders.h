@@ -5,8 +5,6 @@
 
 #include "support/test.h"
 
-#include <stdio.h>
-
 #include "base/memory.h"
 #include "eliminate.h"
 #include "model_rows.h"

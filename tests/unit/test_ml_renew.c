@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "ml/numbers.h"
 #include "model_rows.h"
-#include "support/refusals.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */
 

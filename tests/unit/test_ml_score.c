@@ -10,8 +10,6 @@
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 
 /* ------------------------------------------------------------------------------------------ topics */
 

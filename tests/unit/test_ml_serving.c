@@ -10,7 +10,6 @@
 
 #include "eliminate.h"
 #include "model_rows.h"
-#include "support/brief.h"
 
 #include "cpu_device.h"
 

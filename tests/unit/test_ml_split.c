@@ -1,13 +1,8 @@
 /* Splits: nothing lost, what each kind promises, the shares within derived bounds, the same on every machine. */
 #include <tamis/structure.h>
 
-#include <math.h>
-
 #include "base/random.h"
-#include "support/brief.h"
 #include "support/csr.h"
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "test_ml_support.h"
 
 /* A CSR of rows of 0 to 40 entries, some empty, columns unsorted, values whole numbers 0 to `most`. `cols` is prime:

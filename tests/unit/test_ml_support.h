@@ -7,7 +7,6 @@
 #include <tamis/data.h>
 
 #include "support/bytes.h"
-#include "support/works.h"
 #include "test_io_support.h"
 
 /* A file with this content; the caller removes it. */

@@ -4,8 +4,6 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-
 #include "ml/data/canonical.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/minibatch.h"

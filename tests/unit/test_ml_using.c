@@ -9,7 +9,6 @@
 #include "model_rows.h"
 
 #include "cpu_device.h"
-#include "support/refusals.h"
 
 /* Random factors of other rows, with a stride. */
 static tamis_dense strided_rows(const tamis_model *model, int64_t rows, void **memory) {

@@ -6,7 +6,6 @@
 #include "test_ml_models.h"
 
 #include "cpu_device.h"
-#include "support/refusals.h"
 
 /* ------------------------------------------------------------------------------------------ errors */
 

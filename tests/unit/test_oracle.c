@@ -2,13 +2,10 @@
  */
 #include "support/test.h"
 
-#include <math.h>
-#include <string.h>
 #include <tamis/reference.h>
 #include <tamis/tamis.h>
 
 #include "support/call.h"
-#include "support/refusals.h"
 
 /* S = [ 2 . ]   A = [ 1 2 ]   B = [ 3 -1 ]   A B^T at (0,0) = 1*3 + 2*-1 = 1, at (1,0) = 0.5*3 - 1 = 0.5,
        [ -3 4 ]      [ .5 1 ]      [ 0  4 ]             at (1,1) = 0.5*0 + 1*4 = 4 */

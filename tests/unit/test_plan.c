@@ -4,12 +4,8 @@
 #include <tamis/ceilings.h>
 #include <tamis/reference.h>
 
-#include "support/own.h"
 #include "support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,8 +18,6 @@
 #include "small.h"
 #include "support/algorithms.h"
 #include "support/decimal_comma.h"
-#include "support/refusals.h"
-#include "support/skip.h"
 
 static tamis_plan *make(const tamis_sparse *S, const tamis_options *o) {
     tamis_plan *plan = NULL;

@@ -1,14 +1,10 @@
 /* The pool of threads: shares, callers at once, forked children, too few threads, and what a thread takes over. */
 #include "support/test.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,7 +14,6 @@
 #include "base/control_groups.h"
 #include "base/float_mode.h"
 #include "base/threads.h"
-#include "support/brief.h"
 #include "support/call.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };

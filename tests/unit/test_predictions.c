@@ -1,8 +1,6 @@
 /* What the cost model must say whatever it was fitted to: predictions on a machine that is made up. */
 #include "support/test.h"
 
-#include <string.h>
-
 #include "cpu/algorithms.h"
 
 enum { ROWS = 1024, WIDTH = 64 };

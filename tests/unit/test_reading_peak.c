@@ -2,7 +2,6 @@
 #include "test_io_lines.h"
 
 #ifdef __GLIBC__
-#include "support/own.h"
 #include <malloc.h>
 #endif
 

@@ -4,9 +4,6 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,8 +15,6 @@
 #include "select/measure.h"
 #include "select/remembered.h"
 #include "support/bytes.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static const char *plans_path(void) {
     static char path[64];

@@ -2,8 +2,6 @@
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
-#include "support/faults.h"
-#include "support/refusals.h"
 #include "test_sparse_support.h"
 
 static const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 5, 3}, bad_columns[] = {0, 6, 3};

@@ -6,9 +6,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <tamis/stream.h>
 #include <unistd.h>
@@ -17,8 +14,6 @@
 #include "device_fixture.h"
 #include "softmax_kept.h"
 #include "support/algorithms.h"
-#include "support/brief.h"
-#include "support/works.h"
 
 enum { THREADS = 4 };
 

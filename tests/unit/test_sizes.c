@@ -5,12 +5,8 @@
  * memory. Cases are new at each run: TAMIS_TEST_SEED repeats a run, and TAMIS_TEST_SIZES says how many cases each kind
  * has.
  */
-#include "support/own.h"
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <tamis/algorithms.h>

@@ -2,21 +2,15 @@
 #include "support/test.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <tamis/slabs.h>
 
 #include "base/edges.h"
 #include "base/memory.h"
 #include "core/device.h"
 #include "named_device.h"
-#include "support/brief.h"
 #include "support/call.h"
 #include "support/csr.h"
-#include "support/faults.h"
 #include "support/part.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static const char *device_name = "cpu";
 static tamis_device *device;

@@ -5,9 +5,6 @@
  */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <tamis/data.h>
@@ -21,7 +18,6 @@
 #include "base/random.h"
 #include "cpu_device.h"
 #include "support/call.h"
-#include "support/works.h"
 
 enum { ALL = 100, FIRST = 30, ROWS = 60, COLS = 40, INNER = 8, MOST = 4000, BYTES = 1 << 20 };
 

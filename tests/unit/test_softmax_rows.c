@@ -2,14 +2,8 @@
  * of tests/operations compare them. test_softmax_rows [DEVICE] */
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "device_fixture.h"
 #include "softmax_kept.h"
-#include "support/refusals.h"
-#include "support/works.h"
 
 static gradient_case *make(tamis_operation operation, tamis_type type, const gradient_shape *s) {
     return gradient_case_make(device, operation, TAMIS_EDGE_SOFTMAX, type, s, 0, &dice);

@@ -4,7 +4,6 @@
 
 #include "sparse/check.h"
 #include "sparse/matrix.h"
-#include "support/refusals.h"
 
 static int32_t some[64];
 static float values[64];

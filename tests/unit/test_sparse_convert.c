@@ -1,10 +1,6 @@
 /* tamis_convert: every combination of formats, types and steps against plain lists. */
 #include <tamis/structure.h>
 
-#include <math.h>
-
-#include "support/brief.h"
-#include "support/refusals.h"
 #include "test_sparse_support.h"
 
 /* What the options make of the entries. */

@@ -2,8 +2,6 @@
 #include <tamis/generate.h>
 #include <tamis/structure.h>
 
-#include "support/brief.h"
-#include "support/faults.h"
 #include "test_sparse_support.h"
 
 /* One of the calls below, with everything released that it gave. */

@@ -1,10 +1,8 @@
 /* Seeded values: the same whatever the layout, stride, type and number of threads, and within their range. */
-#include <math.h>
 
 #include "test_sparse_support.h"
 
 #include "generate/recipe.h"
-#include "support/refusals.h"
 
 static double plain_value(uint64_t seed, int64_t i, int64_t j, int64_t cols, double low, double high) {
     const double uniform = tamis_random_uniform_at(seed, 0, (uint64_t)(i * cols + j));

@@ -2,16 +2,12 @@
 #include <tamis/generate.h>
 #include <tamis/structure.h>
 
-#include <math.h>
 #include <sys/mman.h>
 
-#include "support/brief.h"
 #include "test_sparse_support.h"
 
 #include "sparse/locality.h"
 #include "sparse/structure.h"
-#include "support/refusals.h"
-#include "support/skip.h"
 
 static tamis_profile plain_profile(const sample *s, bool entries_ordered) {
     tamis_profile p = {.rows = s->rows, .cols = s->cols, .nnz = s->nnz, .sorted = entries_ordered};

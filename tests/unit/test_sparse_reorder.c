@@ -6,7 +6,6 @@
 #include "sparse/order.h"
 #include "sparse/structure.h"
 #include "support/call.h"
-#include "support/refusals.h"
 
 typedef struct outputs {
     void *offsets, *columns, *values;

@@ -2,12 +2,7 @@
 #ifndef TAMIS_TEST_SPARSE_SUPPORT_H
 #define TAMIS_TEST_SPARSE_SUPPORT_H
 
-#include "support/own.h"
 #include "support/test.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <tamis/matrix.h>
 

@@ -1,11 +1,9 @@
 /* Every broken entry is found, wherever it is, and the first one is named. */
 #include <tamis/structure.h>
 
-#include "support/brief.h"
 #include "test_sparse_support.h"
 
 #include "sparse/structure.h"
-#include "support/refusals.h"
 
 static const int thread_counts[] = {1, 2, 5};
 

@@ -8,18 +8,12 @@
  * and of means of D's rows: fused with softmax of scores that are all 0. test_sums [DEVICE [ALGORITHM...]]: "cpu" and
  * cpu-nonzeros; on a device alone, every algorithm of SDDMM, SpMM and fused there.
  */
-#include "support/own.h"
 #include "support/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/algorithms.h>
 
 #include "device_fixture.h"
-#include "support/works.h"
 
 enum { ROWS = 140, COLS = 270 };
 

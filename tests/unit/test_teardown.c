@@ -1,9 +1,6 @@
 /* A leak that a group's teardown finds fails the test: see tests/support/run.c. cmocka alone passes it. */
 #include "support/test.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-
 TEST(nothing) {}
 
 static int passes(void **state) { return 0; }

@@ -2,9 +2,6 @@
 #include "support/test.h"
 
 #include <sched.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "base/status.h"
@@ -12,8 +9,6 @@
 #include "group/share.h"
 #include "group/threads.h"
 #include "group_threads.h"
-#include "support/brief.h"
-#include "support/refusals.h"
 #include "transport_case.h"
 
 static void open_transports(int ranks, double time_limit, tamis_transport *transports) {

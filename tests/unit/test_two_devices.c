@@ -6,9 +6,6 @@
 #include "support/test.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
 #include <tamis/reference.h>
@@ -19,8 +16,6 @@
 #include "base/random.h"
 #include "named_device.h"
 #include "support/call.h"
-#include "support/skip.h"
-#include "support/works.h"
 
 enum { WIDTH = 33, REPEATS = 40, DEVICES = 2 };
 
