@@ -29,8 +29,7 @@ static void compute(fixture *f) {
     tamis_options o = tool_problem_options(p);
     o.threads = 2;
     const bool spmm = p->operation == TAMIS_OP_SPMM;
-    assert_int_equal(
-        call_at_once(device, p->operation, &p->S, &p->A, &p->B, spmm ? &p->B : &p->D, &p->output, &o, NULL), TAMIS_OK);
+    works(call_at_once(device, p->operation, &p->S, &p->A, &p->B, spmm ? &p->B : &p->D, &p->output, &o, NULL));
 }
 
 static void prepare(fixture *f, tamis_operation operation, tamis_edge edge, tamis_type type, const double *values) {
@@ -48,11 +47,11 @@ static void prepare(fixture *f, tamis_operation operation, tamis_edge edge, tami
                                 .edge_epsilon = 1e-10,
                                 .alpha = 1,
                                 .S = csr_of(type, ROWS, COLS, NNZ, f->offsets, f->columns, f->values)};
-    assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
+    works(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands));
 }
 
 static void finish(fixture *f) {
-    assert_int_equal(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
+    works(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle));
     compute(f);
 }
 
@@ -70,7 +69,7 @@ static void drop(fixture *f) {
 static tamis_comparison compared(const tamis_oracle *oracle, const tamis_dense *output, double alpha, double beta,
                                  const tamis_dense *old) {
     tamis_comparison result;
-    assert_int_equal(tamis_oracle_compare(oracle, output, alpha, beta, old, &result), TAMIS_OK);
+    works(tamis_oracle_compare(oracle, output, alpha, beta, old, &result));
     return result;
 }
 
@@ -268,7 +267,7 @@ TEST(products_that_cancel_keep_the_error_of_their_terms) {
                             .B = {.data = b, .rows = 1, .cols = TERMS, .stride = TERMS, .type = TAMIS_F64},
                             .output = {.data = &p, .rows = 1, .cols = 1, .stride = 1, .type = TAMIS_F64}};
     tamis_oracle *oracle = NULL;
-    assert_int_equal(tool_problem_oracle(&problem, HUGE_VAL, &oracle), TAMIS_OK);
+    works(tool_problem_oracle(&problem, HUGE_VAL, &oracle));
     for (int k = 0; k < TERMS; k += 2) p += a[k] * b[k]; /* another order: all that is positive first */
     for (int k = 1; k < TERMS; k += 2) p += a[k] * b[k];
     assert_true(fabs(oracle->reference[0]) < 2e-9);
@@ -306,7 +305,7 @@ TEST(inputs_rounded_to_tf32_are_right_where_a_plan_rounds) {
         assert_false(compare(&f).passed);
         tamis_oracle_free(f.oracle);
         f.problem.math = TAMIS_MATH_TF32;
-        assert_int_equal(tool_problem_oracle(&f.problem, HUGE_VAL, &f.oracle), TAMIS_OK);
+        works(tool_problem_oracle(&f.problem, HUGE_VAL, &f.oracle));
         const tamis_comparison result = compare(&f);
         assert_true(result.passed == (lacking == TF32_LACKS));
         assert_true(result.tolerance < 2e-3);

@@ -16,7 +16,7 @@ TEST(defaults_are_those_of_the_library) {
     for (int method = 0; method < tamis_method_count(); method++) {
         tool_train_settings preset = {.device = 0}, of_library = {.device = 0};
         tool_options_preset(tool_train_options((tamis_method)method), &preset);
-        assert_int_equal(tamis_model_options_init(&of_library.model, (tamis_method)method), TAMIS_OK);
+        works(tamis_model_options_init(&of_library.model, (tamis_method)method));
         int compared = 0;
         for (const tool_option *option = tool_train_options((tamis_method)method); option->name; option++) {
             if (!tool_train_of_model(option) && strcmp(option->name, "type") != 0) continue;
@@ -81,7 +81,7 @@ TEST(going_on_keeps_the_numbers) {
     static const char *const more[] = {"data", "--iterations", "40", "--resume", "--factors", "12"};
     static const char *const other[] = {"data", "--factors", "13"};
     tamis_model_options checkpoint;
-    assert_int_equal(tamis_model_options_init(&checkpoint, TAMIS_ALS), TAMIS_OK);
+    works(tamis_model_options_init(&checkpoint, TAMIS_ALS));
     checkpoint.factors = 12;
     checkpoint.cg_steps = 4;
     tool_train_settings settings = {.device = 0};

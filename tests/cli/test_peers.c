@@ -24,8 +24,8 @@ typedef struct fixture {
 
 static void open_cpu(tool_device *device) {
     *device = (tool_device){.addresses = true};
-    assert_int_equal(tamis_device_open("cpu", &device->device), TAMIS_OK);
-    assert_int_equal(tamis_device_describe(device->device, &device->description), TAMIS_OK);
+    works(tamis_device_open("cpu", &device->device));
+    works(tamis_device_describe(device->device, &device->description));
 }
 
 static void make(fixture *f, tamis_operation operation, tamis_type type, bool values) {
@@ -36,7 +36,7 @@ static void make(fixture *f, tamis_operation operation, tamis_type type, bool va
     options.rows = 64;
     options.nnz = 500;
     options.value_type = type;
-    assert_int_equal(tamis_generate(&options, &f->matrix), TAMIS_OK);
+    works(tamis_generate(&options, &f->matrix));
     f->problem = (tool_problem){.operation = operation,
                                 .edge = TAMIS_EDGE_SCALE,
                                 .type = type,
@@ -48,11 +48,11 @@ static void make(fixture *f, tamis_operation operation, tamis_type type, bool va
                                 .alpha = 0.5,
                                 .S = *tamis_owned_sparse_view(f->matrix)};
     if (!values) f->problem.S.values = NULL;
-    assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 3, 0, 1, &f->operands), TAMIS_OK);
+    works(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 3, 0, 1, &f->operands));
     tool_problem masked = f->problem;
     masked.edge = TAMIS_EDGE_MASK;
-    assert_int_equal(tool_problem_oracle(&masked, HUGE_VAL, &f->oracle), TAMIS_OK);
-    assert_int_equal(tool_mirror_create(&f->device, &f->problem, 0, &f->mirror), TAMIS_OK);
+    works(tool_problem_oracle(&masked, HUGE_VAL, &f->oracle));
+    works(tool_mirror_create(&f->device, &f->problem, 0, &f->mirror));
 }
 
 static void drop(fixture *f) {
@@ -70,18 +70,17 @@ static bool compute_and_compare(fixture *f, const tool_peer_kind *kind) {
     if (!peer && *why) fail_msg("%s: %s", kind->name, why);
     if (!peer) return false;
     memset(f->operands.output.memory, 0xff, f->operands.output.bytes); /* beta = 0 must not read it */
-    assert_int_equal(peer->kind->execute(peer, 0), TAMIS_OK);
+    works(peer->kind->execute(peer, 0));
     const tamis_status status =
         peer->kind->fetch ? peer->kind->fetch(peer, &f->problem, f->oracle) : tool_mirror_fetch(&f->mirror);
-    assert_int_equal(status, TAMIS_OK);
+    works(status);
     tamis_comparison comparison;
-    assert_int_equal(tamis_oracle_compare(f->oracle, &f->problem.output, f->problem.alpha, 0, NULL, &comparison),
-                     TAMIS_OK);
+    works(tamis_oracle_compare(f->oracle, &f->problem.output, f->problem.alpha, 0, NULL, &comparison));
     assert_true(comparison.passed);
     assert_true(strlen(peer->variant) > 0 || f->problem.operation == TAMIS_OP_SDDMM);
     if (kind == &tool_peer_cusparse) assert_memory_equal(peer->variant, "12.9.4", 6); /* peer_library.c says so */
     double seconds[3] = {-1, -1, -1};
-    if (peer->kind->timed) assert_int_equal(peer->kind->timed(peer, 0, 3, seconds), TAMIS_OK);
+    if (peer->kind->timed) works(peer->kind->timed(peer, 0, 3, seconds));
     for (int i = 0; i < 3 && peer->kind->timed; i++) assert_true(seconds[i] >= 0 && seconds[i] < 10);
     tool_peer_free(peer);
     return true;
@@ -350,19 +349,19 @@ TEST(a_mirror_gives_back_what_it_was_given) {
         drop(&f);
         skip_because("opencl:0: %s", tamis_last_error());
     }
-    assert_int_equal(tamis_device_describe(device.device, &device.description), TAMIS_OK);
+    works(tamis_device_describe(device.device, &device.description));
     device.gpu = true;
     f.problem.D = f.problem.B; /* shared operands stay shared */
     tool_mirror mirror;
-    assert_int_equal(tool_mirror_create(&device, &f.problem, 0, &mirror), TAMIS_OK);
+    works(tool_mirror_create(&device, &f.problem, 0, &mirror));
     assert_ptr_equal(mirror.problem.D.data, mirror.problem.B.data);
     assert_ptr_not_equal(mirror.problem.B.data, f.problem.B.data);
     assert_int_equal(mirror.problem.S.location, TAMIS_DEVICE);
     unsigned char *memory = f.operands.output.memory;
     for (size_t i = 0; i < f.operands.output.bytes; i++) memory[i] = (unsigned char)(i * 7);
-    assert_int_equal(tool_mirror_put(&mirror), TAMIS_OK);
+    works(tool_mirror_put(&mirror));
     memset(memory, 0, f.operands.output.bytes);
-    assert_int_equal(tool_mirror_fetch(&mirror), TAMIS_OK);
+    works(tool_mirror_fetch(&mirror));
     for (size_t i = 0; i < f.operands.output.bytes; i++) assert_int_equal(memory[i], (unsigned char)(i * 7));
     tool_mirror_free(&mirror);
     tamis_device_close(device.device);

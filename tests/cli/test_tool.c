@@ -11,7 +11,6 @@
 #include "cli/device.h"
 #include "cli/exit.h"
 #include "cli/json.h"
-#include "cli/options.h"
 #include "cli/problem.h"
 #include "cli/text.h"
 #include "cli/visible.h"
@@ -201,11 +200,11 @@ static void make(fixture *f, tamis_operation operation) {
     options.kind = TAMIS_KIND_RMAT;
     options.rows = 256;
     options.nnz = 4000;
-    assert_int_equal(tamis_generate(&options, &f->matrix), TAMIS_OK);
+    works(tamis_generate(&options, &f->matrix));
     f->problem = (tool_problem){.operation = operation, .edge = TAMIS_EDGE_MASK, .inner = 24, .width = 24, .alpha = 1};
     f->problem.S = *tamis_owned_sparse_view(f->matrix);
-    assert_int_equal(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands), TAMIS_OK);
-    assert_int_equal(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle), TAMIS_OK);
+    works(tool_operands_random(&f->problem, TAMIS_ROW_MAJOR, 0, 0, 1, &f->operands));
+    works(tool_problem_oracle(&f->problem, HUGE_VAL, &f->oracle));
     const tamis_dense *output = &f->problem.output;
     for (int64_t i = 0; i < f->oracle->items; i++)
         for (int64_t l = 0; l < f->oracle->width; l++)
@@ -221,7 +220,7 @@ static void drop(fixture *f) {
 
 static bool passes(const fixture *f) {
     tamis_comparison result;
-    assert_int_equal(tamis_oracle_compare(f->oracle, &f->problem.output, 1, 0, NULL, &result), TAMIS_OK);
+    works(tamis_oracle_compare(f->oracle, &f->problem.output, 1, 0, NULL, &result));
     assert_true(result.share == f->oracle->share);
     return result.passed;
 }
@@ -239,7 +238,7 @@ TEST(the_longest_row_is_among_those_compared) {
         int64_t longest = 0;
         for (int64_t i = 0; i < S->rows; i++) longest = length_of_row(S, i) > length_of_row(S, longest) ? i : longest;
         tamis_oracle_free(f.oracle);
-        assert_int_equal(tool_problem_oracle(&f.problem, 3000, &f.oracle), TAMIS_OK);
+        works(tool_problem_oracle(&f.problem, 3000, &f.oracle));
         const double all = (double)(operation == TAMIS_OP_SDDMM ? S->nnz : S->rows);
         assert_true(length_of_row(S, longest) * f.problem.inner > 3000 && f.oracle->rows_sampled > 1);
         assert_true(f.oracle->share == (double)f.oracle->items / all && f.oracle->share < 0.5);
@@ -257,7 +256,7 @@ TEST(parts_of_matrices_keep_their_entries) {
     make(&f, TAMIS_OP_SDDMM);
     const tamis_sparse *S = &f.problem.S;
     tamis_submatrix part;
-    assert_int_equal(tamis_submatrix_take(S, 1, 1000, false, &part), TAMIS_OK);
+    works(tamis_submatrix_take(S, 1, 1000, false, &part));
     assert_true(part.nnz <= 1000 && part.nnz > 300 && part.rows < S->rows);
     for (int64_t i = 0; i < part.rows; i++)
         for (int64_t t = part.offsets[i]; t < part.offsets[i + 1]; t++) {
@@ -268,7 +267,7 @@ TEST(parts_of_matrices_keep_their_entries) {
             assert_true(((const float *)part.values)[t] == ((const float *)S->values)[from]);
         }
     const int64_t cols = part.cols;
-    assert_int_equal(tamis_submatrix_compact(&part), TAMIS_OK);
+    works(tamis_submatrix_compact(&part));
     assert_true(part.cols <= cols);
     for (int64_t t = 0; t < part.nnz; t++) assert_true(part.columns[t] >= 0 && part.columns[t] < part.cols);
     tamis_submatrix_free(&part);
@@ -279,7 +278,7 @@ TEST(a_device_finds_its_own_algorithms_by_name) {
     const tool_device cpu = {.description = {.name = "cpu"}}, gpu = {.description = {.name = "opencl:1"}};
     for (int i = 0; i < tamis_algorithm_count(); i++) {
         tamis_algorithm_description algorithm, found;
-        assert_int_equal(tamis_algorithm_at(i, &algorithm), TAMIS_OK);
+        works(tamis_algorithm_at(i, &algorithm));
         const bool of_cpu = strcmp(algorithm.device, "cpu") == 0;
         assert_true(tool_device_algorithm(of_cpu ? &cpu : &gpu, algorithm.name, &found));
         assert_string_equal(found.name, algorithm.name);

@@ -204,7 +204,7 @@ static tamis_plan *plan_of(tamis_device *device, const tamis_sparse *S, const ch
     tamis_plan *plan = NULL;
     o.algorithm = algorithm;
     o.threads = 2;
-    if (tamis_plan_create(device, S, &o, &plan) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_plan_create(device, S, &o, &plan));
     return plan;
 }
 
@@ -217,7 +217,7 @@ static void store_all(tamis_device *device, const layout *of, const beyond *step
     for (int n = 0; n < count; n++) {
         OWN(tamis_plan) *const plan = plan_of(device, S, algorithms[n], o);
         memset(out->data, 0xff, (size_t)kept * sizeof(uint16_t));
-        assert_int_equal(call_plan(plan, o.operation, A, B, B, out, NULL), TAMIS_OK);
+        works(call_plan(plan, o.operation, A, B, B, out, NULL));
         check_stored(of, out->data, step, algorithms[n]);
     }
 }
@@ -273,7 +273,7 @@ TEST(kernels_of_every_instruction_set_load_and_round_right) {
         tamis_device *device = NULL;
         const unsigned own = cross_isa_types(cross_isas[i]);
         if (own == 0) continue;
-        assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
+        works(tamis_device_open("cpu", &device));
         for (int n = 0; n < 2; n++)
             for (size_t s = 0; s < sizeof steps / sizeof *steps && own >> layouts[n].type & 1; s++) {
                 for (int w = 0; w < 2; w++) add_in_rows(device, &layouts[n], &steps[s], widths[w]);

@@ -19,7 +19,7 @@
 #include "gpu/plan.h"
 #include "gpu/runtime/nvrtc.h"
 #include "instances.h"
-#include "support/problem.h"
+#include "support/seed.h"
 
 /*
  * Kernels that may use some local memory, how much, and why. A call saves the registers that it may change: divisions

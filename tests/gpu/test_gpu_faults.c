@@ -15,7 +15,6 @@
 #include "gpu/compile/jit.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"
-#include "support/expect.h"
 #include "support/mirror.h"
 
 static const char *device_name = "opencl:0";

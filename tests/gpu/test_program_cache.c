@@ -47,7 +47,7 @@ static int content_of(const char *key) {
 
 static tamis_cache_description described(void) {
     tamis_cache_description description;
-    assert_int_equal(tamis_cache_describe(&description), TAMIS_OK);
+    works(tamis_cache_describe(&description));
     return description;
 }
 
@@ -73,15 +73,15 @@ TEST_AS(clearing_counts, .setup_func = make_folder, .teardown_func = remove_fold
     assert_true(file >= 0);
     close(file);
     assert_int_equal(described().entries, 3);
-    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    works(tamis_cache_clear(&removed));
     assert_int_equal(removed, 3);
     assert_int_equal(described().entries, 0);
     assert_int_equal(described().bytes, 0);
     assert_int_equal(content_of("one"), -1);
     assert_int_equal(access(other, R_OK), 0);
-    assert_int_equal(tamis_cache_clear(&removed), TAMIS_OK);
+    works(tamis_cache_clear(&removed));
     assert_int_equal(removed, 0);
-    assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
+    works(tamis_cache_clear(NULL));
 }
 
 /* The entry that is not dated yet gets that time. */
@@ -164,7 +164,7 @@ TEST_AS(entries_of_other_keys_are_not_taken, .setup_func = make_folder, .teardow
     char one[2 * PATH_BYTES], two[2 * PATH_BYTES];
     save("two", 2);
     path_of_entry(two, sizeof two);
-    assert_int_equal(tamis_cache_clear(NULL), TAMIS_OK);
+    works(tamis_cache_clear(NULL));
     save("one", 1);
     path_of_entry(one, sizeof one);
     assert_int_equal(rename(one, two), 0);

@@ -27,13 +27,13 @@ TEST(parameters_are_read) {
                   {"out", TAMIS_GPU_PLACE},  {"stage", TAMIS_GPU_INT32}, {"wide", TAMIS_GPU_INT32},
                   {"rows", TAMIS_GPU_INT64}, {"pairs", TAMIS_GPU_PLACE}};
     tamis_gpu_signature s;
-    assert_int_equal(tamis_gpu_signature_read(text, "some_kernel", true, &s), TAMIS_OK);
+    works(tamis_gpu_signature_read(text, "some_kernel", true, &s));
     assert_int_equal(s.count, sizeof wanted / sizeof wanted[0]);
     for (int i = 0; i < s.count; i++) {
         assert_string_equal(s.parameters[i].name, wanted[i].name);
         assert_int_equal(s.parameters[i].kind, wanted[i].kind);
     }
-    assert_int_equal(tamis_gpu_signature_read(text, "some_kernel", false, &s), TAMIS_OK);
+    works(tamis_gpu_signature_read(text, "some_kernel", false, &s));
     assert_int_equal(s.parameters[2].kind, TAMIS_GPU_FLOAT32);
 }
 
@@ -53,7 +53,7 @@ TEST(bodies_are_opened) {
                                   "    int64 other_batch_stride) {\n    out[0] = a[0];\n}\n";
     char statements[256];
     const char *body;
-    assert_int_equal(tamis_gpu_signature_open(kernels, kernels + 1, &body, statements, sizeof statements), TAMIS_OK);
+    works(tamis_gpu_signature_open(kernels, kernels + 1, &body, statements, sizeof statements));
     assert_string_equal(statements, " TAKE(element, a); MEMBER(a, a_batch_stride); TAKE_OUT(real, out);");
     assert_string_equal(body, "\n    out[0] = a[0];\n}\n");
     REFUSED(INTERNAL, "too many pointers", tamis_gpu_signature_open(kernels, kernels + 1, &body, statements, 40));
@@ -68,7 +68,7 @@ TEST(kernels_of_the_library) {
     int kernels = 0;
     for (int i = 0; i < tamis_gpu_source_count; i++) {
         char *whole = NULL;
-        assert_int_equal(tamis_gpu_source_text(tamis_gpu_sources[i].name, &whole), TAMIS_OK);
+        works(tamis_gpu_source_text(tamis_gpu_sources[i].name, &whole));
         for (const char *at = whole; (at = strstr(at, head)) != NULL;) {
             char name[64];
             tamis_gpu_signature s;
@@ -109,10 +109,9 @@ TEST(launches_are_checked) {
     const tamis_gpu_named to = tamis_gpu_memory("to", &chip), from = tamis_gpu_memory("from", &chip),
                           count = tamis_gpu_integer("count", 5), permutation = tamis_gpu_memory("permutation", &chip),
                           out = tamis_gpu_integer("out", 1);
-    assert_int_equal(tamis_gpu_kernel_get(&chip.shared, "staging.simt",
-                                          "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 ", "permute",
-                                          0, &kernel),
-                     TAMIS_OK);
+    works(tamis_gpu_kernel_get(&chip.shared, "staging.simt",
+                               "-D GROUP=256 -D TEAM=32 -D ELEMENT=32 -D INDEX=32 -D OFFSET=32 ", "permute", 0,
+                               &kernel));
     bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to, out), NULL);
     bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(out, to, from, permutation, count), NULL); /* in any order */
     bind_and_expect(kernel, NULL, TAMIS_GPU_ARGUMENTS(count, permutation, from, to),
@@ -137,10 +136,9 @@ TEST(values_are_in_place) {
     const tamis_gpu_common common = {.rows = 3, .alpha = 0.5, .out = {&chip, 8}, .wide = 2};
     static const char short_text[] =
         "\nKERNEL some_kernel(int64 rows, int32 stage, real alpha, OUT(real, out), int wide)";
-    assert_int_equal(tamis_gpu_signature_read(short_text, "some_kernel", false, &signature), TAMIS_OK);
+    works(tamis_gpu_signature_read(short_text, "some_kernel", false, &signature));
     tamis_gpu_signature_common(&signature);
-    assert_int_equal(tamis_gpu_bind(&kernel, &common, TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("stage", -4)), values),
-                     TAMIS_OK);
+    works(tamis_gpu_bind(&kernel, &common, TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("stage", -4)), values));
     assert_int_equal(values[0].value.int64, 3);
     assert_int_equal(values[1].value.int32, -4);
     assert_true(values[2].value.float32 == 0.5F);

@@ -4,8 +4,6 @@
  */
 #include "support/test.h"
 
-#include <tamis/algorithms.h>
-
 #include "base/edges.h"
 #include "gpu/algorithms.h"
 #include "gpu/plan.h"

@@ -1,7 +1,6 @@
 /* Cases of operation rows: what draw() uses, and what a call is given. */
 #include "operation_cases.h"
 
-#include "sparse/index.h"
 #include "support/bounds.h"
 
 int64_t operation_below(operation_case *c, int64_t n) { return tamis_random_below(&c->random, n); }

@@ -1,8 +1,6 @@
 /* See model_rows.h. */
 #include "model_rows.h"
 
-#include "base/memory.h"
-
 /* ------------------------------------------------------------------------------------------ ways */
 
 typedef enum field_kind { FLIPPED, WHOLE, REAL } field_kind;

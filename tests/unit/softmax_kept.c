@@ -14,7 +14,7 @@
 #include "support/test.h"
 
 #include "support/bounds.h"
-#include "support/expect.h"
+#include "support/call.h"
 
 /* ------------------------------------------------------------------------------------------ expected */
 

@@ -4,7 +4,6 @@
 #include <tamis/matrix.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "cpu_device.h"
 #include "group/cover/vertex_cover.h"
@@ -59,7 +58,7 @@ TEST(covers_are_cheapest) {
         int32_t best = INT32_MAX;
         x.g.starts = x.starts;
         x.g.ends = x.ends;
-        assert_int_equal(tamis_vertex_cover(&x.g, covers), TAMIS_OK);
+        works(tamis_vertex_cover(&x.g, covers));
         for (int32_t u = 0; u < x.g.left; u++) chosen |= (unsigned)covers[u] << u;
         for (unsigned left = 0; left < 1u << x.g.left; left++)
             if (price_of(&x, left) < best) best = price_of(&x, left);
@@ -112,7 +111,7 @@ static int64_t moved(const tamis_sparse *S, tamis_exchange exchange) {
     enum { RANKS = 8 };
     int64_t first[RANKS + 1];
     moving x = {.S = *S, .first = first, .exchange = exchange};
-    assert_int_equal(tamis_partition(S, RANKS, first), TAMIS_OK);
+    works(tamis_partition(S, RANKS, first));
     group_run_on(device, RANKS, 0, plan_spmm, &x);
     return x.report.ghosts;
 }

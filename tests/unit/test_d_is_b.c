@@ -4,7 +4,6 @@
 
 #include "device_fixture.h"
 #include "support/algorithms.h"
-#include "support/expect.h"
 #include "support/mirror.h"
 
 /* A problem whose B serves as D, and its output. */

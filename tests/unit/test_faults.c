@@ -83,7 +83,7 @@ static tamis_status comparison(void) {
     tamis_dense A = f.s.A;
     tamis_oracle *made = NULL;
     o.edge = TAMIS_EDGE_SOFTMAX;
-    assert_int_equal(tamis_slice(&f.s.S, 1, 2, 0, 0, &slice), TAMIS_OK);
+    works(tamis_slice(&f.s.S, 1, 2, 0, 0, &slice));
     A.rows = 2;
     A.data = f.s.a + SMALL_K;
     const tamis_status status = tamis_oracle_create(&slice, &A, &f.s.B, &f.s.D, &o, 1e9, &made);

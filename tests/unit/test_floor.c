@@ -4,7 +4,6 @@
 #include <tamis/ceilings.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
 #include "small.h"
 
 /* S of small.h is 3 x 4 with 5 nonzeros in rows 0 and 2, in all columns but one of row 2's: 0, 1, 2, 3. */
@@ -12,7 +11,7 @@ enum { ROWS = 2, COLS = 4, PATTERN = SMALL_NNZ * 4 + (SMALL_ROWS + 1) * 4, VALUE
 
 static tamis_floor floor_of(const tamis_sparse *S, const tamis_options *o, bool adds) {
     tamis_floor floor;
-    assert_int_equal(tamis_floor_find(S, o, adds, NULL, false, &floor), TAMIS_OK);
+    works(tamis_floor_find(S, o, adds, NULL, false, &floor));
     assert_true(floor.seconds == 0 && floor.peak == 0 && floor.bandwidth == 0);
     return floor;
 }
@@ -49,7 +48,7 @@ TEST(counts_what_must_move) {
     expect(&s.S, &o, false, 2 * SMALL_NNZ * (SMALL_K + SMALL_L), PATTERN + VALUES + pairs + output);
     tamis_sparse slice; /* row 2: three nonzeros, in columns 0, 2 and 3 */
     o = small_options(TAMIS_OP_SPMM);
-    assert_int_equal(tamis_slice(&s.S, 2, 1, 0, 0, &slice), TAMIS_OK);
+    works(tamis_slice(&s.S, 2, 1, 0, 0, &slice));
     expect(&slice, &o, false, 2 * 3 * SMALL_L, 3 * 4 + 2 * 4 + 3 * 4 + 4.0 * (3 + 1) * SMALL_L);
 }
 
@@ -59,17 +58,17 @@ TEST(divides_by_the_ceilings) {
     tamis_options o = small_options(TAMIS_OP_SPMM);
     tamis_ceilings ceilings = {.fp32_gflops = {1e-9, 1e-6}, .fp64_gflops = {2e-9, 2e-9}, .memory_gbs = {1e-6, 1e-9}};
     tamis_floor floor;
-    assert_int_equal(tamis_floor_find(&s.S, &o, false, &ceilings, false, &floor), TAMIS_OK);
+    works(tamis_floor_find(&s.S, &o, false, &ceilings, false, &floor));
     assert_true(!floor.memory_bound && floor.peak == 1e-9 && floor.bandwidth == 1e-6);
     assert_true(fabs(floor.seconds / floor.flops - 1) < 1e-12);
-    assert_int_equal(tamis_floor_find(&s.S, &o, false, &ceilings, true, &floor), TAMIS_OK);
+    works(tamis_floor_find(&s.S, &o, false, &ceilings, true, &floor));
     assert_true(floor.memory_bound && fabs(floor.seconds / floor.bytes - 1) < 1e-12);
     o.type = TAMIS_F64;
-    assert_int_equal(tamis_floor_find(&s.S, &o, false, &ceilings, false, &floor), TAMIS_OK);
+    works(tamis_floor_find(&s.S, &o, false, &ceilings, false, &floor));
     assert_true(floor.peak == 2e-9);
     s.S.nnz = 0;
     memset(s.offsets, 0, sizeof s.offsets);
-    assert_int_equal(tamis_floor_find(&s.S, &o, false, &ceilings, true, &floor), TAMIS_OK);
+    works(tamis_floor_find(&s.S, &o, false, &ceilings, true, &floor));
     assert_true(floor.seconds == 0 && floor.bytes > 0);
 }
 

@@ -4,8 +4,6 @@
 
 #include "test_sparse_support.h"
 
-#include "sparse/structure.h"
-
 static tamis_generate_options options_for(tamis_kind kind, int64_t rows, int64_t cols, int64_t nnz) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     o.kind = kind;

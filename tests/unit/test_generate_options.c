@@ -4,7 +4,6 @@
 #include "test_sparse_support.h"
 
 #include "base/fnv.h"
-#include "base/threads.h"
 #include "generate/recipe.h"
 
 TEST(names) {

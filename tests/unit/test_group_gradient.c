@@ -9,7 +9,6 @@
 #include <tamis/structure.h>
 
 #include "base/edges.h"
-#include "base/memory.h"
 #include "cpu_device.h"
 #include "gradient_case.h"
 #include "group_threads.h"

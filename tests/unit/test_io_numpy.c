@@ -21,14 +21,14 @@ static size_t npy(unsigned char *file, const char *header, const void *data, siz
 static char *make_archive(int count, const char *const *names, unsigned char (*content)[512], const size_t *bytes) {
     char *const path = io_temporary(".npz");
     tamis_output output;
-    assert_int_equal(tamis_output_open(path, false, &output), TAMIS_OK);
+    works(tamis_output_open(path, false, &output));
     tamis_zip_writer zip = {.output = &output};
     for (int i = 0; i < count; i++) {
-        assert_int_equal(tamis_zip_begin(&zip, names[i]), TAMIS_OK);
-        assert_int_equal(tamis_zip_write(&zip, content[i], (int64_t)bytes[i]), TAMIS_OK);
-        assert_int_equal(tamis_zip_end(&zip), TAMIS_OK);
+        works(tamis_zip_begin(&zip, names[i]));
+        works(tamis_zip_write(&zip, content[i], (int64_t)bytes[i]));
+        works(tamis_zip_end(&zip));
     }
-    assert_int_equal(tamis_output_close(&output, tamis_zip_finish(&zip)), TAMIS_OK);
+    works(tamis_output_close(&output, tamis_zip_finish(&zip)));
     return path;
 }
 
@@ -85,7 +85,7 @@ TEST(keeps_the_layout) {
     unsigned char file[512];
     const size_t bytes = npy(file, "{'shape': (2L, 3L), \"descr\": '<f8', 'fortran_order': True}\n", six, sizeof six);
     OWN(tamis_owned_dense) *array = NULL;
-    assert_int_equal(tamis_read_dense_memory("a", file, bytes, TAMIS_F16, &array), TAMIS_OK);
+    works(tamis_read_dense_memory("a", file, bytes, TAMIS_F16, &array));
     const tamis_dense *const dense = tamis_owned_dense_view(array);
     assert_int_equal(dense->layout, TAMIS_COLUMN_MAJOR);
     assert_int_equal(dense->rows, 2);
@@ -113,7 +113,7 @@ TEST(inexact_integers_are_counted) {
         OWN(tamis_owned_dense) *array = NULL;
         tamis_read_report report;
         memset(&report, 0xff, sizeof report);
-        assert_int_equal(tamis_read_dense_reported(path, TAMIS_F32, &report, &array), TAMIS_OK);
+        works(tamis_read_dense_reported(path, TAMIS_F32, &report, &array));
         assert_int_equal(report.inexact, cases[i].inexact);
         assert_int_equal(report.times_column, 0);
         remove(path);
@@ -138,14 +138,14 @@ TEST(indices_beyond_int64) {
             npy(content[3], "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }", offsets, sizeof offsets),
             npy(content[4], "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", value, sizeof value)};
         tamis_npy array;
-        assert_int_equal(tamis_npy_open("a.npy", content[2], (int64_t)bytes[2], (int64_t)bytes[2], &array), TAMIS_OK);
+        works(tamis_npy_open("a.npy", content[2], (int64_t)bytes[2], (int64_t)bytes[2], &array));
         assert_int_equal(tamis_npy_integer(&array, 0), which == 3 ? 1 : INT64_MAX);
         if (!io_can_write(".npz")) continue;
         OWN(char) *const path = make_archive(5, names, content, bytes);
         OWN(tamis_owned_sparse) *matrix = NULL;
         const tamis_status status = tamis_read_sparse(path, NULL, &matrix);
         if (which == 3)
-            assert_int_equal(status, TAMIS_OK);
+            works(status);
         else if (status != TAMIS_ERROR_FORMAT ||
                  !strstr(tamis_last_error(), "element 0 is 9223372036854775807, expected 0 to 2"))
             fail_msg("%s", tamis_last_error());
@@ -176,7 +176,7 @@ static size_t own_archive(unsigned char *file, size_t room) {
     static const float values[] = {1, 2, 3};
     const tamis_sparse S = {.rows = 2, .cols = 3, .nnz = 3, .offsets = offsets, .columns = columns, .values = values};
     OWN(char) *const path = io_temporary(".npz");
-    assert_int_equal(tamis_write_sparse(path, &S), TAMIS_OK);
+    works(tamis_write_sparse(path, &S));
     const size_t bytes = io_load(path, file, room);
     unlink(path);
     return bytes;
@@ -276,7 +276,7 @@ static char *text_of_dense(const tamis_dense *dense) {
 
 static void expect_dense(const char *path, const char *expected) {
     OWN(tamis_owned_dense) *array = NULL;
-    if (tamis_read_dense(path, TAMIS_F64, &array) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_read_dense(path, TAMIS_F64, &array));
     OWN(char) *const text = text_of_dense(tamis_owned_dense_view(array));
     if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
 }
@@ -331,7 +331,7 @@ static void write_sparse(tamis_format format, tamis_index_type index_type, tamis
         snprintf(name, sizeof name, "written-%s-%s-%s-%s-%s.%s", tamis_format_name(format),
                  tamis_index_type_name(index_type), tamis_index_type_name(offset_type), tamis_type_name(type),
                  pattern ? "pattern" : "values", endings[i]);
-        if (tamis_write_sparse(in_folder(name), &S) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        works(tamis_write_sparse(in_folder(name), &S));
         char text[128];
         snprintf(text, sizeof text, "%s 3x4 5%s", tamis_format_name(format),
                  pattern ? "| 0 0| 0 3| 2 1| 2 2| 2 3" : "| 0 0 0.5| 0 3 3.5| 2 1 21.5| 2 2 22.5| 2 3 23.5");
@@ -355,7 +355,7 @@ static void write_dense(tamis_type type, tamis_layout layout) {
         char name[128];
         snprintf(name, sizeof name, "written-dense-%s-%s.%s", tamis_type_name(type), tamis_layout_name(layout),
                  endings[i]);
-        if (tamis_write_dense(in_folder(name), &dense) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+        works(tamis_write_dense(in_folder(name), &dense));
         expect_dense(in_folder(name), "3x4 0.5 1.5 2.5 3.5 10.5 11.5 12.5 13.5 20.5 21.5 22.5 23.5");
     }
 }

@@ -1,5 +1,4 @@
 /* Packed files: .gz, .xz and .zst, whole, in several parts, cut short, broken, and far too large. */
-#include "io/files/input.h"
 #include "test_io_support.h"
 
 #if TAMIS_HAVE_ZLIB

@@ -70,7 +70,7 @@ static inline tamis_read_options io_options(void) {
 static inline const tamis_sparse *io_matrix(const char *name, const void *data, size_t bytes,
                                             const tamis_read_options *options, tamis_owned_sparse **matrix) {
     *matrix = NULL;
-    if (tamis_read_sparse_memory(name, data, bytes, options, matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_read_sparse_memory(name, data, bytes, options, matrix));
     return tamis_owned_sparse_view(*matrix);
 }
 
@@ -81,7 +81,7 @@ static inline void io_expect_bytes(const char *name, const void *data, size_t by
     const int64_t live = tamis_memory_live();
     const tamis_sparse *const S = io_matrix(name, data, bytes, options ? options : IO_WITH(.threads = 0), &matrix);
     assert_string_equal(tamis_last_error(), "");
-    assert_int_equal(tamis_validate(S), TAMIS_OK);
+    works(tamis_validate(S));
     char *const text = io_text_of(S);
     assert_string_equal(text, expected);
     free(text);
@@ -183,7 +183,7 @@ static inline tamis_owned_sparse *io_read(const char *name, const void *text, si
     tamis_owned_sparse *matrix = NULL;
     const tamis_status status = tamis_read_sparse_memory(name, text, bytes, options, &matrix);
     snprintf(said, 1024, "%s", tamis_last_error());
-    if (status == TAMIS_OK) assert_int_equal(tamis_validate(tamis_owned_sparse_view(matrix)), TAMIS_OK);
+    if (status == TAMIS_OK) works(tamis_validate(tamis_owned_sparse_view(matrix)));
     assert_int_equal(status == TAMIS_OK, matrix != NULL);
     return matrix;
 }
@@ -220,7 +220,7 @@ static inline size_t io_load(const char *path, void *content, size_t room) {
 /* The file holds this matrix, as io_text_of writes it. */
 static inline void io_expect_file(const char *path, const tamis_read_options *options, const char *expected) {
     tamis_owned_sparse *matrix = NULL;
-    if (tamis_read_sparse(path, options, &matrix) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_read_sparse(path, options, &matrix));
     char *const text = io_text_of(tamis_owned_sparse_view(matrix));
     if (strcmp(text, expected) != 0) fail_msg("%s: %s, expected %s", path, text, expected);
     free(text);

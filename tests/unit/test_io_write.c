@@ -31,11 +31,11 @@ static const char small_market[] = "%%MatrixMarket matrix coordinate real genera
 
 TEST(writes_market) {
     char *const path = in_folder("a.mtx");
-    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
+    works(tamis_write_sparse(path, &small));
     expect_file(path, small_market);
     tamis_sparse pattern = small;
     pattern.values = NULL;
-    assert_int_equal(tamis_write_sparse(path, &pattern), TAMIS_OK); /* over the old file */
+    works(tamis_write_sparse(path, &pattern)); /* over the old file */
     expect_file(path, "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n");
     assert_int_equal(files_in_folder(), 1);
     unlink(path);
@@ -49,14 +49,14 @@ TEST(writes_nothing_much) {
     for (int i = 0; i < 3; i++) {
         if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
-        assert_int_equal(tamis_write_sparse(path, &empty), TAMIS_OK);
+        works(tamis_write_sparse(path, &empty));
         io_expect_file(path, NULL, "csr 0x4 0");
         unlink(path);
     }
     char *const path = in_folder("e.npy");
-    assert_int_equal(tamis_write_dense(path, &none), TAMIS_OK);
+    works(tamis_write_dense(path, &none));
     tamis_owned_dense *array = NULL;
-    assert_int_equal(tamis_read_dense(path, TAMIS_F32, &array), TAMIS_OK);
+    works(tamis_read_dense(path, TAMIS_F32, &array));
     assert_int_equal(tamis_owned_dense_view(array)->rows, 3);
     assert_int_equal(tamis_owned_dense_view(array)->cols, 0);
     tamis_owned_dense_free(array);
@@ -70,7 +70,7 @@ static void keeps_the_old_file(const tamis_sparse *matrix, void (*fault)(bool on
         if (!io_can_write(names[i])) continue;
         char *const path = in_folder(names[i]);
         for (int old = 0; old < 2; old++) {
-            if (old) assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
+            if (old) works(tamis_write_sparse(path, &small));
             fault(true);
             REFUSED(FILE, said_of(path, said, error), tamis_write_sparse(path, matrix));
             fault(false);
@@ -129,8 +129,8 @@ TEST(a_rename_that_fails_is_an_error) {
     char *const path = in_folder("taken.mtx");
     for (int gzip = 0; gzip <= TAMIS_HAVE_ZLIB; gzip++) {
         tamis_output output;
-        assert_int_equal(tamis_output_open(path, gzip, &output), TAMIS_OK);
-        assert_int_equal(tamis_output_write(&output, "text", 4), TAMIS_OK);
+        works(tamis_output_open(path, gzip, &output));
+        works(tamis_output_write(&output, "text", 4));
         assert_int_equal(mkdir(path, 0700), 0);
         assert_int_equal(tamis_output_close(&output, TAMIS_OK), TAMIS_ERROR_FILE);
         assert_true(message_says(tamis_last_error(), said_of(path, "cannot rename the new file to it", EISDIR)));
@@ -144,12 +144,12 @@ TEST(a_rename_that_fails_is_an_error) {
 TEST(outputs_are_checked_before) {
     const int64_t live = tamis_memory_live();
     char *const path = in_folder("checked.mtx");
-    assert_int_equal(tamis_output_check(path, 1), TAMIS_OK);
+    works(tamis_output_check(path, 1));
     assert_int_equal(files_in_folder(), 0);
     REFUSED(FILE, "checked.mtx: it needs 9.22e+12 MB or more, and its file system has ",
             tamis_output_check(path, INT64_MAX));
     assert_int_equal(symlink("elsewhere.mtx", path), 0); /* to what is not there yet */
-    assert_int_equal(tamis_write_sparse(path, &small), TAMIS_OK);
+    works(tamis_write_sparse(path, &small));
     struct stat about;
     assert_int_equal(lstat(path, &about), 0);
     assert_true(S_ISLNK(about.st_mode));
@@ -244,7 +244,7 @@ TEST(temporary_files_are_removed_at_once) {
     }
     assert_int_equal(unlinkat(at, "moved", 0), 0);
     close(at);
-    assert_int_equal(tamis_write_sparse(in_folder("after.mtx"), &small), TAMIS_OK);
+    works(tamis_write_sparse(in_folder("after.mtx"), &small));
     tamis_temporaries_remove();
     assert_int_equal(unlink(in_folder("after.mtx")), 0);
 }

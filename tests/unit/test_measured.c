@@ -9,14 +9,12 @@
 #include <tamis/gradient.h>
 #include <tamis/stream.h>
 
-#include "base/memory.h"
 #include "core/plan.h"
 #include "measured_case.h"
 #include "named_device.h"
 #include "select/choose.h"
 #include "select/measure.h"
 #include "select/remembered.h"
-#include "support/expect.h"
 #include "support/mirror.h"
 
 static bool is_cpu(void) { return strcmp(device_name, "cpu") == 0; }

@@ -23,10 +23,10 @@ static void parts_by(const char *file) {
     int64_t order[ROWS], first[PARTS + 1];
     const tamis_sparse S = small_matrix();
     setenv("TAMIS_METIS", file, 1);
-    if (tamis_shard_partition(&S, PARTS, order, first) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_shard_partition(&S, PARTS, order, first));
     assert_memory_equal(order, want, sizeof want);
     assert_memory_equal(first, want_first, sizeof want_first);
-    assert_int_equal(tamis_shard_partition(&S, 1, order, first), TAMIS_OK);
+    works(tamis_shard_partition(&S, 1, order, first));
     assert_true(first[0] == 0 && first[1] == ROWS && order[0] == 0 && order[6] == 6);
 }
 
@@ -94,12 +94,12 @@ static void compare(const char *name, const tamis_sparse *S, int parts, double m
     OWN(int32_t) *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
     OWN(int32_t) *const to_columns = malloc((size_t)S->nnz * sizeof *to_columns);
     assert_true(order && to_offsets && to_columns);
-    assert_int_equal(tamis_shard_survey(S, parts, NULL, NULL, &before), TAMIS_OK);
-    assert_int_equal(tamis_shard_partition(S, parts, order, first), TAMIS_OK);
+    works(tamis_shard_survey(S, parts, NULL, NULL, &before));
+    works(tamis_shard_partition(S, parts, order, first));
     assert_true(first[0] == 0 && first[parts] == S->rows);
     const tamis_sparse R = reordered(S, order, to_offsets, to_columns);
-    assert_int_equal(tamis_validate(&R), TAMIS_OK); /* so the order has each row once */
-    assert_int_equal(tamis_shard_survey(&R, parts, first, first, &after), TAMIS_OK);
+    works(tamis_validate(&R)); /* so the order has each row once */
+    works(tamis_shard_survey(&R, parts, first, first, &after));
     printf("    %-14s %2d parts: %lld rows instead of %lld, %.2f times fewer; imbalance %.2f instead of %.2f\n", name,
            parts, (long long)after.ghosts, (long long)before.ghosts, (double)before.ghosts / (double)after.ghosts,
            after.imbalance, before.imbalance);
@@ -129,7 +129,7 @@ TEST(finds_a_mesh) {
     o.rows = 6000;
     o.nnz = 150000;
     o.pattern = true;
-    assert_int_equal(tamis_generate(&o, &mesh), TAMIS_OK);
+    works(tamis_generate(&o, &mesh));
     const tamis_sparse *const S = tamis_owned_sparse_view(mesh);
     OWN(int64_t) *const order = malloc((size_t)S->rows * sizeof *order);
     OWN(int32_t) *const to_offsets = malloc((size_t)(S->rows + 1) * sizeof *to_offsets);
@@ -137,7 +137,7 @@ TEST(finds_a_mesh) {
     assert_true(order && to_offsets && to_columns);
     for (int64_t i = 0; i < S->rows; i++) order[i] = i * 2477 % S->rows; /* 2477 is prime */
     const tamis_sparse shuffled = reordered(S, order, to_offsets, to_columns);
-    assert_int_equal(tamis_validate(&shuffled), TAMIS_OK);
+    works(tamis_validate(&shuffled));
     compare("a mesh", &shuffled, 8, 0.5);
 }
 

@@ -29,7 +29,7 @@ static void expect_rows(const tamis_sparse *S, int64_t first, const tamis_sparse
     assert_int_equal(batch->format, TAMIS_CSR);
     assert_int_equal(batch->value_type, TAMIS_F32);
     assert_int_equal(batch->cols, S->cols);
-    assert_int_equal(tamis_validate(batch), TAMIS_OK);
+    works(tamis_validate(batch));
     const int64_t *const all = S->offsets, *const offsets = batch->offsets;
     for (int64_t row = 0; row <= batch->rows; row++) assert_int_equal(offsets[row], all[first + row] - all[first]);
     for (int64_t t = 0; t < batch->nnz; t++) {
@@ -41,14 +41,14 @@ static void expect_rows(const tamis_sparse *S, int64_t first, const tamis_sparse
 /* Two passes with `rows` rows a batch. */
 static void expect_passes(const char *path, const tamis_sparse *S, int64_t rows) {
     OWN(tamis_batches) *batches = NULL;
-    if (tamis_batches_open(path, rows, &batches) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_batches_open(path, rows, &batches));
     assert_string_equal(tamis_last_error(), "");
     assert_int_equal(tamis_batches_columns(batches), S->cols);
     for (int pass = 0; pass < 2; pass++) {
         int64_t done = 0;
         for (;;) {
             const tamis_sparse *batch = NULL;
-            if (tamis_batches_next(batches, &batch) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+            works(tamis_batches_next(batches, &batch));
             if (!batch) break;
             expect_rows(S, done, batch);
             done += batch->rows;
@@ -63,7 +63,7 @@ static tamis_owned_sparse *read_whole(const char *path) {
     options.offset_type = TAMIS_I64;
     options.values = TAMIS_VALUES_ONES;
     tamis_owned_sparse *whole = NULL;
-    if (tamis_read_sparse(path, &options, &whole) != TAMIS_OK) fail_msg("%s", tamis_last_error());
+    works(tamis_read_sparse(path, &options, &whole));
     return whole;
 }
 
@@ -162,9 +162,9 @@ static char *pack_gzip(const text *content, const char *ending, bool twice) {
         OWN(file_name) *const part = io_temporary(".part");
         tamis_output output;
         const size_t from = half ? content->size / 2 : 0, to = twice && !half ? content->size / 2 : content->size;
-        assert_int_equal(tamis_output_open(part, true, &output), TAMIS_OK);
+        works(tamis_output_open(part, true, &output));
         const tamis_status status = tamis_output_write(&output, content->data + from, (int64_t)(to - from));
-        assert_int_equal(tamis_output_close(&output, status), TAMIS_OK);
+        works(tamis_output_close(&output, status));
         FILE *const in = fopen(part, "rb"), *const out = fopen(path, half ? "ab" : "wb");
         assert_true(in && out);
         for (int c = getc(in); c != EOF; c = getc(in)) putc(c, out);
@@ -351,7 +351,7 @@ TEST(wrong_arguments_are_refused) {
     assert_int_equal(tamis_batches_columns(NULL), 0);
     tamis_batches_close(NULL);
     OWN(file_name) *const path = bag(".ldac", "1 0:1\n");
-    assert_int_equal(tamis_batches_open(path, 1, &batches), TAMIS_OK);
+    works(tamis_batches_open(path, 1, &batches));
     REFUSED(ARGUMENT, "^batch = NULL: expected an address for the batch$", tamis_batches_next(batches, NULL));
 }
 
@@ -367,12 +367,12 @@ TEST(changed_files_are_noticed) {
         OWN(file_name) *const path = bag(cases[i].ending, cases[i].before);
         OWN(tamis_batches) *batches = NULL;
         const tamis_sparse *batch = NULL;
-        assert_int_equal(tamis_batches_open(path, 5, &batches), TAMIS_OK);
+        works(tamis_batches_open(path, 5, &batches));
         write_bytes(path, cases[i].after, strlen(cases[i].after));
         assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_ERROR_FORMAT);
         ml_expect_message(path, cases[i].message);
         write_bytes(path, cases[i].before, strlen(cases[i].before));
-        assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_OK); /* and it begins again */
+        works(tamis_batches_next(batches, &batch)); /* and it begins again */
         assert_int_equal(batch->nnz, 1);
     }
 }
@@ -393,10 +393,9 @@ TEST(batches_survive_failing_memory) {
             const tamis_status status = tamis_batches_open(path, 1000, &batches);
             fault_end(&w, status == TAMIS_OK ? pass(batches) : status);
             if (!batches) continue;
-            assert_int_equal(tamis_batches_next(batches, &batch),
-                             TAMIS_OK); /* what failed once is read the next time */
+            works(tamis_batches_next(batches, &batch)); /* what failed once is read the next time */
             assert_non_null(batch);
-            assert_int_equal(tamis_validate(batch), TAMIS_OK);
+            works(tamis_validate(batch));
         }
     }
 }
@@ -421,14 +420,14 @@ TEST(any_bytes_are_read_or_refused) {
         while (status == TAMIS_OK) {
             status = tamis_batches_next(batches, &batch);
             if (status != TAMIS_OK || !batch) break;
-            assert_int_equal(tamis_validate(batch), TAMIS_OK);
+            works(tamis_validate(batch));
             rows += batch->rows;
             nnz += batch->nnz;
             if (rows > 1000) break; /* a header may say that there are any number of empty rows */
         }
         tamis_owned_sparse *whole = NULL;
         if (status == TAMIS_OK && !batch) {
-            assert_int_equal(tamis_read_sparse(path, NULL, &whole), TAMIS_OK);
+            works(tamis_read_sparse(path, NULL, &whole));
             assert_int_equal(tamis_owned_sparse_view(whole)->rows, rows);
             assert_int_equal(tamis_owned_sparse_view(whole)->nnz, nnz);
         }

@@ -2,9 +2,6 @@
    found. */
 #include "support/test.h"
 
-#include <tamis/data.h>
-
-#include "base/memory.h"
 #include "model_rows.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */

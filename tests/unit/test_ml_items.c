@@ -1,9 +1,6 @@
 /* Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files. */
 #include "support/test.h"
 
-#include <tamis/data.h>
-
-#include "base/memory.h"
 #include "model_rows.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */

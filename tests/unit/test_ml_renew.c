@@ -1,9 +1,6 @@
 /* Models that go on with other data: warm starts with more rows and columns, and rows that are put into a model. */
 #include "support/test.h"
 
-#include <tamis/data.h>
-
-#include "base/memory.h"
 #include "ml/numbers.h"
 #include "model_rows.h"
 

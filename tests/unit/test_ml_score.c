@@ -1,7 +1,6 @@
 /* Topics, their coherence, scores and the metric of a fit, against plain restatements in double. */
 #include "support/test.h"
 
-#include "base/memory.h"
 #include "ml/fit/score.h"
 #include "ml/methods/methods.h"
 #include "ml/numbers.h"

@@ -1,8 +1,6 @@
 /* Uses of implicit-als: what counts become, and what is not finite. */
 #include "support/test.h"
 
-#include <tamis/data.h>
-
 #include "model_rows.h"
 
 #include "cpu_device.h" /* after the headers whose arguments have the device's name */

@@ -1,7 +1,6 @@
 /* Using a model with arguments that cannot be. */
 #include "support/test.h"
 
-#include "base/memory.h"
 #include "ml/fit/place.h"
 #include "test_ml_models.h"
 

@@ -185,9 +185,9 @@ TEST_TAG(plans_work_in_children, "forks") {
     const tamis_sparse S = csr_of(TAMIS_F32, 2000, 2000, 2000 * 20, offsets, columns, values);
     tamis_options options = options_for(TAMIS_OP_SPMM, 0, 8);
     options.threads = 4;
-    assert_int_equal(tamis_device_open("cpu", &device), TAMIS_OK);
-    assert_int_equal(tamis_plan_create(device, &S, &options, &plan), TAMIS_OK);
-    assert_int_equal(tamis_plan_spmm(plan, &B, &C, NULL), TAMIS_OK);
+    works(tamis_device_open("cpu", &device));
+    works(tamis_plan_create(device, &S, &options, &plan));
+    works(tamis_plan_spmm(plan, &B, &C, NULL));
     assert_int_equal(child(execute_again), 0);
     tamis_plan_destroy(plan);
     tamis_device_close(device);

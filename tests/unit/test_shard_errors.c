@@ -1,6 +1,5 @@
 /* Shards of what is wrong: a message that names argument and value; and of what fails: nothing leaked. */
 #include <tamis/shard.h>
-#include <tamis/structure.h>
 
 #include "test_sparse_support.h"
 

@@ -5,7 +5,6 @@
 #include <tamis/slabs.h>
 
 #include "base/edges.h"
-#include "base/memory.h"
 #include "core/device.h"
 #include "named_device.h"
 #include "support/call.h"
@@ -116,8 +115,8 @@ static int64_t operand_bytes(const part *t, const tamis_options *o) {
     tamis_slab_report report;
     tamis_options small = *o;
     small.allocator = NULL;
-    assert_int_equal(tamis_slab_plan_create(device, &t->S, &small, &none, &plan), TAMIS_OK);
-    assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
+    works(tamis_slab_plan_create(device, &t->S, &small, &none, &plan));
+    works(tamis_slab_plan_describe(plan, &report));
     return report.operand_bytes;
 }
 
@@ -161,7 +160,7 @@ static void run_trial(const row *c, tamis_operation operation, tamis_edge edge, 
     if (wrong)
         fail_msg("%s, %s, %s, %s: %s", c->is.name, tamis_operation_name(operation), tamis_edge_name(edge),
                  tamis_type_name(type), wrong);
-    assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
+    works(tamis_slab_plan_describe(plan, &report));
     check_report(&t, &report);
     assert_true(memory.most >= report.buffer_bytes); /* it has been counted */
     if (c->is.flags & LARGE && memory.most > limit.device_memory)
@@ -231,7 +230,7 @@ TEST(test_errors_of_making) {
     long long would_do = 0;
     assert_int_equal(sscanf(strstr(tamis_last_error(), "at least "), "at least %lld", &would_do), 1);
     slabs.device_memory = would_do;
-    assert_int_equal(MAKE, TAMIS_OK);
+    works(MAKE);
     tamis_slab_plan_destroy(plan);
     tamis_slab_plan_destroy(NULL);
 #undef MAKE
@@ -276,7 +275,7 @@ TEST(test_errors_of_executing) {
     tamis_slab_report report;
     size_t needed = 0;
     char text[2000];
-    assert_int_equal(tamis_slab_plan_create(device, &S, &o, &slabs, &plan), TAMIS_OK);
+    works(tamis_slab_plan_create(device, &S, &o, &slabs, &plan));
     REFUSED(ARGUMENT, "plan = NULL", tamis_slab_plan_spmm(NULL, &B, &C, NULL));
     REFUSED(ARGUMENT, "made for spmm", tamis_slab_plan_sddmm(plan, &B, &B, &C, NULL));
     REFUSED(ARGUMENT, "B = NULL", tamis_slab_plan_spmm(plan, NULL, &C, NULL));
@@ -284,10 +283,10 @@ TEST(test_errors_of_executing) {
     SPOILT(B.location, TAMIS_DEVICE, ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
     SPOILT(e.workspace, b, ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
     REFUSED(ARGUMENT, "report = NULL", tamis_slab_plan_describe(plan, NULL));
-    assert_int_equal(tamis_slab_plan_describe(plan, &report), TAMIS_OK);
+    works(tamis_slab_plan_describe(plan, &report));
     assert_true(report.seconds == 0 && report.keeps_b && report.b_rows == 3);
     REFUSED(ARGUMENT, "text = NULL", tamis_slab_plan_explain(plan, NULL, 1, NULL));
-    assert_int_equal(tamis_slab_plan_explain(plan, text, sizeof text, &needed), TAMIS_OK);
+    works(tamis_slab_plan_explain(plan, text, sizeof text, &needed));
     assert_int_equal(strlen(text) + 1, needed);
     assert_non_null(strstr(text, "the plan may use 4096 of "));
 }
