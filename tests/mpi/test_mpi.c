@@ -11,7 +11,6 @@
 #include "group_case.h"
 #include "internal.h"
 #include "support/call.h"
-#include "support/csr.h"
 #include "transport_case.h"
 
 static int rank, ranks;

@@ -85,7 +85,22 @@ static inline tamis_status call_oracle_back(tamis_operation operation, const tam
     return tamis_reference_fused_backward(S, G, A, B, D, options, execution, da, db, dd, ds);
 }
 
-/* A matrix on the host whose numbers are all of 32 bits. */
+/* Arrays of the host as a matrix, CSR of the types that they have. values: NULL for a pattern. */
+#define CSR_INDEX(x) _Generic((x), int64_t * : TAMIS_I64, const int64_t * : TAMIS_I64, default : TAMIS_I32)
+#define CSR_VALUE(x) _Generic((x), double * : TAMIS_F64, const double * : TAMIS_F64, default : TAMIS_F32)
+#define CSR(row_count, col_count, row_offsets, column_indices, entries)                                                \
+    ((tamis_sparse){.format = TAMIS_CSR,                                                                               \
+                    .rows = (row_count),                                                                               \
+                    .cols = (col_count),                                                                               \
+                    .nnz = (row_offsets)[row_count],                                                                   \
+                    .index_type = CSR_INDEX(column_indices),                                                           \
+                    .offset_type = CSR_INDEX(row_offsets),                                                             \
+                    .value_type = CSR_VALUE(entries),                                                                  \
+                    .offsets = (row_offsets),                                                                          \
+                    .columns = (column_indices),                                                                       \
+                    .values = (entries)})
+
+/* The same with 32-bit indices, whatever the pointers are. */
 static inline tamis_sparse csr_of(tamis_type type, int64_t rows, int64_t cols, int64_t nnz, const void *offsets,
                                   const void *columns, const void *values) {
     tamis_sparse S = {.rows = rows, .cols = cols, .nnz = nnz, .value_type = type};

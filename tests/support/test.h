@@ -24,13 +24,11 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <tamis/tamis.h>
 
-#include "support/brief.h"
 #include "support/faults.h"
 #include "support/own.h"
 #include "support/refusals.h"
-#include "support/skip.h"
-#include "support/works.h"
 
 typedef struct test_row {
     struct CMUnitTest test; /* without a function: a fixture or a runner */
@@ -72,5 +70,26 @@ double test_seconds(void);
     static int test_main(int argc, char **argv);                                                                       \
     TEST_REGISTER(test_main, .run = test_main)                                                                         \
     static int test_main(int argc, char **argv)
+
+/* A call that must work; the message says which did not, and why. */
+#define works(...)                                                                                                     \
+    do {                                                                                                               \
+        const tamis_status works_ = (__VA_ARGS__);                                                                     \
+        if (works_ != TAMIS_OK) fail_msg("%s: %s: %s", #__VA_ARGS__, tamis_status_name(works_), tamis_last_error());   \
+    } while (0)
+
+/* A test that is left out says why, as of printf: scripts/count-tests.py prints it, and holds it against those that may
+   be left out. */
+#define skip_because(...) (print_message("skipped: " __VA_ARGS__), print_message("\n"), skip())
+
+/*
+ * So many rounds, steps or the like: the first number, or the second under TAMIS_TEST_BRIEF, which `make test` sets for
+ * sanitizers, where each step takes longer. What is left out has run without it before, and runs there in `make
+ * test-long`.
+ */
+static inline int test_rounds(int whole, int brief) { return getenv("TAMIS_TEST_BRIEF") ? brief : whole; }
+
+/* Whether what takes long is to run, too: in `make test-long`. */
+static inline bool test_whole(void) { return getenv("TAMIS_TEST_WHOLE") != NULL; }
 
 #endif

@@ -9,7 +9,7 @@
 /* What the model's file has; the caller frees the data. */
 static inline file_content model_bytes(const tamis_model *model) {
     char *const path = io_temporary(".model");
-    EXPECT_OK(tamis_model_save(model, path));
+    works(tamis_model_save(model, path));
     const file_content b = read_bytes(path);
     unlink(path);
     free(path);
@@ -20,8 +20,8 @@ static inline file_content model_bytes(const tamis_model *model) {
 static inline tamis_model *model_reloaded(tamis_device *on, const tamis_model *model) {
     char *const path = io_temporary(".model");
     tamis_model *loaded;
-    EXPECT_OK(tamis_model_save(model, path));
-    EXPECT_OK(tamis_model_load(on, path, &loaded));
+    works(tamis_model_save(model, path));
+    works(tamis_model_load(on, path, &loaded));
     unlink(path);
     free(path);
     return loaded;

@@ -5,7 +5,7 @@
 
 #include "cpu_device.h"
 #include "small.h"
-#include "support/csr.h"
+#include "support/call.h"
 
 enum { ROWS = SMALL_ROWS, COLS = SMALL_COLS, NNZ = SMALL_NNZ, WIDTH = 2, HEADS = 2, ALL = HEADS * WIDTH };
 

@@ -5,7 +5,6 @@
 #include "group_case.h"
 #include "group_threads.h"
 #include "support/call.h"
-#include "support/csr.h"
 
 static void run_cases(group_rank *self) {
     const int *const step = self->context;

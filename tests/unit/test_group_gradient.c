@@ -14,7 +14,6 @@
 #include "group_threads.h"
 #include "sparse/element.h"
 #include "support/call.h"
-#include "support/csr.h"
 #include "support/part.h"
 
 static tamis_random dice;

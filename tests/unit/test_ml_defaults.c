@@ -94,15 +94,15 @@ static found measure(const tamis_method_description *about, const tamis_sparse *
     OWN(tamis_owned_sparse) *kept, *held;
     OWN(tamis_model) *model;
     tamis_score score;
-    EXPECT_OK(tamis_split(S, &split, &kept, &held));
+    works(tamis_split(S, &split, &kept, &held));
     tamis_model_options options = default_options(method);
     if (factors > 0 && options.factors > factors) options.factors = factors;
     model = model_fitted(device, &options, tamis_owned_sparse_view(kept));
     const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
-    EXPECT_OK(tamis_model_score(model, &out, false, 10, &score));
+    works(tamis_model_score(model, &out, false, 10, &score));
     found f = {
         .metric = uses ? score.recall : score.rmse, .entries = out.entries->nnz, .factors = model->options.factors};
-    EXPECT_OK(tamis_baseline(method, out.observed, out.entries, &f.baseline));
+    works(tamis_baseline(method, out.observed, out.entries, &f.baseline));
     return f;
 }
 
@@ -117,7 +117,7 @@ static bool is_for(const tamis_method_description *about, tamis_method_data kind
 static void expect_no_worse(const char *name, tamis_method_data kind, const tamis_sparse *S, bool alone) {
     for (int i = 0; i < tamis_method_count(); i++) {
         tamis_method_description about;
-        EXPECT_OK(tamis_method_at(i, &about));
+        works(tamis_method_at(i, &about));
         if (!is_for(&about, kind, S)) continue;
         const found f = measure(&about, S, 0);
         const double n = (double)f.entries, p = f.baseline * (alone && about.method == TAMIS_EASE ? 0.97 : 1);
@@ -169,7 +169,7 @@ TEST_TAG(groups_are_found, "choice") {
         for (int m = 0; m < tamis_method_count(); m++) {
             tamis_method_description about;
             OWN(data) d = draw_set(&cases[i].set, 5 + (uint64_t)i);
-            EXPECT_OK(tamis_method_at(m, &about));
+            works(tamis_method_at(m, &about));
             if (is_for(&about, TAMIS_DATA_USES, &d.view)) {
                 const found f = measure(&about, &d.view, 16);
                 /* ease with popularity alone: 0.959 */
@@ -217,7 +217,7 @@ TEST_TAG(real_sets_are_not_below_their_baselines, "quality") {
     char path[1024];
     tamis_owned_sparse *jester;
     snprintf(path, sizeof path, "%s/ratings/jester5k.mtx.xz", folder);
-    EXPECT_OK(tamis_read_sparse(path, NULL, &jester));
+    works(tamis_read_sparse(path, NULL, &jester));
     expect_no_worse("jester", TAMIS_DATA_RATINGS, tamis_owned_sparse_view(jester), false);
     tamis_owned_sparse_free(jester);
     snprintf(path, sizeof path, "%s/ratings/anonymous-msweb.data.xz", folder);
@@ -255,8 +255,8 @@ static void keeps_its_choice(tamis_method method) {
     options.iterations = 6;
     OWN(tamis_model) *const half = model_fitted(device, &options, &d.view), *const more = model_reloaded(device, half);
     options.iterations = all;
-    EXPECT_OK(tamis_model_continue_with(more, &options));
-    EXPECT_OK(tamis_model_fit(more, &d.view, NULL));
+    works(tamis_model_continue_with(more, &options));
+    works(tamis_model_fit(more, &d.view, NULL));
     description = model_about(more);
     assert_int_equal(description.options.factors, chosen);
     assert_true(description.options.regularization == lambda);
@@ -287,9 +287,9 @@ TEST_TAG(a_stream_has_constants, "choice") {
     OWN(data) d = draw_set(&few_factors, 5);
     OWN(tamis_model) *model;
     tamis_model_options options = default_options(TAMIS_SFA);
-    EXPECT_OK(tamis_model_create(device, &options, &model));
+    works(tamis_model_create(device, &options, &model));
     for (int i = 0; i < 2; i++) {
-        EXPECT_OK(tamis_model_partial_fit(model, &d.view));
+        works(tamis_model_partial_fit(model, &d.view));
         assert_int_equal(model->options.factors, 32);
         assert_true(model->options.regularization == 0.1 && model->options.column_regularization == 0.1);
     }
@@ -299,10 +299,10 @@ TEST_TAG(a_stream_has_constants, "choice") {
     REFUSED(INTERNAL, "the positive number that was chosen", tamis_model_save(model, path));
     model->options.regularization = 0.1;
     model->options.column_regularization = 0; /* as in a file of before: items have none */
-    EXPECT_OK(tamis_model_save(model, path));
-    EXPECT_OK(tamis_model_load(device, path, &loaded));
+    works(tamis_model_save(model, path));
+    works(tamis_model_load(device, path, &loaded));
     unlink(path);
-    EXPECT_OK(tamis_model_partial_fit(loaded, &d.view));
+    works(tamis_model_partial_fit(loaded, &d.view));
     assert_true(loaded->options.column_regularization == 0);
 }
 
@@ -338,8 +338,8 @@ TEST_TAG(a_refused_fit_leaves_nothing_chosen, "choice") {
     assert_true(model->options.factors < 32);
     const tamis_sparse few = CSR(60, d.view.cols, d.offsets, d.columns, d.values);
     options.iterations = 2;
-    EXPECT_OK(tamis_model_continue_with(model, &options));
-    EXPECT_OK(tamis_model_fit(model, &few, NULL));
+    works(tamis_model_continue_with(model, &options));
+    works(tamis_model_fit(model, &few, NULL));
     assert_int_equal(model->options.factors, 32);
     assert_int_equal(model->width, 33);
 }

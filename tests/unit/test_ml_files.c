@@ -77,18 +77,18 @@ static tamis_model *whole_model(tamis_type type) {
     for (int i = 0; i < ML_PARTS; i++) model->parts[i] = i == 2 ? NAN : 1. / (i + 7);
     model->loss = 3.25;
     for (int i = 1; i < 4; i++) {
-        EXPECT_OK(ml_dense_make(model, i == 2 ? 5 : 7, 1, &model->states[i]));
+        works(ml_dense_make(model, i == 2 ? 5 : 7, 1, &model->states[i]));
         fill(model, &model->states[i], 20 + (unsigned)i, true);
     }
     static const char *const words[] = {"a", "=", "caf\xc3\xa9", "two words", "\n", "row_factors=1 1 fp32", "Z"};
     OWN(tamis_names) *names, *none;
-    EXPECT_OK(tamis_names_create(&names));
-    EXPECT_OK(tamis_names_create(&none));
+    works(tamis_names_create(&names));
+    works(tamis_names_create(&none));
     for (int i = 0; i < 7; i++) {
         int64_t index;
-        EXPECT_OK(tamis_names_add(names, words[i], strlen(words[i]), &index));
+        works(tamis_names_add(names, words[i], strlen(words[i]), &index));
     }
-    EXPECT_OK(tamis_model_set_names(model, none, names));
+    works(tamis_model_set_names(model, none, names));
     return model;
 }
 
@@ -98,13 +98,13 @@ TEST(comes_back) {
     (void)set_decimal_comma(); /* where one is installed, a comma in numbers changes nothing */
     for (int type = 0; type < 2; type++) {
         OWN(tamis_model) *const model = whole_model((tamis_type)type), *loaded;
-        EXPECT_OK(tamis_model_save(model, in_folder("one")));
+        works(tamis_model_save(model, in_folder("one")));
         assert_string_equal(tamis_last_error(), "");
-        EXPECT_OK(tamis_model_load(device, in_folder("one"), &loaded));
+        works(tamis_model_load(device, in_folder("one"), &loaded));
         assert_string_equal(tamis_last_error(), "");
         model_expect_same("a file", loaded, model);
-        EXPECT_OK(tamis_model_save(loaded, in_folder("two")));
-        EXPECT_OK(tamis_model_save(model, in_folder("one"))); /* over the old one */
+        works(tamis_model_save(loaded, in_folder("two")));
+        works(tamis_model_save(model, in_folder("one"))); /* over the old one */
         OWN(file_content) one = read_bytes(in_folder("one")), two = read_bytes(in_folder("two"));
         assert_int_equal(one.size, two.size);
         assert_memory_equal(one.data, two.data, one.size);
@@ -317,9 +317,9 @@ TEST(refuses_priors_that_are_none) {
 TEST(refuses_names_of_nothing) {
     int64_t index;
     OWN(tamis_model) *model = whole_model(TAMIS_F32);
-    EXPECT_OK(tamis_names_add(model->column_names, "more", 4, &index));
+    works(tamis_names_add(model->column_names, "more", 4, &index));
     refuse_saved(model, ": column_names has 8 names, but the model has 7 columns");
-    for (int i = 0; i < 6; i++) EXPECT_OK(tamis_names_add(model->row_names, "abcdef" + i, 1, &index));
+    for (int i = 0; i < 6; i++) works(tamis_names_add(model->row_names, "abcdef" + i, 1, &index));
     REFUSED(ARGUMENT, "^rows has 6 names, the model has 5 rows$", tamis_model_set_names(model, model->row_names, NULL));
     refuse_saved(model, ": row_names has 6 names, but the model has 5 rows");
 }
@@ -376,7 +376,7 @@ TEST(reads_version_1) {
         OWN(file_content) b = changed(&good, strstr(begin, ends[version - 2]), "");
         OWN(tamis_model) *of_version;
         write_bytes(in_folder("old"), b.data, b.size);
-        EXPECT_OK(tamis_model_load(device, in_folder("old"), &of_version));
+        works(tamis_model_load(device, in_folder("old"), &of_version));
         assert_int_equal(of_version->options.weights, TAMIS_WEIGHTS_LINEAR);
     }
     good.data[8] = 2;
@@ -385,7 +385,7 @@ TEST(reads_version_1) {
     expected->scale = 1;
     expected->prior_ratings = 0;
     expected->share = ML_SHARE;
-    EXPECT_OK(tamis_model_load(device, in_folder("old"), &loaded));
+    works(tamis_model_load(device, in_folder("old"), &loaded));
     unlink(in_folder("old"));
     model_expect_same("a file", loaded, expected);
     OWN(tamis_model) *const latest =
@@ -402,7 +402,7 @@ TEST(keeps_the_old_file) {
     tamis_model *loaded;
     const char *const path = in_folder("model");
     char message[1200];
-    EXPECT_OK(tamis_model_save(model, path));
+    works(tamis_model_save(model, path));
     (void)signal(SIGXFSZ, SIG_IGN);
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -416,7 +416,7 @@ TEST(keeps_the_old_file) {
     assert_int_equal(status, TAMIS_ERROR_FILE);
     assert_int_equal(tamis_memory_live(), live);
     assert_int_equal(files_in_folder(), 1);
-    EXPECT_OK(tamis_model_load(device, path, &loaded));
+    works(tamis_model_load(device, path, &loaded));
     model_expect_same("a file", loaded, model);
     tamis_model_free(loaded);
 
@@ -435,7 +435,7 @@ TEST(keeps_the_old_file) {
     assert_int_equal(chmod(folder, 0500), 0);
     if (geteuid() != 0) { /* root may write anywhere */
         assert_int_equal(tamis_model_save(model, path), TAMIS_ERROR_FILE);
-        EXPECT_OK(tamis_model_load(device, path, &loaded));
+        works(tamis_model_load(device, path, &loaded));
         tamis_model_free(loaded);
     }
     assert_int_equal(chmod(folder, 0700), 0);

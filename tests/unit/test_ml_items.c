@@ -123,8 +123,8 @@ static void similar_is_right(tamis_model *model) {
     for (int j = 0; j < COLS; j++) columns[j] = j, ones[j] = 1;
     const tamis_sparse each = CSR(COLS, COLS, offsets, columns, ones);
     const tamis_dense W = {.rows = COLS, .cols = COLS, .type = TAMIS_F64, .data = scores};
-    EXPECT_OK(tamis_model_transform(model, &each, &W));
-    EXPECT_OK(tamis_model_similar(model, false, NULL, COLS, N, found, weights));
+    works(tamis_model_transform(model, &each, &W));
+    works(tamis_model_similar(model, false, NULL, COLS, N, found, weights));
     for (int j = 0; j < COLS; j++) {
         bool taken[COLS] = {false};
         taken[j] = true;
@@ -158,13 +158,13 @@ TEST(scores_are_used) {
         assert_memory_equal(before, scores, ROWS * COLS * sizeof *scores);
         const tamis_dense W = {.rows = ROWS, .cols = COLS, .type = TAMIS_F64, .data = scores};
         OWN(double) *const predictions = calloc((size_t)d.view.nnz, sizeof *predictions);
-        EXPECT_OK(tamis_model_predict(model, &W, &d.view, predictions));
+        works(tamis_model_predict(model, &W, &d.view, predictions));
         for (int64_t i = 0; i < ROWS; i++)
             for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++)
                 assert_true(predictions[t] == scores[i * COLS + d.columns[t]]);
         int64_t columns[ROWS * 3];
         double best[ROWS * 3];
-        EXPECT_OK(tamis_model_recommend(model, &W, NULL, ROWS, &d.view, 3, columns, best));
+        works(tamis_model_recommend(model, &W, NULL, ROWS, &d.view, 3, columns, best));
         for (int64_t i = 0; i < ROWS; i++) {
             bool seen[COLS] = {false};
             if (d.offsets[i] == d.offsets[i + 1]) continue; /* it gets the most popular, see test_ml_uses.c */
@@ -179,7 +179,7 @@ TEST(scores_are_used) {
         }
         int64_t one[3];
         const int64_t row = 4;
-        EXPECT_OK(tamis_model_recommend(model, &W, &row, 1, &d.view, 3, one, best));
+        works(tamis_model_recommend(model, &W, &row, 1, &d.view, 3, one, best));
         assert_memory_equal(one, columns + 4 * 3, sizeof one);
         REFUSED(ARGUMENT,
                 m ? "^W and seen are NULL, but the model (ease) keeps no rows: give their uses as seen$"
@@ -203,9 +203,9 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
     OWN(double) *const best = malloc((size_t)size * sizeof *best);
     OWN(void) *const all = malloc((size_t)(uses->rows * COLS) * tamis_type_size(model->options.type));
     const tamis_dense W = {.rows = uses->rows, .cols = COLS, .type = model->options.type, .data = all};
-    EXPECT_OK(tamis_model_transform(model, uses, &W));
-    EXPECT_OK(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
-    EXPECT_OK(tamis_model_recommend_among(model, NULL, rows, count, uses, candidates, n, found, best));
+    works(tamis_model_transform(model, uses, &W));
+    works(tamis_model_recommend_among(model, &W, rows, count, seen, candidates, n, expected, scores));
+    works(tamis_model_recommend_among(model, NULL, rows, count, uses, candidates, n, found, best));
     if (tolerance == 0) assert_memory_equal(found, expected, (size_t)size * sizeof *found);
     for (int64_t i = 0; i < size; i++) {
         assert_true((found[i] < 0) == (expected[i] < 0));
@@ -234,7 +234,7 @@ TEST(uses_are_enough) {
     to.format = TAMIS_COO;
     to.index_type = TAMIS_I32;
     to.value_type = TAMIS_F64;
-    EXPECT_OK(tamis_convert(&d.view, &to, &coo));
+    works(tamis_convert(&d.view, &to, &coo));
     for (int m = 0; m < 4; m++) {
         const tamis_type type = m & 1 ? TAMIS_F64 : TAMIS_F32;
         tamis_model_options options = options_of(methods[m / 2], type);
@@ -252,9 +252,9 @@ TEST(uses_are_enough) {
         double best[2];
         const int64_t bad = ROWS, second = 1;
         tamis_sparse slice; /* without the first row */
-        EXPECT_OK(tamis_slice(&d.view, 1, ROWS - 1, 0, 0, &slice));
-        EXPECT_OK(tamis_model_recommend(model, NULL, &second, 1, &d.view, 2, columns, best));
-        EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, &slice, 2, of_slice, best));
+        works(tamis_slice(&d.view, 1, ROWS - 1, 0, 0, &slice));
+        works(tamis_model_recommend(model, NULL, &second, 1, &d.view, 2, columns, best));
+        works(tamis_model_recommend(model, NULL, NULL, 1, &slice, 2, of_slice, best));
         assert_true(slice.offset_base > 0 && memcmp(of_slice, columns, sizeof columns) == 0);
         REFUSED(ARGUMENT, "^rows[0] = 70, seen has 70 rows$",
                 tamis_model_recommend(model, NULL, &bad, 1, &d.view, 2, columns, best));
@@ -286,7 +286,7 @@ TEST(ties_go_to_the_popular) {
     known.offsets = one_offsets;
     known.columns = one;
     double scores[5];
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, &known, 5, found, scores));
+    works(tamis_model_recommend(model, NULL, NULL, 1, &known, 5, found, scores));
     const int64_t expected[] = {6, 4, 3, 0, 1};
     assert_memory_equal(found, expected, sizeof expected);
     assert_true(scores[0] > 0 && scores[1] == 0 && scores[4] == 0);
@@ -310,13 +310,13 @@ TEST(long_fits_can_be_stopped) {
             options.regularization = m ? 5 : 0;
             options.callback = stop_at;
             options.callback_context = &left;
-            EXPECT_OK(tamis_model_create(device, &options, &model));
+            works(tamis_model_create(device, &options, &model));
             assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_CANCELLED);
             assert_int_equal(left, 0);
             assert_non_null(strstr(tamis_last_error(), "% of the fit: there is no model yet"));
             assert_int_equal(tamis_model_topics(model, 1, (int64_t[600]){0}, (double[600]){0}), TAMIS_ERROR_ARGUMENT);
             left = 1000;
-            EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+            works(tamis_model_fit(model, &d.view, NULL));
         }
 }
 

@@ -16,15 +16,10 @@
 #include "ml/model.h"
 #include "ml/serve/operands.h"
 #include "sparse/element.h"
-#include "support/csr.h"
+#include "support/call.h"
 #include "support/own.h"
 
 OWN_POINTER(tamis_model, tamis_model_free)
-
-#define EXPECT_OK(call)                                                                                                \
-    do {                                                                                                               \
-        if ((call) != TAMIS_OK) fail_msg("%s: %s", #call, tamis_last_error());                                         \
-    } while (0)
 
 /* ------------------------------------------------------------------------------------------ data */
 
@@ -124,7 +119,7 @@ static inline void put(const tamis_model *model, const tamis_dense *dense, const
     assert_int_equal(count, dense->rows * dense->cols);
     float *const single = malloc(count * sizeof *single + 1);
     for (size_t i = 0; i < count; i++) single[i] = (float)numbers[i];
-    EXPECT_OK(ml_dense_write(model, dense, dense->type == TAMIS_F64 ? (const void *)numbers : (const void *)single));
+    works(ml_dense_write(model, dense, dense->type == TAMIS_F64 ? (const void *)numbers : (const void *)single));
     free(single);
 }
 
@@ -140,7 +135,7 @@ static inline void fill(const tamis_model *model, const tamis_dense *dense, uint
 
 static inline tamis_model_options default_options(tamis_method method) {
     tamis_model_options options;
-    EXPECT_OK(tamis_model_options_init(&options, method));
+    works(tamis_model_options_init(&options, method));
     return options;
 }
 
@@ -162,7 +157,7 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
     options.type = type;
     options.biases = biases;
     options.regularization = 0.1; /* there are no data whose noise it could be found by */
-    EXPECT_OK(ml_model_make(device, &options, &model));
+    works(ml_model_make(device, &options, &model));
     if (method != TAMIS_ALS) model->method = fake_method(kind);
     model->rows = rows;
     model->cols = cols;
@@ -170,8 +165,8 @@ static inline tamis_model *model_by_hand(tamis_device *device, tamis_method meth
     model->scale = 0.75;
     model->least = 1;
     model->most = 5;
-    EXPECT_OK(ml_dense_make(model, rows, model->width, &model->row_factors));
-    EXPECT_OK(ml_dense_make(model, cols, model->width, &model->column_factors));
+    works(ml_dense_make(model, rows, model->width, &model->row_factors));
+    works(ml_dense_make(model, cols, model->width, &model->column_factors));
     fill(model, &model->row_factors, 11, kind != TAMIS_DATA_RATINGS);
     fill(model, &model->column_factors, 12, kind != TAMIS_DATA_RATINGS);
     return model;
@@ -218,9 +213,9 @@ typedef struct plain {
 
 static inline tamis_owned_dense *copy_of_operand(const tamis_model *model, ml_operand *operand) {
     tamis_owned_dense *copy;
-    EXPECT_OK(ml_operand_fetch(model, operand));
+    works(ml_operand_fetch(model, operand));
     const tamis_dense *const X = &operand->host;
-    EXPECT_OK(tamis_owned_dense_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
+    works(tamis_owned_dense_create(X->rows, X->cols, X->type, TAMIS_ROW_MAJOR, &copy));
     void *const to = tamis_owned_dense_view(copy)->data;
     if (X->data) {
         memcpy(to, X->data, (size_t)(X->rows * X->cols) * tamis_type_size(X->type));
@@ -240,19 +235,19 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
     tamis_owned_dense *packed = NULL;
     if (W) {
         const size_t size = tamis_type_size(W->type), stride = (size_t)(W->stride ? W->stride : W->cols);
-        EXPECT_OK(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &packed));
+        works(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &packed));
         for (size_t i = 0; i < (size_t)W->rows; i++)
             memcpy((char *)tamis_owned_dense_view(packed)->data + i * (size_t)W->cols * size,
                    (const char *)W->data + i * stride * size, (size_t)W->cols * size);
     }
     if (model->method == ml_method_of(TAMIS_ALS)) {
-        EXPECT_OK(tamis_model_column_factors(model, &p.B));
+        works(tamis_model_column_factors(model, &p.B));
         p.A = packed;
-        if (!W) EXPECT_OK(tamis_model_row_factors(model, &p.A));
+        if (!W) works(tamis_model_row_factors(model, &p.A));
         return p;
     }
     ml_operands operands;
-    EXPECT_OK(model->method->operands(model, tamis_owned_dense_view(packed), &operands));
+    works(model->method->operands(model, tamis_owned_dense_view(packed), &operands));
     p = (plain){copy_of_operand(model, &operands.A),
                 copy_of_operand(model, &operands.B),
                 operands.offset,

@@ -41,9 +41,9 @@ TEST(warm_starts_keep_what_is_there) {
         for (int rows = 0; rows < 2; rows++) {
             OWN(tamis_model) *const same = model_fitted(device, &options, &d.view);
             options.iterations = 0;
-            EXPECT_OK(tamis_model_continue_with(same, &options));
-            EXPECT_OK(tamis_model_renew(same));
-            EXPECT_OK(tamis_model_fit(same, &more.view, NULL));
+            works(tamis_model_continue_with(same, &options));
+            works(tamis_model_renew(same));
+            works(tamis_model_fit(same, &more.view, NULL));
             options.iterations = 6;
             int64_t had, has;
             OWN(double) *const old = model_factors(model, rows, &had), *const now = model_factors(same, rows, &has);
@@ -60,8 +60,8 @@ TEST(warm_starts_keep_what_is_there) {
             assert_int_equal(after.nnz, more.view.nnz);
             assert_true(after.mean == before.mean && after.scale == before.scale);
         }
-        EXPECT_OK(tamis_model_renew(model));
-        EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+        works(tamis_model_renew(model));
+        works(tamis_model_fit(model, &more.view, NULL));
         assert_int_equal(model_about(model).iterations_done, 12);
         assert_true(isfinite(model_loss(model)));
         /* the model goes on with these data, and with no others */
@@ -77,9 +77,9 @@ TEST(warm_starts_of_the_same_data_go_on) {
         OWN(tamis_model) *const first = model_fitted(device, &options, &d.view);
         OWN(tamis_model) *const loaded = model_reloaded(device, first);
         options.iterations = 3;
-        EXPECT_OK(tamis_model_continue_with(loaded, &options));
-        EXPECT_OK(tamis_model_renew(loaded));
-        EXPECT_OK(tamis_model_fit(loaded, &d.view, NULL));
+        works(tamis_model_continue_with(loaded, &options));
+        works(tamis_model_renew(loaded));
+        works(tamis_model_fit(loaded, &d.view, NULL));
         options.iterations = 7;
         OWN(tamis_model) *const whole = model_fitted(device, &options, &d.view);
         model_expect_same("a warm start", loaded, whole);
@@ -95,7 +95,7 @@ TEST(rows_are_put_in) {
         const int64_t width = model_about(model).width, places[] = {ROWS, 7, ROWS + 1};
         int64_t had, has;
         OWN(double) *const before = model_factors(model, true, &had), *const W = model_transformed(model, &three.view);
-        EXPECT_OK(tamis_model_put_rows(model, &three.view, places));
+        works(tamis_model_put_rows(model, &three.view, places));
         OWN(double) *const after = model_factors(model, true, &has);
         assert_int_equal(has, ROWS + 2);
         for (int64_t i = 0; i < ROWS; i++)
@@ -105,17 +105,17 @@ TEST(rows_are_put_in) {
         int64_t columns[3];
         double scores[3];
         const int64_t last = ROWS + 1;
-        EXPECT_OK(tamis_model_recommend(model, NULL, &last, 1, NULL, 3, columns, scores));
+        works(tamis_model_recommend(model, NULL, &last, 1, NULL, 3, columns, scores));
         REFUSED(ARGUMENT, "^S has 50 rows, but the model 52, some of which were put in later$",
                 tamis_model_fit(model, &d.view, NULL));
-        EXPECT_OK(tamis_model_put_rows(model, &three.view, NULL));
+        works(tamis_model_put_rows(model, &three.view, NULL));
         assert_int_equal(model_about(model).rows, ROWS + 5);
         const int64_t far[] = {0, ROWS + 6, 1};
         REFUSED(ARGUMENT, "^rows[1] = 56, expected 0 to 55: rows of the model or the next one$",
                 tamis_model_put_rows(model, &three.view, far));
         OWN(data) more = data_make(MORE_ROWS, COLS, 9, 5);
-        EXPECT_OK(tamis_model_renew(model));
-        EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+        works(tamis_model_renew(model));
+        works(tamis_model_fit(model, &more.view, NULL));
     }
 }
 
@@ -125,19 +125,19 @@ TEST(what_cannot_be_is_refused) {
     tamis_model_options options = options_of(0, TAMIS_F32, 3);
     OWN(tamis_model) *const model = model_made(device, &options);
     assert_int_equal(tamis_model_renew(model), TAMIS_ERROR_ARGUMENT); /* it is not fitted */
-    EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
-    EXPECT_OK(tamis_model_renew(model));
+    works(tamis_model_fit(model, &d.view, NULL));
+    works(tamis_model_renew(model));
     REFUSED(ARGUMENT, "^S has 29 columns, the model 30: a warm start has its columns first, and then new ones$",
             tamis_model_fit(model, &less.view, NULL));
-    EXPECT_OK(tamis_model_renew(model));
+    works(tamis_model_renew(model));
     REFUSED(ARGUMENT, "^S has 49 rows, the model 50: a warm start has its rows first, and then new ones$",
             tamis_model_fit(model, &fewer.view, NULL));
     double prediction[1 << 12];
-    EXPECT_OK(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
+    works(tamis_model_predict(model, NULL, &d.view, prediction)); /* it is as it was */
     options = default_options(TAMIS_EASE);
     OWN(tamis_model) *const ease = model_fitted(device, &options, &d.view);
-    EXPECT_OK(tamis_model_renew(ease)); /* it is fitted anew */
-    EXPECT_OK(tamis_model_fit(ease, &less.view, NULL));
+    works(tamis_model_renew(ease)); /* it is fitted anew */
+    works(tamis_model_fit(ease, &less.view, NULL));
 }
 
 /* What could not be read again is not kept: some methods have no factors for such rows. */

@@ -87,8 +87,8 @@ TEST(single_calls_agree_with_batches) {
             const double u = type == TAMIS_F64 ? DBL_EPSILON : FLT_EPSILON, share = share_of(model, &d);
             const tamis_dense W = model_lines(model, one, 0, ROWS), V = model_lines(model, all, 0, ROWS);
             double bounds[ROWS], own[ROWS], roundings[ROWS], longest = 0;
-            EXPECT_OK(model_ask(model, &d, 1, one));
-            EXPECT_OK(model_ask(model, &d, ROWS, all));
+            works(model_ask(model, &d, 1, one));
+            works(model_ask(model, &d, ROWS, all));
             for (int64_t j = 0; j < COLS && !model->method->about.pairs; j++)
                 longest = fmax(longest, sqrt(squares_of(model, &model->column_factors, j) + 1));
             for (int64_t i = 0; i < ROWS; i++) {
@@ -152,7 +152,7 @@ TEST(one_row_is_solved) {
             const tamis_sparse S = model_row_of(&d, i, offsets);
             const tamis_dense W = {.data = found, .rows = 1, .cols = FACTORS, .type = options.type};
             memset(found, 0x7b, sizeof found);
-            EXPECT_OK(tamis_model_transform(model, &S, &W));
+            works(tamis_model_transform(model, &S, &W));
             solve_row(model, &d, i, x);
             for (int k = 0; k < FACTORS; k++) length += x[k] * x[k];
             for (int k = 0; k < FACTORS; k++) assert_true(fabs(number(&W, 0, k) - x[k]) <= share * sqrt(length));
@@ -227,7 +227,7 @@ TEST_TAG(threads_score_topics, "several") {
     const tamis_held_out held_out = {.entries = &d.view, .observed = &d.view};
     const tamis_model_options options = sized_options(TAMIS_LDA, TAMIS_F32, FACTORS, 2);
     OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
-    EXPECT_OK(tamis_model_score(model, &held_out, true, 5, &score_alone));
+    works(tamis_model_score(model, &held_out, true, 5, &score_alone));
     run_threads(score, &(worker){.model = model, .d = &d, .score = &score_alone});
 }
 
@@ -254,8 +254,8 @@ TEST_TAG(copies_learn_beside_use, "several") {
             served = models[0];
             team_begins(&users, ask_served, &(worker){.model = models[0], .d = &d});
             for (int i = 0; i < COPIES; i++) {
-                EXPECT_OK(tamis_model_copy(models[i], &models[i + 1]));
-                EXPECT_OK(tamis_model_put_rows(models[i + 1], &d.view, NULL));
+                works(tamis_model_copy(models[i], &models[i + 1]));
+                works(tamis_model_put_rows(models[i + 1], &d.view, NULL));
                 served = models[i + 1];
             }
             team_ends(&users);
@@ -272,8 +272,8 @@ TEST_TAG(threads_share_a_model, "several") {
         const tamis_model_options options = options_of(methods[m], TAMIS_F32);
         OWN(tamis_model) *const alone = model_fitted(device, &options, &d.view);
         OWN(tamis_model) *const shared = model_fitted(device, &options, &d.view);
-        EXPECT_OK(model_ask(alone, &d, 1, one));
-        EXPECT_OK(model_ask(alone, &d, ROWS, all));
+        works(model_ask(alone, &d, 1, one));
+        works(model_ask(alone, &d, ROWS, all));
         run_threads(work, &(worker){.model = shared, .d = &d, .one = one, .all = all});
     }
 }
@@ -307,13 +307,13 @@ TEST(nothing_old_is_kept) {
         options.batch_rows = 25; /* sfa's callback comes between mini-batches too */
         options.callback = asks;
         options.callback_context = a;
-        EXPECT_OK(tamis_model_create(device, &options, &a->model));
+        works(tamis_model_create(device, &options, &a->model));
         OWN(tamis_model) *const model = a->model;
         a->d = &d;
-        EXPECT_OK(tamis_model_fit(model, &d.view, NULL));
+        works(tamis_model_fit(model, &d.view, NULL));
         expect_nothing_old("a fit", model, &d);
         if (methods[m] == TAMIS_SFA) {
-            EXPECT_OK(tamis_model_partial_fit(model, &other.view));
+            works(tamis_model_partial_fit(model, &other.view));
             expect_nothing_old("partial_fit", model, &d);
         } else {
             if (!model->method->about.pairs) {
@@ -321,12 +321,12 @@ TEST(nothing_old_is_kept) {
                 tamis_sparse three = other.view;
                 three.rows = 3;
                 three.nnz = other.offsets[3];
-                EXPECT_OK(tamis_model_put_rows(model, &three, rows));
+                works(tamis_model_put_rows(model, &three, rows));
                 expect_nothing_old("put_rows", model, &d);
             }
             OWN(data) more = data_make(ROWS + 1, COLS, 8, 26);
-            EXPECT_OK(tamis_model_renew(model));
-            EXPECT_OK(tamis_model_fit(model, &more.view, NULL));
+            works(tamis_model_renew(model));
+            works(tamis_model_fit(model, &more.view, NULL));
             expect_nothing_old("a warm start", model, &d);
         }
     }

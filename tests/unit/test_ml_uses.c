@@ -58,8 +58,8 @@ TEST(weights_are_those_of_the_manual) {
         double found[9 * 5], wanted[9 * 5];
         const tamis_dense W = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = found},
                           V = {.rows = 9, .cols = 5, .type = TAMIS_F64, .data = wanted};
-        EXPECT_OK(tamis_model_transform(loaded, &fresh.view, &W));
-        EXPECT_OK(tamis_model_transform(expected, &fresh_weighted, &V));
+        works(tamis_model_transform(loaded, &fresh.view, &W));
+        works(tamis_model_transform(expected, &fresh_weighted, &V));
         model_expect_near("new rows", found, wanted, 9 * 5, 1e-9);
     }
 }
@@ -73,7 +73,7 @@ TEST(what_is_not_finite_is_no_model) {
     options.weights = TAMIS_WEIGHTS_LINEAR;
     options.regularization = 1e-3;
     tamis_model *model;
-    EXPECT_OK(tamis_model_create(device, &options, &model));
+    works(tamis_model_create(device, &options, &model));
     assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_ARGUMENT);
     assert_non_null(strstr(tamis_last_error(), "iteration 1: the factors of "));
     assert_non_null(strstr(tamis_last_error(), "are not finite numbers: use a larger regularization, less confidence"));

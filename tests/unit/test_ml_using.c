@@ -39,7 +39,7 @@ static void expect_predictions(tamis_model *model, const tamis_dense *W, const p
                                const int64_t *rows, const int64_t *columns) {
     OWN(double) *const found = malloc(((size_t)S->nnz + 1) * sizeof *found);
     found[S->nnz] = 77;
-    EXPECT_OK(tamis_model_predict(model, W, S, found));
+    works(tamis_model_predict(model, W, S, found));
     assert_string_equal(tamis_last_error(), "");
     for (int64_t t = 0; t < S->nnz; t++) {
         const double expected = plain_expectation(p, rows[t], columns[t]);
@@ -85,12 +85,12 @@ TEST(keeps_nan) {
     double predictions[2];
     const int64_t rows[] = {1, 1}, columns[] = {4, 5};
     const tamis_sparse S = places_of(23, 37, 2, rows, columns);
-    EXPECT_OK(tamis_model_predict(model, NULL, &S, predictions));
+    works(tamis_model_predict(model, NULL, &S, predictions));
     assert_true(isnan(predictions[0]) && predictions[1] == plain_expectation(&p, 1, 5));
     int64_t best[2 * 37];
     double scores[2 * 37];
     const int64_t asked[] = {1, 3};
-    EXPECT_OK(tamis_model_recommend(model, NULL, asked, 2, NULL, 37, best, scores));
+    works(tamis_model_recommend(model, NULL, asked, 2, NULL, 37, best, scores));
     for (int i = 0; i < 36; i++) assert_true(best[i] >= 0 && best[i] != 4);
     assert_true(best[36] == -1 && isnan(scores[36]));
     for (int i = 37; i < 74; i++) assert_true(best[i] == -1 && isnan(scores[i]));
@@ -133,7 +133,7 @@ TEST(transforms) {
         memcpy(before, memory, (size_t)(17 * W.stride) * 8);
         const tamis_dense old = {.data = before, .rows = 17, .cols = W.stride, .type = W.type};
         const tamis_dense all = {.data = memory, .rows = 17, .cols = W.stride, .type = W.type};
-        EXPECT_OK(tamis_model_transform(model, &d.view, &W));
+        works(tamis_model_transform(model, &d.view, &W));
         for (int64_t row = 0; row < 17; row++) {
             double x[8] = {0};
             solve_row(model, &p, &d, row, x);
@@ -148,13 +148,13 @@ TEST(transforms) {
         const tamis_sparse coo = data_shuffled(&d);
         OWN(void) *const again = calloc((size_t)(17 * W.cols), 8);
         const tamis_dense packed = {.data = again, .rows = 17, .cols = W.cols, .type = W.type};
-        EXPECT_OK(tamis_model_transform(model, &coo, &packed));
+        works(tamis_model_transform(model, &coo, &packed));
         for (int64_t row = 0; row < 17; row++)
             for (int64_t k = 0; k < W.cols; k++) assert_true(number(&packed, row, k) == number(&W, row, k));
         /* no rows at all */
         const int64_t zero = 0;
         const tamis_sparse none = {.cols = shapes[i].cols, .offset_type = TAMIS_I64, .offsets = &zero};
-        EXPECT_OK(tamis_model_transform(model, &none, &(tamis_dense){.cols = W.cols, .type = W.type}));
+        works(tamis_model_transform(model, &none, &(tamis_dense){.cols = W.cols, .type = W.type}));
     }
 }
 
@@ -195,9 +195,9 @@ static void expect_recommendations(tamis_model *model, const tamis_dense *W, con
     for (int64_t j = 0; j < model->cols; j++) candidates[j] = tamis_random_at(5, (uint64_t)n, (uint64_t)j) % 3 > 0;
     for (int some = 0; some < 2; some++) {
         if (some)
-            EXPECT_OK(tamis_model_recommend_among(model, W, rows, count, seen, candidates, n, columns, scores));
+            works(tamis_model_recommend_among(model, W, rows, count, seen, candidates, n, columns, scores));
         else
-            EXPECT_OK(tamis_model_recommend(model, W, rows, count, seen, n, columns, scores));
+            works(tamis_model_recommend(model, W, rows, count, seen, n, columns, scores));
         assert_string_equal(tamis_last_error(), "");
         for (int64_t i = 0; i < count; i++) {
             const int64_t row = rows ? rows[i] : i;
@@ -235,11 +235,11 @@ TEST(recommends_what_is_left) {
     OWN(tamis_model) *const model = model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 2, 6, 3, TAMIS_F32, false);
     int64_t columns[12];
     double scores[12];
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 0, NULL, 3, NULL, NULL));
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 2, NULL, 0, NULL, NULL));
+    works(tamis_model_recommend(model, NULL, NULL, 0, NULL, 3, NULL, NULL));
+    works(tamis_model_recommend(model, NULL, NULL, 2, NULL, 0, NULL, NULL));
     const int32_t offsets[] = {0, 7, 11}, seen_columns[] = {5, 0, 3, 1, 4, 2, 0, 4, 1, 4, 1};
     const tamis_sparse seen = {.rows = 2, .cols = 6, .nnz = 11, .offsets = offsets, .columns = seen_columns};
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 2, &seen, 6, columns, scores));
+    works(tamis_model_recommend(model, NULL, NULL, 2, &seen, 6, columns, scores));
     for (int i = 0; i < 6; i++) assert_true(columns[i] == -1 && isnan(scores[i]));
     bool found[6] = {false};
     for (int i = 6; i < 10; i++) found[columns[i]] = true;
@@ -254,7 +254,7 @@ TEST(ranks_before_it_clamps) {
     put(model, &model->column_factors, (const double[]){3, 7, -9, 7}, 4);
     int64_t columns[4];
     double scores[4];
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 1, NULL, 4, columns, scores));
+    works(tamis_model_recommend(model, NULL, NULL, 1, NULL, 4, columns, scores));
     static const int64_t order[] = {1, 3, 0, 2};
     static const double shown[] = {5, 5, 5, 1};
     for (int i = 0; i < 4; i++) assert_true(columns[i] == order[i] && scores[i] == shown[i]);
@@ -275,10 +275,10 @@ TEST(recommendations_are_predictions) {
                 const tamis_dense *const given = own ? NULL : tamis_owned_dense_view(W);
                 int64_t columns[60 * N], rows[60 * N];
                 double scores[60 * N], predictions[60 * N];
-                EXPECT_OK(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
+                works(tamis_model_recommend(model, given, NULL, 60, &d.view, N, columns, scores));
                 for (int64_t t = 0; t < 60 * N; t++) rows[t] = t / N;
                 const tamis_sparse S = places_of(60, 45, 60 * N, rows, columns);
-                EXPECT_OK(tamis_model_predict(model, given, &S, predictions));
+                works(tamis_model_predict(model, given, &S, predictions));
                 OWN(plain) p = plain_of(model, given);
                 const double close = type == 1 ? 1e-12 : 1e-5;
                 for (int t = 0; t < 60 * N; t++) {
@@ -306,13 +306,13 @@ static void ask(tamis_model *model, const tamis_sparse *S, said *a) {
     const int64_t rows[] = {29, 3};
     tamis_score score;
     assert_true(S->nnz <= 600);
-    EXPECT_OK(tamis_model_transform(model, S, &W));
-    EXPECT_OK(tamis_model_predict(model, &W, S, a->predictions));
-    EXPECT_OK(tamis_model_predict(model, NULL, S, a->predictions));
-    EXPECT_OK(tamis_model_recommend(model, NULL, rows, 2, S, 7, a->columns, a->scores));
-    EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 30, S, 7, a->columns, a->scores));
-    EXPECT_OK(tamis_model_topics(model, 5, a->words, a->weights));
-    EXPECT_OK(tamis_model_score(model, &(tamis_held_out){.entries = S, .observed = S}, false, 5, &score));
+    works(tamis_model_transform(model, S, &W));
+    works(tamis_model_predict(model, &W, S, a->predictions));
+    works(tamis_model_predict(model, NULL, S, a->predictions));
+    works(tamis_model_recommend(model, NULL, rows, 2, S, 7, a->columns, a->scores));
+    works(tamis_model_recommend(model, NULL, NULL, 30, S, 7, a->columns, a->scores));
+    works(tamis_model_topics(model, 5, a->words, a->weights));
+    works(tamis_model_score(model, &(tamis_held_out){.entries = S, .observed = S}, false, 5, &score));
     a->rmse = score.rmse;
 }
 
@@ -326,9 +326,9 @@ TEST(other_devices_agree) {
     for (int i = 0; i < tamis_device_count(); i++) {
         const char *name, *why;
         tamis_device *other;
-        EXPECT_OK(tamis_device_at(i, &name, &why));
+        works(tamis_device_at(i, &name, &why));
         if (strcmp(name, "cpu") == 0 || *why) continue;
-        EXPECT_OK(tamis_device_open(name, &other));
+        works(tamis_device_open(name, &other));
         tamis_model *const loaded = model_reloaded(other, model);
         ask(loaded, &d.view, there);
         assert_memory_equal(there->predictions, here->predictions, sizeof here->predictions);
@@ -359,11 +359,11 @@ TEST(scans_like_blocks) {
         OWN(data) seen = data_make(9, MANY, 2000, 7);
         int64_t all[9 * BEST], one[BEST];
         double all_scores[9 * BEST], scores[BEST];
-        EXPECT_OK(tamis_model_recommend(model, NULL, NULL, 9, &seen.view, BEST, all, all_scores));
+        works(tamis_model_recommend(model, NULL, NULL, 9, &seen.view, BEST, all, all_scores));
         for (int64_t row = 0; row < 9; row++)
             for (int threads = 1; threads < 5; threads += 3) {
                 model->options.threads = threads;
-                EXPECT_OK(tamis_model_recommend(model, NULL, &row, 1, &seen.view, BEST, one, scores));
+                works(tamis_model_recommend(model, NULL, &row, 1, &seen.view, BEST, one, scores));
                 for (int i = 0; i < BEST; i++)
                     if (one[i] != all[row * BEST + i] || scores[i] != all_scores[row * BEST + i])
                         fail_msg("variant %d, row %lld, place %d: %lld with %g, of all rows %lld with %g", variant,
@@ -387,16 +387,16 @@ TEST(finds_what_is_alike) {
         OWN(tamis_model) *const model =
             model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
         double *Y;
-        EXPECT_OK(ml_dense_read_doubles(model, &model->column_factors, &Y));
+        works(ml_dense_read_doubles(model, &model->column_factors, &Y));
         for (int k = 0; k < 3; k++) Y[7 * model->width + k] = 0;
-        EXPECT_OK(ml_dense_write_doubles(model, &model->column_factors, Y));
+        works(ml_dense_write_doubles(model, &model->column_factors, Y));
         const int64_t which[] = {5, 7, MANY - 1};
         int64_t found[3 * BEST], again[3 * BEST];
         double cosines[3 * BEST], others[3 * BEST];
         model->options.threads = 1;
-        EXPECT_OK(tamis_model_similar(model, false, which, 3, BEST, found, cosines));
+        works(tamis_model_similar(model, false, which, 3, BEST, found, cosines));
         model->options.threads = 4;
-        EXPECT_OK(tamis_model_similar(model, false, which, 3, BEST, again, others));
+        works(tamis_model_similar(model, false, which, 3, BEST, again, others));
         assert_memory_equal(found, again, sizeof found);
         const double bound = 10 * (type == TAMIS_F64 ? 0x1p-53 : 0x1p-24);
         for (int w = 0; w < 3; w++) {

@@ -19,7 +19,7 @@ typedef struct errors {
 static tamis_model *empty_model(void) {
     tamis_model *model;
     tamis_model_options options = default_options(TAMIS_ALS);
-    EXPECT_OK(tamis_model_create(device, &options, &model));
+    works(tamis_model_create(device, &options, &model));
     return model;
 }
 
@@ -92,7 +92,7 @@ TEST(refuses) {
     REFUSED(ARGUMENT, "^n = -1 is negative$", tamis_model_topics(e.model, -1, e.columns, p));
     REFUSED(ARGUMENT, "^columns is NULL$", tamis_model_topics(e.model, 1, NULL, p));
     REFUSED(ARGUMENT, "^weights is NULL$", tamis_model_topics(e.model, 1, e.columns, NULL));
-    EXPECT_OK(tamis_model_topics(e.model, 0, NULL, NULL));
+    works(tamis_model_topics(e.model, 0, NULL, NULL));
 
 #define SCORE(held_out, again, top) tamis_model_score(e.model, held_out, again, top, &score)
     tamis_score score;
@@ -112,7 +112,7 @@ TEST(refuses) {
     REFUSED(ARGUMENT, "^held_out.observed.rows = 6, but held_out.entries.rows = 7$", SCORE(&other, false, 0));
     REFUSED(ARGUMENT, "^held_out.entries.rows = 6, but the model has 7 rows$", SCORE(&small, false, 0));
     REFUSED(ARGUMENT, "^held_out.entries.cols = 8, but the model has 9 columns$", SCORE(&narrow, false, 0));
-    EXPECT_OK(tamis_model_score(e.model, &alone, false, 0, &score));
+    works(tamis_model_score(e.model, &alone, false, 0, &score));
     assert_string_equal(tamis_last_error(), "");
     data_free(&e.d);
     tamis_model_free(e.model);

@@ -2,7 +2,7 @@
 #include <tamis/shard.h>
 #include <tamis/structure.h>
 
-#include "support/csr.h"
+#include "support/call.h"
 #include "test_sparse_support.h"
 
 enum { RANKS_MOST = 13 };
@@ -71,7 +71,7 @@ static void expect_local(const spread *d, int rank) {
     assert_int_equal(L->cols, is->own_rows + is->ghost_rows);
     assert_int_equal(L->offset_base, 0);
     assert_int_equal(L->index_type, TAMIS_I32);
-    expect_ok(tamis_validate(L));
+    works(tamis_validate(L));
     for (int64_t i = 0; i <= L->rows; i++)
         assert_int_equal(tamis_index_load(L->offsets, L->offset_type, i),
                          tamis_index_load(S->offsets, S->offset_type, i) - S->offset_base);
@@ -94,7 +94,7 @@ static void expect_parts(const tamis_shard_description *is) {
     assert_int_equal(is->own.cols, is->own_rows);
     assert_int_equal(is->ghost.cols, is->ghost_rows);
     for (int p = 0; p < 2; p++) {
-        expect_ok(tamis_validate(parts[p]));
+        works(tamis_validate(parts[p]));
         for (int64_t i = 0; i < L->rows; i++)
             for (int64_t t = tamis_index_load(parts[p]->offsets, parts[p]->offset_type, i), before = -1;
                  t < tamis_index_load(parts[p]->offsets, parts[p]->offset_type, i + 1); t++) {
@@ -149,7 +149,7 @@ static void expect_survey(const spread *d) {
         nnz += is->local.nnz;
     }
     if (nnz > 0) want.imbalance = (double)want.nnz_most * d->ranks / (double)nnz;
-    expect_ok(tamis_shard_survey(&d->s->view, d->ranks, d->first_rows, d->column_starts, &found));
+    works(tamis_shard_survey(&d->s->view, d->ranks, d->first_rows, d->column_starts, &found));
     assert_memory_equal(&found, &want, sizeof want);
 }
 
@@ -165,8 +165,8 @@ static void exchange_requests(spread *d) {
             total += counts[r];
         }
         assert_null(d->is[q].sends);
-        expect_ok(tamis_shard_set_requests(d->shards[q], counts, total > 0 ? rows : NULL));
-        expect_ok(tamis_shard_describe(d->shards[q], &d->is[q]));
+        works(tamis_shard_set_requests(d->shards[q], counts, total > 0 ? rows : NULL));
+        works(tamis_shard_describe(d->shards[q], &d->is[q]));
         assert_non_null(d->is[q].sends);
     }
 }
@@ -180,10 +180,9 @@ static void expect_spread(spread *d) {
                                        .split = true,
                                        .all_rows = d->all_rows,
                                        .in_order = d->in_order};
-        expect_ok(
-            tamis_slice(&d->s->view, d->first_rows[r], d->first_rows[r + 1] - d->first_rows[r], 0, 0, &d->slices[r]));
-        expect_ok(tamis_shard_create(&d->slices[r], &o, &d->shards[r]));
-        expect_ok(tamis_shard_describe(d->shards[r], &d->is[r]));
+        works(tamis_slice(&d->s->view, d->first_rows[r], d->first_rows[r + 1] - d->first_rows[r], 0, 0, &d->slices[r]));
+        works(tamis_shard_create(&d->slices[r], &o, &d->shards[r]));
+        works(tamis_shard_describe(d->shards[r], &d->is[r]));
         const tamis_shard_description *const is = &d->is[r];
         assert_int_equal(is->rank, r);
         assert_int_equal(is->ranks, d->ranks);
@@ -225,7 +224,7 @@ TEST(restates_all_distributions) {
                 d.all_rows = false;
                 expect_spread(&d);
                 d.in_order = false;
-                expect_ok(tamis_partition(&s.view, d.ranks, d.first_rows));
+                works(tamis_partition(&s.view, d.ranks, d.first_rows));
                 expect_spread(&d);
             }
         }
@@ -242,9 +241,9 @@ TEST(numbers_columns_beyond_32_bits) {
     const int64_t counts[] = {1, 0, 2}, rows[] = {1000 * giga + 3, 1000 * giga, 1000 * giga + 3};
     OWN(tamis_shard) *shard;
     tamis_shard_description is;
-    expect_ok(tamis_shard_create(&S, &o, &shard));
-    expect_ok(tamis_shard_set_requests(shard, counts, rows));
-    expect_ok(tamis_shard_describe(shard, &is));
+    works(tamis_shard_create(&S, &o, &shard));
+    works(tamis_shard_set_requests(shard, counts, rows));
+    works(tamis_shard_describe(shard, &is));
     assert_int_equal(is.ghost_rows, 3);
     assert_true(is.ghosts[0] == 7 && is.ghosts[1] == 1000 * giga - 1 && is.ghosts[2] == 3999 * giga);
     assert_int_equal(is.receive_starts[1], 2);
@@ -264,10 +263,10 @@ TEST(surveys_by_itself) {
         tamis_shard_volume want, found;
         order_entries(&s, by_row);
         sample_build(&s, TAMIS_CSR, TAMIS_I32, TAMIS_I32, TAMIS_F32, false);
-        expect_ok(tamis_partition(&s.view, 5, first_rows));
+        works(tamis_partition(&s.view, 5, first_rows));
         for (int r = 0; r <= 5; r++) column_starts[r] = i == 0 ? first_rows[r] : r * s.cols / 5;
-        expect_ok(tamis_shard_survey(&s.view, 5, first_rows, column_starts, &want));
-        expect_ok(tamis_shard_survey(&s.view, 5, NULL, NULL, &found));
+        works(tamis_shard_survey(&s.view, 5, first_rows, column_starts, &want));
+        works(tamis_shard_survey(&s.view, 5, NULL, NULL, &found));
         assert_memory_equal(&found, &want, sizeof want);
         assert_true(found.ghosts > 0 && found.imbalance >= 1);
     }

@@ -56,7 +56,7 @@ TEST(refuses_requests) {
     const tamis_sparse S = good_matrix();
     tamis_shard_description is;
     OWN(tamis_shard) *shard;
-    expect_ok(tamis_shard_create(&S, &o, &shard));
+    works(tamis_shard_create(&S, &o, &shard));
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_set_requests(NULL, counts, rows));
     REFUSED(ARGUMENT, "counts = NULL: expected 2", tamis_shard_set_requests(shard, NULL, rows));
     REFUSED(ARGUMENT, "rows = NULL: expected 2", tamis_shard_set_requests(shard, counts, NULL));
@@ -65,11 +65,11 @@ TEST(refuses_requests) {
     REFUSED(ARGUMENT, "rows = NULL", tamis_shard_set_requests(shard, huge, NULL));
     REFUSED(ARGUMENT, "rows[1] = 1, for rank 0, is not one of the rows 2 .. 5 of rank 1",
             tamis_shard_set_requests(shard, counts, rows));
-    expect_ok(tamis_shard_describe(shard, &is));
+    works(tamis_shard_describe(shard, &is));
     assert_null(is.sends); /* none of them was taken */
-    expect_ok(tamis_shard_set_requests(shard, counts, good));
+    works(tamis_shard_set_requests(shard, counts, good));
     REFUSED(ARGUMENT, "counts[0] = -1", tamis_shard_set_requests(shard, negative, rows));
-    expect_ok(tamis_shard_describe(shard, &is));
+    works(tamis_shard_describe(shard, &is));
     assert_true(is.send_rows == 2 && is.sends[1] == 3 && is.targets == 1);
     REFUSED(ARGUMENT, "shard = NULL", tamis_shard_describe(NULL, &is));
     REFUSED(ARGUMENT, "description = NULL", tamis_shard_describe(shard, NULL));

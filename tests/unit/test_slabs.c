@@ -8,7 +8,6 @@
 #include "core/device.h"
 #include "named_device.h"
 #include "support/call.h"
-#include "support/csr.h"
 #include "support/part.h"
 
 static const char *device_name = "cpu";

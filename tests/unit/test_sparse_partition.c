@@ -42,7 +42,7 @@ static void expect_partition(const sample *s, int parts) {
         assert_int_equal(empties[row], empty ? 1 : 0);
     }
     int64_t before = 0, first[41];
-    expect_ok(tamis_partition(S, parts, first));
+    works(tamis_partition(S, parts, first));
     for (int part = 0; part <= parts; part++) {
         const int64_t row = tamis_partition_rows(S->offsets, S->offset_type, S->rows, S->nnz, parts, part);
         assert_true(row >= before && row <= s->rows && row == first[part]);

@@ -73,15 +73,15 @@ TEST(coo_becomes_csr) {
             ones_where_without_values(&expected, s.values);
             qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_row);
             outputs o = outputs_for(s.rows, s.nnz);
-            expect_ok(tamis_coo_to_csr(&s.view, o.offsets, o.columns, o.values, o.permutation));
+            works(tamis_coo_to_csr(&s.view, o.offsets, o.columns, o.values, o.permutation));
             expect_outputs(&o, &s.view, &expected, true);
             memset(o.columns, 0, (size_t)s.nnz);
-            expect_ok(tamis_coo_to_csr(&s.view, o.offsets, o.columns, NULL, NULL));
+            works(tamis_coo_to_csr(&s.view, o.offsets, o.columns, NULL, NULL));
             expect_outputs(&o, &s.view, &expected, true);
             for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
                 memset(o.permutation, 0, (size_t)s.nnz * 8);
-                expect_ok(tamis_group(&s.view, false, threads, s.view.offset_type, o.offsets,
-                                      &(tamis_reordered){o.columns, o.values, o.permutation}));
+                works(tamis_group(&s.view, false, threads, s.view.offset_type, o.offsets,
+                                  &(tamis_reordered){o.columns, o.values, o.permutation}));
                 expect_outputs(&o, &s.view, &expected, true);
             }
             free_all(&s, &expected, &o);
@@ -96,7 +96,7 @@ TEST(csr_becomes_coo) {
             const tamis_index_type type = (tamis_index_type)(types & 1);
             sample_build(&s, TAMIS_CSR, type, (tamis_index_type)(types >> 1), TAMIS_F32, false);
             OWN(void) *const rows = room_for(s.nnz, 8);
-            expect_ok(tamis_csr_to_coo(&s.view, rows));
+            works(tamis_csr_to_coo(&s.view, rows));
             for (int64_t t = 0; t < s.nnz; t++) assert_int_equal(tamis_index_load(rows, type, t), s.entries[t].row);
             for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
                 memset(rows, 0, (size_t)s.nnz * 4);
@@ -116,12 +116,12 @@ TEST(transposes) {
             sample expected = transposed(&s);
             ones_where_without_values(&expected, s.values);
             outputs o = outputs_for(s.cols, s.nnz);
-            expect_ok(tamis_transpose(&s.view, o.offsets, o.columns, o.values, o.permutation));
+            works(tamis_transpose(&s.view, o.offsets, o.columns, o.values, o.permutation));
             expect_outputs(&o, &s.view, &expected, true);
             for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
                 memset(o.permutation, 0, (size_t)s.nnz * 8);
-                expect_ok(tamis_group(&s.view, true, threads, s.view.offset_type, o.offsets,
-                                      &(tamis_reordered){o.columns, o.values, o.permutation}));
+                works(tamis_group(&s.view, true, threads, s.view.offset_type, o.offsets,
+                                  &(tamis_reordered){o.columns, o.values, o.permutation}));
                 expect_outputs(&o, &s.view, &expected, true);
             }
             free_all(&s, &expected, &o);
@@ -146,8 +146,8 @@ TEST(groups_by_buckets) {
                 for (int threads = 1; threads < 8; threads += 2) {
                     memset(o.permutation, 0xa5, (size_t)s.nnz * 8);
                     memset(o.columns, 0xa5, (size_t)s.nnz * 4);
-                    expect_ok(tamis_group(&s.view, transpose, threads, s.view.offset_type, o.offsets,
-                                          &(tamis_reordered){o.columns, NULL, o.permutation}));
+                    works(tamis_group(&s.view, transpose, threads, s.view.offset_type, o.offsets,
+                                      &(tamis_reordered){o.columns, NULL, o.permutation}));
                     expect_outputs(&o, &s.view, &expected, false);
                 }
                 outputs_free(&o);
@@ -167,12 +167,11 @@ TEST(sorts_rows) {
                 qsort(expected.entries, (size_t)expected.nnz, sizeof(entry), by_both);
                 outputs o = outputs_for(s.rows, s.nnz);
                 memcpy(o.offsets, s.offsets, (size_t)(s.rows + 1) * 8);
-                expect_ok(tamis_sort(&s.view, o.columns, o.values, o.permutation));
+                works(tamis_sort(&s.view, o.columns, o.values, o.permutation));
                 expect_outputs(&o, &s.view, &expected, true);
                 for (int threads = 2; threads < 6 && s.nnz > 100000; threads += 3) {
                     memset(o.permutation, 0, (size_t)s.nnz * 8);
-                    expect_ok(
-                        tamis_sort_rows(&s.view, threads, &(tamis_reordered){o.columns, o.values, o.permutation}));
+                    works(tamis_sort_rows(&s.view, threads, &(tamis_reordered){o.columns, o.values, o.permutation}));
                     expect_outputs(&o, &s.view, &expected, true);
                 }
                 free_all(&s, &expected, &o);
@@ -192,7 +191,7 @@ TEST(sorts_rows_of_any_length) {
         qsort(expected.entries, (size_t)length, sizeof(entry), by_both);
         outputs o = outputs_for(1, length);
         memcpy(o.offsets, s.offsets, 8);
-        expect_ok(tamis_sort(&s.view, o.columns, o.values, o.permutation));
+        works(tamis_sort(&s.view, o.columns, o.values, o.permutation));
         expect_outputs(&o, &s.view, &expected, true);
         free_all(&s, &expected, &o);
     }

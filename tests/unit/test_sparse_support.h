@@ -20,8 +20,6 @@
         if (status_ != TAMIS_OK && !*tamis_last_error()) fail_msg("%s: no message", #call);                            \
     } while (0)
 
-#define expect_ok(call) expect_status(TAMIS_OK, call)
-
 typedef struct entry {
     int64_t row, column, at; /* at: its number in the matrix that it came from */
     double value;

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "sparse/index.h"
-#include "support/csr.h"
+#include "support/call.h"
 #include "support/problem.h"
 
 static int64_t offset_of(const tamis_sparse *S, int64_t i) { return tamis_index_load(S->offsets, S->offset_type, i); }
