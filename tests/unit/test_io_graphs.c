@@ -144,10 +144,8 @@ TEST(refuses_bad_edges) {
         {"1 2\n3 bob\n", "b.el:2: found 'bob', expected an integer node id of 0 or more"},
         {"1 2\n-3 1\n", "b.el:2: found '-3', expected an integer node id of 0 or more"},
         {"1 2\n3\n", "b.el:2: found the end of the line, expected an integer node id of 0 or more"},
-        {"1 2\n3 4 5\n",
-         "b.el:2: found 3 fields, and the first line of data has 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
-        {"1 2 3\n3 4\n",
-         "b.el:2: found 2 fields, and the first line of data has 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {"1 2\n3 4 5\n", "b.el:2: found 3 fields, and the first line of data has 2: " AS_MANY_FIELDS NO_LISTS},
+        {"1 2 3\n3 4\n", "b.el:2: found 2 fields, and the first line of data has 3: " AS_MANY_FIELDS NO_LISTS},
         {"4 4 2\n3 4\n1 2\n", /* sizes, with which Matrix Market's files begin */
          "b.el: the first line of data, '4 4 2', has three numbers, and the next one two: delete it, or put "
          "'%%MatrixMarket matrix coordinate pattern general' before it in a file named .mtx, whose indices begin with 1"},
@@ -163,12 +161,8 @@ TEST(refuses_bad_edges) {
         {"0 1\n0 00\n", "b.el:2: found '00', expected an integer node id of 0 or more without zeros before it"},
         {"1 2 3\n3 4 w\n", "b.el:2: found 'w', expected a weight"},
         {"1\n", "b.el:1: found 1 field, expected two ids and optionally a weight and a time"},
-        {"1 2 3 4 5\n",
-         "b.el:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
-         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
-        {"a b c d e\n1 2 3 4 5\n",
-         "b.el:1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"1 2 3 4 5\n", "b.el:1: found 5 fields without titles, expected up to 4: " NAME_COLUMNS},
+        {"a b c d e\n1 2 3 4 5\n", "b.el:1: the titles do not tell both user and item: " NAME_COLUMNS},
         {"1 2\n3,4\n", "b.el:2: found ',4', expected a blank or a tab and the next number"},
         {"1 2\n99999999999999999999 4\n",
          "b.el:2: found '99999999999999999999', expected an integer node id of 0 or more"},

@@ -166,25 +166,21 @@ TEST(refuses_other_lists) {
          "a.csv:1: both ids are numbers with fractions: this looks like a dense table, expected a list of pairs of ids. "
          "Write the table as .npy (numpy.save), or say which columns are ids: --columns user=1,item=2 (`columns` in the "
          "options)"},
-        {"a.csv", "rating,a,b\n5,1,2\n",
-         "a.csv:1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"a.csv", "rating,a,b\n5,1,2\n", "a.csv:1: the titles do not tell both user and item: " NAME_COLUMNS},
         {"a.csv", "user,item,helpful,funny\n1,2,3,4\n",
-         "a.csv:1: no title is the known name of a rating: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+         "a.csv:1: no title is the known name of a rating: " NAME_COLUMNS},
         {"a.txt", "0 11 12 13 14 15\n1 12 13\n",
          "a.txt:1: lines of different lengths: lists of items by user, which tamis_read_ratings reads"},
         {"a.csv", "timestamp,rating,item,user\n1,5,x,2\n",
          "a.csv:2: found 'x', expected an integer item id of 0 or more"},
         {"a.csv", "timestamp,rating,item,user\n1,x,3,2\n", "a.csv:2: found 'x', expected a rating"},
         {"a.csv", "timestamp,rating,item,user\n1,5,3\n",
-         "a.csv:2: found 3 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+         "a.csv:2: found 3 fields, and the titles have 4: " AS_MANY_FIELDS},
         {"a.csv", "user,item,rating\n1,2,3,4,5,6\n2,3,4\n",
-         "a.csv:2: found 6 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
-        {"a.csv", "user,item\n1,2\n2,3,4\n",
-         "a.csv:3: found 3 fields, and the titles have 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+         "a.csv:2: found 6 fields, and the titles have 3: " AS_MANY_FIELDS},
+        {"a.csv", "user,item\n1,2\n2,3,4\n", "a.csv:3: found 3 fields, and the titles have 2: " AS_MANY_FIELDS},
         {"a.csv", "rating,item,user,text\n5,1,2\n4,1,2,x,y\n",
-         "a.csv:3: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+         "a.csv:3: found 5 fields, and the titles have 4: " AS_MANY_FIELDS},
         {"a.csv", "3,3,2\n1,2,5\n2,3,4\n",
          "a.csv: the first line of data, '3 3 2', may be an entry, or the sizes of the matrix that follows: delete it, or put '%%MatrixMarket matrix coordinate real general' before it in a file named .mtx, whose indices begin with 1, or if it is an entry read it with --columns user=1,item=2,rating=3, of a graph from=1,to=2,weight=3 (`columns` in the options)"},
         {"a.csv", "7,1,4\n007,1,5\n",
@@ -204,12 +200,9 @@ TEST(refuses_bad_ratings) {
         {"1,1,5\n2,2,good\n", "b.csv:2: found 'good', expected a rating"},
         {"1,1,5\n2,2,\n", "b.csv:2: found the end of the line, expected a rating"},
         {"1,1,5,7\n2,2,1,2001-01-01\n", "b.csv:2: found '-01-01', expected the end of the line"},
-        {"1,1,5,7\n2,2,1\n",
-         "b.csv:2: found 3 fields, and the first line of data has 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+        {"1,1,5,7\n2,2,1\n", "b.csv:2: found 3 fields, and the first line of data has 4: " AS_MANY_FIELDS NO_LISTS},
         {"1,1\n", "b.csv:1: found 2 fields, expected a user, an item, a rating and optionally a time"},
-        {"1,1,1,1,1\n",
-         "b.csv:1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: "
-         "--columns user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+        {"1,1,1,1,1\n", "b.csv:1: found 5 fields without titles, expected up to 4: " NAME_COLUMNS},
         {"1,1,5\n2 2 5\n", "b.csv:2: found '2', expected a comma and the next number"},
     };
     IO_REFUSE("b.csv", cases, IO_WITH(.file_format = TAMIS_FILE_RATINGS));

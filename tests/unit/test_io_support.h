@@ -117,6 +117,15 @@ static inline void io_refuse(const char *name, const char *content, const tamis_
     io_refuse_as(name, content, options, TAMIS_ERROR_FORMAT, message);
 }
 
+/* What messages about lists of pairs advise. */
+#define NAME_COLUMNS                                                                                                   \
+    "name the columns, by titles or by numbers from 1: --columns user=1,item=2,rating=3,time=4 (`columns` in the "     \
+    "options)"
+#define AS_MANY_FIELDS                                                                                                 \
+    "complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph "       \
+    "from=1,to=2 (`columns` in the options)"
+#define NO_LISTS ". Of lists of items by user write a line `user item` for each"
+
 /* What is in a file, the message that refuses it, and the status if it is another than TAMIS_ERROR_FORMAT. */
 typedef struct io_refusal {
     const char *content, *message;

@@ -157,17 +157,15 @@ TEST(wrong_ratings_are_refused) {
         {".txt", "a b 1\nc,d,2\n", ":2: found the end of the line, expected an item after the user"},
         /* as many fields as the first line, or the titles */
         {".txt", "ann tea 4\nbob tea\n",
-         ":2: found 2 fields, and the first line of data has 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+         ":2: found 2 fields, and the first line of data has 3: " AS_MANY_FIELDS NO_LISTS},
         {".txt", "0 11 12 13\n1 12 13\n2 11\n",
-         ":2: found 3 fields, and the first line of data has 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
-        {".csv", "a,x\nb,y\nc,z,5\n",
-         ":3: found 3 fields, and the first line of data has 2: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options). Of lists of items by user write a line `user item` for each"},
+         ":2: found 3 fields, and the first line of data has 4: " AS_MANY_FIELDS NO_LISTS},
+        {".csv", "a,x\nb,y\nc,z,5\n", ":3: found 3 fields, and the first line of data has 2: " AS_MANY_FIELDS NO_LISTS},
         {".csv", "user,item,rating\n1,2,3,4,5,6\n2,3,4\n",
-         ":2: found 6 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
-        {".csv", "user,item,rating\na,x,5\nb,y\nc,z,3\n",
-         ":3: found 2 fields, and the titles have 3: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+         ":2: found 6 fields, and the titles have 3: " AS_MANY_FIELDS},
+        {".csv", "user,item,rating\na,x,5\nb,y\nc,z,3\n", ":3: found 2 fields, and the titles have 3: " AS_MANY_FIELDS},
         {".csv", "item,user,rating,text\na,x,5\nb,y,1,\"t, u\"\nb,y,1,t,u\n",
-         ":4: found 5 fields, and the titles have 4: complete or delete the line, or name the columns that every line has: --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
+         ":4: found 5 fields, and the titles have 4: " AS_MANY_FIELDS},
         /* sizes, or an entry */
         {".txt", "3 3\n0 1\n1 2\n2 0\n",
          ": the first line of data, '3 3', may be an entry, or the numbers of nodes and edges that follow: delete it, or if it is an entry read it with --columns user=1,item=2, of a graph from=1,to=2 (`columns` in the options)"},
@@ -182,23 +180,13 @@ TEST(wrong_ratings_are_refused) {
          ":1: fields \"index:value\", as in bags of words and svmlight's files: read it with --from svmlight or --from ldac (file_format in the options), or if these are ids say so: --columns user=1,item=2 (`columns` in the options)"},
         /* what may be read in two ways */
         {".txt", "0\t2020-01-01T00:10:00Z\t10.4\t20.1\t50\n",
-         ":1: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
-        {".csv", "a,b,1\na,b,1,2,c\n",
-         ":2: found 5 fields without titles, expected up to 4: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+         ":1: found 5 fields without titles, expected up to 4: " NAME_COLUMNS},
+        {".csv", "a,b,1\na,b,1,2,c\n", ":2: found 5 fields without titles, expected up to 4: " NAME_COLUMNS},
         {".csv", "reviewerID,asin,helpful,funny\nA,B,0,5\n",
-         ":1: no title is the known name of a rating: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
-        {".csv", "movie,name,rating\n1,2,5\n",
-         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
-        {".csv", "Unnamed: 0,uid,mid,stars\n0,5,7,3\n",
-         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
-        {".csv", "ann,milk,eggs,flour\nbob,milk\n",
-         ":1: the titles do not tell both user and item: name the columns, by titles or by numbers from 1: --columns "
-         "user=1,item=2,rating=3,time=4 (`columns` in the options)"},
+         ":1: no title is the known name of a rating: " NAME_COLUMNS},
+        {".csv", "movie,name,rating\n1,2,5\n", ":1: the titles do not tell both user and item: " NAME_COLUMNS},
+        {".csv", "Unnamed: 0,uid,mid,stars\n0,5,7,3\n", ":1: the titles do not tell both user and item: " NAME_COLUMNS},
+        {".csv", "ann,milk,eggs,flour\nbob,milk\n", ":1: the titles do not tell both user and item: " NAME_COLUMNS},
         {".csv", "0.5,1.5\n1,2\n",
          ":1: both ids are numbers with fractions: this looks like a dense table, expected a list of pairs of ids. Write the "
          "table as .npy (numpy.save), or say which columns are ids: --columns user=1,item=2 (`columns` in the options)"},
