@@ -8,7 +8,6 @@
 #include "reference/bounds.h"
 #include "reference/oracle.h"
 #include "reference/squares.h"
-#include "support/call.h"
 #include "unit/cpu_device.h"
 
 enum { ROWS = 12, COLS = 10, NNZ = ROWS * COLS, K = 8 };

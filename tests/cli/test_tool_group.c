@@ -7,8 +7,6 @@
 
 #include <dlfcn.h>
 
-#include "support/call.h"
-
 #include "group/choice.h"
 #include "model/group.h"
 

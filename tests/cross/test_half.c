@@ -9,7 +9,6 @@
 
 #include "cross.h"
 #include "support/algorithms.h"
-#include "support/call.h"
 
 enum { PATTERNS = 65536, SIGN = 0x8000 };
 

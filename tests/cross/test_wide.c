@@ -7,10 +7,8 @@
 #include <sys/mman.h>
 
 #include <tamis/structure.h>
-#include <tamis/tamis.h>
 
 #include "support/algorithms.h"
-#include "support/call.h"
 #include "unit/cpu_device.h"
 
 static void *map(int64_t bytes) {

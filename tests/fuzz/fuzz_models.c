@@ -10,7 +10,6 @@
 
 #include "crafted.h"
 #include "fuzz.h"
-#include "support/call.h"
 
 enum { ROWS = 9, COLS = 7, MOST = 1 << 16, BASES = 32, TOO_LONG = 60 };
 

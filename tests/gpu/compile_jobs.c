@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/nvrtc.h"

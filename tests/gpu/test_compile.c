@@ -12,7 +12,6 @@
 
 #include <time.h>
 
-#include "base/memory.h"
 #include "compile_jobs.h"
 #include "gpu/algorithms.h"
 #include "gpu/compile/jit.h"

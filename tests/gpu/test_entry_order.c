@@ -8,7 +8,6 @@
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/order.h"
 #include "opened_device.h"
-#include "support/call.h"
 
 typedef enum arrangement { RANDOM, RISING, FALLING, ONE_ROW, COLUMNS_RISE, ARRANGEMENTS } arrangement;
 

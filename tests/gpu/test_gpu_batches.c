@@ -7,7 +7,6 @@
 #include "support/test.h"
 
 #include "processes.h"
-#include "support/call.h"
 #include "support/matrix.h"
 
 enum { ROWS = 8, NONZEROS = 16, WIDTH = 16, HIGHEST = 65535 /* of a grid's z */ };

@@ -12,10 +12,8 @@
 #include <tamis/stream.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "gpu/algorithms.h"
 #include "processes.h"
-#include "support/call.h"
 #include "support/mirror.h"
 
 static const char *fake;

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "gpu/compile/jit.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"

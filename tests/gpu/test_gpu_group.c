@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <tamis/group.h>
 
-#include "base/memory.h"
 #include "group/plan.h"
 #include "group/threads.h"
 #include "processes.h"

@@ -6,14 +6,11 @@
  */
 #include "support/test.h"
 
-#include <tamis/slabs.h>
 #include <tamis/stream.h>
 
-#include "base/memory.h"
 #include "gpu/runtime/runtime.h"
 #include "processes.h"
 #include "slabs/slabs.h"
-#include "support/call.h"
 #include "support/mirror.h"
 
 static const char *fake;

@@ -5,7 +5,6 @@
  */
 #include "support/test.h"
 
-#include "base/memory.h"
 #include "core/device.h"
 #include "gpu/structure/profile.h"
 #include "processes.h"

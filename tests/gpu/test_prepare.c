@@ -6,7 +6,6 @@
 #include "support/test.h"
 
 #include "base/edges.h"
-#include "base/memory.h"
 #include "gpu/algorithms.h"
 #include "gpu/ceilings/ceilings.h"
 #include "gpu/panels/panels_build.h"

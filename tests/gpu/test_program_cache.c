@@ -10,7 +10,6 @@
 
 #include "base/cache_folder.h"
 #include "base/fnv.h"
-#include "base/memory.h"
 #include "gpu/compile/program_cache.h"
 #include "processes.h"
 

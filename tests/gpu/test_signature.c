@@ -4,7 +4,6 @@
  */
 #include "support/test.h"
 
-#include "base/memory.h"
 #include "fake.h"
 #include "gpu/compile/jit.h"
 #include "gpu/runtime/arguments.h"

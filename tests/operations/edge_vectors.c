@@ -1,8 +1,6 @@
 /* Vectors on edges, of the vectors of their ends, and their gradients: sums of quarters are exact. */
 #include "support/operation.h"
 
-#include <tamis/reference.h>
-
 enum { U, V, OUT, D_OUT, D_U, D_V };
 
 typedef struct own {

@@ -1,8 +1,6 @@
 /* Attention on graphs, with and without vectors and a bias on edges, and its gradients. */
 #include "support/operation.h"
 
-#include <tamis/reference.h>
-
 enum { Q, K, V, E, B, OUT, SUMS, D_OUT, D_Q, D_K, D_V, D_E, D_B };
 
 typedef struct own {

@@ -1,8 +1,6 @@
 /* Messages reduced by rows, and their gradients: sums of quarters are exact, only means have a bound. */
 #include "support/operation.h"
 
-#include <tamis/reference.h>
-
 enum { U, E, OUT, ARGUMENT, D_OUT, D_U, D_E };
 
 typedef struct own {

@@ -2,8 +2,6 @@
 #ifndef TAMIS_TESTS_PRODUCT_H
 #define TAMIS_TESTS_PRODUCT_H
 
-#include <tamis/gradient.h>
-
 #include "support/expect.h"
 #include "support/operation.h"
 

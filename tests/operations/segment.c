@@ -1,8 +1,6 @@
 /* Operations on the entries of each row, in each order of the entries and each layout, and their gradients. */
 #include "support/operation.h"
 
-#include <tamis/reference.h>
-
 enum { X, OUT, ARGUMENT, D_OUT, D_X };
 
 typedef struct own {

@@ -1,8 +1,6 @@
 
 #include "support/test.h"
 
-#include "base/memory.h"
-
 enum { FAULTS_MOST = 100000 };
 
 bool fault_next(fault_walk *w) {

@@ -1,7 +1,6 @@
 /* What holds for every operation: the tests of a row. */
 #include "operation_cases.h"
 
-#include "base/memory.h"
 #include "sparse/index.h"
 #include "support/expect.h"
 

@@ -1,8 +1,6 @@
 
 #include "support/test.h"
 
-#include "base/memory.h"
-
 enum { WATCHED = 12, WORDS_MOST = 500 };
 
 static struct {

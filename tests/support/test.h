@@ -7,8 +7,9 @@
  *   TEST_FIXTURE(set_up, tear_down)                             around all tests of the file
  *   TEST_RUN() { ... return test_run(...); }                    in their place, with what main() is given, from FILE on
  *
- * A file's tests run in the order of their lines. What tests of all areas use comes with it: C's common headers, calls
- * that must work, are refused, run out of memory or are skipped, blocks that own what they make, and brief runs.
+ * A file's tests run in the order of their lines. What tests of all areas use comes with it: C's common headers, what
+ * a call is given, calls that must work, are refused or run out of memory, blocks that own what they make, tests that
+ * are skipped, and brief runs.
  */
 #ifndef TAMIS_TESTS_TEST_H
 #define TAMIS_TESTS_TEST_H
@@ -26,6 +27,8 @@
 #include <cmocka.h>
 #include <tamis/tamis.h>
 
+#include "base/memory.h"
+#include "support/call.h"
 #include "support/faults.h"
 #include "support/own.h"
 #include "support/refusals.h"

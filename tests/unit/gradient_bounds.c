@@ -17,7 +17,6 @@
 #include "support/test.h"
 
 #include "support/bounds.h"
-#include "support/call.h"
 
 /* All about the nonzeros of one member. */
 typedef struct samples {

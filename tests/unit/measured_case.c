@@ -1,6 +1,5 @@
 #include "measured_case.h"
 
-#include "base/memory.h"
 #include "select/remembered.h"
 
 const char *device_name = "cpu";

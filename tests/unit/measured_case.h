@@ -6,7 +6,6 @@
 #include "support/test.h"
 
 #include <tamis/cache.h>
-#include <tamis/tamis.h>
 
 #include "support/problem.h"
 

@@ -1,8 +1,6 @@
 /* Properties of every model: when memory is taken, and what happens where it ends. */
 #include "ml_properties.h"
 
-#include "base/memory.h"
-
 static int64_t allocations_of(tamis_model_options options, int iterations, const data *d) {
     options.iterations = iterations;
     OWN(tamis_model) *const model = model_made(properties_on, &options);

@@ -14,7 +14,6 @@
 #include "support/test.h"
 
 #include "support/bounds.h"
-#include "support/call.h"
 
 /* ------------------------------------------------------------------------------------------ expected */
 

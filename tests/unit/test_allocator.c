@@ -13,7 +13,6 @@
 #include "core/plan.h"
 #include "device_fixture.h"
 #include "softmax_kept.h"
-#include "support/call.h"
 
 static void *stream; /* of the plans: not the default one, where there are others */
 

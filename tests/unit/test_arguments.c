@@ -8,7 +8,6 @@
 #include <tamis/algorithms.h>
 #include <tamis/ceilings.h>
 #include <tamis/matrix.h>
-#include <tamis/reference.h>
 #include <tamis/structure.h>
 
 #include "cpu_device.h"

@@ -6,13 +6,9 @@
 #include "support/test.h"
 
 #include <tamis/matrix.h>
-#include <tamis/reference.h>
 #include <tamis/structure.h>
-#include <tamis/tamis.h>
 
-#include "base/memory.h"
 #include "cpu_device.h"
-#include "support/call.h"
 
 enum { ROWS = 3, COLS = 4, NNZ = 5, K = 2, L = 2, ORDERS = 243 }; /* ROWS to the power of NNZ */
 

@@ -9,7 +9,6 @@
 #include "group/cover/vertex_cover.h"
 #include "group_case.h"
 #include "group_threads.h"
-#include "support/call.h"
 #include "support/shared_data.h"
 
 /* ------------------------------------------------------------------------------------------ vertex covers */

@@ -5,7 +5,6 @@
 #include "support/test.h"
 
 #include <tamis/stream.h>
-#include <tamis/tamis.h>
 
 #include "device_fixture.h"
 

@@ -1,11 +1,8 @@
 /* Edges by themselves: the memory that tamis_plan_edge asks for is all that it uses; derivatives at a kink. */
 #include "support/test.h"
 
-#include <tamis/gradient.h>
-
 #include "backend/edge.h"
 #include "cpu_device.h"
-#include "support/call.h"
 
 /* ------------------------------------------------------------------------------------------ workspace */
 

@@ -2,8 +2,6 @@
  * works. test_sparse_faults has conversions and generators. */
 #include "support/test.h"
 
-#include <tamis/gradient.h>
-#include <tamis/reference.h>
 #include <tamis/structure.h>
 
 #include "cpu_device.h"

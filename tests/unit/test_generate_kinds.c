@@ -4,7 +4,7 @@
 
 #include "test_sparse_support.h"
 
-static tamis_generate_options options_for(tamis_kind kind, int64_t rows, int64_t cols, int64_t nnz) {
+static tamis_generate_options generator_for(tamis_kind kind, int64_t rows, int64_t cols, int64_t nnz) {
     tamis_generate_options o = TAMIS_GENERATE_OPTIONS_INIT;
     o.kind = kind;
     o.rows = rows;
@@ -67,7 +67,7 @@ TEST(exact_kinds) {
                 if (!test_whole() && shapes[shape].nnz >= 60000 && types != (k + (int)shape) % 4)
                     continue; /* which take long */
                 tamis_generate_options o =
-                    options_for(kinds[k], shapes[shape].rows, shapes[shape].cols, shapes[shape].nnz);
+                    generator_for(kinds[k], shapes[shape].rows, shapes[shape].cols, shapes[shape].nnz);
                 o.index_type = (tamis_index_type)(types & 1);
                 o.offset_type = (tamis_index_type)(types >> 1);
                 o.value_type = (tamis_type)((types + k) & 3);
@@ -82,7 +82,7 @@ TEST(nearly_exact_kinds) {
     const int64_t targets[] = {2000, 40000, 250000};
     for (int64_t block = 1; block < 20; block += block < 4 ? 1 : 5)
         for (int target = 0; target < 3; target++) {
-            tamis_generate_options o = options_for(TAMIS_KIND_FEM, 4001, 0, targets[target] + 20 * block * block);
+            tamis_generate_options o = generator_for(TAMIS_KIND_FEM, 4001, 0, targets[target] + 20 * block * block);
             o.block = block;
             tamis_profile profile = profile_of(&o);
             const double slack = 0.02 * (double)o.nnz + (double)(2 * block * block);
@@ -93,7 +93,7 @@ TEST(nearly_exact_kinds) {
             assert_true(fabs((double)(profile.nnz - o.nnz)) <= slack);
         }
     for (int64_t global = 0; global < 60; global += 29) {
-        tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 2000, 0, 500000);
+        tamis_generate_options o = generator_for(TAMIS_KIND_WINDOW, 2000, 0, 500000);
         o.global = global;
         tamis_profile profile = profile_of(&o);
         assert_true(fabs((double)(profile.nnz - o.nnz)) <= 0.02 * (double)o.nnz);
@@ -105,7 +105,7 @@ TEST(small_and_full) {
     for (int kind = TAMIS_KIND_UNIFORM; kind <= TAMIS_KIND_WINDOW; kind++)
         for (int64_t side = 0; side < 12; side++)
             for (int64_t nnz = 0; nnz <= side * side; nnz++) {
-                tamis_generate_options o = options_for((tamis_kind)kind, side, 0, nnz);
+                tamis_generate_options o = generator_for((tamis_kind)kind, side, 0, nnz);
                 o.block = 1 + nnz % 4;
                 o.global = nnz % 3;
                 o.index_type = TAMIS_I64;
@@ -119,7 +119,7 @@ TEST(uniform_is_uniform) {
     const int64_t cases[][2] = {{50, 20}, {100000, 60}, {3000, 200}, {200, 150}};
     for (int c = 0; c < 4; c++) {
         const int64_t cols = cases[c][0], each = cases[c][1], rows = 400000 / each;
-        tamis_generate_options o = options_for(TAMIS_KIND_UNIFORM, rows, cols, rows * each);
+        tamis_generate_options o = generator_for(TAMIS_KIND_UNIFORM, rows, cols, rows * each);
         tamis_profile profile;
         OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
         const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
@@ -136,7 +136,7 @@ TEST(uniform_is_uniform) {
 }
 
 TEST(rmat_is_skewed) {
-    tamis_generate_options o = options_for(TAMIS_KIND_RMAT, 10000, 0, 200000);
+    tamis_generate_options o = generator_for(TAMIS_KIND_RMAT, 10000, 0, 200000);
     tamis_profile profile;
     tamis_owned_sparse *matrix = make(&o, &profile);
     assert_true(profile.variation > 1.5 && profile.max > 10 * 20);
@@ -155,14 +155,14 @@ TEST(banded_keeps_its_band) {
     for (int64_t band = 1; band < 200; band += 33)
         for (int shape = 0; shape < 3; shape++) {
             tamis_generate_options o =
-                options_for(TAMIS_KIND_BANDED, shape == 1 ? 900 : 600, shape == 2 ? 900 : 600, 1200);
+                generator_for(TAMIS_KIND_BANDED, shape == 1 ? 900 : 600, shape == 2 ? 900 : 600, 1200);
             o.band = band;
             tamis_profile profile = profile_of(&o);
             assert_int_equal(profile.nnz, 1200);
             assert_true(profile.bandwidth <= band);
         }
     /* full to the last place */
-    tamis_generate_options o = options_for(TAMIS_KIND_BANDED, 50, 70, 0);
+    tamis_generate_options o = generator_for(TAMIS_KIND_BANDED, 50, 70, 0);
     o.band = 3;
     for (int64_t i = 0; i < 50; i++) o.nnz += (i < 3 ? i : 3) + 1 + 3;
     tamis_profile profile = profile_of(&o);
@@ -174,7 +174,7 @@ TEST(banded_keeps_its_band) {
 
 TEST(fem_has_symmetric_blocks) {
     for (int64_t block = 1; block < 7; block++) {
-        tamis_generate_options o = options_for(TAMIS_KIND_FEM, 600 * block, 0, 600 * block * 13 * block);
+        tamis_generate_options o = generator_for(TAMIS_KIND_FEM, 600 * block, 0, 600 * block * 13 * block);
         o.block = block;
         tamis_profile profile;
         OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
@@ -193,7 +193,7 @@ TEST(fem_has_symmetric_blocks) {
 }
 
 TEST(block_has_blocks) {
-    tamis_generate_options o = options_for(TAMIS_KIND_BLOCK, 640, 320, 0);
+    tamis_generate_options o = generator_for(TAMIS_KIND_BLOCK, 640, 320, 0);
     o.density = 0.1;
     tamis_profile profile;
     OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
@@ -208,7 +208,7 @@ TEST(block_has_blocks) {
 }
 
 TEST(scatter_has_its_diagonal) {
-    tamis_generate_options o = options_for(TAMIS_KIND_SCATTER, 3000, 2500, 12000);
+    tamis_generate_options o = generator_for(TAMIS_KIND_SCATTER, 3000, 2500, 12000);
     tamis_profile profile;
     OWN(tamis_owned_sparse) *const matrix = make(&o, &profile);
     const tamis_sparse *const S = tamis_owned_sparse_view(matrix);
@@ -225,7 +225,7 @@ TEST(window_is_a_window) {
     for (int64_t width = 1; width < 300; width += 37)
         for (int64_t global = 0; global < 10; global += 3)
             for (int64_t cols = 100; cols < 301; cols += 100) {
-                tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 200, cols, 0);
+                tamis_generate_options o = generator_for(TAMIS_KIND_WINDOW, 200, cols, 0);
                 o.band = width;
                 o.global = global;
                 tamis_profile profile;
@@ -241,7 +241,7 @@ TEST(window_is_a_window) {
                     }
                 assert_int_equal(z, S->nnz);
             }
-    tamis_generate_options o = options_for(TAMIS_KIND_WINDOW, 4096, 0, 0); /* a default width */
+    tamis_generate_options o = generator_for(TAMIS_KIND_WINDOW, 4096, 0, 0); /* a default width */
     tamis_profile profile = profile_of(&o);
     assert_in_range(profile.max, 200, 300);
 }

@@ -3,7 +3,6 @@
 #include "support/test.h"
 
 #include "base/edges.h"
-#include "support/call.h"
 
 static tamis_dense matrix(double *data, int64_t rows, int64_t cols) {
     return (tamis_dense){.data = data, .rows = rows, .cols = cols, .type = TAMIS_F64, .batch_stride = rows * cols};

@@ -1,11 +1,8 @@
 /* Calls on graphs: what depends on an operation, and is refused or promised; tests/operations has all else. */
 #include "support/test.h"
 
-#include <tamis/reference.h>
-
 #include "cpu_device.h"
 #include "small.h"
-#include "support/call.h"
 
 enum { ROWS = SMALL_ROWS, COLS = SMALL_COLS, NNZ = SMALL_NNZ, WIDTH = 2, HEADS = 2, ALL = HEADS * WIDTH };
 

@@ -4,7 +4,6 @@
 #include "cpu_device.h"
 #include "group_case.h"
 #include "group_threads.h"
-#include "support/call.h"
 
 static void run_cases(group_rank *self) {
     const int *const step = self->context;

@@ -13,7 +13,6 @@
 #include "gradient_case.h"
 #include "group_threads.h"
 #include "sparse/element.h"
-#include "support/call.h"
 #include "support/part.h"
 
 static tamis_random dice;

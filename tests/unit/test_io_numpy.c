@@ -3,7 +3,6 @@
 #include "io/pack/zip.h"
 #include "io_folder.h"
 #include "sparse/element.h"
-#include "support/call.h"
 
 /* ---- by hand */
 

@@ -1,9 +1,9 @@
 /* Files that SciPy wrote (scipy/write.py), read where SciPy is not installed. */
 #include "test_io_support.h"
 
-#define CSR  "csr 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
-#define ONES "csr 3x4 5| 0 0 1| 0 2 1| 2 1 1| 2 2 1| 2 3 1"
-#define COO  "coo 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
+#define AS_CSR  "csr 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
+#define AS_ONES "csr 3x4 5| 0 0 1| 0 2 1| 2 1 1| 2 2 1| 2 3 1"
+#define AS_COO  "coo 3x4 5| 0 0 1| 0 2 2| 2 1 3| 2 2 4| 2 3 5"
 
 static size_t read_file(const char *name, unsigned char *file, size_t room) {
     char path[1024];
@@ -18,36 +18,36 @@ TEST(reads_every_kind) {
         const char *name, *expected;
         tamis_format format;
     } cases[] = {
-        {"csr-f2", CSR, TAMIS_CSR},
-        {"csr-f4", CSR, TAMIS_CSR},
-        {"csr-f8", CSR, TAMIS_CSR},
-        {"csr-i1", CSR, TAMIS_CSR},
-        {"csr-i4", CSR, TAMIS_CSR},
-        {"csr-i8", CSR, TAMIS_CSR},
-        {"csr-u2", CSR, TAMIS_CSR},
-        {"csr-bool", ONES, TAMIS_CSR},
-        {"csr-f8-stored", CSR, TAMIS_CSR},
-        {"csr-f8-stored", COO, TAMIS_COO},
-        {"csr-bool-stored", ONES, TAMIS_CSR},
-        {"csr-int64", CSR, TAMIS_CSR},
-        {"csr-int64-stored", CSR, TAMIS_CSR},
-        {"csc-f4", CSR, TAMIS_CSR},
-        {"csc-f8-stored", CSR, TAMIS_CSR},
-        {"csc-int64", CSR, TAMIS_CSR},
-        {"csc-bool", ONES, TAMIS_CSR},
-        {"coo-f4", CSR, TAMIS_CSR},
-        {"coo-f4", COO, TAMIS_COO},
-        {"coo-f8-stored", CSR, TAMIS_CSR},
-        {"coo-f8-stored", COO, TAMIS_COO},
-        {"coo-int64", CSR, TAMIS_CSR},
-        {"coo-int64", COO, TAMIS_COO},
-        {"coo-i2-int64-stored", COO, TAMIS_COO},
-        {"coo-bool", ONES, TAMIS_CSR},
-        {"coo-backwards", CSR, TAMIS_CSR},
+        {"csr-f2", AS_CSR, TAMIS_CSR},
+        {"csr-f4", AS_CSR, TAMIS_CSR},
+        {"csr-f8", AS_CSR, TAMIS_CSR},
+        {"csr-i1", AS_CSR, TAMIS_CSR},
+        {"csr-i4", AS_CSR, TAMIS_CSR},
+        {"csr-i8", AS_CSR, TAMIS_CSR},
+        {"csr-u2", AS_CSR, TAMIS_CSR},
+        {"csr-bool", AS_ONES, TAMIS_CSR},
+        {"csr-f8-stored", AS_CSR, TAMIS_CSR},
+        {"csr-f8-stored", AS_COO, TAMIS_COO},
+        {"csr-bool-stored", AS_ONES, TAMIS_CSR},
+        {"csr-int64", AS_CSR, TAMIS_CSR},
+        {"csr-int64-stored", AS_CSR, TAMIS_CSR},
+        {"csc-f4", AS_CSR, TAMIS_CSR},
+        {"csc-f8-stored", AS_CSR, TAMIS_CSR},
+        {"csc-int64", AS_CSR, TAMIS_CSR},
+        {"csc-bool", AS_ONES, TAMIS_CSR},
+        {"coo-f4", AS_CSR, TAMIS_CSR},
+        {"coo-f4", AS_COO, TAMIS_COO},
+        {"coo-f8-stored", AS_CSR, TAMIS_CSR},
+        {"coo-f8-stored", AS_COO, TAMIS_COO},
+        {"coo-int64", AS_CSR, TAMIS_CSR},
+        {"coo-int64", AS_COO, TAMIS_COO},
+        {"coo-i2-int64-stored", AS_COO, TAMIS_COO},
+        {"coo-bool", AS_ONES, TAMIS_CSR},
+        {"coo-backwards", AS_CSR, TAMIS_CSR},
         {"coo-backwards", "coo 3x4 5| 2 3 5| 2 2 4| 2 1 3| 0 2 2| 0 0 1", TAMIS_COO},
-        {"array-csr", CSR, TAMIS_CSR},
-        {"array-coo", COO, TAMIS_COO},
-        {"csr-big-endian", CSR, TAMIS_CSR},
+        {"array-csr", AS_CSR, TAMIS_CSR},
+        {"array-coo", AS_COO, TAMIS_COO},
+        {"csr-big-endian", AS_CSR, TAMIS_CSR},
     };
     static unsigned char file[8192];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

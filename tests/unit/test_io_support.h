@@ -10,7 +10,6 @@
 #include <tamis/structure.h>
 
 #include "base/half.h"
-#include "base/memory.h"
 
 #ifndef TAMIS_HAVE_ZLIB
 #define TAMIS_HAVE_ZLIB 0

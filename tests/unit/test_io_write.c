@@ -10,7 +10,6 @@
 #include "base/temporaries.h"
 #include "io/files/output.h"
 #include "io_folder.h"
-#include "support/call.h"
 #include "test_io_support.h"
 
 enum { MANY = 100000 };

@@ -6,7 +6,6 @@
 
 #include "device_fixture.h"
 #include "sparse/index.h"
-#include "support/call.h"
 #include "support/matrix.h"
 
 static tamis_location location(void) { return is_cpu ? TAMIS_HOST : TAMIS_DEVICE; }

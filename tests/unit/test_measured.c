@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <tamis/gradient.h>
 #include <tamis/stream.h>
 
 #include "core/plan.h"

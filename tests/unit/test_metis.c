@@ -3,10 +3,8 @@
 
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
-#include <tamis/shard.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
 #include "support/shared_data.h"
 
 enum { ROWS = 7, PARTS = 3 };

@@ -2,7 +2,6 @@
  * popular, what is chosen is told and kept, and does not depend on threads. */
 #include "support/test.h"
 
-#include <tamis/data.h>
 #include <unistd.h>
 
 #include "model_rows.h"

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "io_folder.h"
 #include "ml/files/model_file.h"
 #include "ml/fit/place.h"

@@ -5,7 +5,6 @@
 
 #include "support/test.h"
 
-#include "base/memory.h"
 #include "eliminate.h"
 #include "model_rows.h"
 

@@ -2,7 +2,6 @@
 #include <tamis/structure.h>
 
 #include "base/random.h"
-#include "support/call.h"
 #include "test_ml_support.h"
 
 /* A CSR of rows of 0 to 40 entries, some empty, columns unsorted, values whole numbers 0 to `most`. `cols` is prime:

@@ -4,8 +4,6 @@
 
 #include "support/test.h"
 
-#include <tamis/data.h>
-
 #include "support/bytes.h"
 #include "test_io_support.h"
 

@@ -2,11 +2,6 @@
  */
 #include "support/test.h"
 
-#include <tamis/reference.h>
-#include <tamis/tamis.h>
-
-#include "support/call.h"
-
 /* S = [ 2 . ]   A = [ 1 2 ]   B = [ 3 -1 ]   A B^T at (0,0) = 1*3 + 2*-1 = 1, at (1,0) = 0.5*3 - 1 = 0.5,
        [ -3 4 ]      [ .5 1 ]      [ 0  4 ]             at (1,1) = 0.5*0 + 1*4 = 4 */
 static int32_t offsets[] = {0, 1, 3}, columns[] = {0, 0, 1}, rows[] = {0, 1, 1};

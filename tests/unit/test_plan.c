@@ -2,14 +2,12 @@
 #include <tamis/algorithms.h>
 #include <tamis/cache.h>
 #include <tamis/ceilings.h>
-#include <tamis/reference.h>
 
 #include "support/test.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "core/plan.h"
 #include "cpu/fitted.h"
 #include "cpu/predict.h"

@@ -8,13 +8,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <tamis/tamis.h>
 #include <unistd.h>
 
 #include "base/control_groups.h"
 #include "base/float_mode.h"
 #include "base/threads.h"
-#include "support/call.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 

@@ -1,8 +1,6 @@
 /* Shards against a plain restatement of what they are, for all ranks of a distribution at a time. */
-#include <tamis/shard.h>
 #include <tamis/structure.h>
 
-#include "support/call.h"
 #include "test_sparse_support.h"
 
 enum { RANKS_MOST = 13 };

@@ -1,5 +1,4 @@
 /* Shards of what is wrong: a message that names argument and value; and of what fails: nothing leaked. */
-#include <tamis/shard.h>
 
 #include "test_sparse_support.h"
 

@@ -13,17 +13,12 @@
 #include <tamis/cached_attention.h>
 #include <tamis/dense.h>
 #include <tamis/generate.h>
-#include <tamis/gradient.h>
 #include <tamis/graph_attention.h>
 #include <tamis/mask.h>
-#include <tamis/reference.h>
-#include <tamis/slabs.h>
 #include <tamis/structure.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/random.h"
-#include "support/call.h"
 #include "support/seed.h"
 
 enum { CALLS = 25, SECONDS = 10, ROOM = 1 << 16, CASES = 24 };

@@ -2,12 +2,10 @@
 #include "support/test.h"
 
 #include <stdatomic.h>
-#include <tamis/slabs.h>
 
 #include "base/edges.h"
 #include "core/device.h"
 #include "named_device.h"
-#include "support/call.h"
 #include "support/part.h"
 
 static const char *device_name = "cpu";

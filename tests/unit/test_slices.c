@@ -7,17 +7,12 @@
 
 #include <unistd.h>
 
-#include <tamis/data.h>
 #include <tamis/matrix.h>
 #include <tamis/ml.h>
-#include <tamis/reference.h>
-#include <tamis/shard.h>
-#include <tamis/slabs.h>
 #include <tamis/structure.h>
 
 #include "base/random.h"
 #include "cpu_device.h"
-#include "support/call.h"
 
 enum { ALL = 100, FIRST = 30, ROWS = 60, COLS = 40, INNER = 8, MOST = 4000, BYTES = 1 << 20 };
 

@@ -1,5 +1,4 @@
 /* Views are checked without reading their arrays, and messages name the field and its value. */
-#include "support/call.h"
 #include "test_sparse_support.h"
 
 #include "sparse/check.h"

@@ -4,7 +4,6 @@
 #include "test_sparse_support.h"
 
 #include "sparse/order.h"
-#include "support/call.h"
 
 typedef struct outputs {
     void *offsets, *columns, *values;

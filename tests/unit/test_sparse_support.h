@@ -6,7 +6,6 @@
 
 #include <tamis/matrix.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "sparse/element.h"
 

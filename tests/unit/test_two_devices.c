@@ -8,14 +8,11 @@
 #include <float.h>
 #include <tamis/generate.h>
 #include <tamis/matrix.h>
-#include <tamis/reference.h>
 #include <tamis/stream.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "named_device.h"
-#include "support/call.h"
 
 enum { WIDTH = 33, REPEATS = 40, DEVICES = 2 };
 
