@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "support/bytes.h"
+
 /* Seconds: the program has one, and the machine may be busy. */
 static const double SOON = 200, LONG = 600;
 
@@ -33,13 +35,6 @@ static void enter(const char *folder) { assert_int_equal(chdir(folder), 0); }
 
 static void make_fifo(const char *path) { assert_int_equal(mkfifo(path, 0600), 0); }
 
-static void write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static const char old_text[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 7\n";
 
 /* So that no child stays, asleep, if this process is ended. */
@@ -54,7 +49,7 @@ static one_run start(const char *command, const char *fifo, int ignored) {
     snprintf(run.folder, sizeof run.folder, "%d", count++);
     assert_int_equal(mkdir(run.folder, 0700), 0);
     enter(run.folder);
-    write_file("old.mtx", old_text);
+    write_text("old.mtx", old_text);
     if (fifo) make_fifo(fifo);
     snprintf(line, sizeof line, "exec %s %s >out.txt 2>err.txt", TAMIS_PROGRAM, command);
     run.process = fork();
@@ -112,12 +107,7 @@ static void check_end(one_run *run) {
     }
     if (run->end >= 0) close(run->end);
     enter(run->folder);
-    char text[sizeof old_text + 1] = "";
-    FILE *file = fopen("old.mtx", "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
-    assert_string_equal(text, old_text);
+    expect_file("old.mtx", old_text);
     static const char *const none[] = {"new.npz", "new.npy", "new.model", "new.txt", "new.svg", "new.mtx"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (is_there(none[i])) fail_msg("'%s' left %s", run->command, none[i]);
@@ -304,12 +294,7 @@ TEST(a_loop_of_a_shell_ends) {
     const int status = wait_for(run.process, SOON);
     close(run.end);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
-    char turns[32] = "";
-    FILE *file = fopen("turns.txt", "r");
-    assert_non_null(file);
-    assert_true(fread(turns, 1, sizeof turns - 1, file) > 0);
-    fclose(file);
-    assert_string_equal(turns, "1\n");
+    expect_file("turns.txt", "1\n");
 }
 
 /* What was measured before the signal is in the file, a whole line each, and in the table. */
@@ -342,7 +327,7 @@ static int make_inputs(void **unused) {
     setenv("XDG_CACHE_HOME", WORK_FOLDER, 1);
     setenv("OMP_WAIT_POLICY", "passive", 1);
     setenv("PYTHONPATH", TAMIS_SOURCE_FOLDER "/python:" TAMIS_SOURCE_FOLDER "/lab/python", 1);
-    write_file("small.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 1 3\n");
+    write_text("small.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 1 3\n");
     return system(TAMIS_PROGRAM
                   " generate uniform --rows 20000 --nnz 200k -o large.mtx --quiet && " TAMIS_PROGRAM
                   " generate uniform --rows 20000 --nnz 200k --pattern -o words.mtx --quiet && " TAMIS_PROGRAM

@@ -32,4 +32,14 @@ static inline void write_bytes(const char *path, const void *content, size_t siz
     assert_int_equal(fclose(file), 0);
 }
 
+static inline void write_text(const char *path, const char *text) { write_bytes(path, text, strlen(text)); }
+
+/* The file is this text. */
+static inline void expect_file(const char *path, const char *expected) {
+    const file_content found = read_bytes(path);
+    found.data[found.size] = '\0';
+    assert_string_equal((const char *)found.data, expected);
+    free(found.data);
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "support/bytes.h"
 #include "test_io_support.h"
 
 static char *folder;
@@ -50,15 +51,6 @@ static inline const char *said_of(const char *path, const char *what, int error)
     static char words[1400];
     snprintf(words, sizeof words, "^%s: %s%s%s$", path, what, error ? ": " : "", error ? strerror(error) : "");
     return words;
-}
-
-static inline void expect_file(const char *path, const char *expected) {
-    char content[512] = "";
-    FILE *const file = fopen(path, "rb");
-    assert_non_null(file);
-    content[fread(content, 1, sizeof content - 1, file)] = '\0';
-    fclose(file);
-    assert_string_equal(content, expected);
 }
 
 #endif

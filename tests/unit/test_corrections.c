@@ -14,6 +14,7 @@
 #include "cpu/backend.h"
 #include "select/device_key.h"
 #include "small.h"
+#include "support/bytes.h"
 
 static tamis_device *device;
 static char folder[] = "/tmp/tamis-corrections-XXXXXX";
@@ -85,14 +86,13 @@ static void find_file(const char *key, char *path, size_t bytes) {
 /* Writes the file of one number of threads as that of another one, its first `bytes` bytes (0: all), or as another
    version would. */
 static void copy_file(int threads, int other, size_t bytes, bool of_other_version) {
-    char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[512], text[4096] = "", copy[4096], *place;
+    char key[TAMIS_DEVICE_KEY], other_key[TAMIS_DEVICE_KEY], path[512], copy[4096], *place;
     assert_true(tamis_device_key(&tamis_cpu_backend, 0, threads, key));
     assert_true(tamis_device_key(&tamis_cpu_backend, 0, other, other_key));
     find_file(key, path, sizeof path);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
+    OWN(file_content) file = read_bytes(path);
+    file.data[file.size] = '\0';
+    const char *const text = (const char *)file.data;
     assert_non_null(place = strstr(text, key));
     snprintf(copy, sizeof copy, "%.*s%s%s", (int)(place - text), text, other_key, place + strlen(key));
     if (of_other_version) {
@@ -100,9 +100,7 @@ static void copy_file(int threads, int other, size_t bytes, bool of_other_versio
         place[0] = '9';
     }
     find_file(other_key, path, sizeof path);
-    assert_non_null(file = fopen(path, "w"));
-    fwrite(copy, 1, bytes > 0 ? bytes : strlen(copy), file);
-    fclose(file);
+    write_bytes(path, copy, bytes > 0 ? bytes : strlen(copy));
 }
 
 TEST(test_files) {

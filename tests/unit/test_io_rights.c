@@ -28,10 +28,7 @@ static tamis_status put(const char *path, const char *text) {
 
 /* A file of that user, who is the group's only member. */
 static void make_file(const char *path, int user, mode_t mode) {
-    FILE *const file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("old", file);
-    fclose(file);
+    write_text(path, "old");
     if (geteuid() == 0) assert_int_equal(chown(path, (uid_t)user, (gid_t)user), 0);
     assert_int_equal(chmod(path, mode), 0);
 }

@@ -368,10 +368,10 @@ TEST(changed_files_are_noticed) {
         OWN(tamis_batches) *batches = NULL;
         const tamis_sparse *batch = NULL;
         works(tamis_batches_open(path, 5, &batches));
-        write_bytes(path, cases[i].after, strlen(cases[i].after));
+        write_text(path, cases[i].after);
         assert_int_equal(tamis_batches_next(batches, &batch), TAMIS_ERROR_FORMAT);
         ml_expect_message(path, cases[i].message);
-        write_bytes(path, cases[i].before, strlen(cases[i].before));
+        write_text(path, cases[i].before);
         works(tamis_batches_next(batches, &batch)); /* and it begins again */
         assert_int_equal(batch->nnz, 1);
     }

@@ -13,6 +13,7 @@
 #include "base/control_groups.h"
 #include "base/float_mode.h"
 #include "base/threads.h"
+#include "support/bytes.h"
 
 enum { SHARES_MOST = 3000, CHILD_SECONDS = 600 };
 
@@ -278,10 +279,7 @@ TEST_TAG(signals_are_for_the_program, "tests") {
 static void write_file(const char *folder, const char *name, const char *text) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *const file = fopen(path, "we");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
+    write_text(path, text);
 }
 
 TEST_TAG(control_groups_limit_processors_and_memory, "tests") {

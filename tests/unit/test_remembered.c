@@ -22,7 +22,7 @@ static const char *plans_path(void) {
     return path;
 }
 
-static void write_file(const char *text) { write_bytes(plans_path(), text, strlen(text)); }
+static void write_file(const char *text) { write_text(plans_path(), text); }
 
 static char *read_file(void) {
     static char text[1 << 16];
