@@ -39,4 +39,8 @@ static inline bool device_is_named(int argc, char **argv) {
     return named_device_is_here(argc, argv, &name);
 }
 
+/* All tests of the file, on the device that is named, or none where it is not here. */
+#define TEST_ON_DEVICE(before, after)                                                                                  \
+    TEST_RUN() { return device_is_named(argc, argv) ? test_run(name, NULL, before, after) : 77; }
+
 #endif

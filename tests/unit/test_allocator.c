@@ -399,7 +399,4 @@ static int close_all(void **state) {
     return tear_down(state);
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, open_all, close_all);
-}
+TEST_ON_DEVICE(open_all, close_all)

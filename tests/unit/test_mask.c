@@ -248,7 +248,4 @@ TEST(memory_fails) {
     EACH_FAULT_OF(w, .least = 3) FAULTY(w, attempt_and_free(&s.mask));
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)

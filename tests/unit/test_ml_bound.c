@@ -189,7 +189,4 @@ TEST(documents_of_others) {
     }
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)

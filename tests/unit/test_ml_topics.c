@@ -307,7 +307,4 @@ TEST(plans_know_their_calls) {
     }
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)

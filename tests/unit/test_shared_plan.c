@@ -279,7 +279,4 @@ TEST(test_profiles) {
     }
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)

@@ -84,7 +84,4 @@ TEST(test_edge_refused) {
             tamis_plan_edge(plan, &c->in[IN_OUT].there, &c->out[OUT_S].there, &execution));
 }
 
-TEST_RUN() {
-    if (!device_is_named(argc, argv)) return 77;
-    return test_run(name, NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)
