@@ -26,7 +26,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _attention, _cast, _direct
+from . import _attention, _cast, _direct, _pattern
 from ._direct import any_recorded, plain
 from ._cached import cached_attention
 from ._kernels import settings_of
@@ -126,6 +126,9 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator accepts such a pair directly
         values = given
     return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
+
+
+_pattern.times = spmm
 
 
 def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,

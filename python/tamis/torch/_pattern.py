@@ -19,6 +19,7 @@ _NOTHING = contextlib.nullcontext()
 COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
 functorch: Any = getattr(torch._C, "_functorch", None)
+times: Any = None  # spmm, which the package sets: operations know patterns, and patterns no operation
 
 
 class _Tensors:
@@ -425,8 +426,7 @@ class Pattern:
         >>> Pattern.causal(2) @ torch.tensor([1., 2.])
         tensor([1., 3.])
         """
-        from . import spmm
-        return spmm(self, B, self.values) if isinstance(B, Tensor) else NotImplemented
+        return times(self, B, self.values) if isinstance(B, Tensor) else NotImplemented
 
     def explain(self) -> str:
         """The profile of the rows, then each plan that calls have needed: which algorithm runs and why.

@@ -1,7 +1,7 @@
 """Patterns as sets of places: union, intersection, equality, dense forms and loops. Results are CSR with rising columns, without values."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -9,11 +9,8 @@ from torch import Tensor
 from .. import _errors
 from ._held import apart
 
-if TYPE_CHECKING:
-    from ._pattern import Pattern
 
-
-def _keys(pattern: Pattern) -> Tensor:
+def _keys(pattern: Any) -> Tensor:
     """Return the row-major position of each entry as one number."""
     if pattern.rows * pattern.cols > torch.iinfo(torch.int64).max:
         raise _errors.ArgumentError(f"the pattern is {pattern.rows} x {pattern.cols}: its places are more than 63 bits count")
@@ -27,7 +24,7 @@ def of_keys(keys: Tensor, rows: int, cols: int, kind: torch.dtype) -> tuple[Tens
     return offsets.to(kind if keys.numel() <= torch.iinfo(kind).max else torch.int64), column.to(kind)
 
 
-def _check(a: Pattern, b: Pattern, what: str) -> None:
+def _check(a: Any, b: Any, what: str) -> None:
     if a.shape != b.shape or a.device != b.device:
         raise _errors.ArgumentError(f"patterns are {a.rows} x {a.cols} on {a.device} and {b.rows} x {b.cols} on {b.device}: their {what} expects the "
                                     f"same shape and device")
@@ -37,7 +34,7 @@ def _check(a: Pattern, b: Pattern, what: str) -> None:
                                     f"{'from_coo' if valued.coo else 'from_csr'}(p.index, p.columns, p.shape)")
 
 
-def combined(a: Pattern, b: Pattern, both: bool) -> Any:
+def combined(a: Any, b: Any, both: bool) -> Any:
     """Return the places of both patterns, or of at least one of them."""
     _check(a, b, "intersection" if both else "union")
     with apart():
@@ -47,7 +44,7 @@ def combined(a: Pattern, b: Pattern, both: bool) -> Any:
     return type(a)(offsets, columns, a.rows, a.cols, False)
 
 
-def same(a: Pattern, b: Pattern) -> bool:
+def same(a: Any, b: Any) -> bool:
     """True if both have the same entries in the same order, with the same values or none."""
     if a.shape != b.shape or a.nnz != b.nnz or a.device != b.device or (a.values is None) != (b.values is None):
         return False
@@ -57,13 +54,13 @@ def same(a: Pattern, b: Pattern) -> bool:
         return all(x.shape == y.shape and bool((x == y).all()) for x, y in pairs)
 
 
-def with_loops(pattern: Pattern) -> Any:
+def with_loops(pattern: Any) -> Any:
     """Return the pattern and its diagonal."""
     loops = torch.arange(min(pattern.shape), dtype=pattern.columns.dtype, device=pattern.device)
     return combined(pattern, type(pattern)(loops, loops, pattern.rows, pattern.cols, True), False)
 
 
-def dense(pattern: Pattern) -> Tensor:
+def dense(pattern: Any) -> Tensor:
     """Return True at the places; of a pattern with values their sums."""
     if pattern.values is None:
         return torch.zeros(pattern.shape, dtype=torch.bool, device=pattern.device).index_put((pattern._rows().long(), pattern.columns.long()),
