@@ -1,4 +1,7 @@
-"""The matrix of `dglsp`: a pattern and its values, other forms of it, and its operators and reductions."""
+"""The matrix of `dglsp`: a pattern and its values, what makes it, other forms of it, and its operators, reductions and products.
+
+Examples assume `import torch` and `from tamis.torch.dglsp import *`.
+"""
 from __future__ import annotations
 
 from typing import Any, Optional, Union
@@ -15,14 +18,14 @@ from ._graphs import edges, remembered
 
 Scalar = Union[int, float, Tensor]
 _int = int  # within the class the name refers to a method
+_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 _REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
 
 
 class SparseMatrix:
     """A sparse matrix (rows, cols) with values `val`, (nnz,) or (nnz, batch), in the order in which it was made.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
     >>> A.shape, A.nnz, A.val
     ((2, 2), 2, tensor([2., 3.]))
     >>> A.T.indices()  # values keep their order
@@ -132,23 +135,38 @@ class SparseMatrix:
         """True if there are several entries at one place."""
         return int(torch.unique(keys(self.pattern)).numel()) < self.nnz
 
-    def neg(self) -> SparseMatrix:
-        """`neg` of this matrix."""
-        return self._like(-self.val)
+    # ---------------------------------------------------------------------- also functions of `dglsp`, whose first argument has DGL's name
+
+    def neg(A) -> SparseMatrix:
+        """-A.
+
+        >>> diag(torch.tensor([1., 2.])).neg().val
+        tensor([-1., -2.])
+        """
+        check_matrix(A)
+        return A._like(-A.val)
 
     __neg__ = neg
 
-    def reduce(self, dim: Optional[_int] = None, rtype: str = "sum") -> Tensor:
-        """`reduce` of this matrix."""
+    def reduce(input, dim: Optional[_int] = None, rtype: str = "sum") -> Tensor:
+        """The values of each row (dim=1), of each column (dim=0) or of all (None), reduced by "sum", "smean", "smax", "smin" or "sprod".
+
+        Only entries count; a row without any gives 0. Of equal values smax and smin give the gradient to the first.
+
+        >>> A = spmatrix(torch.tensor([[0, 1, 1], [0, 0, 2]]), torch.tensor([1., 1., 2.]), shape=(4, 3))
+        >>> A.reduce(1, "smax"), A.reduce(0), A.reduce()
+        (tensor([1., 2., 0., 0.]), tensor([2., 0., 2.]), tensor(4.))
+        """
+        check_matrix(input, "input")
         if dim not in (0, 1, None) or rtype not in _REDUCED:
             raise _errors.ArgumentError(f"dim = {dim!r} and rtype = {rtype!r}: expected 0, 1 or None, and one of {', '.join(map(repr, _REDUCED))}")
         ours, theirs = _REDUCED[rtype]
-        val = self.val
+        val = input.val
         if dim is None:
-            pattern = remembered(self.pattern, "one row", lambda: Pattern.from_coo(torch.zeros_like(self.col), torch.arange(
-                self.nnz, dtype=self.col.dtype, device=val.device), (1, self.nnz)))
+            pattern = remembered(input.pattern, "one row", lambda: Pattern.from_coo(torch.zeros_like(input.col), torch.arange(
+                input.nnz, dtype=input.col.dtype, device=val.device), (1, input.nnz)))
         else:
-            pattern = self.pattern if dim == 1 else transposed(self.pattern)
+            pattern = input.pattern if dim == 1 else transposed(input.pattern)
         if ours is not None and val.is_floating_point():
             out = message(pattern, "copy_e", None, val, ours)
         else:
@@ -156,40 +174,69 @@ class SparseMatrix:
             out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
         return out[0] if dim is None else out
 
-    def sum(self, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "sum"."""
-        return self.reduce(dim, "sum")
+    def sum(input, dim: Optional[_int] = None) -> Tensor:
+        """`reduce` with "sum".
 
-    def smax(self, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smax"."""
-        return self.reduce(dim, "smax")
+        >>> diag(torch.tensor([1., 2.])).sum(1)
+        tensor([1., 2.])
+        """
+        return SparseMatrix.reduce(input, dim, "sum")
 
-    def smin(self, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smin"."""
-        return self.reduce(dim, "smin")
+    def smax(input, dim: Optional[_int] = None) -> Tensor:
+        """`reduce` with "smax".
 
-    def smean(self, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smean"."""
-        return self.reduce(dim, "smean")
+        >>> diag(torch.tensor([1., 2.])).smax()
+        tensor(2.)
+        """
+        return SparseMatrix.reduce(input, dim, "smax")
 
-    def sprod(self, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "sprod"."""
-        return self.reduce(dim, "sprod")
+    def smin(input, dim: Optional[_int] = None) -> Tensor:
+        """`reduce` with "smin".
 
-    def softmax(self, dim: _int = 1) -> SparseMatrix:
-        """`softmax` of this matrix."""
+        >>> diag(torch.tensor([1., 2.])).smin()
+        tensor(1.)
+        """
+        return SparseMatrix.reduce(input, dim, "smin")
+
+    def smean(input, dim: Optional[_int] = None) -> Tensor:
+        """`reduce` with "smean".
+
+        >>> diag(torch.tensor([1., 2.])).smean()
+        tensor(1.5000)
+        """
+        return SparseMatrix.reduce(input, dim, "smean")
+
+    def sprod(input, dim: Optional[_int] = None) -> Tensor:
+        """`reduce` with "sprod".
+
+        >>> diag(torch.tensor([3., 2.])).sprod()
+        tensor(6.)
+        """
+        return SparseMatrix.reduce(input, dim, "sprod")
+
+    def softmax(A, dim: _int = 1) -> SparseMatrix:
+        """The softmax of A's values over each row; with dim=0 over each column.
+
+        >>> A = spmatrix(torch.tensor([[0, 0, 1], [0, 1, 1]]), torch.zeros(3))
+        >>> A.softmax().val
+        tensor([0.5000, 0.5000, 1.0000])
+        >>> A.softmax(dim=0).val
+        tensor([1.0000, 0.5000, 0.5000])
+        """
+        check_matrix(A)
         if dim not in (0, 1):
             raise _errors.ArgumentError(f"dim = {dim!r}: expected 1 (rows) or 0 (columns)")
-        pattern = self.pattern if dim == 1 else transposed(self.pattern)
-        if self.val.dim() == 1:
-            return self._like(_softmax(pattern, self.val))
-        return self._like(_softmax(pattern, self.val.t().contiguous()).t())
+        pattern = A.pattern if dim == 1 else transposed(A.pattern)
+        if A.val.dim() == 1:
+            return A._like(_softmax(pattern, A.val))
+        return A._like(_softmax(pattern, A.val.t().contiguous()).t())
+
+    # ---------------------------------------------------------------------- methods alone
 
     def to_dense(self) -> Tensor:
         """The matrix with its zeros, (rows, cols) or (rows, cols, batch); values at one place are added.
 
-        >>> import torch, tamis.torch.dglsp as dglsp
-        >>> dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.])).to_dense()
+        >>> spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.])).to_dense()
         tensor([[0., 2.],
                 [3., 0.]])
         """
@@ -261,6 +308,148 @@ def check_matrix(A: Any, name: str = "A") -> None:
         raise TypeError(f"{name} is a {type(A).__name__}: expected a SparseMatrix, for instance of spmatrix, from_coo or from_csr")
 
 
+# ------------------------------------------------------------------------------ forms
+
+
+def _values(val: Optional[Tensor], like: Tensor) -> Tensor:
+    return torch.ones(like.shape[0], device=like.device) if val is None else val
+
+
+def spmatrix(indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From rows and columns (2, nnz), with values of ones if val is None.
+
+    >>> A = spmatrix(torch.tensor([[0, 1, 1], [1, 0, 2]]))
+    >>> A @ torch.tensor([[1.], [10.], [100.]])
+    tensor([[ 10.],
+            [101.]])
+    """
+    _check_tensors({"indices": indices})
+    if indices.dim() != 2 or indices.shape[0] != 2:
+        raise _errors.ArgumentError(f"indices has shape {tuple(indices.shape)}: expected (2, nnz)")
+    return from_coo(indices[0], indices[1], val, shape)
+
+
+def from_coo(row: Tensor, col: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From the row and the column of each entry; shape: the largest indices and one more if None.
+
+    >>> from_coo(torch.tensor([0, 1]), torch.tensor([1, 0]), shape=(2, 3))
+    SparseMatrix(shape=(2, 3), nnz=2, val=(2,) torch.float32)
+    """
+    _check_tensors({"row": row, "col": col})
+    if shape is None:
+        shape = (int(row.max()) + 1, int(col.max()) + 1) if row.numel() else (0, 0)
+    return SparseMatrix(Pattern.from_coo(row, col, shape), _values(val, col))
+
+
+def from_csr(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From row offsets and columns.
+
+    >>> from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]))
+    SparseMatrix(shape=(2, 3), nnz=3, val=(3,) torch.float32)
+    """
+    _check_tensors({"indptr": indptr, "indices": indices})
+    if shape is None:
+        if indptr.dim() != 1:
+            raise _errors.ArgumentError(f"indptr has shape {tuple(indptr.shape)}: expected (rows + 1,)")
+        shape = (indptr.shape[0] - 1, int(indices.max()) + 1 if indices.numel() else 0)
+    return SparseMatrix(Pattern.from_csr(indptr, indices, shape), _values(val, indices))
+
+
+def from_csc(indptr: Tensor, indices: Tensor, val: Optional[Tensor] = None, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """From column offsets and rows.
+
+    >>> from_csc(torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2])).to_dense()
+    tensor([[0., 1.],
+            [1., 0.],
+            [0., 1.]])
+    """
+    return from_csr(indptr, indices, val, None if shape is None else shape[::-1]).T
+
+
+def diag(val: Tensor, shape: Optional[tuple[int, int]] = None) -> SparseMatrix:
+    """A diagonal matrix; val: (n,) or (n, batch). Its product with another sparse matrix is a sparse matrix.
+
+    >>> diag(torch.tensor([2., 3.]), (2, 3)).to_dense()
+    tensor([[2., 0., 0.],
+            [0., 3., 0.]])
+    """
+    _check_tensors({"val": val})
+    shape = (val.shape[0], val.shape[0]) if shape is None else shape
+    if val.dim() not in (1, 2) or val.shape[0] != min(shape):
+        raise _errors.ArgumentError(f"val has shape {tuple(val.shape)}: expected {min(shape)} values for a matrix {shape}")
+    place = torch.arange(val.shape[0], device=val.device)
+    pattern = Pattern.from_coo(place, place, shape)
+    pattern._diagonal = True  # type: ignore[attr-defined]
+    return SparseMatrix(pattern, val)
+
+
+def identity(shape: tuple[int, int], d: Optional[int] = None, dtype: Optional[torch.dtype] = None, device: Any = None) -> SparseMatrix:
+    """Ones on the diagonal; d: number of ones for each place.
+
+    >>> identity((2, 3)).to_dense()
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
+    return diag(torch.ones(min(shape) if d is None else (min(shape), d), dtype=dtype, device=device), shape)
+
+
+def from_torch_sparse(matrix: Tensor) -> SparseMatrix:
+    """From a sparse tensor in COO, CSR or CSC, with its gradients.
+
+    >>> from_torch_sparse(torch.eye(2).to_sparse()).val
+    tensor([1., 1.])
+    """
+    _check_tensors({"matrix": matrix})
+    if matrix.layout is torch.sparse_csc:
+        return from_csc(matrix.ccol_indices(), matrix.row_indices(), matrix.values(), (matrix.shape[0], matrix.shape[1]))
+    pattern = Pattern.from_torch(matrix)
+    return SparseMatrix(pattern, _values(pattern.values, pattern.columns))
+
+
+def to_torch_sparse_coo(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in COO, with gradients.
+
+    >>> to_torch_sparse_coo(identity((2, 2))).layout
+    torch.sparse_coo
+    """
+    check_matrix(spmat, "spmat")
+    return torch.sparse_coo_tensor(torch.stack([spmat.row.long(), spmat.col.long()]), spmat.val, (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def to_torch_sparse_csr(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in CSR, with gradients.
+
+    >>> to_torch_sparse_csr(identity((2, 2))).values()
+    tensor([1., 1.])
+    """
+    check_matrix(spmat, "spmat")
+    offsets, columns, order = spmat.csr()
+    return torch.sparse_csr_tensor(offsets, columns.long(), spmat.val[order], (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def to_torch_sparse_csc(spmat: SparseMatrix) -> Tensor:
+    """A sparse tensor in CSC, with gradients.
+
+    >>> to_torch_sparse_csc(identity((2, 2))).values()
+    tensor([1., 1.])
+    """
+    check_matrix(spmat, "spmat")
+    offsets, rows, order = spmat.csc()
+    return torch.sparse_csc_tensor(offsets, rows.long(), spmat.val[order], (*spmat.shape, *spmat.val.shape[1:]), **_UNCHECKED)
+
+
+def val_like(mat: SparseMatrix, val: Tensor) -> SparseMatrix:
+    """Other values in the same pattern.
+
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]))
+    >>> val_like(A, torch.tensor([4., 5.])).to_dense()
+    tensor([[0., 4.],
+            [5., 0.]])
+    """
+    check_matrix(mat, "mat")
+    return SparseMatrix(mat.pattern, val)
+
+
 # ------------------------------------------------------------------------------ products
 
 
@@ -281,9 +470,8 @@ def _first(X: Tensor) -> Tensor:
 def sddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
     """(X1 X2) * A at A's places. X1: (rows, K); X2: (K, cols); the transpose of a packed matrix is not copied.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
-    >>> dglsp.sddmm(A, torch.ones(2, 4), torch.ones(4, 2)).val
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
+    >>> sddmm(A, torch.ones(2, 4), torch.ones(4, 2)).val
     tensor([ 8., 12.])
     """
     _check_operands(A, (1, 2), X1=X1, X2=X2)
@@ -296,9 +484,8 @@ def sddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
 def bsddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
     """A batch of them: X1 (rows, K, batch), X2 (K, cols, batch); val of the result is (nnz, batch). Operands are copied batch first.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]))
-    >>> dglsp.bsddmm(A, torch.ones(2, 3, 4), torch.ones(3, 2, 4)).val.shape
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]))
+    >>> bsddmm(A, torch.ones(2, 3, 4), torch.ones(3, 2, 4)).val.shape
     torch.Size([2, 4])
     """
     _check_operands(A, (3,), X1=X1, X2=X2)
@@ -309,9 +496,8 @@ def bsddmm(A: SparseMatrix, X1: Tensor, X2: Tensor) -> SparseMatrix:
 def spmm(A: SparseMatrix, X: Tensor) -> Tensor:
     """A X. X: (cols, L) or (cols,).
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
-    >>> dglsp.spmm(A, torch.tensor([1., 10.]))
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2., 3.]))
+    >>> spmm(A, torch.tensor([1., 10.]))
     tensor([20.,  3.])
     """
     _check_operands(A, (1, 2), X=X)
@@ -323,9 +509,8 @@ def spmm(A: SparseMatrix, X: Tensor) -> Tensor:
 def bspmm(A: SparseMatrix, X: Tensor) -> Tensor:
     """A batch of them: A.val (nnz, batch), X (cols, L, batch). Returns (rows, L, batch). Operands are copied batch first.
 
-    >>> import torch, tamis.torch.dglsp as dglsp
-    >>> A = dglsp.spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 4))
-    >>> dglsp.bspmm(A, torch.ones(2, 3, 4)).shape
+    >>> A = spmatrix(torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 4))
+    >>> bspmm(A, torch.ones(2, 3, 4)).shape
     torch.Size([2, 3, 4])
     """
     _check_operands(A, (3,), X=X)
