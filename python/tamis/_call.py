@@ -92,15 +92,6 @@ def given_values(s: Sparse, values: Any, as_pattern: bool, kind: int, operation:
     return Given(v.pointer, v.type, apart, v)
 
 
-def _checked(v: View, name: str, first: View, s: Sparse) -> None:
-    """Check that the operands of a call have one type, and are on S's device."""
-    if v.device != s.device:
-        raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
-    if v.type != first.type:
-        raise _errors.ArgumentError(f"{name} is {_types.NAMES[v.type]} and the other operands {_types.NAMES[first.type]}: convert one, for "
-                                    f"instance by {converting(v.array, name, first.type)}")
-
-
 def _check_shapes(operation: int, names: tuple[str, ...], matrices: list, views: list[View], s: Sparse, rows: int, cols: int) -> None:
     """Check the shapes, with messages in the caller's terms; the library would name a field of a view. op(S) is rows x cols."""
     expected = {SDDMM: (rows, cols), SPMM: (cols,), FUSED: (rows, cols, cols)}[operation]
@@ -293,8 +284,11 @@ def _lead(views: list[View], names: tuple[str, ...], first: View, s: Sparse) -> 
     for v, name in zip(views, names):
         if v.type > _types.BF16:
             raise refuse_view(name, v)
-        if v.device != s.device or v.type != first.type:
-            _checked(v, name, first, s)
+        if v.device != s.device:
+            raise _errors.ArgumentError(f"{name} is on {v.device} and S on {s.device}: move one")
+        if v.type != first.type:
+            raise _errors.ArgumentError(f"{name} is {_types.NAMES[v.type]} and the other operands {_types.NAMES[first.type]}: convert one, for "
+                                        f"instance by {converting(v.array, name, first.type)}")
         if len(v.shape) > 2:
             if lead and tuple(v.shape[:-2]) != lead:
                 raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: its leading dimensions differ from {lead}")

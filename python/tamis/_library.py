@@ -5,6 +5,7 @@ ctypes releases the GIL during each call, so other threads of Python run meanwhi
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 
@@ -40,15 +41,10 @@ def _opened(name: str, functions: dict[str, tuple]) -> ctypes.CDLL:
 lib = _opened("libtamis.so.1", c.TAMIS_FUNCTIONS)
 
 
+@functools.lru_cache(maxsize=None)
 def models() -> ctypes.CDLL:
     """libtamis_ml, opened at the first call."""
-    global _models
-    if _models is None:
-        _models = _opened("libtamis_ml.so.1", c.TAMIS_ML_FUNCTIONS)
-    return _models
-
-
-_models: ctypes.CDLL | None = None
+    return _opened("libtamis_ml.so.1", c.TAMIS_ML_FUNCTIONS)
 
 
 def handlers() -> ctypes.CDLL:

@@ -133,7 +133,7 @@ class Recipe(Frame):
     def __init__(self, handle: Any, function: str, views: list, execution: Any, shape: tuple[int, ...], kind: Any, own_values: bool, turned: bool):
         super().__init__(handle, function, views, execution)
         self.shape, self.type, self.kind, self.own_values, self.turned = shape, views[-1].type, kind, own_values, turned
-        self.pointer = _torch_pointer if kind.name == "torch" else pointer
+        self.pointer = sys.modules["torch"].Tensor.data_ptr if kind.name == "torch" else pointer
         self.alike = kind.name == "torch" and self.type == views[0].type  # the result is of the operands' type
 
     def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
@@ -203,7 +203,3 @@ class RecipeOfGradient(Frame):
             must(status)
         del memory, handle, result  # keeps them alive until the library has returned
         return made
-
-
-def _torch_pointer(tensor: Any) -> int:
-    return tensor.data_ptr()

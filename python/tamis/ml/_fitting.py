@@ -116,7 +116,8 @@ class Fitting(Parameters):
         >>> ALS(factors=2, iterations=5, biases=False).fit_transform(X).shape
         (3, 2)
         """
-        return self.fit(X)._transformed(X)
+        self.fit(X)
+        return self._transformed(self._fitted(), X)
 
     def _start(self, warm: bool = False) -> Model:
         """Make the model of a fit. warm: a copy of the existing model continues."""

@@ -57,13 +57,10 @@ class Using(Fitting):
         >>> model.transform(X[:1]).shape
         (1, 3)
         """
-        return self._transformed(X)
+        return self._transformed(self._fitted(), X)
 
-    def _transformed(self, X: Any) -> numpy.ndarray:
+    def _transformed(self, model: Model, X: Any) -> numpy.ndarray:
         """`transform` as an array, even if set_output requests data frames."""
-        return self._transformed_by(self._fitted(), X)
-
-    def _transformed_by(self, model: Model, X: Any) -> numpy.ndarray:
         s = self._samples(model, X)
         W = numpy.empty((s.shape[0], model.about.width), model.type)
         must(models().tamis_model_transform(model.value, byref(s.struct), byref(dense(view(W, "W"), "W"))))
@@ -85,7 +82,7 @@ class Using(Fitting):
         model = self._fitted()
         s = self._samples(model, in_order(X))
         if factors is None and model.about.rows == 0:
-            factors = self._transformed_by(model, X)
+            factors = self._transformed(model, X)
         out = numpy.empty(s.nnz, "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_predict(model.value, W, byref(s.struct), lent(out, ctypes.c_double)))

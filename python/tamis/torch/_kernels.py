@@ -5,11 +5,8 @@ found by their addresses: a pattern that is alive keeps its tensors, so that no 
 """
 from __future__ import annotations
 
-import collections
 import functools
 import math
-import os
-import threading
 from ctypes import byref, pointer
 from typing import Any, Optional
 
@@ -33,17 +30,7 @@ SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MA
 BACKWARD = {SDDMM: "tamis_sddmm_backward", SPMM: "tamis_spmm_backward", FUSED: "tamis_fused_backward"}
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
 _alive: Living[Pattern] = Living()
-_unnamed: collections.OrderedDict[tuple, Pattern] = collections.OrderedDict()
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    """Make a new lock, since another thread of the parent may have held it."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
+_unnamed: dict[tuple, Pattern] = {}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -71,12 +58,11 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
         pattern = Pattern._of(Sparse("S", (rows, cols), index, columns, coo=coo))
         if not keep or not _held.counted(index, columns):
             pattern.content = _held.copy(index), _held.copy(columns)  # type: ignore[attr-defined]
-        with _lock:
-            _alive[key] = pattern
-            if not keep:
-                _unnamed[key] = pattern
-                while len(_unnamed) > MOST_UNNAMED:
-                    _unnamed.popitem(last=False)
+        _alive[key] = pattern
+        if not keep:
+            _unnamed[key] = pattern
+            for oldest in list(_unnamed)[:-MOST_UNNAMED]:  # atomic: no other thread can add an entry meanwhile
+                _unnamed.pop(oldest, None)
     return pattern
 
 
