@@ -10,7 +10,7 @@ library's with DLPack or buffers. Nothing is copied: an array that would need a 
 `Pattern` and `plan` prepare a pattern for many calls. `tamis.torch` has the operations with gradients.
 
 Importing this package opens no GPU; the library is opened at the first use of a name. Exceptions are ValueErrors, MemoryErrors or
-RuntimeErrors with the library's message.
+RuntimeErrors with the library's message. Examples assume `import numpy as np, scipy.sparse, tamis`.
 """
 from __future__ import annotations
 

@@ -26,7 +26,6 @@ class Device:
     `name` is what the functions take and what messages use: "cpu", "cuda:0". `present` is False if the device cannot be used; `why`
     then has the reason, and the fields after it are empty.
 
-    >>> import tamis
     >>> cpu = tamis.devices()[0]
     >>> cpu.name, cpu.present, cpu.threads >= 1
     ('cpu', True, True)
@@ -90,7 +89,6 @@ os.register_at_fork(after_in_child=_after_fork)
 def devices() -> list[Device]:
     """Lists the devices that Tamis knows of, present or not. This looks for GPUs; importing tamis does not.
 
-    >>> import tamis
     >>> tamis.devices()[0].name
     'cpu'
     """
@@ -121,7 +119,6 @@ def set_threads(threads: int) -> None:
 
     It holds for later calls and plans, with patterns made before, too. A plan of `tamis.plan` keeps the number it was made with.
 
-    >>> import tamis
     >>> tamis.set_threads(2)
     >>> tamis.set_threads(0)
     """
@@ -135,7 +132,6 @@ def set_threads(threads: int) -> None:
 def get_threads() -> int:
     """Returns the number of CPU threads of later calls and plans.
 
-    >>> import tamis
     >>> tamis.set_threads(2)
     >>> tamis.get_threads()
     2

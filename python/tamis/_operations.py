@@ -32,7 +32,6 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     returns an array (..., nnz) in the order of S's entries, of A's library and device. Raises ValueError, MemoryError or RuntimeError with
     the library's message.
 
-    >>> import numpy as np, scipy.sparse, tamis
     >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
     >>> A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
     >>> tamis.sddmm(S, A, B).toarray()
@@ -56,7 +55,6 @@ def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: f
     out: (..., rows, L), with `transpose` (..., cols, L); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
     convert as in `sddmm`. Returns C, of B's library and device. Errors as in `sddmm`.
 
-    >>> import numpy as np, scipy.sparse, tamis
     >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
     >>> tamis.spmm(S, np.float32([1, 1, 1]))
     array([3., 3.], dtype=float32)
@@ -77,7 +75,6 @@ def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: boo
     S, A, B, edge and its numbers, and convert as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`
     S^T takes S's place. Errors as in `sddmm`.
 
-    >>> import numpy as np, scipy.sparse, tamis
     >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
     >>> A, B = np.float32([[1, 1], [2, 0]]), np.float32([[1, 0], [0, 1], [1, 1]])
     >>> tamis.fused(S, A, B, B)
@@ -102,7 +99,6 @@ def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, 
     Returns the result (..., N, e); with return_lse also the logarithm of the sum of the exponentials of each row's scores, (..., N).
     Errors as in `sddmm`.
 
-    >>> import numpy as np, scipy.sparse, tamis
     >>> mask = scipy.sparse.csr_array(np.tril(np.ones((3, 3), bool)))
     >>> Q = K = np.zeros((2, 3, 4), np.float32)
     >>> V = np.arange(6, dtype=np.float32).reshape(2, 3, 1)

@@ -40,7 +40,6 @@ class Pattern:
 
     Raises PatternError (a ValueError) with the first bad entry, ArgumentError (a ValueError) for arrays of wrong types or lengths.
 
-    >>> import numpy as np, tamis
     >>> pattern = tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3))
     >>> pattern
     <tamis.Pattern 2 x 3, 3 nonzeros, cpu>
@@ -89,7 +88,6 @@ class Pattern:
 
         The arrays are int32 if that holds them. Raises ArgumentError or PatternError (ValueErrors), OutOfMemoryError.
 
-        >>> import tamis
         >>> tamis.Pattern.mask(6, causal=True, window=2, global_tokens=1)
         <tamis.Pattern 6 x 6, 18 nonzeros, cpu>
         """
@@ -100,7 +98,6 @@ class Pattern:
     def causal(cls, rows: int, cols: int | None = None, **parts: Any) -> Pattern:
         """`mask` with causal=True.
 
-        >>> import tamis
         >>> tamis.Pattern.causal(2, 5)
         <tamis.Pattern 2 x 5, 9 nonzeros, cpu>
         """
@@ -110,7 +107,6 @@ class Pattern:
     def window(cls, rows: int, left: int | None, right: int | None, cols: int | None = None, **parts: Any) -> Pattern:
         """`mask` with window=(left, right).
 
-        >>> import tamis
         >>> tamis.Pattern.window(5, 1, 1)
         <tamis.Pattern 5 x 5, 13 nonzeros, cpu>
         """
@@ -141,7 +137,6 @@ class Pattern:
     def T(self) -> Pattern:
         """The transpose, of the same arrays: nothing is copied, and values and samples keep their order.
 
-        >>> import numpy as np, tamis
         >>> tamis.Pattern((np.array([0, 2, 3]), np.array([0, 2, 1])), shape=(2, 3)).T
         <tamis.Pattern 3 x 2, 3 nonzeros, cpu>
         """
@@ -156,7 +151,6 @@ class Pattern:
 
         Index arrays are copied. The values are not, unless they are the matrix's own.
 
-        >>> import numpy as np, scipy.sparse, tamis
         >>> S = scipy.sparse.csr_array(np.eye(2, dtype=np.float32))
         >>> tamis.Pattern(S).matrix(np.float32([3, 4])).toarray()
         array([[3., 0.],
@@ -193,7 +187,6 @@ class Pattern:
     def explain(self) -> str:
         """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
 
-        >>> import tamis
         >>> print(tamis.Pattern.causal(2).explain())
         2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
         no plans yet: each kind of call makes one

@@ -52,7 +52,6 @@ class Report:
     `predicted` and `measured` are the time of one execution, 0 if unknown. `break_even` is the number of executions after which the
     set-up pays off.
 
-    >>> import tamis
     >>> report = tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").report()
     >>> report.algorithm, report.setup >= 0
     ('cpu-nonzeros', True)

@@ -18,7 +18,6 @@ LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 class Plan:
     """An operation on one pattern, prepared for many calls: see `tamis.plan`. Any number of threads may call one plan.
 
-    >>> import numpy as np, tamis
     >>> plan = tamis.plan("spmm", tamis.Pattern.causal(2), width=4)
     >>> plan(np.ones((2, 4), np.float32))[:, 0]
     array([1., 2.], dtype=float32)
@@ -69,7 +68,6 @@ class Plan:
     def explain(self) -> str:
         """A text of several lines: which algorithm runs and why, predicted and set-up time, and why others were declined.
 
-        >>> import tamis
         >>> "cpu-nonzeros" in tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").explain()
         True
         """
@@ -78,7 +76,6 @@ class Plan:
     def report(self) -> Report:
         """The same as fields.
 
-        >>> import tamis
         >>> tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").report().algorithm
         'cpu-nonzeros'
         """
@@ -87,7 +84,6 @@ class Plan:
     def close(self) -> None:
         """Frees the plan after the calls that other threads are in. Later calls raise ValueError.
 
-        >>> import numpy as np, tamis
         >>> plan = tamis.plan("spmm", tamis.Pattern.causal(3), width=4)
         >>> plan.close()
         >>> plan(np.ones((3, 4), np.float32))
@@ -127,7 +123,6 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
 
     Use it as a function, and as a context that frees it at the end. Errors as in `sddmm`.
 
-    >>> import numpy as np, scipy.sparse, tamis
     >>> S = scipy.sparse.csr_array(np.float32([[1, 0, 2], [0, 3, 0]]))
     >>> p = np.empty(3, np.float32)
     >>> with tamis.plan("sddmm", S, inner=2, expected_calls=1000) as plan:

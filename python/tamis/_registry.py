@@ -13,7 +13,6 @@ OPERATIONS = {"sddmm": c.TAMIS_OP_SDDMM, "spmm": c.TAMIS_OP_SPMM, "fused": c.TAM
 class Algorithm:
     """A row of the registry. `baseline`: only for comparison. `any_order`: the order of its sums depends on timing.
 
-    >>> import tamis
     >>> [algorithm.operations for algorithm in tamis.algorithms() if algorithm.name == "cpu-nonzeros"]
     [('sddmm', 'spmm', 'fused')]
     """
@@ -32,7 +31,6 @@ class Algorithm:
 def algorithms() -> list[Algorithm]:
     """Lists the algorithms of all devices, present or not. `tamis.plan` takes their names.
 
-    >>> import tamis
     >>> "cpu-nonzeros" in [algorithm.name for algorithm in tamis.algorithms()]
     True
     """

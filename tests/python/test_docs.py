@@ -11,11 +11,13 @@ import pkgutil
 import re
 import xml.etree.ElementTree as ElementTree
 
+import numpy
 import pytest
 
 import tamis
 
 pytest.importorskip("scipy.sparse")
+scipy = importlib.import_module("scipy")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(pathlib.Path(tamis.__file__).parent)], "tamis.", onerror=lambda name: None)
                  if not module.name.startswith("tamis.lib"))
@@ -102,8 +104,19 @@ def test_docstrings(name):
     for other in ("torch", "jax"):
         if name.startswith((f"tamis.{other}", f"tamis._{other}")):
             pytest.importorskip(other)
-    result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, globs={**assumed(name), **vars(module)}, optionflags=FLAGS)
     assert result.failed == 0
+
+
+def assumed(name):
+    """What a package's docstring says that examples assume."""
+    names = {"np": numpy, "scipy": scipy, "tamis": tamis}
+    for package in ("tamis.torch", "tamis.ml"):
+        if name.startswith(package):
+            module = importlib.import_module(package)
+            names.update((member, getattr(module, member)) for member in module.__all__)
+    return names
 
 
 def test_the_page_of_transforms_has_the_tables_that_are_tested(source):

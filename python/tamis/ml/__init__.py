@@ -5,7 +5,7 @@ counts. Other formats, integers, dense arrays and data frames are converted, as 
 Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attributes that a fit makes end in an underscore;
 `sklearn.base.clone`, pipelines, searches, `set_output` and pickling work; where scikit-learn is installed, they are its BaseEstimators, and it need
 not be. Columns of a data frame are remembered (`feature_names_in_`), and another order of them is refused. Models are the files of the program
-`tamis`: `save` and `load`.
+`tamis`: `save` and `load`. Examples assume `import numpy as np, scipy.sparse` and `from tamis.ml import *`.
 """
 from ._estimator import BatchEstimator, Estimator
 from ._read import Data, read

@@ -25,7 +25,6 @@ class Estimator(Using):
     def save(self, path: Any) -> None:
         """Writes the model's file, which the program `tamis` reads too.
 
-        >>> from tamis.ml import ALS
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +43,6 @@ class Estimator(Using):
     def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
         """An estimator with the model of a file and the parameters that it was fitted with.
 
-        >>> from tamis.ml import ALS
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +95,6 @@ class RowEstimator(Estimator):
 
         Without a model this is `fit`. For new columns, or when many rows have changed, `fit` with warm_start=True.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.partial_fit(X[:1]).row_factors_.shape  # a fourth user
@@ -123,7 +120,6 @@ class BatchEstimator(Estimator):
     def partial_fit(self: Self, X: Any, y: Any = None) -> Self:
         """One more step with a mini-batch of new rows. The first batch decides on the number of columns.
 
-        >>> from tamis.ml import LDA
         >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
         >>> LDA(factors=2).partial_fit(X[:2]).partial_fit(X[2:]).components_.shape
         (2, 4)

@@ -38,7 +38,6 @@ class Fitting(Parameters):
         warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
         ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
 
-        >>> from tamis.ml import ALS
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> model.n_iter_, model.n_features_in_
         (5, 3)
@@ -111,7 +110,6 @@ class Fitting(Parameters):
     def fit_transform(self, X: Any, y: Any = None) -> numpy.ndarray:
         """`fit`, then `transform`, of the same X.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> ALS(factors=2, iterations=5, biases=False).fit_transform(X).shape
         (3, 2)

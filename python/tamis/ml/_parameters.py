@@ -43,7 +43,6 @@ class Parameters(TransformerMixin, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the constructor and their values.
 
-        >>> from tamis.ml import ALS
         >>> ALS(factors=8).get_params()["factors"]
         8
         """
@@ -52,7 +51,6 @@ class Parameters(TransformerMixin, BaseEstimator):
     def set_params(self, **given: Any) -> Any:
         """Sets parameters of the constructor; a fit uses them.
 
-        >>> from tamis.ml import ALS
         >>> ALS().set_params(factors=8)
         ALS(factors=8)
         """

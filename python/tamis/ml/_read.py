@@ -44,7 +44,6 @@ class _Four(NamedTuple):
 class Data(_Four):
     """The result of `read`: four members, and the attribute `found`, a line that describes how the file was read.
 
-    >>> from tamis.ml import Data
     >>> Data._fields
     ('X', 'rows', 'columns', 'times')
     """
@@ -60,7 +59,6 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     columns: "user=NAME,item=NAME" and maybe "rating=NAME" and "time=NAME", titles of the first line or numbers from 1; what is not named is not read.
 
     >>> import os, tempfile
-    >>> from tamis.ml import ALS, read
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "ratings.csv")
     ...     with open(path, "w") as file:

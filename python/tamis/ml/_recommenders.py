@@ -16,8 +16,6 @@ class ALS(RowEstimator):
     factors: 0 chooses their number by a small inner split of the data. regularization: 0 finds lambda by the noise of the data.
     random_state: a number or a generator of NumPy in place of seed.
 
-    >>> import numpy as np, scipy.sparse
-    >>> from tamis.ml import ALS
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
     >>> model = ALS(factors=2, iterations=20).fit(X)
     >>> model.transform(X).shape, model.predict(X).shape
@@ -39,7 +37,6 @@ class ImplicitALS(RowEstimator):
     weights: what a count r is taken for: "log", log2(1 + r); "linear", r; "ones", 1; "bm25", less in long rows and for frequent columns;
     "auto", "log" or "bm25" by an inner split.
 
-    >>> from tamis.ml import ImplicitALS
     >>> plays = [[9, 4, 0], [7, 0, 0], [0, 5, 2]]
     >>> ImplicitALS(factors=2, iterations=5).fit(plays).recommend([1], n=1, seen=plays)[0]
     array([[1]])
@@ -59,7 +56,6 @@ class BPR(RowEstimator):
 
     regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. The model does not depend on the number of threads.
 
-    >>> from tamis.ml import BPR
     >>> plays = [[9, 4, 0], [7, 0, 0], [0, 5, 2]]
     >>> BPR(factors=2, iterations=50).fit(plays).recommend([1], n=1, seen=plays)[0]
     array([[1]])
@@ -79,7 +75,6 @@ class ItemKNN(Estimator):
 
     weights: "bm25" finds neighbours by products of BM25 weights, others by the cosine of weighted uses, see `ImplicitALS`.
 
-    >>> from tamis.ml import ItemKNN
     >>> plays = [[9, 4, 0], [7, 0, 0], [2, 5, 2]]
     >>> ItemKNN(neighbours=2, weights="ones").fit(plays).recommend([1], n=1, seen=plays)[0]
     array([[1]])
@@ -96,7 +91,6 @@ class ItemKNN(Estimator):
 class EASE(Estimator):
     """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 is a share of the mean uses of an item.
 
-    >>> from tamis.ml import EASE
     >>> model = EASE(regularization=1.0).fit([[9, 4, 0], [7, 0, 0], [2, 5, 2]])
     >>> bool(model.components_.diagonal().any())
     False
@@ -113,7 +107,6 @@ class EASE(Estimator):
 class CCD(RowEstimator):
     """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
 
-    >>> from tamis.ml import CCD
     >>> CCD(factors=2, iterations=5, biases=False).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]]).components_.shape
     (2, 3)
     """
@@ -133,7 +126,6 @@ class SFA(BatchEstimator):
     regularization: lambda, 0 chooses it by an inner split, as factors=0 does their number; `partial_fit` chooses nothing and has 0.1 and 32.
     column_regularization: lambda of the columns, 0: the same.
 
-    >>> from tamis.ml import SFA
     >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
     >>> SFA(factors=2, iterations=5).fit(X).predict(X).shape
     (6,)

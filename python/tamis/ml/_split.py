@@ -17,8 +17,6 @@ class EntrySplit:
     `score` holds out a fifth of each row's entries, finds the row's factors from the rest, and measures how well those held out are predicted. Folds never have
     as many rows as the fit, so that they are not taken for the rows of the fit. random_state: the seed of the order of the rows.
 
-    >>> import numpy as np, scipy.sparse
-    >>> from tamis.ml import ALS, EntrySplit
     >>> random = np.random.default_rng(1)
     >>> full = random.random((40, 2)) @ random.random((2, 20))
     >>> X = scipy.sparse.csr_array(np.float32(full * (random.random((40, 20)) < 0.5)))
@@ -37,7 +35,6 @@ class EntrySplit:
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds.
 
-        >>> from tamis.ml import EntrySplit
         >>> EntrySplit(3).get_n_splits()
         3
         """
@@ -48,8 +45,6 @@ class EntrySplit:
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
         """For each fold the numbers of the rows to fit to, and of those to score on.
 
-        >>> import numpy as np
-        >>> from tamis.ml import EntrySplit
         >>> sorted(row for _, test in EntrySplit(3).split(np.ones((7, 2))) for row in test.tolist())
         [0, 1, 2, 3, 4, 5, 6]
         """
@@ -68,8 +63,6 @@ class EntrySplit:
 
         Each entry is in one fold's second matrix; repeated entries are summed. A row with fewer entries than folds has none in some.
 
-        >>> import numpy as np, scipy.sparse
-        >>> from tamis.ml import EntrySplit
         >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 1], [4, 2, 1]]))
         >>> for train, test in EntrySplit(3).entries(X):
         ...     print(train.nnz, test.nnz, (train + test != X).nnz)
@@ -111,8 +104,6 @@ def _times_of(X: Any, times: Any) -> numpy.ndarray:
 def split_entries(X: Any, share: float = 0.2, *, random_state: int = 1) -> tuple[Any, Any]:
     """X without a share of each row's entries, and X with these alone. Every row keeps an entry.
 
-    >>> import numpy as np, scipy.sparse
-    >>> from tamis.ml import split_entries
     >>> train, test = split_entries(scipy.sparse.csr_array(np.ones((4, 10), "float32")))
     >>> train.nnz, test.nnz
     (32, 8)
@@ -130,7 +121,6 @@ def split_entries(X: Any, share: float = 0.2, *, random_state: int = 1) -> tuple
 def leave_one_out(X: Any, *, random_state: int = 1) -> tuple[Any, Any]:
     """X without one entry of each row that has two or more, drawn at random, and X with these alone.
 
-    >>> from tamis.ml import leave_one_out
     >>> train, test = leave_one_out([[1, 1, 1], [0, 1, 0]])
     >>> train.nnz, test.nnz
     (3, 1)
@@ -144,7 +134,6 @@ def leave_one_out(X: Any, *, random_state: int = 1) -> tuple[Any, Any]:
 def last_out(X: Any, times: Any) -> tuple[Any, Any]:
     """X without the last entry of each row that has two or more, by their times, and X with these alone. times: a matrix of the same entries.
 
-    >>> from tamis.ml import last_out
     >>> last_out([[1, 1, 1], [0, 1, 0]], times=[[3, 9, 5], [0, 9, 0]])[1].indices.tolist()
     [1]
     """
@@ -155,7 +144,6 @@ def last_out(X: Any, times: Any) -> tuple[Any, Any]:
 def split_time(X: Any, times: Any, start: Any) -> tuple[Any, Any]:
     """X with the entries before `start`, and X with those from then on: a time, or a date such as "2024-01-01".
 
-    >>> from tamis.ml import split_time
     >>> [part.nnz for part in split_time([[1, 1, 1], [0, 1, 0]], times=[[3, 9, 5], [0, 9, 0]], start=5)]
     [1, 3]
     """

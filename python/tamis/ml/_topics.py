@@ -10,7 +10,6 @@ from ._estimator import BatchEstimator
 class LDA(BatchEstimator):
     """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
 
-    >>> from tamis.ml import LDA
     >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
     >>> LDA(factors=2, iterations=5).fit(X).transform(X).shape
     (3, 2)
@@ -30,7 +29,6 @@ class LDA(BatchEstimator):
 class GaP(BatchEstimator):
     """Counts by gamma-Poisson factors; with row_prior=1 and column_prior=0, non-negative factors that minimise the Kullback-Leibler divergence.
 
-    >>> from tamis.ml import GaP
     >>> model = GaP(factors=2, iterations=5).fit([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]])
     >>> bool((model.components_ >= 0).all())
     True

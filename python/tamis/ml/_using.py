@@ -40,7 +40,6 @@ class Using(Fitting):
     def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
         """Names of the columns of `transform`: "als0", "als1", ...
 
-        >>> from tamis.ml import ALS
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> list(model.get_feature_names_out())  # two factors and a bias
         ['als0', 'als1', 'als2']
@@ -51,7 +50,6 @@ class Using(Fitting):
     def transform(self, X: Any) -> numpy.ndarray:
         """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.transform(X[:1]).shape
@@ -73,7 +71,6 @@ class Using(Fitting):
         factors=None: X's rows are the rows of the fit; if the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` computes
         their factors.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.predict(X).shape
@@ -96,7 +93,6 @@ class Using(Fitting):
         rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
         among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> columns, scores = model.recommend([0], n=1, seen=X)
@@ -126,7 +122,6 @@ class Using(Fitting):
         Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN and EASE: the columns with the largest weights for a row that has only the
         one column, and the weights.
 
-        >>> from tamis.ml import ALS
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> columns, cosines = model.similar([0], n=2)
         >>> sorted(columns[0].tolist())
@@ -146,7 +141,6 @@ class Using(Fitting):
         the rows of the fit, whose factors the model has; X that contradicts this is refused. In all other cases a fifth of each row's entries is held out, the
         factors are found from the rest, and the held-out entries are scored.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.score(X) <= 0
@@ -189,7 +183,6 @@ class Using(Fitting):
         """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an
         empty list removes them. A model that the program trained has the names in its file, and a fit to a data frame has its column names.
 
-        >>> from tamis.ml import ALS
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
         >>> model.set_names(["ann", "bob", "eve"], ["Alien", "Brazil", "Casablanca"])

@@ -4,7 +4,7 @@ baselines, popularity and biases.
 Each function takes a ranking, columns (rows, n) with the best first, as `recommend` returns them (-1: none is left), and the entries that were held out, a sparse
 matrix of as many rows. Relevant are its entries of at least `threshold`, or above 0 if that is None. Columns in `seen` are left out of the ranking, and are
 not relevant; what follows moves up, so that a ranking needs k columns besides. The result is the mean over the rows with any that is relevant.
-Examples assume `from tamis.ml.metrics import *`.
+Examples assume `from tamis.ml import *` and `from tamis.ml.metrics import *`.
 """
 from __future__ import annotations
 
@@ -239,7 +239,6 @@ def evaluate(model: Any, held_out: Any, k: int = 10, *, seen: Any = None, factor
     seen: what the rows are known to have, for instance what was fitted to. factors: of the rows, by `transform`. None: the rows are the rows of the fit; if the
     model keeps none, their factors are computed from `seen`.
 
-    >>> from tamis.ml import ImplicitALS
     >>> plays = [[9, 4, 0, 0], [7, 0, 0, 1], [0, 5, 2, 0]]
     >>> held_out = [[0, 0, 0, 1], [0, 2, 0, 0], [1, 0, 0, 0]]
     >>> sorted(evaluate(ImplicitALS(factors=2).fit(plays), held_out, k=2, seen=plays).items())[3]

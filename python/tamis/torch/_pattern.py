@@ -92,9 +92,8 @@ class Pattern:
     mode and in memory of NumPy. Changes by `.data` are not noticed. Attributes: `index`, the row offsets (rows + 1,) or, in COO, the row of each
     entry (nnz,); `columns` (nnz,), both int32 or int64; `rows`, `cols`, `nnz`, `coo`; `values` (nnz,) if it was made from a matrix.
 
-    >>> import torch, tamis.torch
-    >>> pattern = tamis.torch.Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
-    >>> tamis.torch.sddmm(pattern, torch.ones(2, 4), torch.ones(3, 4))
+    >>> pattern = Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3))
+    >>> sddmm(pattern, torch.ones(2, 4), torch.ones(3, 4))
     tensor([4., 4., 4.])
     """
 
@@ -193,10 +192,9 @@ class Pattern:
         Row i of the pattern has the edges to node i, so that `spmm` sums over a node's incoming edges. num_nodes: the largest id and
         one more if None, which waits for a GPU.
 
-        >>> import torch, tamis.torch
         >>> edges = torch.tensor([[0, 2], [1, 1]])  # from 0 to 1 and from 2 to 1
-        >>> graph = tamis.torch.Pattern.from_edge_index(edges, num_nodes=3)
-        >>> tamis.torch.spmm(graph, torch.tensor([1., 10., 100.]))
+        >>> graph = Pattern.from_edge_index(edges, num_nodes=3)
+        >>> spmm(graph, torch.tensor([1., 10., 100.]))
         tensor([  0., 101.,   0.])
         """
         _check_tensor(edge_index, "edge_index", "a tensor (2, edges), for instance torch.tensor(edge_index)")
