@@ -20,9 +20,7 @@ from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
 
-SEGMENTS = {"softmax": c.TAMIS_SEGMENT_SOFTMAX, "sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX,
-            "min": c.TAMIS_SEGMENT_MIN}
-REDUCES = {name: number for name, number in SEGMENTS.items() if name != "softmax"}
+REDUCES = {"sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX, "min": c.TAMIS_SEGMENT_MIN}
 ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "columns": c.TAMIS_ENTRIES_BY_COLUMN}
 
 

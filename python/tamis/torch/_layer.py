@@ -14,6 +14,7 @@ from ._held import apart
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
+Channels = Union[int, tuple[int, int]]
 _NARROW = 16
 
 
@@ -71,7 +72,7 @@ def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
     return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
 
 
-def _two(channels: Union[int, tuple[int, int]]) -> tuple[int, int]:
+def _two(channels: Channels) -> tuple[int, int]:
     return (channels, channels) if isinstance(channels, int) else channels
 
 

@@ -13,7 +13,7 @@ messages of their own are refused. Examples assume `import torch` and `from tami
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +23,7 @@ from .. import _errors
 from . import Pattern, _cast, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 from ._held import apart
-from ._layer import Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
+from ._layer import Channels, Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
 from ._messages import edge_op_as_given
 
 
@@ -33,15 +33,13 @@ from ._messages import edge_op_as_given
 class _Attention(_Layer):
     """Layers of attention: weights for each edge and head, which sum up to one at each target."""
 
-    heads: int
-    out_channels: int
-    concat: bool
-    dropout: float
     lin_edge: Any
 
-    def __init__(self, **others: Any):
+    def __init__(self, in_channels: Channels, out_channels: int, heads: int, concat: bool, dropout: float, edge_dim: Optional[int], **others: Any):
         super().__init__(**others)
         self.node_dim = -2  # PyTorch Geometric has 0, for (nodes, heads, channels); here x has nodes before features
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.dropout, self.edge_dim = dropout, edge_dim
 
     def _dropped(self, weights: Tensor) -> Tensor:
         return functional.dropout(weights, self.dropout, self.training)
@@ -80,22 +78,28 @@ class _Attention(_Layer):
         out = out.flatten(-2) if self.concat else out.mean(-2)
         return out.reshape(*lead, *out.shape[-2:]) if lead else out
 
-    def _of_edges(self, weights: Tensor, lead: tuple[int, ...]) -> Tensor:
-        """Return weights by member, (..., edges, heads)."""
-        return weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2)
-
-    def _shown(self, pattern: Pattern) -> Tensor:
-        """Return the edges to which the weights belong."""
+    def _shown(self, pattern: Pattern, weights: Tensor, lead: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """Return edges and their weights by member, (..., edges, heads)."""
         found = _graphs.edges(pattern)
-        return found.flip(0) if self.flow == "target_to_source" else found
+        return (found.flip(0) if self.flow == "target_to_source" else found,
+                weights if not lead else weights.reshape(weights.shape[0], *lead, self.heads).movedim(0, -2))
 
 
 class _Scored(_Attention):
     """Layers whose `_scores`, (edges, heads), are of sources and targets that are transformed, and of edges, maybe with self-loops."""
 
-    add_self_loops: bool
-    fill_value: FillValue
-    bias: Optional[nn.Parameter]
+    def __init__(self, in_channels: Channels, out_channels: int, heads: int, concat: bool, negative_slope: float, dropout: float, add_self_loops: bool,
+                 edge_dim: Optional[int], fill_value: FillValue, residual: bool, **others: Any):
+        super().__init__(in_channels, out_channels, heads, concat, dropout, edge_dim, **others)
+        self.negative_slope, self.add_self_loops, self.fill_value, self.residual = negative_slope, add_self_loops, fill_value, residual
+
+    def _complete(self, bias: bool) -> None:
+        """Make what follows the parameters of nodes, in PyTorch Geometric's order: the layers of edges and of the residual, and the bias."""
+        width, total = self.heads * self.out_channels, self.out_channels * (self.heads if self.concat else 1)
+        self.lin_edge = None if self.edge_dim is None else _linear(self.edge_dim, width, False, True)
+        self.res = _linear(_two(self.in_channels)[1], total, False, True) if self.residual else None
+        self.bias = nn.Parameter(torch.empty(total)) if bias else None
+        self.reset_parameters()
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Any, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
         raise NotImplementedError
@@ -117,7 +121,7 @@ class _Scored(_Attention):
         out = self._joined(self._sum(pattern, heads, weights), lead)
         out = out if residual is None else out + residual
         out = out if self.bias is None else out + self.bias
-        return (out, (self._shown(pattern), self._of_edges(weights, lead))) if wanted else out
+        return (out, self._shown(pattern, weights, lead)) if wanted else out
 
 
 class GATConv(_Scored):
@@ -127,13 +131,10 @@ class GATConv(_Scored):
     torch.Size([3, 16])
     """
 
-    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
+    def __init__(self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
                  dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: FillValue = "mean", bias: bool = True,
                  residual: bool = False, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
-        self.negative_slope, self.dropout, self.add_self_loops, self.edge_dim = negative_slope, dropout, add_self_loops, edge_dim
-        self.fill_value, self.residual, total = fill_value, residual, out_channels * (heads if concat else 1)
+        super().__init__(in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim, fill_value, residual, **kwargs)
         width = heads * out_channels
         self.lin: Any = None
         self.lin_src: Any = None
@@ -143,11 +144,8 @@ class GATConv(_Scored):
         else:
             self.lin_src, self.lin_dst = (_linear(channels, width, False, True) for channels in in_channels)
         self.att_src, self.att_dst = (nn.Parameter(torch.empty(1, heads, out_channels)) for _ in range(2))
-        self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False, True)
         self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(1, heads, out_channels))
-        self.res = _linear(_two(in_channels)[1], total, False, True) if residual else None
-        self.bias = nn.Parameter(torch.empty(total)) if bias else None
-        self.reset_parameters()
+        self._complete(bias)
 
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None,
                 return_attention_weights: Optional[bool] = None) -> Any:
@@ -178,21 +176,15 @@ class GATv2Conv(_Scored):
     torch.Size([3, 16])
     """
 
-    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
+    def __init__(self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True, negative_slope: float = 0.2,
                  dropout: float = 0.0, add_self_loops: bool = True, edge_dim: Optional[int] = None, fill_value: FillValue = "mean", bias: bool = True,
                  share_weights: bool = False, residual: bool = False, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
-        self.negative_slope, self.dropout, self.add_self_loops, self.edge_dim = negative_slope, dropout, add_self_loops, edge_dim
-        self.fill_value, self.residual, self.share_weights = fill_value, residual, share_weights
-        total, width, (of, to) = out_channels * (heads if concat else 1), heads * out_channels, _two(in_channels)
+        super().__init__(in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim, fill_value, residual, **kwargs)
+        self.share_weights, width, (of, to) = share_weights, heads * out_channels, _two(in_channels)
         self.lin_l = _linear(of, width, bias, True)
         self.lin_r = self.lin_l if share_weights else _linear(to, width, bias, True)
         self.att = nn.Parameter(torch.empty(1, heads, out_channels))
-        self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False, True)
-        self.res = _linear(to, total, False, True) if residual else None
-        self.bias = nn.Parameter(torch.empty(total)) if bias else None
-        self.reset_parameters()
+        self._complete(bias)
 
     def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, return_attention_weights: Optional[bool] = None) -> Any:
         source, target = self._pair(x)
@@ -215,11 +207,10 @@ class TransformerConv(_Attention):
     torch.Size([3, 16])
     """
 
-    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, heads: int = 1, concat: bool = True, beta: bool = False,
+    def __init__(self, in_channels: Channels, out_channels: int, heads: int = 1, concat: bool = True, beta: bool = False,
                  dropout: float = 0.0, edge_dim: Optional[int] = None, bias: bool = True, root_weight: bool = True, **kwargs: Any):
-        super().__init__(**kwargs)
-        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
-        self.beta, self.root_weight, self.dropout, self.edge_dim = beta and root_weight, root_weight, dropout, edge_dim
+        super().__init__(in_channels, out_channels, heads, concat, dropout, edge_dim, **kwargs)
+        self.beta, self.root_weight = beta and root_weight, root_weight
         (of, to), width, total = _two(in_channels), heads * out_channels, out_channels * (heads if concat else 1)
         self.lin_key, self.lin_query, self.lin_value = (_linear(channels, width, bias) for channels in (of, to, of))
         self.lin_edge = None if edge_dim is None else _linear(edge_dim, width, False)
@@ -248,7 +239,7 @@ class TransformerConv(_Attention):
                 out = out + skip
         if weights is None or not isinstance(return_attention_weights, bool):
             return out
-        return out, (self._shown(pattern), self._of_edges(weights, lead))
+        return out, self._shown(pattern, weights, lead)
 
     def _attended(self, pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor], wanted: bool) -> tuple[Tensor, Optional[Tensor]]:
         """Return the sum of each target and, if wanted, the weights before dropout."""
@@ -281,7 +272,7 @@ class SAGEConv(_Layer):
     torch.Size([3, 8])
     """
 
-    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, aggr: str = "mean", normalize: bool = False, root_weight: bool = True,
+    def __init__(self, in_channels: Channels, out_channels: int, aggr: str = "mean", normalize: bool = False, root_weight: bool = True,
                  project: bool = False, bias: bool = True, **kwargs: Any):
         super().__init__(aggr, **kwargs)
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -454,7 +445,7 @@ class GraphConv(_Layer):
     torch.Size([3, 8])
     """
 
-    def __init__(self, in_channels: Union[int, tuple[int, int]], out_channels: int, aggr: str = "add", bias: bool = True, **kwargs: Any):
+    def __init__(self, in_channels: Channels, out_channels: int, aggr: str = "add", bias: bool = True, **kwargs: Any):
         super().__init__(aggr, **kwargs)
         self.in_channels, self.out_channels = in_channels, out_channels
         of, to = _two(in_channels)
