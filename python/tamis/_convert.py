@@ -14,6 +14,7 @@ import numpy
 
 from . import _errors, _types
 from ._sparse import Sparse
+from ._views import fits
 
 READ = ("csr", "csc", "coo")
 
@@ -91,15 +92,10 @@ def _readable(array: Any, dtype: Any) -> Any:
     """Return an array of a type, packed unless the library can read it without a copy."""
     array = array.astype(dtype, copy=False)
     size, steps = array.itemsize, array.strides
-    if any(stride < 0 or stride % size for stride in steps) or not array.dtype.isnative:
-        return numpy.ascontiguousarray(array)
-    if array.ndim > 1:
-        ends = [stride == size or length <= 1 for stride, length in zip(steps[-2:], array.shape[-2:])]
-        if not any(ends) or any(stride == 0 and length > 1 for stride, length in zip(steps[-2:], array.shape[-2:])):
-            return numpy.ascontiguousarray(array)
-    elif array.ndim == 1 and steps[0] != size:
-        return numpy.ascontiguousarray(array)
-    return array
+    whole = array.dtype.isnative and all(stride >= 0 and stride % size == 0 for stride in steps)
+    if whole and fits(array.shape, [stride // size for stride in steps], min(array.ndim, 2)):
+        return array
+    return numpy.ascontiguousarray(array)
 
 
 def converted(S: Any, operands: dict[str, Any], values: Any, as_pattern: bool, name: str = "S") -> tuple[Any, list, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import html
+import itertools
 import json
 import math
 import os
@@ -35,11 +36,9 @@ def _runs(cells: Cells, level: int) -> Iterator[tuple[int, int, int]]:
     """Yield row, first column and length of each run of adjacent cells of one level in a row."""
     for number, row in enumerate(cells):
         first = 0
-        while first < len(row):
-            length = 1
-            while first + length < len(row) and row[first + length] == row[first]:
-                length += 1
-            if row[first] == level:
+        for of, cells_of in itertools.groupby(row):
+            length = len(list(cells_of))
+            if of == level:
                 yield number, first, length
             first += length
 

@@ -6,6 +6,7 @@ __cuda_array_interface__, else through the buffer protocol. A view keeps what it
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from typing import Any
 
@@ -391,10 +392,7 @@ def vector(v: View, name: str, length: int | None = None, batch: int = 1) -> int
     else:
         count, step = v.shape[-1] if v.shape else 0, v.strides[-1] if v.shape else 0
         apart = _batch_stride(View(v.array, 0, (*v.shape, 1), (*v.strides, 1), 0, "", False), name) if v.shape else 0
-        members = 1
-        for size in v.shape[:-1]:
-            members *= size
-        if not v.shape or members != batch:
+        if not v.shape or math.prod(v.shape[:-1]) != batch:
             raise _errors.ArgumentError(f"{name} has shape {tuple(v.shape)}: expected ({length},), or {batch} of these" if batch > 1 else
                                         f"{name} has shape {tuple(v.shape)}: expected a vector")
     if length is not None and count != length:
