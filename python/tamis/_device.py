@@ -172,17 +172,12 @@ def _change(number: int, chosen: bool, of_torch: int) -> None:
 # ------------------------------------------------------------------------------ NVIDIA's packages from PyPI
 
 
-def _nvidia_folders() -> list[str]:
-    """Return the folders with the libraries of pip's nvidia-* packages."""
-    return sorted({folder for path in sys.path for folder in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib"))})
-
-
 def _find_nvidia() -> None:
     """Point the library to NVRTC of pip's nvidia-cuda-nvrtc, if the user has not named one and the package is installed."""
     for variable, pattern in (("TAMIS_NVRTC", "libnvrtc.so.*"), ("TAMIS_CUDADEVRT", "libcudadevrt.a")):
         if variable in os.environ:
             continue
-        files = [file for folder in _nvidia_folders() for file in glob.glob(os.path.join(folder, pattern)) if "alt" not in file]
+        files = [file for path in sys.path for file in glob.glob(os.path.join(path or ".", "nvidia", "*", "lib", pattern)) if "alt" not in file]
         if files:
             os.environ[variable] = max(files, key=lambda file: (file.rsplit(".", 1)[-1].zfill(4), file))
 

@@ -130,7 +130,7 @@ class Pattern:
     def __reduce__(self) -> Any:
         """A copy, or an unpickled pattern, has its own arrays and makes new plans."""
         s = self.sparse
-        columns, index, *values = (_copied(v.array) for v in s._views)
+        columns, index, *values = (v.array.clone() if hasattr(v.array, "clone") else v.array.copy() for v in s._views)
         return _restored, (s.shape, s.transposed, s.struct.format == c.TAMIS_COO, index, columns, *values)
 
     @property
@@ -200,11 +200,6 @@ class Pattern:
         plans = [handle for key, handle in list(self._plans.items()) if not handle.gradient]
         parts += [explained(handle).rstrip() for handle in plans] or ["no plans yet: each kind of call makes one"]
         return "\n".join(parts)
-
-
-def _copied(array: Any) -> Any:
-    """Return a copy of an array, of the same library."""
-    return array.clone() if hasattr(array, "clone") else array.copy()
 
 
 def _restored(shape: tuple[int, int], transposed: bool, coo: bool, index: Any, columns: Any, values: Any = None) -> Pattern:

@@ -147,11 +147,6 @@ def _same_device(views: list[View], name: str) -> str:
     return devices[0]
 
 
-def _meet(values: Any, own: Any) -> bool:
-    """Return True if these values share memory with the matrix's own, as with `out=S.data`."""
-    return values is own or (isinstance(values, numpy.ndarray) and isinstance(own, numpy.ndarray) and numpy.may_share_memory(values, own))
-
-
 def like(S: Any, values: Any) -> Any:
     """Return a matrix of scipy.sparse or cupyx.scipy.sparse like S, with other values and its own index arrays."""
     other = copy.copy(S)
@@ -161,7 +156,9 @@ def like(S: Any, values: Any) -> Any:
         other.coords = tuple(index.copy() for index in S.coords)
     else:  # CuPy, and SciPy before 1.13
         other.row, other.col = S.row.copy(), S.col.copy()
-    other.data = values.copy() if _meet(values, S.data) else values
+    both = values, S.data
+    shared = values is S.data or (all(isinstance(x, numpy.ndarray) for x in both) and numpy.may_share_memory(*both))  # as with `out=S.data`
+    other.data = values.copy() if shared else values
     return other
 
 

@@ -93,10 +93,6 @@ def _pair_options(op: int, heads: int, width: int, dtype: Any) -> Any:
     return c.tamis_pair_options(op=op, type=_TYPES.get(dtype, 0), heads=heads, width=width)
 
 
-def _edge_columns(data: int, heads: int, all_columns: int) -> int:
-    return all_columns if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1
-
-
 def arguments_of(like: Tensor, of: Any, width: Any) -> Tensor:
     """Allocate the entries that max and min select."""
     return like.new_empty((of.shape[0], width), dtype=torch.int64 if type(of.nnz) is int and of.nnz > 2**31 else torch.int32)
@@ -149,8 +145,8 @@ class Message(Operator):
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         width, (_, _, data, heads) = grad.shape[1], numbers
-        return (grad.new_empty((of.shape[1], width)) if wanted[0] else None,
-                grad.new_empty((of.nnz, _edge_columns(data, heads, width))) if wanted[1] else None)
+        each = width if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1  # numbers of an edge
+        return grad.new_empty((of.shape[1], width)) if wanted[0] else None, grad.new_empty((of.nnz, each)) if wanted[1] else None
 
 
 class EdgeOp(Operator):

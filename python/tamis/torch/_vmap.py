@@ -17,10 +17,6 @@ def _even(x: Tensor, own: int) -> Tensor:
     return x if fits(shape, strides, own) and not uneven(shape[:-own], strides[:-own]) else x.contiguous()
 
 
-def _is_there(x: Any, own: int) -> bool:
-    return isinstance(x, Tensor) and x.dim() >= own  # a dimension without elements means that statistics were not kept
-
-
 def of_batches(operator: Any, name: str, at: dict[str, int], calls: dict[str, Any]) -> Any:
     """Return the rule of an operator on batches, by the places of its inputs. Operands that are mapped, or that have a batch of their own, get all of it;
     what is neither is shared."""
@@ -45,7 +41,9 @@ def of_batches(operator: Any, name: str, at: dict[str, int], calls: dict[str, An
         if flat:
             for place in column:
                 given[place] = given[place].unsqueeze(-1)
-        leads = {place: tuple(given[place].shape[int(place in mapped):-count]) for place, count in own.items() if place < len(given) and _is_there(given[place], count)}
+        tensors = {place: given[place] for place in own if place < len(given) and isinstance(given[place], Tensor)}
+        leads = {place: tuple(x.shape[int(place in mapped):-own[place]]) for place, x in tensors.items()
+                 if x.dim() >= own[place]}  # statistics that were not kept have fewer dimensions
         lead = max(leads.values(), key=len)
         for place, of in leads.items():
             x, count = given[place], own[place]
