@@ -212,7 +212,7 @@ def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
         return compute(*call._replace(operands=copies[0], values=copies[1]))
     flat = operation == SPMM and len(given[0].shape) == 1
     first = _column(given[0]) if flat else given[0]
-    views, names, how = _turned(operation, s, [first, *given[1:]], call.names, call.how)
+    views, names, how = turned(operation, s, [first, *given[1:]], call.names, call.how)
     lead = _lead(views, names, first, s)
     if len(lead) > 1:
         walked = _walked(views, lead, values, call.out, 1 if operation == SDDMM else 2)
@@ -267,8 +267,8 @@ def _column(v: View) -> View:
     return View(v.array, v.pointer, (*v.shape, 1), (*v.strides, 1), v.type, v.device, True, v.keep, v.stream)
 
 
-def _turned(operation: int, s: Sparse, views: list[View], names: tuple[str, ...], how: Settings) -> tuple[list[View], tuple[str, ...], Settings]:
-    """Return the operands and settings for the library: CSC is the CSR of the transpose."""
+def turned(operation: int, s: Sparse, views: list, names: tuple[str, ...], how: Settings) -> tuple[list, tuple[str, ...], Settings]:
+    """Return what belongs to the operands, and the settings, for the library: CSC is the CSR of the transpose."""
     if not s.transposed:
         return views, names, how
     if operation != SDDMM:

@@ -5,12 +5,12 @@ from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import Given, Settings, check_numbers, compute, given_values, settings
+from ._call import Given, Settings, check_numbers, compute, given_values, settings, turned
 from ._library import named
 from ._pattern import Pattern, options_of
 from ._plan import EFFORT, Handle, Report, choice, explained, reported
 from ._registry import OPERATIONS
-from ._types import OPERANDS, SDDMM, SPMM
+from ._types import OPERANDS, SPMM
 
 LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 
@@ -23,15 +23,12 @@ class Plan:
     array([1., 2.], dtype=float32)
     """
 
-    def __init__(self, operation: str, pattern: Pattern, form: tuple, how: Settings, used: Given, more: dict[str, Any]):
+    def __init__(self, operation: str, pattern: Pattern, form: tuple, how: Settings, handle: Handle):
         self.operation = operation
         self.pattern = pattern
         self._form, self._how = form, how
         self._recipes: dict[tuple, Any] = {}
-        s = pattern.sparse
-        if s.transposed and form[0] != SDDMM:  # CSC: the CSR of the transpose
-            how = how._replace(transpose=not how.transpose)
-        self._handle: Handle | None = Handle(s, s.with_values(used.pointer, used.type if used.pointer else form[1]), options_of(form, how, **more))
+        self._handle: Handle | None = handle
 
     def __call__(self, *operands: Any, out: Any = None, alpha: float = 1.0, beta: float = 0.0, values: Any = None) -> Any:
         """Computes with these operands: A, B of sddmm; B of spmm; A, B, D of fused. They have the plan's type, layout and sizes.
@@ -147,18 +144,14 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
             raise _errors.ArgumentError("width = None: expected L, the number of columns of B, for spmm")
         width = inner
     how = settings(edge, scale, slope, epsilon, bool(transpose), math)
-    if s.transposed:
-        if number == SDDMM and how.edge == c.TAMIS_EDGE_SOFTMAX:
-            raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
-        if number == SDDMM:
-            a_layout, b_layout = b_layout, a_layout
+    (a_layout, b_layout), _, turned_how = turned(number, s, [a_layout, b_layout], (), how)
     used = given_values(s, None, how.as_pattern, kind, number, batch)
     layouts = [choice(LAYOUTS, layout, name) for layout, name in ((a_layout, "a_layout"), (b_layout, "b_layout"), (d_layout, "d_layout"),
                                                                   (output_layout, "output_layout"))]
     form = (number, kind, kind, inner or 0, width, *layouts, batch, used.type if used.pointer else -1, d_is_b)
-    return Plan(operation, pattern, form, how, used, {
-        "expected_calls": expected_calls, "effort": choice(EFFORT, effort, "effort"), "any_order": any_order,
-        "algorithm": algorithm.encode() if algorithm else None, "parameters": parameters.encode() if parameters else None})
+    given = options_of(form, turned_how, expected_calls=expected_calls, effort=choice(EFFORT, effort, "effort"), any_order=any_order,
+                       algorithm=algorithm.encode() if algorithm else None, parameters=parameters.encode() if parameters else None)
+    return Plan(operation, pattern, form, how, Handle(s, s.with_values(used.pointer, used.type if used.pointer else kind), given))
 
 
 def _element_type(type: Any) -> int:

@@ -134,7 +134,6 @@ class SFA(BatchEstimator):
     _method = c.TAMIS_SFA
 
     def __init__(self, factors: int = 0, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
-                 column_regularization: float = 0.0, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0, dtype: str = "float32",
-                 threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 column_regularization: float = 0.0, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0,
+                 dtype: str = "float32", threads: int = 0, device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
         self._set(locals())

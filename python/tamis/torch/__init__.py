@@ -40,6 +40,7 @@ from ._sampled import FUSED, SDDMM, SPMM
 _sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
+_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, as for torch.exp and torch.softmax
 
 
@@ -304,8 +305,7 @@ class _Sparse(torch.autograd.Function):
         ctx.pattern = pattern
         ctx.save_for_backward(values)
         ctx.set_materialize_grads(False)
-        checks = {} if torch.__version__.startswith("1.") else {"check_invariants": False}
-        return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **checks)
+        return torch.sparse_csr_tensor(pattern.index, pattern.columns, values, pattern.shape, **_UNCHECKED)
 
     @staticmethod
     def backward(ctx: Any, grad: Optional[Tensor]) -> Any:

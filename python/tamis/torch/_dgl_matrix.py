@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import Pattern, _check_tensors, message
+from . import _UNCHECKED, Pattern, _check_tensors, message
 from . import sddmm as _sddmm
 from . import softmax as _softmax
 from . import spmm as _spmm
@@ -18,7 +18,6 @@ from ._graphs import edges, remembered
 
 Scalar = Union[int, float, Tensor]
 _int = int  # within the class the name refers to a method
-_UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 _REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
 
 
