@@ -33,11 +33,9 @@ from ._kernels import settings_of
 from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
-from ._ops import CALLS
 from ._pattern import Pattern
 from ._sampled import FUSED, SDDMM, SPMM
 
-_sddmm, _spmm, _fused = CALLS["sddmm"], CALLS["spmm"], CALLS["fused"]
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
 
 _UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
@@ -104,8 +102,8 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
         return SDDMM.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
     A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
-    return _sddmm(pattern.index, pattern.columns, values, A, B, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope, epsilon,
-                  edge == "softmax" and any_recorded(A, B, values))[0]
+    keep = edge == "softmax" and any_recorded(A, B, values)
+    return SDDMM.called(False, pattern, (_edge(edge), scale, slope, epsilon, keep), values, A, B)
 
 
 def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
@@ -126,7 +124,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     B, values = _cast.operands(B, values)
     if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator accepts such a pair directly
         values = given
-    return _spmm(pattern.index, pattern.columns, values, B, pattern.rows, pattern.cols, pattern.coo, transpose)
+    return SPMM.called(False, pattern, (transpose,), values, B)
 
 
 _pattern.times = spmm
@@ -148,8 +146,8 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
         return FUSED.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _cast.operands(A, B, D, values)
-    return _fused(pattern.index, pattern.columns, values, A, B, D, pattern.rows, pattern.cols, pattern.coo, _edge(edge), scale, slope,
-                  epsilon, transpose, edge == "softmax" and any_recorded(A, B, D, values))[0]
+    keep = edge == "softmax" and any_recorded(A, B, D, values)
+    return FUSED.called(False, pattern, (_edge(edge), scale, slope, epsilon, transpose, keep), values, A, B, D)
 
 
 @overload
