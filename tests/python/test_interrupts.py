@@ -85,6 +85,7 @@ print("intact", flush=True)
 
 DEATHS = """
 B = np.ones((25, 8), "float32")
+tamis.spmm(tamis.Pattern(X), B)  # the first use imports, and an interrupt in a callback of Python's importlib is lost
 for turn in range(int(sys.argv[1])):
     interrupted(lambda: tamis.spmm(tamis.Pattern(X), B))
 print("intact", flush=True)
