@@ -176,7 +176,7 @@ static void expect_fresh_of(int64_t rows, int64_t cols, const int64_t *offsets, 
         const int64_t height = 128 << wide;
         int64_t distinct = 0, total = 0;
         for (int64_t i = 0; i < PANELS; i++) {
-            const int64_t row = (rows > height ? rows - height : 0) / PANELS * i;
+            const int64_t about = (rows > height ? rows - height : 0) / PANELS * i, row = about - about % height;
             const int64_t end = offsets[row + height < rows ? row + height : rows];
             mark++;
             for (int64_t t = offsets[row]; t < end; total++, last[columns[t++]] = (int32_t)mark)
