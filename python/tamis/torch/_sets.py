@@ -38,9 +38,13 @@ def combined(a: Any, b: Any, both: bool) -> Any:
     """Return the places of both patterns, or of at least one of them."""
     _check(a, b, "intersection" if both else "union")
     with apart():
-        x, y = torch.unique(_keys(a)), torch.unique(_keys(b))
-        keys, counts = torch.unique(torch.cat([x, y]), return_counts=True)
-        offsets, columns = of_keys(keys[counts == 2] if both else keys, a.rows, a.cols, torch.promote_types(a.columns.dtype, b.columns.dtype))
+        sets = [_keys(a), _keys(b)]
+        if both:  # a place of both comes twice
+            keys, counts = torch.unique(torch.cat([torch.unique(x) for x in sets]), return_counts=True)
+            keys = keys[counts == 2]
+        else:
+            keys = torch.unique(torch.cat(sets))
+        offsets, columns = of_keys(keys, a.rows, a.cols, torch.promote_types(a.columns.dtype, b.columns.dtype))
     return type(a)(offsets, columns, a.rows, a.cols, False)
 
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "gpu/attention/segments.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/utility.h"
 #include "gpu/messages/messages.h"
 #include "gpu/messages/order_call.h"
 
@@ -99,7 +100,7 @@ static void add_optional(const pass *p, tamis_gpu_list *to, const char *name, co
 static void add_order(const pass *p, tamis_gpu_list *to) {
     const tamis_attention_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call, "entries");
-    tamis_gpu_list_place(to, &p->call, "columns", (tamis_place){(void *)(uintptr_t)job->order.columns, 0});
+    tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("heads", job->heads));
     tamis_gpu_list_add(to, tamis_gpu_integer("width", job->width));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
@@ -134,7 +135,7 @@ static void add_gradients(const pass *p, tamis_gpu_list *to) {
 }
 
 static tamis_status check(const pass *p, int64_t slices) {
-    TRY(tamis_gpu_order_check(p->call.device, p->job->type));
+    TRY(tamis_gpu_check_type(p->call.device, p->job->type));
     if (slices <= p->call.device->limits.groups_most[1] &&
         p->job->heads <= INT32_MAX / tamis_gpu_max(p->job->width, 1) / 2)
         return TAMIS_OK;

@@ -4,6 +4,7 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/utility.h"
 #include "gpu/messages/messages.h"
 #include "gpu/messages/order_call.h"
 
@@ -76,7 +77,7 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
     enum { GROUP = 128 };
     tamis_gpu_device *const device = job->device;
     const bool quick = device->limits.subgroup == 32;
-    TRY(tamis_gpu_order_check(device, job->type));
+    TRY(tamis_gpu_check_type(device, job->type));
     if (job->heads > INT32_MAX)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "heads = %lld: %s takes up to %d", (long long)job->heads,
                           device->limits.name, (int)INT32_MAX);

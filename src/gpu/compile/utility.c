@@ -69,6 +69,12 @@ tamis_status tamis_gpu_utility_early(tamis_gpu_device *device, const char *file,
     return tamis_gpu_request_kernel(device, file, definitions.text, name, 0, early);
 }
 
+tamis_status tamis_gpu_check_type(const tamis_gpu_device *device, tamis_type type) {
+    if (type != TAMIS_F64 || device->limits.has_fp64) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(type),
+                      device->limits.name);
+}
+
 int64_t tamis_gpu_groups(int64_t count) {
     const int64_t groups = (count + TAMIS_GPU_GROUP - 1) / TAMIS_GPU_GROUP;
     return groups < 1 ? 1 : groups > 65535 ? 65535 : groups;

@@ -9,6 +9,9 @@
 #include "gpu/runtime/arguments.h"
 #include "gpu/runtime/memory.h"
 
+/* Refuses types that the device does not compute with. */
+tamis_status tamis_gpu_check_type(const tamis_gpu_device *device, tamis_type type);
+
 enum { TAMIS_GPU_GROUP = 256 };
 
 tamis_status tamis_gpu_utility(tamis_gpu_device *device, void *stream, const char *file, const char *kernel,

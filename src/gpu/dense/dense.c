@@ -11,17 +11,10 @@ enum { TEAMS = TAMIS_GPU_GROUP / 32, SIDE = 64, LAUNCH_MOST = 65535 };
 static const char *const elements = "dense.simt", *const sums = "dense_sums.simt",
                          *const products = "dense_products.simt";
 
-static tamis_status check_type(const tamis_gpu_device *device, tamis_type type) {
-    if (type == TAMIS_F64 && !device->limits.has_fp64)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(type),
-                          device->limits.name);
-    return TAMIS_OK;
-}
-
 static tamis_status start(const tamis_dense_job *job, const char *file, const char *kernel, int64_t groups,
                           const tamis_gpu_named *arguments) {
     const tamis_gpu_kinds kinds = {job->type, TAMIS_I32, TAMIS_I32};
-    TRY(check_type(job->device, job->type));
+    TRY(tamis_gpu_check_type(job->device, job->type));
     return tamis_gpu_utility(job->device, job->stream, file, kernel, kinds,
                              groups < 1             ? 1
                              : groups > LAUNCH_MOST ? LAUNCH_MOST
@@ -176,7 +169,7 @@ static tamis_status ready(void *device, tamis_type type) {
                    {&products, "dense_multiply"}, {&products, "dense_gram"},      {&products, "dense_gram_finish"},
                    {&sums, "dense_column_sums"},  {&sums, "dense_column_finish"}, {&sums, "dense_row_dots"},
                    {&sums, "dense_dot"},          {&sums, "dense_conjugate_step"}};
-    TRY(check_type(device, type));
+    TRY(tamis_gpu_check_type(device, type));
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         TRY(tamis_gpu_utility_ready(device, *kernels[i].file, kernels[i].kernel,
                                     (tamis_gpu_kinds){type, TAMIS_I32, TAMIS_I32}));

@@ -10,6 +10,7 @@
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
+#include "gpu/compile/utility.h"
 #include "gpu/messages/order_call.h"
 #include "gpu/runtime/memory.h"
 
@@ -186,15 +187,11 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-static void add_array(tamis_gpu_list *to, const pass *p, const char *name, const void *memory) {
-    tamis_gpu_list_place(to, &p->call, name, (tamis_place){(void *)(uintptr_t)memory, 0});
-}
-
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call, "entries");
-    add_array(to, p, "columns", job->order.columns);
+    tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
     tamis_gpu_list_add(
@@ -222,7 +219,7 @@ static void add_rest(const pass *p, tamis_gpu_list *to) {
     }
     if (job->kind != TAMIS_PASS_ENTRIES) tamis_gpu_list_place(to, &p->call, "parts", p->call.parts);
     if (p->call.variant.kernel == TAMIS_MESSAGE_SUMS) {
-        add_array(to, p, "other_offsets", job->other_offsets);
+        tamis_gpu_list_array(to, &p->call, "other_offsets", job->other_offsets);
         tamis_gpu_list_add(to, tamis_gpu_integer("weighted", job->other_offsets != NULL));
     }
     if (p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS)
@@ -267,7 +264,7 @@ static tamis_status merge(const pass *p) {
                tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
                tamis_gpu_integer("mean", job->mean), tamis_gpu_integer("has_argument", largest && job->argument.base)},
         .count = 11};
-    add_array(&arguments, p, "entries", job->order.entries);
+    tamis_gpu_list_array(&arguments, &p->call, "entries", job->order.entries);
     tamis_gpu_list_place(&arguments, &p->call, "parts", p->call.parts);
     tamis_gpu_list_place(&arguments, &p->call, "places", p->call.places);
     tamis_gpu_list_matrix(&arguments, &p->call, "out", "out_stride", &job->out);
@@ -296,7 +293,7 @@ static tamis_status run(const tamis_message_job *job) {
                        .stream = job->stream,
                        .order = &job->order,
                        .cuts = tamis_gpu_message_cuts(&job->order, is_busy(job))}};
-    TRY(tamis_gpu_order_check(p.call.device, job->type));
+    TRY(tamis_gpu_check_type(p.call.device, job->type));
     choose(&p);
     if (p.call.cuts->pieces == 0 || job->kind == TAMIS_PASS_ENTRIES) return launch(&p);
     const int64_t count = tamis_times(p.call.cuts->pieces, p.all);

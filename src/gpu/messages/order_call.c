@@ -3,12 +3,6 @@
 #include "base/status.h"
 #include "gpu/runtime/memory.h"
 
-tamis_status tamis_gpu_order_check(const tamis_gpu_device *device, tamis_type type) {
-    if (type != TAMIS_F64 || device->limits.has_fp64) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "type = %s: %s has no fp64 arithmetic", tamis_type_name(type),
-                      device->limits.name);
-}
-
 void tamis_gpu_list_place(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, tamis_place place) {
     tamis_gpu_list_add(to, place.base ? tamis_gpu_place(name, place) : tamis_gpu_memory(name, call->order->offsets));
 }
@@ -26,7 +20,7 @@ void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call, c
     tamis_gpu_list_add(to, tamis_gpu_integer("limit", call->cuts->limit));
     tamis_gpu_list_place(to, call, "piece_rows", (tamis_place){call->cuts->piece_rows, 0});
     tamis_gpu_list_add(to, tamis_gpu_memory("offsets", order->offsets));
-    tamis_gpu_list_place(to, call, entries, (tamis_place){(void *)(uintptr_t)order->entries, 0});
+    tamis_gpu_list_array(to, call, entries, order->entries);
     tamis_gpu_list_add(to, tamis_gpu_integer("permuted", order->entries != NULL));
 }
 

@@ -29,6 +29,10 @@ static inline void tamis_gpu_list_add(tamis_gpu_list *to, tamis_gpu_named argume
 
 /* Memory that may be absent: OpenCL needs a buffer for every argument. */
 void tamis_gpu_list_place(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, tamis_place place);
+static inline void tamis_gpu_list_array(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name,
+                                        const void *memory) {
+    tamis_gpu_list_place(to, call, name, (tamis_place){(void *)(uintptr_t)memory, 0});
+}
 void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, const char *stride,
                            const tamis_message_operand *x);
 
@@ -43,9 +47,6 @@ tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tami
 /* Runs `run` with memory of `parts` bytes, and of `places` bytes (0: none), for the pieces of cut rows. */
 tamis_status tamis_gpu_order_in_parts(tamis_gpu_order_call *call, size_t parts, size_t places,
                                       tamis_status (*run)(void *pass), void *pass);
-
-/* Refuses types that the device does not compute with. */
-tamis_status tamis_gpu_order_check(const tamis_gpu_device *device, tamis_type type);
 
 /* Bits of an index, as kernels are told. */
 static inline int32_t tamis_gpu_index_bits(tamis_index_type type) { return type == TAMIS_I64 ? 64 : 32; }

@@ -187,21 +187,26 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
     uint32 wanted[WORDS], factors[SCORES / 2];
     float x[SCORES], sums[OUTS], factor[2];
     row_state state;
+    int stop = run.begin; /* of the panel's cells */
+    const auto take_scores = [&](int c) { /* turns a cell's scores, which are there, into exponentials */
+        PRODUCTS_PIN(x, SCORES);
+        release_scores(view, shared, c + 1 == stop, lane);
+        finish_scores(x, p.in_log2, !rises, wanted);
+        load_mask(wanted, masks, min(c + 1, last), item);
+        return exponentials(state, factor, x, in_log2);
+    };
     if (team == 1) pass_turn(team);
     load_mask(wanted, masks, run.begin, item);
 #pragma unroll 1
     for (int c = run.begin; c < run.end;) {
-        const int first = c, stop = min(all[c].end_cell, run.end);
+        const int first = c;
+        stop = min(all[c].end_cell, run.end);
         begin_rows(state, sums);
         await_turn(team);
         begin_scores(x, view, shared);
         pass_turn(team);
         PRODUCTS_WAIT(0);
-        PRODUCTS_PIN(x, SCORES);
-        release_scores(view, shared, c + 1 == stop, lane);
-        finish_scores(x, p.in_log2, !rises, wanted);
-        load_mask(wanted, masks, min(c + 1, last), item);
-        exponentials(state, factor, x, in_log2);
+        take_scores(c);
         round_pairs(factors, x);
 #pragma unroll 1
         for (c++; c < stop; c++) {
@@ -210,11 +215,7 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
             begin_products(sums, factors, view, shared);
             pass_turn(team);
             PRODUCTS_WAIT(1); /* the scores */
-            PRODUCTS_PIN(x, SCORES);
-            release_scores(view, shared, c + 1 == stop, lane);
-            finish_scores(x, p.in_log2, !rises, wanted);
-            load_mask(wanted, masks, min(c + 1, last), item);
-            const int changed = exponentials(state, factor, x, in_log2);
+            const int changed = take_scores(c);
             PRODUCTS_WAIT(0);
             PRODUCTS_PIN(sums, OUTS);
             release_products(view, shared, lane);
