@@ -230,6 +230,7 @@ if begin units 430; then
     start_units sums 200 core test_sums gpu-tensor
     start_units d-is-b 200 core test_d_is_b
     start_units graphs 60 gpu test_entry_order
+    start_units graphs 60 gpu test_row_order
     # every n-th case of each row
     start_units graphs 430 operations message 13
     start_units graphs 330 operations graph_attention 3

@@ -271,6 +271,7 @@ void cross_run(const char *device_name, const cross_case *c, tamis_operation ope
         r.isa = draw_isa(random, &device);
     else if (tamis_device_open(device_name, &device) != TAMIS_OK)
         abort(); /* main has seen that it can be opened */
+    r.call.on = device;
     mirror on = mirror_make(device, &p, operation);
     r.on = &on;
     matrix_draw(&on.out, -1, 1, random);

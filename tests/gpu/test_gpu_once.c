@@ -87,6 +87,7 @@ static const char *compare(const problem *p, const once *x, mirror *m) {
     const int64_t before = first_row(x) * p->options.width;
     test_call call = call_of(x->edge, 1, 0);
     call.options.edge_scale = 0.5;
+    call.on = m->device;
     matrix_fetch(&m->out);
     expectation right = expect_members(p, x->operation, &call, &m->out);
     const char *const wrong = expect_wrong(&m->out.here, 0, right.want[0] + before, right.bound[0] + before);

@@ -3,6 +3,7 @@
 #include "base/edges.h"
 #include "base/status.h"
 #include "sparse/element.h"
+#include "support/bounds.h"
 #include "unit/softmax_kept.h"
 
 /* ------------------------------------------------------------------------------------------ what is drawn */
@@ -277,7 +278,9 @@ static void expect_forward(operation_case *c) {
         test_must(call_oracle(x->operation, &c->S, &x->p.A, &x->p.B, &x->p.D, &o, &x->call.execution, want));
         return;
     }
-    expectation right = expect_members(&x->p, x->operation, &x->call, &old);
+    test_call call = x->call;
+    call.on = c->device;
+    expectation right = expect_members(&x->p, x->operation, &call, &old);
     for (int64_t m = 0; m < x->p.options.batch; m++) {
         memcpy(want + m * one, right.want[m], (size_t)one * sizeof *want);
         memcpy(c->of[OUT].bound + m * one, right.bound[m], (size_t)one * sizeof *want);
@@ -289,8 +292,6 @@ static void expect_rest(operation_case *c) {
     const product *const x = c->own;
     const bool edge = x->kind == PRODUCT_EDGE;
     const int in[INS] = {A, B, D, D_OUT}, out[OUTS] = {D_A, D_B, D_D, edge ? OUT : D_S};
-    tamis_device_description about;
-    test_must(tamis_device_describe(c->device, &about));
     gradient_case g = {.shape = {.nnz = c->S.nnz,
                                  .inner = x->p.options.inner,
                                  .width = x->p.options.width,
@@ -307,8 +308,7 @@ static void expect_rest(operation_case *c) {
                        .column_of = c->pattern.column_of,
                        .rows = c->transpose ? c->S.cols : c->S.rows,
                        .cols = c->transpose ? c->S.rows : c->S.cols};
-    g.rounds_factors = strncmp(about.instruction_set, "sm_", 3) == 0 && x->operation == TAMIS_OP_FUSED &&
-                       g.options.edge == TAMIS_EDGE_SOFTMAX && tamis_type_size(c->type) == 2 && !x->has_values;
+    g.rounds_factors = softmax_may_round(c->device, x->operation, g.options.edge, c->type, x->has_values);
     for (int i = 0; i < INS; i++) g.in[i] = c->of[in[i]].m;
     double *const pairs = operand_want(c, PAIRS);
     if (pairs) kept_expect(&g, pairs, c->of[PAIRS].bound);

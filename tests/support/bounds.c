@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "support/matrix.h"
 
@@ -102,6 +103,14 @@ softmax_row *softmax_rows(const about *scores, const int64_t *row_of, int64_t nn
     for (int64_t t = 0; t < nnz; t++)
         if (scores[t].is > -INFINITY) made[row_of[t]].sum += exp(scores[t].is - made[row_of[t]].most);
     return made;
+}
+
+bool softmax_may_round(tamis_device *device, tamis_operation operation, tamis_edge edge, tamis_type type,
+                       bool has_values) {
+    tamis_device_description on = {.instruction_set = ""};
+    if (device) test_must(tamis_device_describe(device, &on));
+    return strncmp(on.instruction_set, "sm_", 3) == 0 && operation == TAMIS_OP_FUSED && edge == TAMIS_EDGE_SOFTMAX &&
+           tamis_type_size(type) == 2 && !has_values;
 }
 
 double softmax_relative(units e, const softmax_row *row) { return expm1(2 * row->off) + (row->count + 16) * e.u; }

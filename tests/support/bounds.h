@@ -32,6 +32,11 @@ about *test_abouts(int64_t count); /* zeros, to be freed */
 
 about about_product(units e, about x, about y);
 
+/* True if the weights of rows, and the gradients of scores, may be rounded to the type: attention of 16 bits without
+   values, on tensor cores. */
+bool softmax_may_round(tamis_device *device, tamis_operation operation, tamis_edge edge, tamis_type type,
+                       bool has_values);
+
 /* Of vectors of n; *size becomes sum |x||y| unless it is NULL. */
 about about_dot(units e, const double *x, const double *y, int64_t n, double *size);
 

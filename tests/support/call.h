@@ -8,6 +8,7 @@
 typedef struct test_call {
     tamis_options options;
     tamis_execution execution;
+    tamis_device *on; /* what computes; NULL: a CPU */
 } test_call;
 
 static inline tamis_execution scaled(double alpha, double beta) {
@@ -33,7 +34,7 @@ static inline tamis_options options_for(tamis_operation operation, int64_t inner
 }
 
 static inline test_call call_of(tamis_edge edge, double alpha, double beta) {
-    return (test_call){with_edge(edge), scaled(alpha, beta)};
+    return (test_call){with_edge(edge), scaled(alpha, beta), NULL};
 }
 
 /* By a plan, or by one call. SpMM takes D as its B. */

@@ -36,6 +36,7 @@ typedef struct member {
     tamis_options options;
     tamis_sparse S;
     tamis_dense A, B, D;
+    bool rounds; /* its weights may be rounded to the type */
 } member;
 
 static tamis_dense member_of(const tamis_dense *X, int64_t number) {
@@ -45,10 +46,11 @@ static tamis_dense member_of(const tamis_dense *X, int64_t number) {
     return view;
 }
 
-static member take_member(const problem *p, tamis_operation operation, const tamis_options *options, int64_t number) {
-    member x = {.p = p, .options = problem_call(p, operation, options)};
+static member take_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number) {
+    member x = {.p = p, .options = problem_call(p, operation, &call->options)};
     const tamis_sparse *const S = &p->S;
     const size_t at = (size_t)(number * S->batch_stride + S->offset_base);
+    x.rounds = softmax_may_round(call->on, operation, x.options.edge, p->options.type, S->values != NULL);
     x.options.batch = 1;
     x.options.transpose = false;
     x.S = (tamis_sparse){.format = TAMIS_COO,
@@ -133,6 +135,7 @@ static about *edges_of(units e, member *x) {
     for (int64_t t = 0; t < nnz && o->edge == TAMIS_EDGE_SOFTMAX; t++) {
         const bool weighs = isfinite(oracle[t]) && oracle[t] > 0;
         edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
+        if (x->rounds) edges[t].off += e.v * (oracle[t] + edges[t].off) + e.m;
     }
     return edges;
 }
@@ -153,7 +156,7 @@ static double *error_of_sums(units e, const member *x, const about *edges, doubl
 
 void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number,
                    const double *old, double **want, double **bound) {
-    member x = take_member(p, operation, &call->options, number);
+    member x = take_member(p, operation, call, number);
     const units e = units_of(p->options.type);
     const bool sddmm = operation == TAMIS_OP_SDDMM;
     const int64_t count = sddmm ? x.S.nnz : x.S.rows * p->options.width;

@@ -41,7 +41,9 @@ tamis_status mirror_once(const mirror *m, const tamis_options *options, const ta
 
 const char *mirror_wrong(mirror *m, const problem *p, const test_call *call) {
     matrix_fetch(&m->out);
-    expectation right = expect_members(p, m->operation, call, &m->out);
+    test_call here = *call;
+    here.on = m->device;
+    expectation right = expect_members(p, m->operation, &here, &m->out);
     const char *const wrong = expect_compare(&right, &m->out);
     expect_free(&right);
     return wrong;

@@ -3,6 +3,7 @@
 
 #include "support/test.h"
 
+#include "support/bounds.h"
 #include "support/expect.h"
 
 /* ------------------------------------------------------------------------------------------ the sparse matrix */
@@ -163,17 +164,16 @@ gradient_case *gradient_case_make(tamis_device *device, tamis_operation operatio
                                   const gradient_shape *shape, double beta, tamis_random *dice) {
     static const tamis_execution execution = TAMIS_EXECUTION_INIT;
     gradient_case *const c = calloc(1, sizeof *c);
-    tamis_device_description about;
+    tamis_device_description described;
     assert_non_null(c);
-    works(tamis_device_describe(device, &about));
+    works(tamis_device_describe(device, &described));
     c->device = device;
-    c->copies = about.location == TAMIS_DEVICE;
+    c->copies = described.location == TAMIS_DEVICE;
     c->shape = *shape;
     c->operation = operation;
     c->type = type;
     c->value_type = shape->wide_values && operation == TAMIS_OP_SPMM && tamis_type_size(type) == 2 ? TAMIS_F32 : type;
-    c->rounds_factors = strncmp(about.instruction_set, "sm_", 3) == 0 && operation == TAMIS_OP_FUSED &&
-                        edge == TAMIS_EDGE_SOFTMAX && tamis_type_size(type) == 2 && !shape->with_values;
+    c->rounds_factors = softmax_may_round(device, operation, edge, type, shape->with_values);
     c->rows = shape->transpose ? shape->cols : shape->rows;
     c->cols = shape->transpose ? shape->rows : shape->cols;
     c->here = c->there = execution;
@@ -260,8 +260,8 @@ void gradient_case_fetch(gradient_case *c) {
 
 void gradient_case_check(gradient_case *c, int wanted, const char *what) {
     static const char *const names[OUTS] = {"dA", "dB", "dD", "dS"};
-    char about[400];
-    describe(c, about, sizeof about);
+    char says[400];
+    describe(c, says, sizeof says);
     gradient_case_fetch(c);
     for (int k = 0; k < OUTS; k++) {
         const matrix *const x = &c->out[k];
@@ -270,14 +270,14 @@ void gradient_case_check(gradient_case *c, int wanted, const char *what) {
         double *const found = matrix_values(x);
         for (int64_t i = 0; i < one * c->shape.batch; i++)
             if (!isfinite(c->want[k][i])) {
-                if (!c->lost) fail_msg("%s, %s: %s is expected to be %g", what, about, names[k], c->want[k][i]);
+                if (!c->lost) fail_msg("%s, %s: %s is expected to be %g", what, says, names[k], c->want[k][i]);
                 c->want[k][i] = found[i]; /* is not compared */
             }
         free(found);
         for (int64_t m = 0; m < c->shape.batch; m++) {
             const char *const wrong = expect_wrong(&x->here, m, c->want[k] + m * one, c->bound[k] + m * one);
-            if (wrong) fail_msg("%s, %s: %s: %s", what, about, names[k], wrong);
+            if (wrong) fail_msg("%s, %s: %s: %s", what, says, names[k], wrong);
         }
-        if (matrix_touched(x) >= 0) fail_msg("%s, %s: a gap of %s was written to", what, about, names[k]);
+        if (matrix_touched(x) >= 0) fail_msg("%s, %s: a gap of %s was written to", what, says, names[k]);
     }
 }

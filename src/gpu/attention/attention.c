@@ -86,6 +86,7 @@ static void choose(pass *p) {
     v->loads = quick ? loads_of(p) : 4;
     v->near = job->q.stride <= near && job->k.stride <= near && job->v.stride <= near && job->d_out.stride <= near;
     v->permuted = quick ? job->order.entries != NULL : -1;
+    v->ordered = quick ? p->call.cuts->order != NULL : -1;
     v->has_e = quick ? job->e.at.base != NULL : -1;
 }
 

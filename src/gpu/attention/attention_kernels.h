@@ -11,8 +11,9 @@
 #include "message_kernels.h"
 
 #define HEAD_PARAMETERS                                                                                                \
-    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), int32 heads, int32 width, int32 slice, real scale,   \
-        IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 permuted, OUT(real, partials)
+    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered, int32 heads,        \
+        int32 width, int32 slice, real scale, IN(offset, offsets), IN(index, columns), IN(int64, entries),             \
+        int32 permuted, OUT(real, partials)
 
 /* The lane's partial dot product <x, y + e> over a slice; `e` is not read unless has_e. */
 FUNCTION real slice_dot(const real *x, const real *y, const real *e, const int has_e, int lane, int32 left) {

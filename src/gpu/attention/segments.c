@@ -74,7 +74,7 @@ static tamis_status run_and_merge(void *of) {
 }
 
 tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
-    enum { GROUP = 128 };
+    enum { GROUP = 128, BUSY = 1 << 20 /* entries */ };
     tamis_gpu_device *const device = job->device;
     const bool quick = device->limits.subgroup == 32;
     TRY(tamis_gpu_check_type(device, job->type));
@@ -86,13 +86,14 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
               .call = {.device = device,
                        .stream = job->stream,
                        .order = &job->order,
-                       .cuts = tamis_gpu_message_cuts(&job->order, true),
+                       .cuts = tamis_gpu_message_cuts(&job->order, job->order.nnz > BUSY),
                        .variant = {.element = tamis_gpu_element(job->type),
                                    .index = 32,
                                    .offset = tamis_gpu_index_bits(job->order.offset_type),
                                    .argument = tamis_gpu_index_bits(job->argument_type),
                                    .group = quick ? GROUP : team, /* ONE_TEAM of simt.h */
                                    .team = team,
+                                   .ordered = -1,
                                    .op = (int32_t)job->op,
                                    .back = job->back}}};
     const bool reduces = !job->back || job->op == TAMIS_SEGMENT_SOFTMAX, positions = job->op >= TAMIS_SEGMENT_MAX;

@@ -9,8 +9,8 @@
  *   STORES     (optional) 1: rows of results are not aligned to units
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
- * TERM, NUMBERS, TAKEN, PERMUTED, WEIGHTED and MEAN come from the job, or are kernel arguments where compilation is
- * slow. All rows begin at multiples of a unit; so do heads, if there is a number per head.
+ * TERM, NUMBERS, TAKEN, PERMUTED, ORDERED, WEIGHTED and MEAN come from the job, or are kernel arguments where
+ * compilation is slow. All rows begin at multiples of a unit; so do heads, if there is a number per head.
  */
 #define LANES TEAM
 #include "lane_kernels.h"
@@ -173,6 +173,6 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
 }
 
 #define JOB_PARAMETERS                                                                                                 \
-    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(offset, offsets), IN(index, columns),             \
-        IN(int64, entries), int32 all, int32 slice, int32 width, real sign, real factor, int32 term, int32 numbers,    \
-        int32 taken, int32 permuted, int32 mean
+    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered,                     \
+        IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign,   \
+        real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean

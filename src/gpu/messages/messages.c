@@ -13,6 +13,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/messages/order_call.h"
 #include "gpu/runtime/memory.h"
+#include "gpu/structure/profile.h"
 
 enum { SHORT_ROW = 32, LONG_ROW = 256, MERGE_TEAM = 32, MERGE_GROUP = 256 };
 
@@ -35,34 +36,52 @@ static int64_t limit_of(const tamis_message_order *order) {
     return (int64_t)fmin(fmax(limit, SHORT_ROW), LONG_ROW);
 }
 
+/* True if rows by falling length gain more than the sort costs: lanes of a warp wait for its longest row. */
+static bool is_ordered(const tamis_problem *problem) {
+    enum { ENTRIES = 1 << 18 };
+    return problem->nnz >= ENTRIES && tamis_gpu_cuts_ordered(problem);
+}
+
 static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     enum { WORTH = 64 }; /* as many entries take as long as the launch that merges */
-    TRY(tamis_gpu_cuts_make(&plan->base, limit, false, &plan->cuts));
+    TRY(tamis_gpu_cuts_make(&plan->base, limit, is_ordered(&plan->base.problem), &plan->cuts));
     const bool slight = plan->cuts.pieces == 2 * plan->cuts.count && 2 * limit <= WORTH;
     if (plan->cuts.count > 0 && limit < LONG_ROW)
         TRY(tamis_gpu_cuts_make(&plan->base, LONG_ROW, false, &plan->long_cuts));
     else
         plan->long_cuts = plan->cuts;
-    if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX};
+    plan->long_cuts.order = plan->cuts.order;
+    if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
     return TAMIS_OK;
 }
 
 static tamis_status prepare(void *device, void *stream, const tamis_message_order *order, void **made) {
     tamis_status status = TAMIS_OK;
     tamis_gpu_message_plan *plan = NULL;
+    tamis_evidence evidence = {.profile = {.rows = order->rows, .cols = order->cols, .nnz = order->nnz}};
+    tamis_problem problem = {.rows = order->rows,
+                             .cols = order->cols,
+                             .nnz = order->nnz,
+                             .offsets = order->offsets,
+                             .columns = order->columns,
+                             .offset_type = order->offset_type,
+                             .index_type = order->column_type,
+                             .device = device,
+                             .stream = stream,
+                             .evidence = &evidence,
+                             .once = true}; /* no panels */
     *made = NULL;
     if (order->nnz <= LONG_ROW) return TAMIS_OK; /* too small to gain */
+    TRY(tamis_gpu_profile(&problem, &evidence));
+    problem.once = false;
+    const int64_t limit = limit_of(order);
+    if (evidence.profile.max <= limit && !is_ordered(&problem)) return TAMIS_OK;
     TRY(tamis_allocate_zeroed(1, sizeof *plan, "long rows of a graph", (void **)&plan));
     plan->base.device = device;
-    plan->base.problem = (tamis_problem){.rows = order->rows,
-                                         .nnz = order->nnz,
-                                         .offsets = order->offsets,
-                                         .offset_type = order->offset_type,
-                                         .index_type = order->column_type,
-                                         .device = device,
-                                         .stream = stream};
-    plan->base.profile.max = order->nnz; /* upper bound: not known yet */
-    TRY_GOTO(failed, make_cuts(plan, limit_of(order)));
+    plan->base.problem = problem;
+    plan->base.profile = evidence.profile;
+    TRY_GOTO(failed, make_cuts(plan, limit));
+    plan->base.problem.evidence = NULL;
     *made = plan;
     return TAMIS_OK;
 failed:
@@ -181,6 +200,7 @@ static void choose(pass *p) {
     v->numbers = quick ? numbers_of(job) : -1;
     v->taken = quick ? reads_arguments(job) : -1;
     v->permuted = quick ? job->order.entries != NULL : -1;
+    v->ordered = quick ? p->call.cuts->order != NULL : -1;
     v->weighted = quick ? job->other_offsets != NULL : -1;
     v->mean = quick ? job->mean : -1;
 }

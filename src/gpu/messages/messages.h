@@ -5,8 +5,9 @@
 #include "backend/message.h"
 #include "gpu/rows/cuts.h"
 
-/* State of an order: its cut rows. The second list has rows of more than 256 entries only, for calls that keep the
-   device busy for as long as such a row takes, or that gain less from a cut. */
+/* State of an order: its cut rows, and rows by falling length where that gains. The second list has rows of more than
+   256 entries only, for calls that keep the device busy for as long as such a row takes, or that gain less from a cut.
+ */
 typedef struct tamis_gpu_message_plan {
     tamis_prepared base; /* owns the lists */
     tamis_gpu_cuts cuts, long_cuts;

@@ -19,6 +19,8 @@ void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call, c
     tamis_gpu_list_add(to, tamis_gpu_integer("pieces", call->cuts->pieces));
     tamis_gpu_list_add(to, tamis_gpu_integer("limit", call->cuts->limit));
     tamis_gpu_list_place(to, call, "piece_rows", (tamis_place){call->cuts->piece_rows, 0});
+    tamis_gpu_list_place(to, call, "order", (tamis_place){call->cuts->order, 0});
+    tamis_gpu_list_add(to, tamis_gpu_integer("ordered", call->cuts->order != NULL));
     tamis_gpu_list_add(to, tamis_gpu_memory("offsets", order->offsets));
     tamis_gpu_list_array(to, call, entries, order->entries);
     tamis_gpu_list_add(to, tamis_gpu_integer("permuted", order->entries != NULL));

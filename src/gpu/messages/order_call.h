@@ -36,8 +36,8 @@ static inline void tamis_gpu_list_array(tamis_gpu_list *to, const tamis_gpu_orde
 void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, const char *stride,
                            const tamis_message_operand *x);
 
-/* The arguments of TASK_OF (rows/task_kernels.h): rows, pieces, limit, piece_rows and offsets; and the order's entries
-   by the name `entries`, with `permuted`. */
+/* The arguments of TASK_OF (rows/task_kernels.h): rows, pieces, limit, piece_rows, order and offsets; and the order's
+   entries by the name `entries`, with `permuted`. */
 void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *entries);
 
 /* Launches a kernel with a team for each of `tasks`, and `slices` in y. */

@@ -45,6 +45,7 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "OFFSET", v->offset);
     tamis_gpu_define(&d, "ARGUMENT", v->argument);
     if (v->kernel == TAMIS_MESSAGE_MERGE) return d;
+    choice(&d, "ORDERED", v->ordered, "ordered");
     if (v->kernel == TAMIS_ATTENTION_MERGE) {
         tamis_gpu_define(&d, "SOFTMAX", v->softmax);
         return d;

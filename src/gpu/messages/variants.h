@@ -24,7 +24,7 @@ typedef struct tamis_gpu_message_variant {
     int32_t kernel; /* tamis_gpu_message_kernel */
     int32_t element, index, offset, other, argument;
     int32_t group, team, unit, units, full, loads, near;
-    int32_t term, numbers, taken, permuted, weighted, mean;
+    int32_t term, numbers, taken, permuted, ordered, weighted, mean;
     int32_t has_e, whole, stores; /* attention_kernels.h */
     int32_t softmax;              /* attention_merge.simt */
     int32_t op, back;             /* segments.simt */

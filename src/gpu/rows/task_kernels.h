@@ -26,11 +26,11 @@ FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const 
     return r;
 }
 
-/* Teams take tasks in turn. TASK_OF: a row or piece in natural order, by the names that kernels give these arguments.
- */
+/* Teams take tasks in turn. TASK_OF: a row or piece, by the names that kernels give these arguments. ORDERED: rows come
+   by `order`; 0, 1 or the argument `ordered`. */
 #define FOR_EACH_TASK(task, count)                                                                                     \
     for (int64 task = GROUP_X * (GROUP / TEAM) + LOCAL_ID / TEAM; task < (count); task += GROUPS_X * (GROUP / TEAM))
-#define TASK_OF(task) find_task(task, pieces, limit, piece_rows, 0, piece_rows, offsets)
+#define TASK_OF(task) find_task(task, pieces, limit, piece_rows, ORDERED, order, offsets)
 
 /* A task of several heads of a row: its row. */
 FUNCTION int64 without_head(int64 task, int32 heads) {

@@ -1,0 +1,177 @@
+/*
+ * Graphs whose rows a GPU takes by falling length, against the CPU: messages, attention and segments of an uneven
+ * pattern with enough entries that sorting its rows pays.
+ *   test_row_order [DEVICE]      opencl:0 unless told otherwise
+ */
+#include "support/test.h"
+
+#include "core/message.h"
+#include "gpu/messages/messages.h"
+#include "opened_device.h"
+#include "support/problem.h"
+
+enum { ROWS = 6000, COLS = 5000, ENTRIES = 300000, HEADS = 2, WIDTH = 3, ALL = HEADS * WIDTH };
+
+/* A graph and its operands in the memory of a device. */
+typedef struct place_of_work {
+    tamis_device *on;
+    tamis_graph *graph;
+    void *pattern[2], *x, *e;
+} place_of_work;
+
+static int64_t row[ENTRIES], column[ENTRIES];
+static float x[COLS * ALL], e[ENTRIES * ALL];
+static place_of_work here, there;
+static tamis_device *cpu;
+
+static void *sent(tamis_device *to, const void *from, size_t bytes) {
+    void *memory = NULL;
+    test_must(tamis_device_allocate(to, bytes, &memory));
+    test_must(tamis_device_upload(to, NULL, memory, 0, from, bytes));
+    return memory;
+}
+
+static tamis_dense matrix_of(tamis_device *on, void *data, int64_t rows, int64_t cols) {
+    tamis_dense view = {.type = TAMIS_F32, .rows = rows, .cols = cols, .stride = cols, .data = data};
+    view.location = on == cpu ? TAMIS_HOST : TAMIS_DEVICE;
+    return view;
+}
+
+static place_of_work prepare(tamis_device *on) {
+    place_of_work at = {.on = on, .x = sent(on, x, sizeof x), .e = sent(on, e, sizeof e)};
+    at.pattern[0] = sent(on, row, sizeof row);
+    at.pattern[1] = sent(on, column, sizeof column);
+    tamis_sparse S = coo_of(TAMIS_F32, ROWS, COLS, ENTRIES, at.pattern[0], at.pattern[1], NULL);
+    S.location = on == cpu ? TAMIS_HOST : TAMIS_DEVICE;
+    S.index_type = TAMIS_I64;
+    works(tamis_graph_create(on, &S, NULL, &at.graph));
+    return at;
+}
+
+static void forget(place_of_work *at) {
+    tamis_graph_destroy(at->graph);
+    void *const all[] = {at->pattern[0], at->pattern[1], at->x, at->e};
+    for (int i = 0; i < 4; i++) tamis_device_free(at->on, all[i]);
+}
+
+/* Lengths fall with the square of the row's number, which is mixed. */
+static int make(void **state) {
+    if (set_up(state)) return 1;
+    test_must(tamis_device_open("cpu", &cpu));
+    for (int64_t t = 0; t < ENTRIES; t++) {
+        const double share = (double)tamis_random_below(&dice, 1 << 20) / (1 << 20);
+        row[t] = (int64_t)(share * share * share * ROWS) * 1009 % ROWS;
+        column[t] = tamis_random_below(&dice, COLS);
+    }
+    for (int i = 0; i < COLS * ALL; i++) x[i] = (float)tamis_random_below(&dice, 64) / 16 - 2;
+    for (int i = 0; i < ENTRIES * ALL; i++) e[i] = (float)tamis_random_below(&dice, 64) / 16 - 2;
+    here = prepare(cpu);
+    there = prepare(device);
+    return 0;
+}
+
+static int unmake(void **state) {
+    forget(&here);
+    forget(&there);
+    tamis_device_close(cpu);
+    return tear_down(state);
+}
+
+/* A call that writes `rows` x `cols` numbers of fp32. */
+typedef tamis_status call(const place_of_work *at, const tamis_dense *out);
+
+static void expect_same(call *run, int64_t rows, int64_t cols, double most) {
+    OWN(float) *const want = test_room(rows * cols, sizeof(float)), *const poison =
+                                                                        test_room(rows * cols, sizeof(float));
+    const tamis_dense right = matrix_of(cpu, want, rows, cols);
+    memset(poison, 0xff, (size_t)(rows * cols) * sizeof *poison);
+    works(run(&here, &right));
+    void *const memory = sent(device, poison, (size_t)(rows * cols) * sizeof *poison);
+    const tamis_dense out = matrix_of(device, memory, rows, cols);
+    works(run(&there, &out));
+    OWN(float) *const got = from_device(memory, rows * cols, sizeof *got);
+    tamis_device_free(device, memory);
+    for (int64_t i = 0; i < rows * cols; i++)
+        if (!(fabs((double)got[i] - (double)want[i]) <= most * fmax(1, fabs((double)want[i]))))
+            fail_msg("(%lld, %lld) is %.9g, expected %.9g", (long long)(i / cols), (long long)(i % cols),
+                     (double)got[i], (double)want[i]);
+}
+
+static tamis_status pass(const place_of_work *at, tamis_message_op op, tamis_reduce reduce, const tamis_dense *out) {
+    const bool with_e = op != TAMIS_MESSAGE_COPY_U;
+    const tamis_message_options o = {.op = op,
+                                     .reduce = reduce,
+                                     .edge_data = with_e ? TAMIS_E_VECTOR : TAMIS_E_NONE,
+                                     .heads = HEADS,
+                                     .width = WIDTH};
+    const tamis_dense U = matrix_of(at->on, at->x, COLS, ALL), E = matrix_of(at->on, at->e, ENTRIES, ALL);
+    return tamis_message_pass(at->graph, &o, &U, with_e ? &E : NULL, out, NULL, NULL);
+}
+
+static tamis_status add_up(const place_of_work *at, const tamis_dense *out) {
+    return pass(at, TAMIS_MESSAGE_MUL, TAMIS_REDUCE_SUM, out);
+}
+
+static tamis_status take_largest(const place_of_work *at, const tamis_dense *out) {
+    return pass(at, TAMIS_MESSAGE_ADD, TAMIS_REDUCE_MAX, out);
+}
+
+static tamis_status attend(const place_of_work *at, const tamis_dense *out) {
+    const tamis_graph_attention_options o = {.heads = HEADS, .width = WIDTH, .scale = 0.25};
+    const tamis_dense Q = matrix_of(at->on, at->e, ROWS, ALL), K = matrix_of(at->on, at->x, COLS, ALL);
+    const tamis_dense E = matrix_of(at->on, at->e, ENTRIES, ALL);
+    const tamis_graph_attention_matrices m = {.Q = &Q, .K = &K, .V = &K, .E = &E};
+    return tamis_graph_attention(at->graph, &o, &m, out, NULL, NULL);
+}
+
+static tamis_status segment(const place_of_work *at, tamis_segment_op op, const tamis_dense *out) {
+    const tamis_segment_options o = {.op = op, .heads = HEADS};
+    const tamis_dense X = matrix_of(at->on, at->e, ENTRIES, HEADS);
+    return tamis_segment(at->graph, &o, &X, out, NULL, NULL);
+}
+
+static tamis_status soften(const place_of_work *at, const tamis_dense *out) {
+    return segment(at, TAMIS_SEGMENT_SOFTMAX, out);
+}
+
+static tamis_status add_segments(const place_of_work *at, const tamis_dense *out) {
+    return segment(at, TAMIS_SEGMENT_SUM, out);
+}
+
+static tamis_status take_least(const place_of_work *at, const tamis_dense *out) {
+    return segment(at, TAMIS_SEGMENT_MIN, out);
+}
+
+static tamis_status dot(const place_of_work *at, const tamis_dense *out) {
+    const tamis_pair_options o = {.op = TAMIS_PAIR_DOT, .heads = HEADS, .width = WIDTH};
+    const tamis_dense U = matrix_of(at->on, at->e, ROWS, ALL), V = matrix_of(at->on, at->x, COLS, ALL);
+    return tamis_edge_vectors(at->graph, &o, &U, &V, out, NULL);
+}
+
+TEST(rows_are_in_an_order) {
+    const tamis_gpu_message_plan *const plan = there.graph->rows.plan;
+    assert_non_null(plan);
+    assert_non_null(plan->cuts.order);
+    assert_true(plan->cuts.order == plan->long_cuts.order);
+}
+
+/* All numbers are multiples of 1/256, and their sums are less than 2^16: every order of a sum gives the same. */
+TEST(messages) {
+    expect_same(add_up, ROWS, ALL, 0);
+    expect_same(take_largest, ROWS, ALL, 0);
+    expect_same(dot, ENTRIES, HEADS, 0);
+}
+
+TEST(attention) { expect_same(attend, ROWS, ALL, 1e-5); }
+
+TEST(segments) {
+    expect_same(soften, ENTRIES, HEADS, 1e-5);
+    expect_same(add_segments, ROWS, HEADS, 0);
+    expect_same(take_least, ROWS, HEADS, 0);
+}
+
+TEST_RUN() {
+    dice = tamis_random_start(31, 0);
+    if (!named_device_is_here(argc, argv, &name)) return 77;
+    return test_run(name, NULL, make, unmake);
+}
