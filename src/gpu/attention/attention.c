@@ -9,7 +9,7 @@
 #include "gpu/messages/messages.h"
 #include "gpu/messages/order_call.h"
 
-enum { GROUP = 128, MERGE_TEAM = 32, MERGE_GROUP = 256 };
+enum { GROUP = 128 };
 
 /* A job, and how its kernel maps heads to lanes. */
 typedef struct pass {
@@ -100,7 +100,7 @@ static void add_optional(const pass *p, tamis_gpu_list *to, const char *name, co
 
 static void add_order(const pass *p, tamis_gpu_list *to) {
     const tamis_attention_job *const job = p->job;
-    tamis_gpu_list_rows(to, &p->call, "entries");
+    tamis_gpu_list_rows(to, &p->call);
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("heads", job->heads));
     tamis_gpu_list_add(to, tamis_gpu_integer("width", job->width));
@@ -181,29 +181,16 @@ static tamis_status launch(pass *p) {
 static tamis_status merge(const pass *p, const tamis_message_operand *out, int64_t before) {
     const tamis_attention_job *const job = p->job;
     const bool softmax = job->pass == TAMIS_ATTENTION_FORWARD;
-    const tamis_gpu_message_variant variant = {.kernel = TAMIS_ATTENTION_MERGE,
-                                               .element = p->call.variant.element,
-                                               .index = 32,
-                                               .offset = 32,
-                                               .group = MERGE_GROUP,
-                                               .team = MERGE_TEAM,
-                                               .softmax = softmax};
-    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(job->width, MERGE_TEAM), 1);
-    const tamis_place from = {p->call.parts.base,
-                              p->call.parts.bytes + before * (int64_t)tamis_gpu_real_size(job->type)};
-    tamis_gpu_list arguments = {.count = 0};
-    TRY(check(p, slices));
-    tamis_gpu_list_add(&arguments, tamis_gpu_integer("cut_count", p->call.cuts->count));
-    tamis_gpu_list_add(&arguments, tamis_gpu_integer("pieces", p->call.cuts->pieces));
-    tamis_gpu_list_add(&arguments, tamis_gpu_memory("cuts", p->call.cuts->rows));
-    tamis_gpu_list_add(&arguments, tamis_gpu_integer("heads", job->heads));
-    tamis_gpu_list_add(&arguments, tamis_gpu_integer("width", job->width));
-    tamis_gpu_list_add(&arguments, tamis_gpu_place("partials", from));
-    tamis_gpu_list_matrix(&arguments, &p->call, "out", "out_stride", out);
-    add_optional(p, &arguments, "log_sums", "log_sums_stride", "has_log_sums", &job->log_sums);
-    /* a group for each head of a cut row */
-    return tamis_gpu_order_launch(&p->call, &variant, p->call.cuts->count * job->heads * (MERGE_GROUP / MERGE_TEAM),
-                                  slices, &arguments);
+    tamis_gpu_merge to = {.kind = softmax ? TAMIS_MERGE_SOFTMAX : TAMIS_MERGE_SUM,
+                          .heads = job->heads,
+                          .width = job->width,
+                          .before = before,
+                          .factor = 1,
+                          .out = out->at,
+                          .out_row = out->stride,
+                          .out_head = job->width};
+    if (softmax) to.log_sums = job->log_sums;
+    return tamis_gpu_order_merge(&p->call, &to);
 }
 
 static tamis_status merge_all(const pass *p) {

@@ -34,11 +34,11 @@ static void add_values(tamis_gpu_list *to, const pass *p, const char *const name
 }
 
 /* Launches `kernel`: a team for each head of `tasks` rows and pieces. */
-static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int group, int team, int64_t tasks) {
+static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int64_t tasks) {
     const tamis_segment_job *const job = p->job;
     tamis_gpu_message_variant variant = p->call.variant;
     tamis_gpu_list arguments = {.count = 0};
-    tamis_gpu_list_rows(&arguments, &p->call, "places");
+    tamis_gpu_list_rows(&arguments, &p->call);
     tamis_gpu_list_add(&arguments, tamis_gpu_integer("heads", job->heads));
     add_values(&arguments, p, (const char *const[]){"x", "x_row", "x_head"}, &job->x);
     add_values(&arguments, p, (const char *const[]){"d_out", "d_out_row", "d_out_head"}, &job->d_out);
@@ -47,34 +47,40 @@ static tamis_status launch(const pass *p, tamis_gpu_message_kernel kernel, int g
     if (kernel != TAMIS_SEGMENTS_FINISH) {
         tamis_gpu_list_place(&arguments, &p->call, "argument", job->argument);
         tamis_gpu_list_add(&arguments, tamis_gpu_integer("has_argument", job->argument.base != NULL));
-        tamis_gpu_list_place(&arguments, &p->call, "positions", p->call.places);
-    }
-    if (kernel == TAMIS_SEGMENTS_MERGE) {
-        tamis_gpu_list_add(&arguments, tamis_gpu_integer("cut_count", p->call.cuts->count));
-        tamis_gpu_list_add(&arguments, tamis_gpu_memory("cuts", p->call.cuts->rows));
+        tamis_gpu_list_place(&arguments, &p->call, "places", p->call.places);
     }
     variant.kernel = (int32_t)kernel;
-    variant.group = group;
-    variant.team = team;
     return tamis_gpu_order_launch(&p->call, &variant, tasks * job->heads, 1, &arguments);
 }
 
-static tamis_status run(const pass *p) {
-    return launch(p, TAMIS_SEGMENTS_KERNEL, p->call.variant.group, p->call.variant.team, p->tasks);
-}
+static tamis_status run(const pass *p) { return launch(p, TAMIS_SEGMENTS_KERNEL, p->tasks); }
 
+/* A sum or a maximum has a part of one number for each head. The merge of a softmax or its gradient leaves the result
+   in the row's first part, and another launch writes the values. */
 static tamis_status run_and_merge(void *of) {
-    enum { MERGE_GROUP = 128 };
     const pass *const p = of;
-    const tamis_gpu_message_variant *const v = &p->call.variant;
+    const tamis_segment_job *const job = p->job;
+    const bool softmax = job->op == TAMIS_SEGMENT_SOFTMAX, largest = job->op >= TAMIS_SEGMENT_MAX;
+    tamis_gpu_merge to = {.kind = softmax && !job->back ? TAMIS_MERGE_SOFTMAX
+                                  : largest             ? TAMIS_MERGE_LARGEST
+                                                        : TAMIS_MERGE_SUM,
+                          .heads = job->heads,
+                          .width = softmax && !job->back ? 0 : 1,
+                          .factor = job->op == TAMIS_SEGMENT_MIN ? -1 : 1,
+                          .mean = job->op == TAMIS_SEGMENT_MEAN,
+                          .keeps = softmax,
+                          .out = job->out.at,
+                          .out_row = job->out.row,
+                          .out_head = job->out.head};
+    if (largest) to.argument = job->argument;
+    if (softmax) to.out = (tamis_place){NULL, 0};
     TRY(run(p));
-    TRY(launch(p, TAMIS_SEGMENTS_MERGE, MERGE_GROUP, 1, p->call.cuts->count * MERGE_GROUP));
-    if (p->job->op != TAMIS_SEGMENT_SOFTMAX) return TAMIS_OK;
-    return launch(p, TAMIS_SEGMENTS_FINISH, v->group, v->team, p->call.cuts->pieces);
+    TRY(tamis_gpu_order_merge(&p->call, &to));
+    return softmax ? launch(p, TAMIS_SEGMENTS_FINISH, p->call.cuts->pieces) : TAMIS_OK;
 }
 
 tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
-    enum { GROUP = 128, BUSY = 1 << 20 /* entries */ };
+    enum { GROUP = 128, BUSY = 1 << 18 /* entries */ };
     tamis_gpu_device *const device = job->device;
     const bool quick = device->limits.subgroup == 32;
     TRY(tamis_gpu_check_type(device, job->type));
@@ -82,24 +88,26 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "heads = %lld: %s takes up to %d", (long long)job->heads,
                           device->limits.name, (int)INT32_MAX);
     const int team = team_of(job, quick);
+    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(&job->order, job->order.nnz > BUSY);
     pass p = {.job = job,
               .call = {.device = device,
                        .stream = job->stream,
                        .order = &job->order,
-                       .cuts = tamis_gpu_message_cuts(&job->order, job->order.nnz > BUSY),
+                       .cuts = cuts,
                        .variant = {.element = tamis_gpu_element(job->type),
                                    .index = 32,
                                    .offset = tamis_gpu_index_bits(job->order.offset_type),
                                    .argument = tamis_gpu_index_bits(job->argument_type),
                                    .group = quick ? GROUP : team, /* ONE_TEAM of simt.h */
                                    .team = team,
-                                   .ordered = -1,
+                                   .ordered = quick ? cuts->order != NULL : -1,
+                                   .permuted = quick ? job->order.entries != NULL : -1,
                                    .op = (int32_t)job->op,
                                    .back = job->back}}};
-    const bool reduces = !job->back || job->op == TAMIS_SEGMENT_SOFTMAX, positions = job->op >= TAMIS_SEGMENT_MAX;
+    const bool reduces = !job->back || job->op == TAMIS_SEGMENT_SOFTMAX, largest = job->op >= TAMIS_SEGMENT_MAX;
     const int64_t pieces = p.call.cuts->pieces, parts = tamis_times(pieces, job->heads);
     p.tasks = job->order.rows + pieces;
     if (pieces == 0 || !reduces) return run(&p);
     return tamis_gpu_order_in_parts(&p.call, tamis_bytes(parts, 2 * tamis_gpu_real_size(job->type)),
-                                    positions ? tamis_bytes(parts, 8) : 0, run_and_merge, &p);
+                                    largest ? tamis_bytes(parts, 4) : 0, run_and_merge, &p);
 }

@@ -51,6 +51,7 @@
 #define GROUP_Y            ((long)get_group_id(1))
 #define GROUP_Z            ((long)get_group_id(2))
 #define GROUPS_X           ((long)get_num_groups(0))
+#define GROUPS_Y           ((long)get_num_groups(1))
 #define LOCAL_ID           ((int)get_local_id(0))
 #if SIMT_CPU
 #define UNROLL      _Pragma("nounroll") /* unrolled, compilers for processors take seconds to minutes per kernel */
@@ -103,6 +104,7 @@ FUNCTION int bits_set(uint32 x) { return (int)popcount(x); }
 #define GROUP_Y                   ((int64)blockIdx.y)
 #define GROUP_Z                   ((int64)blockIdx.z)
 #define GROUPS_X                  ((int64)gridDim.x)
+#define GROUPS_Y                  ((int64)gridDim.y)
 #define LOCAL_ID                  ((int)threadIdx.x)
 #define UNROLL                    _Pragma("unroll")
 #define UNROLL_BY_4               _Pragma("unroll 4")

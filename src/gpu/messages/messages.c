@@ -15,7 +15,7 @@
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/profile.h"
 
-enum { SHORT_ROW = 32, LONG_ROW = 256, MERGE_TEAM = 32, MERGE_GROUP = 256 };
+enum { SHORT_ROW = 32, LONG_ROW = 256 };
 
 /* ------------------------------------------------------------------------------------------ orders */
 
@@ -210,7 +210,7 @@ static void choose(pass *p) {
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
-    tamis_gpu_list_rows(to, &p->call, "entries");
+    tamis_gpu_list_rows(to, &p->call);
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
@@ -267,32 +267,16 @@ static tamis_status launch(const pass *p) {
 
 static tamis_status merge(const pass *p) {
     const tamis_message_job *const job = p->job;
-    const bool largest = job->kind == TAMIS_PASS_LARGEST;
-    const tamis_gpu_message_variant variant = {.kernel = TAMIS_MESSAGE_MERGE,
-                                               .element = p->call.variant.element,
-                                               .index = 32,
-                                               .offset = p->call.variant.offset,
-                                               .argument = p->call.variant.argument,
-                                               .group = MERGE_GROUP,
-                                               .team = MERGE_TEAM};
-    const int64_t slices = tamis_gpu_ceiling(p->all, MERGE_TEAM);
-    tamis_gpu_list arguments = {
-        .of = {tamis_gpu_integer("cut_count", p->call.cuts->count), tamis_gpu_integer("pieces", p->call.cuts->pieces),
-               tamis_gpu_integer("limit", p->call.cuts->limit), tamis_gpu_memory("cuts", p->call.cuts->rows),
-               tamis_gpu_memory("offsets", job->order.offsets),
-               tamis_gpu_integer("permuted", job->order.entries != NULL), tamis_gpu_integer("all", p->all),
-               tamis_gpu_integer("largest", largest), tamis_gpu_real("factor", job->factor),
-               tamis_gpu_integer("mean", job->mean), tamis_gpu_integer("has_argument", largest && job->argument.base)},
-        .count = 11};
-    tamis_gpu_list_array(&arguments, &p->call, "entries", job->order.entries);
-    tamis_gpu_list_place(&arguments, &p->call, "parts", p->call.parts);
-    tamis_gpu_list_place(&arguments, &p->call, "places", p->call.places);
-    tamis_gpu_list_matrix(&arguments, &p->call, "out", "out_stride", &job->out);
-    tamis_gpu_list_place(&arguments, &p->call, "argument", job->argument);
-    TRY(check_slices(p, slices));
-    /* a group for each cut row */
-    return tamis_gpu_order_launch(&p->call, &variant, p->call.cuts->count * (MERGE_GROUP / MERGE_TEAM), slices,
-                                  &arguments);
+    return tamis_gpu_order_merge(
+        &p->call,
+        &(tamis_gpu_merge){.kind = job->kind == TAMIS_PASS_LARGEST ? TAMIS_MERGE_LARGEST : TAMIS_MERGE_SUM,
+                           .heads = 1,
+                           .width = p->all,
+                           .factor = job->factor,
+                           .mean = job->mean,
+                           .out = job->out.at,
+                           .out_row = job->out.stride,
+                           .argument = job->kind == TAMIS_PASS_LARGEST ? job->argument : (tamis_place){NULL, 0}});
 }
 
 static tamis_status run_and_merge(void *of) {

@@ -13,17 +13,21 @@ void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call,
     tamis_gpu_list_add(to, tamis_gpu_integer(stride, x->stride));
 }
 
-void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *entries) {
+static void add_pieces(tamis_gpu_list *to, const tamis_gpu_order_call *call) {
     const tamis_message_order *const order = call->order;
-    tamis_gpu_list_add(to, tamis_gpu_integer("rows", order->rows));
     tamis_gpu_list_add(to, tamis_gpu_integer("pieces", call->cuts->pieces));
     tamis_gpu_list_add(to, tamis_gpu_integer("limit", call->cuts->limit));
+    tamis_gpu_list_add(to, tamis_gpu_memory("offsets", order->offsets));
+    tamis_gpu_list_array(to, call, "entries", order->entries);
+    tamis_gpu_list_add(to, tamis_gpu_integer("permuted", order->entries != NULL));
+}
+
+void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call) {
+    add_pieces(to, call);
+    tamis_gpu_list_add(to, tamis_gpu_integer("rows", call->order->rows));
     tamis_gpu_list_place(to, call, "piece_rows", (tamis_place){call->cuts->piece_rows, 0});
     tamis_gpu_list_place(to, call, "order", (tamis_place){call->cuts->order, 0});
     tamis_gpu_list_add(to, tamis_gpu_integer("ordered", call->cuts->order != NULL));
-    tamis_gpu_list_add(to, tamis_gpu_memory("offsets", order->offsets));
-    tamis_gpu_list_array(to, call, entries, order->entries);
-    tamis_gpu_list_add(to, tamis_gpu_integer("permuted", order->entries != NULL));
 }
 
 tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tamis_gpu_message_variant *variant,
@@ -33,6 +37,43 @@ tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tami
     return tamis_gpu_message_launch(call->device, call->stream, variant,
                                     (int64_t[]){tamis_gpu_min(groups, call->device->limits.groups_most[0]), slices},
                                     arguments->of);
+}
+
+tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis_gpu_merge *m) {
+    enum { GROUP = 256, TEAM_MOST = 32 };
+    const tamis_gpu_message_variant *const v = &call->variant;
+    const int64_t real = v->element == 64 ? 8 : 4;
+    tamis_gpu_message_variant variant = {.kernel = TAMIS_ORDER_MERGE,
+                                         .element = v->element,
+                                         .index = 32,
+                                         .offset = v->offset,
+                                         .argument = v->argument ? v->argument : 32,
+                                         .group = GROUP,
+                                         .team = 1,
+                                         .kind = (int32_t)m->kind};
+    while (variant.team < TEAM_MOST && variant.team < m->width) variant.team *= 2;
+    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(m->width, variant.team), 1);
+    tamis_gpu_list to = {.count = 0};
+    add_pieces(&to, call);
+    tamis_gpu_list_add(&to, tamis_gpu_integer("cut_count", call->cuts->count));
+    tamis_gpu_list_add(&to, tamis_gpu_memory("cuts", call->cuts->rows));
+    tamis_gpu_list_add(&to, tamis_gpu_integer("heads", m->heads));
+    tamis_gpu_list_add(&to, tamis_gpu_integer("width", m->width));
+    tamis_gpu_list_place(&to, call, "partials", (tamis_place){call->parts.base, call->parts.bytes + m->before * real});
+    tamis_gpu_list_add(&to, tamis_gpu_integer("keeps", m->keeps));
+    tamis_gpu_list_place(&to, call, "places", call->places);
+    tamis_gpu_list_add(&to, tamis_gpu_real("factor", m->factor));
+    tamis_gpu_list_add(&to, tamis_gpu_integer("mean", m->mean));
+    tamis_gpu_list_place(&to, call, "out", m->out);
+    tamis_gpu_list_add(&to, tamis_gpu_integer("out_row", m->out_row));
+    tamis_gpu_list_add(&to, tamis_gpu_integer("out_head", m->out_head));
+    tamis_gpu_list_matrix(&to, call, "log_sums", "log_sums_stride", &m->log_sums);
+    tamis_gpu_list_add(&to, tamis_gpu_integer("has_log_sums", m->log_sums.at.base != NULL));
+    tamis_gpu_list_place(&to, call, "argument", m->argument);
+    tamis_gpu_list_add(&to, tamis_gpu_integer("has_argument", m->argument.base != NULL));
+    /* a group for each head of a cut row */
+    return tamis_gpu_order_launch(call, &variant, call->cuts->count * m->heads * (GROUP / variant.team),
+                                  tamis_gpu_min(slices, call->device->limits.groups_most[1]), &to);
 }
 
 tamis_status tamis_gpu_order_in_parts(tamis_gpu_order_call *call, size_t parts, size_t places,

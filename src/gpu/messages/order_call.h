@@ -36,13 +36,29 @@ static inline void tamis_gpu_list_array(tamis_gpu_list *to, const tamis_gpu_orde
 void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, const char *stride,
                            const tamis_message_operand *x);
 
-/* The arguments of TASK_OF (rows/task_kernels.h): rows, pieces, limit, piece_rows, order and offsets; and the order's
-   entries by the name `entries`, with `permuted`. */
-void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *entries);
+/* The arguments of TASK_OF (rows/task_kernels.h), and the order's `entries` with `permuted`. */
+void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call);
 
 /* Launches a kernel with a team for each of `tasks`, and `slices` in y. */
 tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tamis_gpu_message_variant *variant,
                                     int64_t tasks, int64_t slices, tamis_gpu_list *arguments);
+
+/* How order_merge.simt joins the parts of the pieces, and what gets the results. */
+typedef enum tamis_gpu_merge_kind { TAMIS_MERGE_SUM, TAMIS_MERGE_SOFTMAX, TAMIS_MERGE_LARGEST } tamis_gpu_merge_kind;
+typedef struct tamis_gpu_merge {
+    tamis_gpu_merge_kind kind;
+    int64_t heads, width; /* a part has `width` numbers for each head, after two of a softmax */
+    int64_t before;       /* reals before the parts */
+    double factor;        /* of sums and maxima */
+    bool mean, keeps;     /* divides by a row's entries; the result goes to the row's first part, in place of `out` */
+    tamis_place out;
+    int64_t out_row, out_head; /* elements between rows and heads of `out` */
+    tamis_message_operand log_sums;
+    tamis_place argument;
+} tamis_gpu_merge;
+
+/* Merges the rows of a call that are cut. */
+tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis_gpu_merge *merge);
 
 /* Runs `run` with memory of `parts` bytes, and of `places` bytes (0: none), for the pieces of cut rows. */
 tamis_status tamis_gpu_order_in_parts(tamis_gpu_order_call *call, size_t parts, size_t places,

@@ -11,16 +11,14 @@ static const struct {
     const char *file, *name;
 } files[] = {[TAMIS_MESSAGE_SUMS] = {"message_sums.simt", "message_sums"},
              [TAMIS_MESSAGE_LARGEST] = {"message_largest.simt", "message_largest"},
-             [TAMIS_MESSAGE_MERGE] = {"message_merge.simt", "message_merge"},
              [TAMIS_MESSAGE_VECTORS] = {"message_vectors.simt", "message_vectors"},
              [TAMIS_MESSAGE_NUMBERS] = {"message_numbers.simt", "message_numbers"},
              [TAMIS_ATTENTION_KERNEL] = {"attention.simt", "graph_attention"},
              [TAMIS_ATTENTION_ROWS_KERNEL] = {"attention_rows.simt", "graph_attention_rows"},
              [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
-             [TAMIS_ATTENTION_MERGE] = {"attention_merge.simt", "graph_attention_merge"},
              [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"},
-             [TAMIS_SEGMENTS_MERGE] = {"segments.simt", "segments_merge"},
-             [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"}};
+             [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"},
+             [TAMIS_ORDER_MERGE] = {"order_merge.simt", "order_merge"}};
 
 /* All int32, without padding, so memcmp compares keys. */
 static bool same(const void *key, const void *other) {
@@ -44,12 +42,12 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "INDEX", v->index);
     tamis_gpu_define(&d, "OFFSET", v->offset);
     tamis_gpu_define(&d, "ARGUMENT", v->argument);
-    if (v->kernel == TAMIS_MESSAGE_MERGE) return d;
-    choice(&d, "ORDERED", v->ordered, "ordered");
-    if (v->kernel == TAMIS_ATTENTION_MERGE) {
-        tamis_gpu_define(&d, "SOFTMAX", v->softmax);
+    if (v->kernel == TAMIS_ORDER_MERGE) {
+        tamis_gpu_define(&d, "KIND", v->kind);
         return d;
     }
+    choice(&d, "ORDERED", v->ordered, "ordered");
+    choice(&d, "PERMUTED", v->permuted, "permuted");
     if (v->kernel >= TAMIS_SEGMENTS_KERNEL) {
         tamis_gpu_define(&d, "OP", v->op);
         tamis_gpu_define(&d, "BACK", v->back);
@@ -64,7 +62,6 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     choice(&d, "TERM", v->term, "term");
     choice(&d, "NUMBERS", v->numbers, "numbers");
     choice(&d, "TAKEN", v->taken, "taken");
-    choice(&d, "PERMUTED", v->permuted, "permuted");
     if (v->kernel >= TAMIS_ATTENTION_KERNEL) {
         choice(&d, "HAS_E", v->has_e, "has_e");
         tamis_gpu_define(&d, "WHOLE", v->whole);

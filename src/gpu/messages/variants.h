@@ -7,16 +7,14 @@
 typedef enum tamis_gpu_message_kernel {
     TAMIS_MESSAGE_SUMS,
     TAMIS_MESSAGE_LARGEST,
-    TAMIS_MESSAGE_MERGE,
     TAMIS_MESSAGE_VECTORS,
     TAMIS_MESSAGE_NUMBERS,
     TAMIS_ATTENTION_KERNEL, /* gpu/attention */
     TAMIS_ATTENTION_ROWS_KERNEL,
     TAMIS_ATTENTION_COLUMNS_KERNEL,
-    TAMIS_ATTENTION_MERGE,
     TAMIS_SEGMENTS_KERNEL,
-    TAMIS_SEGMENTS_MERGE,
-    TAMIS_SEGMENTS_FINISH
+    TAMIS_SEGMENTS_FINISH,
+    TAMIS_ORDER_MERGE
 } tamis_gpu_message_kernel;
 
 /* The constants of a kernel (simt.h, message_kernels.h). -1: the kernel's argument decides. */
@@ -26,8 +24,8 @@ typedef struct tamis_gpu_message_variant {
     int32_t group, team, unit, units, full, loads, near;
     int32_t term, numbers, taken, permuted, ordered, weighted, mean;
     int32_t has_e, whole, stores; /* attention_kernels.h */
-    int32_t softmax;              /* attention_merge.simt */
     int32_t op, back;             /* segments.simt */
+    int32_t kind;                 /* order_merge.simt */
 } tamis_gpu_message_variant;
 
 /* Launches the variant; the list of arguments ends with one without a name. */

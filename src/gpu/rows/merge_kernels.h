@@ -42,12 +42,12 @@ FUNCTION part part_at(GLOBAL const real *partials, int64 number, int64 column, i
     return p;
 }
 
-/* Joins the parts that the teams of a group have, in the order of the teams; the first team gets the result. */
-FUNCTION part join_teams(part p, LOCAL real *parts) {
+/* Joins the parts that the first `teams` teams of a group have, in their order; the first one gets the result. */
+FUNCTION part join_teams(part p, int teams, LOCAL real *parts) {
     parts[LOCAL_ID] = p.x;
     if (SOFTMAX) parts[GROUP + LOCAL_ID] = p.most, parts[2 * GROUP + LOCAL_ID] = p.total;
     group_barrier();
-    for (int other = LOCAL_ID + TEAM; LOCAL_ID < TEAM && other < GROUP; other += TEAM) {
+    for (int other = LOCAL_ID + TEAM; LOCAL_ID < TEAM && other < teams * TEAM; other += TEAM) {
         part q = no_part();
         q.x = parts[other];
         if (SOFTMAX) q.most = parts[GROUP + other], q.total = parts[2 * GROUP + other];
