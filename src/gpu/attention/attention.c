@@ -59,14 +59,19 @@ static void share_head(pass *p, bool quick) {
     v->whole = quick ? p->job->width <= p->slice : 0;
 }
 
-/* Entries whose rows are loaded at once: as many as fit in registers. */
+/* Entries whose rows are loaded at once: as many as fit in registers, and as rows have, since past a row's end its last
+   entry is loaded again. The numbers were measured: lab/notes/messages.md. */
 static int32_t loads_of(const pass *p) {
-    enum { REGISTERS = 64, MOST = 4 };
-    const int64_t reals = p->call.variant.units * p->call.variant.unit,
-                  matrices = p->job->pass == TAMIS_ATTENTION_BACK_COLUMNS ? 2 : 3;
-    int32_t loads = MOST;
-    while (loads > 1 && loads * matrices * reals * (int64_t)(tamis_gpu_real_size(p->job->type) / 4) > REGISTERS)
-        loads /= 2;
+    enum { REGISTERS = 64, FEW = 6, SOME = 12, MANY = 24, MOST = 4 };
+    const tamis_attention_job *const job = p->job;
+    const bool forward = job->pass == TAMIS_ATTENTION_FORWARD, columns = job->pass == TAMIS_ATTENTION_BACK_COLUMNS;
+    const int64_t degree = job->order.nnz / tamis_gpu_max(job->order.rows, 1);
+    const int64_t reals = p->call.variant.units * p->call.variant.unit, matrices = columns ? 2 : 3;
+    const int64_t room = forward && job->type == TAMIS_F16 ? REGISTERS * 3 / 2 : REGISTERS;
+    int32_t loads = degree < FEW || (degree < SOME && !columns && job->type != TAMIS_BF16) ? 1
+                    : degree < MANY                                                        ? 2
+                                                                                           : MOST;
+    while (loads > 1 && loads * matrices * reals * (int64_t)(tamis_gpu_real_size(job->type) / 4) > room) loads /= 2;
     return loads;
 }
 

@@ -155,17 +155,21 @@ static void share_row(pass *p, bool quick) {
     v->full = quick && p->span % p->slice == 0;
 }
 
-/* Entries whose rows are loaded at once: as many as fit in registers, and as short rows have. */
+/* Entries whose rows are loaded at once: as many as fit in registers, and as short rows have. The numbers were
+   measured: lab/notes/messages.md. */
 static int32_t loads_of(const pass *p) {
-    enum { REGISTERS = 64, USUAL = 4, MOST = 8, LONG = 16 };
+    enum { REGISTERS = 64, FEWEST = 2, USUAL = 4, MOST = 8, SHORT = 6, LONG = 16, WIDE_TEAM = 16 };
     const tamis_message_job *const job = p->job;
-    const bool many =
-        job->kind != TAMIS_PASS_ENTRIES && p->call.variant.units == 1 && job->order.nnz >= LONG * job->order.rows;
+    const tamis_gpu_message_variant *const v = &p->call.variant;
+    const bool rows = job->kind != TAMIS_PASS_ENTRIES;
+    const bool slow =
+        job->type == TAMIS_F16 || (job->type == TAMIS_BF16 && job->term == TAMIS_TERM_MUL && v->team >= WIDE_TEAM);
+    const bool many = rows && !slow && v->units == 1 && job->order.nnz >= LONG * job->order.rows;
     const int64_t matrices =
         reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_arguments(job) * 1;
-    const int64_t of_one = (matrices > 0 ? matrices : 1) * p->call.variant.units * p->call.variant.unit *
-                           (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
-    int32_t loads = many ? MOST : USUAL;
+    const int64_t of_one =
+        (matrices > 0 ? matrices : 1) * v->units * v->unit * (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
+    int32_t loads = many ? MOST : rows && job->order.nnz < SHORT * job->order.rows ? FEWEST : USUAL;
     while (loads > 1 && loads * of_one > REGISTERS) loads /= 2;
     return loads;
 }
