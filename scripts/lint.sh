@@ -34,6 +34,9 @@ git ls-files 'src/gpu/*.cu' 'src/gpu/*.simt' 'src/gpu/*.h' 'lab/gpu/*.cu' 'lab/g
     /^}/ && begin { if (FNR - begin >= 100) { print "lint: " FILENAME ":" begin ": a function of more than 100 lines" > "/dev/stderr"; bad = 1 } begin = 0 }
     END { exit bad }'
 echo 'lint: no function of kernels exceeds 100 lines'
+! git grep -nE '[^_]exp\(.* - (SHIFT|\*?[a-z>.-]*most\))' -- src/gpu lab/gpu ':!src/gpu/dialect/simt.h' ||
+    { echo 'lint: relative_exp (simt.h) says what scores of -infinity give' >&2; exit 1; }
+echo 'lint: one rule for scores of -infinity'
 folder=build/release
 [ $mode != changed ] || folder=build/check
 [ -f $folder/compile_commands.json ] || cmake --preset "$(basename $folder)" >/dev/null

@@ -227,6 +227,9 @@ FUNCTION element element_of(real x) { return x; }
 #define SHIFT(most)  ((most) == -INFINITY ? (real)0 : (most))
 #define DIVISOR(sum) ((sum) == 0 ? (real)1 : (sum))
 
+/* exp of a score relative to the largest one of its row; also the factor that rescales sums to a higher `most`. */
+FUNCTION real relative_exp(real score, real most) { return exp(score - SHIFT(most)); }
+
 #ifndef VALUE
 #define VALUE ELEMENT
 #endif

@@ -79,7 +79,7 @@ FUNCTION void weigh(simt_team team, real *score, held *h) {
         top = other > top ? other : top;
     }
     if (top > h->most) {
-        shrink = exp(h->most - top);
+        shrink = relative_exp(h->most, top);
         h->total *= shrink;
         h->most = top;
     }
@@ -97,7 +97,7 @@ FUNCTION void weigh(simt_team team, real *score, held *h) {
     }
     UNROLL
     for (int s = 0; s < SUMS_A_LANE; s++) {
-        score[s] = exp(score[s] - SHIFT(h->most));
+        score[s] = relative_exp(score[s], h->most);
         h->total += score[s];
     }
 }
@@ -179,7 +179,7 @@ FUNCTION void weigh_teams(LOCAL real *numbers, int r) {
     real most = -INFINITY, total = 0;
     for (int t = 0; t < TEAMS; t++) most = of_row[t * 2 * ROWS] > most ? of_row[t * 2 * ROWS] : most;
     for (int t = 0; t < TEAMS; t++) {
-        const real factor = exp(of_row[t * 2 * ROWS] - SHIFT(most));
+        const real factor = relative_exp(of_row[t * 2 * ROWS], most);
         factors[t * ROWS] = factor;
         total += of_row[t * 2 * ROWS + 1] * factor;
     }

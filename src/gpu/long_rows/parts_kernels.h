@@ -22,7 +22,7 @@ FUNCTION merged merge_parts(GLOBAL const real *restrict first, int64 apart, int3
     group_barrier();
     for (int32 p = 0; p < parts; p++) m.most = factors[p] > m.most ? factors[p] : m.most;
     group_barrier();
-    for (int32 p = LOCAL_ID; p < parts; p += GROUP) factors[p] = exp(factors[p] - SHIFT(m.most));
+    for (int32 p = LOCAL_ID; p < parts; p += GROUP) factors[p] = relative_exp(factors[p], m.most);
     group_barrier();
     for (int32 p = 0; p < parts; p++) m.total += factors[p] * totals[p];
     if (column < width) {

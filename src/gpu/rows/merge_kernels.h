@@ -23,7 +23,7 @@ FUNCTION part no_part(void) {
 FUNCTION part joined(part p, part q) {
     if (SOFTMAX) {
         const real most = q.most > p.most ? q.most : p.most;
-        const real mine = exp(p.most - SHIFT(most)), theirs = exp(q.most - SHIFT(most));
+        const real mine = relative_exp(p.most, most), theirs = relative_exp(q.most, most);
         p.x = p.x * mine + q.x * theirs;
         p.total = p.total * mine + q.total * theirs;
         p.most = most;

@@ -63,8 +63,8 @@ FUNCTION row_factors join_scores(const int softmax, row_part *part, real most, r
     f.mine = f.theirs = 1;
     if (softmax) {
         const real higher = most > part->most ? most : part->most;
-        f.mine = exp(part->most - SHIFT(higher));
-        f.theirs = exp(most - SHIFT(higher));
+        f.mine = relative_exp(part->most, higher);
+        f.theirs = relative_exp(most, higher);
         part->total = part->total * f.mine + total * f.theirs;
         part->most = higher;
     }

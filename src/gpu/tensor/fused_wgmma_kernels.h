@@ -65,8 +65,8 @@ FUNCTION float plain_result(const operands &p, int64 row, int64 column, float mo
     float result = 0;
 #pragma unroll 1
     for (int64 t = p.offsets[row] + lane; t < end; t += 32)
-        result =
-            fmaf(exp(plain_score(p, row, t) - most), real_of(p.d[(int64)p.columns[t] * p.d_stride + column]), result);
+        result = fmaf(relative_exp(plain_score(p, row, t), most),
+                      real_of(p.d[(int64)p.columns[t] * p.d_stride + column]), result);
     return sum_of_warp(result) / sum;
 }
 
