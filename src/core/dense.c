@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "core/device.h"
 #include "sparse/check.h"
+#include "sparse/overlap.h"
 
 /* Elements of a row that a packed matrix is cut into, and of a chunk of a dot product. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
@@ -95,12 +96,10 @@ static tamis_status check_number(const char *name, double value) {
     return isnan(value) ? tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not a number", name) : TAMIS_OK;
 }
 
-/* Rejects an output that aliases X, which is read while the output is written. */
-static tamis_status check_apart(const char *out_name, const tamis_dense *out, const char *name, const tamis_dense *X) {
-    if (!out->data || out->data != X->data || out->rows == 0 || X->rows == 0 || out->cols == 0 || X->cols == 0)
-        return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: this output must not overlap it", out_name, name,
-                      X->data);
+static tamis_status check_apart(const tamis_device *device, const char *out_name, const tamis_dense *out,
+                                const char *name, const tamis_dense *X) {
+    return tamis_check_apart(device->backend->handles, &(tamis_named_view){.name = out_name, .view = out},
+                             &(tamis_named_view){.name = name, .view = X});
 }
 
 /* ------------------------------------------------------------------------------------------ jobs */
@@ -184,9 +183,9 @@ tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind,
     }
     TRY(check(device, "Z", Z, X->rows, X->cols, X->type));
     if (kind == TAMIS_MAP_ADAGRAD) {
-        TRY(check_apart("Y", Y, "X", X));
-        TRY(check_apart("Z", Z, "X", X));
-        TRY(check_apart("Z", Z, "Y", Y));
+        TRY(check_apart(device, "Y", Y, "X", X));
+        TRY(check_apart(device, "Z", Z, "X", X));
+        TRY(check_apart(device, "Z", Z, "Y", Y));
     }
     return map(device, (int)kind, job_of(device, stream, X, c, d, X, Y, Z));
 }
@@ -203,7 +202,7 @@ tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling
     TRY(check_number("shift", shift));
     TRY(check_number("beta", beta));
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
-    if (weights) TRY(check_apart("Y", Y, "weights", weights));
+    if (weights) TRY(check_apart(device, "Y", Y, "weights", weights));
     if (is_empty(X)) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, shift, beta, X, Y, NULL);
     job.kind = (int)scaling;
@@ -224,7 +223,7 @@ tamis_status tamis_dense_gram(tamis_device *device, void *stream, tamis_dense_wo
     TRY(check_number("alpha", alpha));
     TRY(check_number("diagonal", diagonal));
     TRY(check(device, "G", G, X->cols, X->cols, X->type));
-    TRY(check_apart("G", G, "X", X));
+    TRY(check_apart(device, "G", G, "X", X));
     if (X->cols == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, alpha, diagonal, X, G, NULL);
     job.chunks = chunks_of(X->rows, X->cols * X->cols);
@@ -241,8 +240,8 @@ tamis_status tamis_dense_multiply(tamis_device *device, void *stream, double alp
     TRY(check(device, "Y", Y, X->rows, G->cols, X->type));
     TRY(check_number("alpha", alpha));
     TRY(check_number("beta", beta));
-    TRY(check_apart("Y", Y, "X", X));
-    TRY(check_apart("Y", Y, "G", G));
+    TRY(check_apart(device, "Y", Y, "X", X));
+    TRY(check_apart(device, "Y", Y, "G", G));
     if (is_empty(Y)) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, Y, alpha, beta, X, G, Y);
     job.inner = X->cols;
@@ -257,7 +256,7 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
     TRY(check_first(device, stream, "X", X));
     TRY(check_workspace(device, workspace, X->type, X->cols));
     TRY(check(device, "sums", sums, X->cols, 1, X->type));
-    TRY(check_apart("sums", sums, "X", X));
+    TRY(check_apart(device, "sums", sums, "X", X));
     if (X->cols == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, 0, 0, X, NULL, NULL);
     job.out = operand_of(sums);
@@ -270,8 +269,8 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
 static tamis_status row_dots(tamis_device *device, void *stream, const tamis_dense *X, const tamis_dense *Y,
                              const char *name, const tamis_dense *out) {
     TRY(check(device, name, out, X->rows, 1, X->type));
-    TRY(check_apart(name, out, "X", X));
-    if (Y) TRY(check_apart(name, out, "Y", Y));
+    TRY(check_apart(device, name, out, "X", X));
+    if (Y) TRY(check_apart(device, name, out, "Y", Y));
     if (X->rows == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, 0, 0, X, Y, NULL);
     job.out = operand_of(out);
@@ -344,7 +343,8 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
     TRY(check_number("shift", shift));
     for (int i = 1; i < 5; i++) /* each output against all earlier views, and lambda */
         for (int j = 0; j < 6; j++)
-            if ((j < i || j == 5) && all[j].view) TRY(check_apart(all[i].name, all[i].view, all[j].name, all[j].view));
+            if ((j < i || j == 5) && all[j].view)
+                TRY(check_apart(device, all[i].name, all[i].view, all[j].name, all[j].view));
     if (AP->rows == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, AP, shift, 0, AP, NULL, X);
     job.p = operand_of(P);

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "core/options.h"
 #include "sparse/check.h"
+#include "sparse/overlap.h"
 
 typedef tamis_operand operand;
 
@@ -78,13 +79,10 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
                       D->data, B->data);
 }
 
-/* Rejects an operand that aliases the output, since it is read while the output is written. */
-static tamis_status check_apart(const operand *out, const operand *x) {
-    const void *const data = x->view ? x->view->data : NULL;
-    const bool empty = out->rows == 0 || out->cols == 0 || x->rows == 0 || x->cols == 0;
-    if (!data || data != out->view->data || x->skip != out->skip || empty) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: the output must not overlap an operand", out->name,
-                      x->name, data);
+tamis_status tamis_operand_check_apart(const tamis_device *device, const operand *out, const operand *x,
+                                       int64_t batch) {
+    return tamis_check_apart(device->backend->handles, &(tamis_named_view){out->name, out->view, batch, out->skip},
+                             &(tamis_named_view){x->name, x->view, batch, x->skip});
 }
 
 tamis_operand_list tamis_operands_of(const tamis_options *o, int64_t rows, int64_t cols, int64_t nnz,
@@ -113,7 +111,8 @@ tamis_status tamis_operands_check(const tamis_device *device, const tamis_option
 static tamis_status check_operands(const run *r) {
     const operand *const inputs[] = {&r->x.a, &r->x.b, &r->x.d};
     TRY(tamis_operands_check(r->plan->device, &r->plan->options, &r->x));
-    for (int i = 0; i < 3; i++) TRY(check_apart(&r->x.out, inputs[i]));
+    for (int i = 0; i < 3; i++)
+        TRY(tamis_operand_check_apart(r->plan->device, &r->x.out, inputs[i], r->plan->options.batch));
     return TAMIS_OK;
 }
 

@@ -30,6 +30,8 @@ typedef struct tamis_operand {
 /* Checks an operand of a batch; the members of an output must not overlap. */
 tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t batch, bool output);
 tamis_status tamis_operand_check_packed(const tamis_operand *x); /* checks that samples have stride 1 */
+tamis_status tamis_operand_check_apart(const tamis_device *device, const tamis_operand *out, const tamis_operand *x,
+                                       int64_t batch);
 
 /* The operands of an operation with an op(S) of these sizes, and the plan's requirements. */
 typedef struct tamis_operand_list {

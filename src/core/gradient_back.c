@@ -54,6 +54,17 @@ static tamis_status check_result(const back *b) {
     return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, o->batch, false) : TAMIS_OK;
 }
 
+/* Refuses outputs that share memory with what the steps read, or with each other. */
+static tamis_status check_apart(const back *b, const tamis_back_operands *x) {
+    enum { OUTPUTS = 4, ALL = 9 };
+    const tamis_operand ds = {.name = "dS", .view = b->x.dS}, dp = {.name = "dP", .view = b->x.dP};
+    const tamis_operand *const all[ALL] = {&x->da, &x->db, &x->dd, &ds, &x->a, &x->b, &x->d, &x->e, &dp};
+    for (int i = 0; i < OUTPUTS; i++)
+        for (int j = i + 1; j < ALL; j++)
+            TRY(tamis_operand_check_apart(b->g->device, all[i], all[j], b->g->options.batch));
+    return TAMIS_OK;
+}
+
 static tamis_status check_values_wanted(const back *b) {
     if (!b->x.dS) return TAMIS_OK;
     if (!b->g->S.values)
@@ -77,7 +88,8 @@ static tamis_status check_views(const back *b) {
     TRY(check_output(b, TO_A, &x.da));
     TRY(check_output(b, TO_B, &x.db));
     TRY(check_output(b, TO_D, &x.dd));
-    return check_values_wanted(b);
+    TRY(check_values_wanted(b));
+    return check_apart(b, &x);
 }
 
 tamis_status tamis_gradient_check_operation(const tamis_options *o, tamis_operation operation) {

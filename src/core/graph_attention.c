@@ -65,7 +65,7 @@ static tamis_status check_matrices(const tamis_graph *g, const call *c) {
         if (c->of[i].view)
             TRY(tamis_message_check_operand(g, &c->of[i], i == LOG_SUMS ? type_of_sums(c->o.type) : c->o.type));
     }
-    return tamis_message_check_apart(c->of, MATRICES);
+    return tamis_message_check_apart(g, c->of, MATRICES);
 }
 
 static tamis_attention_job job_of(const tamis_graph *g, void *stream, tamis_attention_pass pass, const call *c) {
@@ -247,7 +247,7 @@ tamis_status tamis_segment(const tamis_graph *graph, const tamis_segment_options
         {"X", X, nnz, o.heads, false},
         {"out", out, o.op == TAMIS_SEGMENT_SOFTMAX ? nnz : graph->rows.rows, o.heads, true}};
     for (int i = 0; i < 2; i++) TRY(check_either(graph, &all[i], o.type));
-    TRY(tamis_message_check_apart(all, 2));
+    TRY(tamis_message_check_apart(graph, all, 2));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
     tamis_segment_job job = segment_job(graph, &o, argument, stream);
     job.x = segment_operand(X);
@@ -270,7 +270,7 @@ tamis_status tamis_segment_backward(const tamis_graph *graph, const tamis_segmen
                                         {"Y", Y, nnz, o.heads, false}};
     if (!softmax) TRY(tamis_message_check_unread("Y", Y, "only softmax reads its result"));
     for (int i = 0; i < (softmax ? 3 : 2); i++) TRY(check_either(graph, &all[i], o.type));
-    TRY(tamis_message_check_apart(all, 3));
+    TRY(tamis_message_check_apart(graph, all, 3));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows > 0));
     tamis_segment_job job = segment_job(graph, &o, argument, stream);
     job.back = true;

@@ -8,6 +8,7 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "sparse/check.h"
+#include "sparse/overlap.h"
 
 /* ------------------------------------------------------------------------------------------ graphs */
 
@@ -145,13 +146,13 @@ tamis_status tamis_message_check_operand(const tamis_graph *g, const tamis_messa
     return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
 }
 
-tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int count) {
+tamis_status tamis_message_check_apart(const tamis_graph *g, const tamis_message_matrix *all, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
-            if (i != j && all[i].output && all[i].view && all[j].view && all[i].view->data &&
-                all[i].view->data == all[j].view->data && all[i].rows && all[i].cols && all[j].rows && all[j].cols)
-                return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.data = %s.data = %p: this output must not overlap it",
-                                  all[i].name, all[j].name, all[i].view->data);
+            if (i != j && all[i].output)
+                TRY(tamis_check_apart(g->device->backend->handles,
+                                      &(tamis_named_view){.name = all[i].name, .view = all[i].view},
+                                      &(tamis_named_view){.name = all[j].name, .view = all[j].view}));
     return TAMIS_OK;
 }
 
@@ -159,7 +160,7 @@ tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int coun
 static tamis_status check_operands(const tamis_graph *g, const tamis_message_matrix *all, int count, tamis_type type) {
     for (int i = 0; i < count; i++)
         if (all[i].view) TRY(tamis_message_check_operand(g, &all[i], type));
-    return tamis_message_check_apart(all, count);
+    return tamis_message_check_apart(g, all, count);
 }
 
 tamis_status tamis_message_check_wanted(const tamis_message_matrix *x, bool needed, const char *why) {

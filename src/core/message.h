@@ -31,7 +31,7 @@ tamis_status tamis_message_check_wanted(const tamis_message_matrix *x, bool need
 tamis_status tamis_message_check_unread(const char *name, const void *given, const char *why);
 tamis_status tamis_message_check_operand(const tamis_graph *graph, const tamis_message_matrix *x, tamis_type type);
 /* Checks that no output is another of the matrices. */
-tamis_status tamis_message_check_apart(const tamis_message_matrix *all, int count);
+tamis_status tamis_message_check_apart(const tamis_graph *graph, const tamis_message_matrix *all, int count);
 /* Checks the entries that max and min record: required if `needed`, or if any row and head exist; otherwise there must
    be none. */
 tamis_status tamis_message_check_argument(const void *argument, tamis_index_type type, bool extreme, bool needed);

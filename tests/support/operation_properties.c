@@ -244,7 +244,7 @@ static void spoil_overlaps(operation_case *c, int k) {
     operand *const x = &c->of[k];
     tamis_dense *const view = &x->m.there;
     char words[64];
-    for (int i = 0; i < OPERANDS && !(x->role == OPERAND_GRADIENT && c->row->back_trusts); i++) {
+    for (int i = 0; i < OPERANDS; i++) {
         const operand *const other = &c->of[i];
         if (other->name && !other->indices && !other->borrowed && !other->array && !other->under && i != k &&
             meets(x->role, other, c->row->back_reads) && other->m.here.type == x->m.here.type)

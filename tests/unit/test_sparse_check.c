@@ -3,6 +3,8 @@
 
 #include "sparse/check.h"
 #include "sparse/matrix.h"
+#include "sparse/overlap.h"
+#include "support/matrix.h"
 
 static int32_t some[64];
 static float values[64];
@@ -152,12 +154,82 @@ TEST(owns_matrices) {
                   tamis_owned_dense_create((int64_t)1 << 40, (int64_t)1 << 40, TAMIS_F32, TAMIS_ROW_MAJOR, &array));
     expect_status(TAMIS_ERROR_OVERFLOW,
                   tamis_owned_dense_create((int64_t)1 << 31, (int64_t)1 << 31, TAMIS_F64, TAMIS_ROW_MAJOR, &array));
-    tamis_owned_sparse *matrix;
+    tamis_owned_sparse *owned;
     const tamis_sparse shape = {.format = TAMIS_COO, .rows = 4, .cols = 4, .nnz = 6, .value_type = TAMIS_F16};
-    works(tamis_owned_sparse_create(&shape, true, &matrix));
-    assert_ptr_equal(tamis_owned_sparse_view(matrix)->row_indices, matrix->row_indices);
-    assert_non_null(matrix->values);
-    assert_null(matrix->offsets);
-    tamis_owned_sparse_free(matrix);
+    works(tamis_owned_sparse_create(&shape, true, &owned));
+    assert_ptr_equal(tamis_owned_sparse_view(owned)->row_indices, owned->row_indices);
+    assert_non_null(owned->values);
+    assert_null(owned->offsets);
+    tamis_owned_sparse_free(owned);
     assert_int_equal(tamis_memory_live(), live);
+}
+
+/* ------------------------------------------------------------------------------------------ overlaps */
+
+enum { ARENA = 4096 };
+static char arena[ARENA];
+
+static tamis_named_view draw_view(tamis_random *random, tamis_dense *view) {
+    static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_BF16};
+    const int64_t at = 2 * tamis_random_below(random, 200), batch = 1 + tamis_random_below(random, 3);
+    *view = (tamis_dense){.type = types[tamis_random_below(random, 3)],
+                          .layout = (tamis_layout)tamis_random_below(random, 2),
+                          .rows = tamis_random_below(random, 5),
+                          .cols = tamis_random_below(random, 5),
+                          .data = arena + at};
+    const int64_t length = view->layout == TAMIS_ROW_MAJOR ? view->cols : view->rows;
+    view->stride = length + tamis_random_below(random, 8);
+    view->batch_stride = tamis_random_below(random, 2)     ? tamis_random_below(random, 40)
+                         : view->layout == TAMIS_ROW_MAJOR ? view->rows * view->stride
+                                                           : view->cols * view->stride;
+    return (tamis_named_view){.name = "X", .view = view, .batch = batch, .skip = tamis_random_below(random, 4)};
+}
+
+static void mark(const tamis_named_view *x, char *bytes) {
+    const int64_t size = (int64_t)tamis_type_size(x->view->type), from = (char *)x->view->data - arena + x->skip * size;
+    memset(bytes, 0, ARENA);
+    for (int64_t m = 0; m < x->batch; m++)
+        for (int64_t i = 0; i < x->view->rows; i++)
+            for (int64_t j = 0; j < x->view->cols; j++)
+                memset(bytes + from + size * test_position(x->view, m, i, j), 1, (size_t)size);
+}
+
+static int64_t step_of(const tamis_dense *view) {
+    return tamis_dense_stride(view) * (int64_t)tamis_type_size(view->type);
+}
+
+/* Nothing is refused that is apart; nothing of one matrix that overlaps is taken, unless both have lines at distances
+   of their own. */
+TEST(overlapping_views_are_refused) {
+    tamis_random random = tamis_random_start(5, 0);
+    int refused = 0, apart_within = 0;
+    for (int k = 0; k < 100000; k++) {
+        tamis_dense X, Y;
+        const tamis_named_view x = draw_view(&random, &X), y = draw_view(&random, &Y);
+        char of_x[ARENA], of_y[ARENA];
+        bool share = false;
+        mark(&x, of_x);
+        mark(&y, of_y);
+        for (int i = 0; i < ARENA; i++) share = share || (of_x[i] && of_y[i]);
+        const bool no = tamis_check_apart(false, &x, &y) != TAMIS_OK;
+        assert_true(no == (tamis_check_apart(false, &y, &x) != TAMIS_OK));
+        assert_true(share || !no);
+        const bool known = x.batch == 1 && y.batch == 1 && step_of(&X) == step_of(&Y);
+        if (known) assert_true(share == no);
+        refused += no;
+        apart_within += known && !share && X.rows && Y.rows && X.cols && Y.cols;
+        assert_true(tamis_check_apart(true, &x, &y) == TAMIS_OK || X.data == Y.data);
+    }
+    assert_true(refused > 1000 && apart_within > 100);
+}
+
+TEST(columns_of_a_wider_matrix_are_apart) {
+    tamis_dense left = {.type = TAMIS_F32, .rows = 5, .cols = 3, .stride = 7, .data = arena}, right = left;
+    const tamis_named_view output = {.name = "C", .view = &left}, other = {.name = "B", .view = &right};
+    right.data = arena + 12;
+    right.cols = 4;
+    works(tamis_check_apart(false, &output, &other));
+    left.cols = 4;
+    REFUSED(ARGUMENT, "^C.data = ...shares memory with B.data = ...an output must not overlap an operand",
+            tamis_check_apart(false, &output, &other));
 }

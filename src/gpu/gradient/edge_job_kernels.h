@@ -92,7 +92,7 @@ FUNCTION int64 stretches_after(GLOBAL const offset *offsets, int64 rows, int64 n
 #define FINISH(t, step, most, over, mean)                                                                              \
     for (; t < r.end; t += step) {                                                                                     \
         const int64 u = permuted ? permutation[t] : t;                                                                 \
-        const real e = relative_exp(SCORE, most) * (over), d = e * (dp_factor * READ(dp, DP_KIND, 0) - (mean));         \
+        const real e = relative_exp(SCORE, most) * (over), d = e * (dp_factor * READ(dp, DP_KIND, 0) - (mean));        \
         WRITE(p, P_KIND, p_factor *e, p_keep);                                                                         \
         WRITE(dx, DX_KIND, edge_scale *d, 0);                                                                          \
         WRITE(ds, DS_KIND, d, ds_keep);                                                                                \

@@ -1,0 +1,73 @@
+#include "sparse/overlap.h"
+
+#include "base/status.h"
+#include "sparse/check.h"
+
+/* `count` lines of `length` bytes that begin at distances of `step`. */
+typedef struct lines {
+    int64_t at, count, length, step;
+} lines;
+
+static lines packed(lines x) {
+    if (x.step != x.length && x.count > 1) return x;
+    return (lines){x.at, x.count > 0, x.count * x.length, x.count * x.length};
+}
+
+/* Members that follow each other are one taller matrix; of others this is member `number`. */
+static lines lines_of(const tamis_named_view *x, int64_t number) {
+    const tamis_dense *const v = x->view;
+    const int64_t size = (int64_t)tamis_type_size(v->type), next = v->batch_stride * size;
+    const bool rows = v->layout == TAMIS_ROW_MAJOR;
+    lines of = packed((lines){(int64_t)(uintptr_t)v->data + x->skip * size, rows ? v->rows : v->cols,
+                              (rows ? v->cols : v->rows) * size, tamis_dense_stride(v) * size});
+    if (x->batch > 1 && next == of.count * of.step) {
+        of.count *= x->batch;
+        return packed(of);
+    }
+    of.at += number * next;
+    return of;
+}
+
+static int64_t end_of(const lines *x) { return x->at + (x->count - 1) * x->step + x->length; }
+
+/* True if a stretch of bytes meets one of the lines. */
+static bool meets_line(int64_t at, int64_t length, const lines *y) {
+    const int64_t before = at - y->at - y->length; /* lines that end at or before `at` begin up to here */
+    const int64_t first = before < 0 ? 0 : before / y->step + 1;
+    return first < y->count && y->at + first * y->step < at + length;
+}
+
+/* True if lines of x and y meet whose numbers differ by `apart`; those of y begin `after` bytes after those of x. */
+static bool some_meet(const lines *x, const lines *y, int64_t apart, int64_t after) {
+    const int64_t first = apart > 0 ? apart : 0, last = apart + y->count < x->count ? apart + y->count : x->count;
+    return first < last && after < x->length && after + y->length > 0;
+}
+
+static bool meet(const lines *x, const lines *y) {
+    if (x->count == 0 || y->count == 0 || x->length == 0 || y->length == 0) return false;
+    if (end_of(x) <= y->at || end_of(y) <= x->at) return false;
+    if (x->count == 1 || y->count == 1 || x->step != y->step)
+        return meets_line(x->at, x->length, y) || meets_line(y->at, y->length, x);
+    int64_t apart = (y->at - x->at) / x->step, after = (y->at - x->at) % x->step;
+    if (after < 0) after += x->step, apart--;
+    return some_meet(x, y, apart, after) || some_meet(x, y, apart + 1, after - x->step);
+}
+
+static bool share_memory(const tamis_named_view *x, const tamis_named_view *y) {
+    const int64_t last_x = x->batch > 1 ? x->batch - 1 : 0, last_y = y->batch > 1 ? y->batch - 1 : 0;
+    for (int i = 0; i <= (last_x > 0); i++)
+        for (int j = 0; j <= (last_y > 0); j++) {
+            const lines of_x = lines_of(x, i * last_x), of_y = lines_of(y, j * last_y);
+            if (meet(&of_x, &of_y)) return true;
+        }
+    return false;
+}
+
+tamis_status tamis_check_apart(bool handles, const tamis_named_view *output, const tamis_named_view *other) {
+    if (!output->view || !other->view || !output->view->data || !other->view->data) return TAMIS_OK;
+    if ((handles && output->view->data != other->view->data) || !share_memory(output, other)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      "%s.data = %p shares memory with %s.data = %p: an output must not overlap an operand or another "
+                      "output",
+                      output->name, output->view->data, other->name, other->view->data);
+}
