@@ -37,7 +37,7 @@ static bool meets_line(int64_t at, int64_t length, const lines *y) {
     return first < y->count && y->at + first * y->step < at + length;
 }
 
-/* True if lines of x and y meet whose numbers differ by `apart`; those of y begin `after` bytes after those of x. */
+/* True if lines of x and y meet whose numbers differ by `apart`; y begins its lines `after` bytes after x. */
 static bool some_meet(const lines *x, const lines *y, int64_t apart, int64_t after) {
     const int64_t first = apart > 0 ? apart : 0, last = apart + y->count < x->count ? apart + y->count : x->count;
     return first < last && after < x->length && after + y->length > 0;
