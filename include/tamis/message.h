@@ -48,6 +48,13 @@ TAMIS_API tamis_status tamis_graph_create(tamis_device *device, const tamis_spar
                                           const tamis_graph_options *options, tamis_graph **graph);
 TAMIS_API void tamis_graph_destroy(tamis_graph *graph); /* after all calls that use it; NULL is allowed */
 
+/*
+ * Writes a text of several lines: what the graph keeps for its order by rows and that by columns, and how calls divide
+ * the rows. It is truncated to `bytes`, including a final zero. *needed (may be NULL) is the full length including the
+ * zero. text may be NULL if bytes is 0.
+ */
+TAMIS_API tamis_status tamis_graph_explain(const tamis_graph *graph, char *text, size_t bytes, size_t *needed);
+
 /* ---------------------------------------------------------------------------------------------- messages */
 
 /* The message of an edge t from node j, with u = u_j and e = e_t. */

@@ -185,7 +185,7 @@ class Pattern:
         self.recipes = {}
 
     def explain(self) -> str:
-        """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why.
+        """A text: the profile of the rows, then each plan that calls have needed: which algorithm runs and why; and the graph of messages.
 
         >>> print(tamis.Pattern.causal(2).explain())
         2 x 2, 3 nonzeros, cpu; 1.5 a row (1 to 2), 0 rows empty
@@ -197,8 +197,10 @@ class Pattern:
             profile = c.tamis_profile()
             must(lib.tamis_row_profile(ctypes.byref(self.sparse.struct), profile))
             parts[0] += f"; {profile.mean:.3g} a row ({profile.min} to {profile.max}), {profile.empty_rows} rows empty"
-        plans = [handle for key, handle in list(self._plans.items()) if not handle.gradient]
-        parts += [explained(handle).rstrip() for handle in plans] or ["no plans yet: each kind of call makes one"]
+        graphs = [getattr(self, name).value for name in ("graph", "graph_of_places") if hasattr(self, name)]
+        made = [explained(handle.value) for key, handle in list(self._plans.items()) if not handle.gradient]
+        made += [explained(graph, lib.tamis_graph_explain) for graph in graphs]
+        parts += made or ["no plans yet: each kind of call makes one"]
         return "\n".join(parts)
 
 

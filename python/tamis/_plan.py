@@ -135,13 +135,14 @@ def _at_exit() -> None:
             handle.free()
 
 
-def explained(handle: Handle) -> str:
-    """Return the library's explanation of a plan."""
+def explained(value: Any, explain: Any = None) -> str:
+    """Return the library's explanation of a plan, or what its function `explain` says."""
+    explain = explain or lib.tamis_plan_explain
     needed = ctypes.c_size_t()
-    must(lib.tamis_plan_explain(handle.value, None, 0, needed))
+    must(explain(value, None, 0, needed))
     buffer = ctypes.create_string_buffer(needed.value)
-    must(lib.tamis_plan_explain(handle.value, buffer, len(buffer), None))
-    return text(buffer.value)
+    must(explain(value, buffer, len(buffer), None))
+    return text(buffer.value).rstrip()
 
 
 def reported(handle: Handle) -> Report:

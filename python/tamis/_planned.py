@@ -68,7 +68,7 @@ class Plan:
         >>> "cpu-nonzeros" in tamis.plan("spmm", tamis.Pattern.causal(3), width=4, algorithm="cpu-nonzeros").explain()
         True
         """
-        return explained(self._open())
+        return explained(self._open().value) + "\n"
 
     def report(self) -> Report:
         """The same as fields.

@@ -9,6 +9,7 @@
 #include <tamis/message.h>
 
 #include "backend/backend.h"
+#include "base/text_buffer.h"
 
 /* A matrix, row-major; base NULL: absent. */
 typedef struct tamis_message_operand {
@@ -74,6 +75,8 @@ struct tamis_message_functions {
     tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, void **plan);
     void (*release)(void *device, void *plan); /* NULL is allowed */
     tamis_status (*run)(const tamis_message_job *job);
+    /* Adds how calls divide the rows of an order, beginning with "; ". */
+    void (*explain)(const tamis_message_order *order, tamis_text_buffer *text);
 };
 
 #endif

@@ -153,6 +153,12 @@ TEST(rows_are_in_an_order) {
     assert_non_null(plan);
     assert_non_null(plan->cuts.order);
     assert_true(plan->cuts.order == plan->long_cuts.order);
+    char text[2048];
+    works(tamis_graph_explain(there.graph, text, sizeof text, NULL));
+    assert_non_null(
+        strstr(text, "pieces, which are merged; rows come by falling length, since lengths vary\nby columns"));
+    works(tamis_graph_explain(here.graph, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "threads may each compute some columns"));
 }
 
 /* All numbers are multiples of 1/256, and their sums are less than 2^16: every order of a sum gives the same. */

@@ -59,6 +59,22 @@ static tamis_status back_with(const tamis_dense *U, const tamis_dense *E, const 
 }
 static tamis_status back(void) { return back_with(&c.C[0], &c.E[0], &c.C[1], &c.E[1]); }
 
+TEST(graphs_explain_themselves) {
+    char text[1024], cut[40];
+    size_t needed = 0, again = 0;
+    works(tamis_graph_explain(c.graph, text, sizeof text, &needed));
+    assert_int_equal(needed, strlen(text) + 1);
+    assert_int_equal(strncmp(text, "graph        ", 13), 0);
+    assert_non_null(strstr(text, "\nby rows      S's own arrays; no row has 1024 entries"));
+    assert_non_null(strstr(text, "\nby columns   "));
+    works(tamis_graph_explain(c.graph, cut, sizeof cut, &again));
+    assert_int_equal(again, needed);
+    assert_int_equal(strncmp(cut, text, sizeof cut - 1), 0);
+    works(tamis_graph_explain(c.graph, NULL, 0, NULL));
+    REFUSED(ARGUMENT, "graph = NULL", tamis_graph_explain(NULL, text, sizeof text, NULL));
+    REFUSED(ARGUMENT, "text = NULL, but bytes = 4", tamis_graph_explain(c.graph, NULL, 4, NULL));
+}
+
 TEST(graphs) {
     tamis_graph_options options = {.threads = 1};
     tamis_graph *graph;

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "base/text_buffer.h"
 #include "base/threads.h"
 #include "cpu/parts.h"
 #include "cpu/stealing.h"
@@ -61,6 +62,15 @@ tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_me
 void tamis_cpu_forget_long_rows(void *device, void *found) {
     (void)device;
     tamis_release(found);
+}
+
+void tamis_cpu_explain_long_rows(const tamis_message_order *order, tamis_text_buffer *text) {
+    const tamis_long_rows *const found = order->plan;
+    if (found)
+        tamis_text_add(text, "; of rows of %d entries or more (%lld) threads may each compute some columns", HUB_LEAST,
+                       (long long)found->count);
+    else
+        tamis_text_add(text, "; no row has %d entries, so that each row is computed by one thread", HUB_LEAST);
 }
 
 /* The kernels count places within a row in 31 bits. */

@@ -27,6 +27,7 @@ typedef struct tamis_long_rows {
 /* Entries of tamis_message_functions. */
 tamis_status tamis_cpu_find_long_rows(void *device, void *stream, const tamis_message_order *order, void **found);
 void tamis_cpu_forget_long_rows(void *device, void *found);
+void tamis_cpu_explain_long_rows(const tamis_message_order *order, tamis_text_buffer *text);
 
 /* The work to divide: rows of `units` elements or heads, which may be cut at multiples of `cut`. */
 typedef struct tamis_cpu_sharing {

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/sizes.h"
 #include "base/status.h"
+#include "base/text_buffer.h"
 #include "gpu/compile/definitions.h"
 #include "gpu/compile/utility.h"
 #include "gpu/messages/order_call.h"
@@ -309,4 +310,26 @@ static tamis_status run(const tamis_message_job *job) {
                                     job->kind == TAMIS_PASS_LARGEST ? tamis_bytes(count, 4) : 0, run_and_merge, &p);
 }
 
-const tamis_message_functions tamis_gpu_message_functions = {.prepare = prepare, .release = release, .run = run};
+/* ------------------------------------------------------------------------------------------ explaining */
+
+static void add_cuts(tamis_text_buffer *text, const char *of, const tamis_gpu_cuts *cuts) {
+    if (cuts->count > 0)
+        tamis_text_add(text, "; %s rows of more than %lld entries (%lld) are computed in %lld pieces, which are merged",
+                       of, (long long)cuts->limit, (long long)cuts->count, (long long)cuts->pieces);
+}
+
+static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
+    const tamis_gpu_message_plan *const plan = order->plan;
+    if (!plan || (plan->cuts.count == 0 && plan->long_cuts.count == 0)) {
+        tamis_text_add(text, "; no row is cut");
+    } else if (plan->cuts.limit == plan->long_cuts.limit) {
+        add_cuts(text, "in all calls", &plan->cuts);
+    } else {
+        add_cuts(text, "in small calls", &plan->cuts);
+        add_cuts(text, "in large calls", &plan->long_cuts);
+    }
+    if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
+}
+
+const tamis_message_functions tamis_gpu_message_functions = {
+    .prepare = prepare, .release = release, .run = run, .explain = explain};
