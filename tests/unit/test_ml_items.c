@@ -121,7 +121,7 @@ TEST(ease_is_right) {
         double trace = 0;
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
-        const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
+        const double norm = sqrt(trace / COLS) + sqrt(trace / ROWS), lambda = n & 2 ? 0.9 * 2 * norm * norm : 7;
         const tamis_model_description description = model_about(model);
         assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);

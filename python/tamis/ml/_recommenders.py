@@ -89,7 +89,8 @@ class ItemKNN(Estimator):
 
 
 class EASE(Estimator):
-    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 is a share of the mean uses of an item.
+    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 finds lambda by the noise
+    of the uses and an inner split.
 
     >>> model = EASE(regularization=1.0).fit([[9, 4, 0], [7, 0, 0], [2, 5, 2]])
     >>> bool(model.components_.diagonal().any())

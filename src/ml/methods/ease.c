@@ -4,8 +4,9 @@
  * scores of a row are its line of X B, one SpMM.
  *
  * X^T X is computed by SpMM, some columns at a time (items.c), and its inverse in double by inverse.c: columns^3
- * operations, and 4 bytes for each pair beside its weight. Lambda 0 means a share of the mean of the diagonal, chosen
- * by an inner split if there are few columns (choose.c).
+ * operations, and 4 bytes for each pair beside its weight. Lambda 0 means a share of
+ * twice the largest eigenvalue that X^T X would have if uses were noise (noise.c), found by an inner split of the
+ * columns with the most uses (choose.c).
  */
 #include "base/sizes.h"
 #include "ml/factors.h"
@@ -20,7 +21,7 @@
 #include "ml/serve/best.h"
 #include "ml/serve/popular.h"
 
-enum { COLUMNS_MOST = 1 << 15, CHOSEN_MOST = 1500 };
+enum { COLUMNS_MOST = 1 << 15, CHOICE_COLUMNS = 2048 };
 
 static void defaults(tamis_model_options *options) {
     options->factors = 1;
@@ -97,7 +98,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate(tamis_times(panel, n), tamis_type_size(model->options.type), "weights of pairs of columns",
                        &work->lines));
     for (int64_t t = 0; t < data->nnz; t++) squares += ml_value(data, t) * ml_value(data, t);
-    if (ml_finds_lambda(model)) model->lambda = squares > 0 ? model->share * squares / (double)n : 1;
+    if (ml_finds_lambda(model)) TRY(ml_noise_of_pairs(model, squares));
     return ml_items_make(model, data, &work->items);
 }
 
@@ -170,7 +171,9 @@ static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
 }
 
 static const tamis_method_option own_options[] = {
-    {"regularization", "lambda; 0: a share of the mean uses of a column"}, {"weights", NULL}, {NULL, NULL}};
+    {"regularization", "lambda; 0: found by the noise of the data and an inner split"},
+    {"weights", NULL},
+    {NULL, NULL}};
 
 const ml_method ml_ease = {
     .about = {.method = TAMIS_EASE,
@@ -180,7 +183,7 @@ const ml_method ml_ease = {
               .options = own_options,
               .pairs = true},
     .noise = true,
-    .chosen_most = CHOSEN_MOST,
+    .choice_columns = CHOICE_COLUMNS,
     .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
     .defaults = defaults,
     .check = check,
