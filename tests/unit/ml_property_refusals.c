@@ -28,6 +28,8 @@ static const struct wrong {
     {"inner_rounds", NULL, 0, "inner_rounds = 0, expected 1 to 1000"},
     {"inner_rounds", NULL, 1001, "inner_rounds = 1001, expected 1 to 1000"},
     {"neighbours", NULL, 0, "neighbours = 0, expected 1 to 4096"},
+    {"beta", NULL, -0.1, "beta = -0.1, expected 0 to 2"},
+    {"beta", NULL, 2.5, "beta = 2.5, expected 0 to 2"},
     {"confidence", NULL, -2, "confidence = -2, expected 0 or more"},
     {"rate", NULL, 0, "rate = 0, expected a positive number"},
     {"rate_decay", NULL, 1.5, "rate_decay = 1.5, expected 0 to 1"},

@@ -28,6 +28,7 @@ static const struct way {
     WAY(inner_rounds, WHOLE, 2),
     WAY(neighbours, WHOLE, 3),
     WAY(weights, WHOLE, TAMIS_WEIGHTS_ONES),
+    WAY(beta, REAL, 0.7),
     WAY(confidence, REAL, 3),
     WAY(row_prior, REAL, 1.5),
     WAY(column_prior, REAL, 0.5),

@@ -73,6 +73,51 @@ TEST(item_knn_is_right) {
     }
 }
 
+/* Scores by the n largest chances of two steps i -> row -> j, divided by a power of the uses of j; the first step is
+   to one of the row's columns. */
+static void walks(const double *X, double beta, int n, double *scores) {
+    double of_rows[ROWS] = {0}, of_cols[COLS] = {0};
+    memset(scores, 0, ROWS * COLS * sizeof *scores);
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < COLS; j++) of_rows[r] += X[r * COLS + j] != 0, of_cols[j] += X[r * COLS + j] != 0;
+    for (int i = 0; i < COLS; i++) {
+        double steps[COLS] = {0};
+        for (int j = 0; j < COLS; j++)
+            for (int r = 0; r < ROWS && j != i; r++)
+                if (X[r * COLS + i] != 0 && X[r * COLS + j] != 0)
+                    steps[j] += 1 / of_cols[i] / of_rows[r] / pow(of_cols[j], beta);
+        for (int k = 0; k < n; k++) {
+            int best = 0;
+            for (int j = 1; j < COLS; j++)
+                if (steps[j] > steps[best]) best = j;
+            for (int r = 0; r < ROWS; r++)
+                if (X[r * COLS + i] != 0) scores[r * COLS + best] += steps[best] / of_rows[r];
+            steps[best] = 0;
+        }
+    }
+}
+
+TEST(random_walks_are_right) {
+    OWN(data) d = data_make(ROWS, COLS, 9, 17);
+    static double X[ROWS * COLS], expected[ROWS * COLS];
+    static const double betas[] = {0.4, 0, 1.3, 0.37};
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_ITEM_KNN, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.weights = TAMIS_WEIGHTS_RP3BETA;
+        assert_true(options.beta == betas[0]);
+        options.beta = betas[n];
+        options.neighbours = n & 2 ? 3 : COLS; /* no tie is at the end of 3, in double */
+        options.type = n & 2 ? TAMIS_F64 : options.type;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const loaded = model_reloaded(device, model);
+        assert_true(loaded->options.beta == betas[n] && loaded->options.weights == TAMIS_WEIGHTS_RP3BETA);
+        OWN(double) *const found = scores_of(loaded, &d.view);
+        dense_of(&d, X);
+        walks(X, betas[n], options.neighbours, expected);
+        model_expect_close("random walks", found, expected, ROWS * COLS, options.type == TAMIS_F64 ? 1e-12 : 1e-5);
+    }
+}
+
 /* The weights of pairs by Gauss-Jordan elimination of X^T X + lambda, entry by entry. */
 static double *ease_weights(const double *X, int64_t rows, int64_t cols, double lambda) {
     OWN(double) *const A = calloc((size_t)(cols * cols), sizeof *A);
