@@ -124,7 +124,8 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
     TAMIS_WEIGHTS_BM25 = 2,   /* less in long rows and for frequent columns: Okapi BM25 with K1 = 100, B = 0.8 */
     TAMIS_WEIGHTS_ONES = 3,   /* 1 */
-    TAMIS_WEIGHTS_AUTO = 4,   /* implicit-als: log or bm25, by an inner split of the data */
+    TAMIS_WEIGHTS_AUTO =
+        4, /* by an inner split of the data: implicit-als log or bm25; item-knn bm25, ones or rp3beta */
     TAMIS_WEIGHTS_RP3BETA = 5 /* item-knn: steps of a random walk over uses, see tamis_model_options.beta */
 } tamis_use_weights;
 
@@ -176,7 +177,7 @@ typedef struct tamis_model_options {
     bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool reserved_flags[6];    /* false */
-    tamis_use_weights weights; /* implicit-als: the weight of a use (TAMIS_WEIGHTS_AUTO) */
+    tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
                     row to one of its columns, to a row and to a column, end there is divided by this power of the

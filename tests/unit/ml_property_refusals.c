@@ -11,6 +11,7 @@ static const struct wrong {
 } wrong[] = {
     {"type", NULL, TAMIS_F16, "type = fp16, models are fp32 or fp64"},
     {"weights", "implicit-als", 5, "weights = 5, expected 0 to 4"},
+    {"weights", "item-knn", 6, "weights = 6, expected 0 to 5"},
     {"weights", "ease", TAMIS_WEIGHTS_BM25, "weights = bm25: ease has linear, log or ones"},
     {"weights", NULL, TAMIS_WEIGHTS_AUTO, "weights = 4, expected 0 to 3"},
     {"regularization", "sfa", -1, "regularization = -1, expected a positive number, or 0 to choose it"},

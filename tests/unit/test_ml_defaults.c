@@ -273,42 +273,73 @@ TEST_TAG(what_is_chosen_is_kept, "choice") {
     keeps_its_choice(TAMIS_SFA);
 }
 
-/* The recall of the first twenty, and lambda, of a model of pairs; regularization 0: it chooses. */
-static double recall_of(const tamis_held_out *out, double regularization, int threads, double *lambda) {
-    tamis_model_options options = default_options(TAMIS_EASE);
+/* The recall of the first twenty of a model, and what it says of itself. */
+static double recall_of(const tamis_held_out *out, const tamis_model_options *options,
+                        tamis_model_description *description) {
     tamis_score score;
-    options.regularization = regularization;
-    options.threads = threads;
-    OWN(tamis_model) *const model = model_fitted(device, &options, out->observed);
-    const tamis_model_description description = model_about(model);
-    *lambda = description.regularization;
-    assert_true((regularization > 0) == (description.choice_seconds == 0));
+    OWN(tamis_model) *const model = model_fitted(device, options, out->observed);
+    *description = model_about(model);
     works(tamis_model_score(model, out, false, 20, &score));
     return score.recall;
 }
 
+static const set_shape chosen_by[] = {
+    {.name = "groups", .rows = 1500, .cols = 400, .a_row = 15, .tail = 0.7, .groups = 6},
+    {.name = "popularity", .rows = 2000, .cols = 300, .a_row = 8, .tail = 1, .groups = 1},
+    {.name = "many columns", .rows = 2500, .cols = 2300, .a_row = 15, .tail = 0, .groups = 50}};
+enum { CHOSEN_BY = (int)(sizeof chosen_by / sizeof *chosen_by) };
+
 /* ease finds lambda: its recall is near that of the best of lambdas that are factors of 2 (4) apart. With more columns
    than it chooses by too, and the same with any number of threads. */
-TEST_TAG(ease_finds_lambda, "choice") {
-    static const set_shape sets[] = {
-        {.name = "groups", .rows = 1500, .cols = 400, .a_row = 15, .tail = 0.7, .groups = 6},
-        {.name = "popularity", .rows = 2000, .cols = 300, .a_row = 8, .tail = 1, .groups = 1},
-        {.name = "many columns", .rows = 2500, .cols = 2300, .a_row = 15, .tail = 0.5, .groups = 40}};
+static void finds_lambda(const set_shape *set, const tamis_held_out *out) {
+    tamis_model_description made, other;
+    tamis_model_options options = default_options(TAMIS_EASE);
+    double best = 0;
+    options.threads = 1;
+    const double own = recall_of(out, &options, &made), chosen = made.regularization;
+    assert_true(made.choice_seconds > 0);
+    options.threads = 3;
+    if (set->cols < 1000)
+        assert_true(recall_of(out, &options, &other) == own && other.regularization == made.regularization);
+    for (double factor = 1.0 / 16; factor <= 16; factor *= set->cols < 1000 ? 2 : 4) {
+        options.regularization = factor * chosen;
+        best = fmax(best, recall_of(out, &options, &other));
+        assert_true(other.choice_seconds == 0);
+    }
+    print_message("%s: lambda %.4g, recall %.4f of at most %.4f\n", set->name, chosen, own, best);
+    assert_true(own >= 0.98 * best);
+}
+
+/* item-knn finds the weights, and the fit has them. */
+static void finds_weights(const set_shape *set, const tamis_held_out *out) {
+    static const tamis_use_weights weights[] = {TAMIS_WEIGHTS_BM25, TAMIS_WEIGHTS_ONES, TAMIS_WEIGHTS_RP3BETA};
+    tamis_model_description made, other;
+    tamis_model_options options = default_options(TAMIS_ITEM_KNN);
+    double best = 0;
+    const double own = recall_of(out, &options, &made);
+    assert_true(made.choice_seconds > 0 && made.options.weights != TAMIS_WEIGHTS_AUTO);
+    for (int w = 0; w < 3; w++) {
+        options.weights = weights[w];
+        const double recall = recall_of(out, &options, &other);
+        assert_true(other.choice_seconds == 0 && (made.options.weights != weights[w] || recall == own));
+        best = fmax(best, recall);
+    }
+    print_message("%s: weights %d, recall %.4f of at most %.4f\n", set->name, (int)made.options.weights, own, best);
+    assert_true(own >= 0.97 * best);
+    assert_true(set->tail > 0 || made.options.weights != TAMIS_WEIGHTS_BM25);
+}
+
+TEST_TAG(models_of_pairs_choose, "choice") {
     tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
     split.share = 0.2;
-    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-        OWN(data) d = draw_set(&sets[s], 9 + s);
+    for (int s = 0; s < CHOSEN_BY; s++) {
+        OWN(data) d = draw_set(&chosen_by[s], 9 + (uint64_t)s);
         OWN(tamis_owned_sparse) *kept, *held;
         works(tamis_split(&d.view, &split, &kept, &held));
         const tamis_held_out out = {.entries = tamis_owned_sparse_view(held),
                                     .observed = tamis_owned_sparse_view(kept)};
-        double chosen, again, given, best = 0;
-        const double own = recall_of(&out, 0, 1, &chosen);
-        if (s < 2) assert_true(recall_of(&out, 0, 3, &again) == own && again == chosen);
-        for (double factor = 1.0 / 16; factor <= 16; factor *= s < 2 ? 2 : 4)
-            best = fmax(best, recall_of(&out, factor * chosen, 0, &given));
-        print_message("%s: lambda %.4g, recall %.4f of at most %.4f\n", sets[s].name, chosen, own, best);
-        assert_true(own >= 0.98 * best);
+        finds_lambda(&chosen_by[s], &out);
+        finds_weights(&chosen_by[s], &out);
     }
 }
 

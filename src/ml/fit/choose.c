@@ -34,7 +34,8 @@ static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
 typedef struct move {
     double share, factors; /* multipliers of the setting; 1: no change */
     int steps;
-    bool bm25;    /* uses count by BM25 */
+    bool weighs; /* uses count by `weights` */
+    tamis_use_weights weights;
     bool instead; /* only if the previous move did not help */
 } move;
 
@@ -50,13 +51,16 @@ static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.7, .factors = 0.75, .steps = 1},
                                   {.share = 0.7, .factors = 1, .steps = 3}};
-static const move of_uses[] = {{.share = 1, .factors = 1, .bm25 = true, .steps = 1},
+static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
                                {.share = 0.5, .factors = 1, .steps = 4},
                                {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
-static const move of_pairs[] = {{.share = 2, .factors = 1, .steps = 5},
-                                {.share = 0.5, .factors = 1, .steps = 5, .instead = true}};
+static const move of_pairs[] = {
+    {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_ONES, .steps = 1},
+    {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_RP3BETA, .steps = 1},
+    {.share = 2, .factors = 1, .steps = 5},
+    {.share = 0.5, .factors = 1, .steps = 5, .instead = true}};
 
 /* The moves for a kind of models. */
 typedef struct moves {
@@ -229,10 +233,10 @@ done:
 
 /* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by a part of its standard
    deviation. */
-static bool is_better(const chooser *c, double error) {
+static bool is_better(const chooser *c, const move *m, double error) {
     if (!c->uses) return error < c->error * (1 - BETTER);
     const double recall = 1 - c->error, n = (double)c->entries.nnz;
-    const double deviations = c->model->method->about.pairs ? DEVIATIONS_PAIRS : DEVIATIONS;
+    const double deviations = c->model->method->about.pairs && !m->weighs ? DEVIATIONS_PAIRS : DEVIATIONS;
     return 1 - error > recall + deviations * sqrt(recall * (1 - recall) / n);
 }
 
@@ -247,7 +251,7 @@ static bool chooses_lambda(const tamis_model *model) {
 
 static bool is_open(const chooser *c, const move *m) {
     const tamis_model *const model = c->model;
-    if (m->bm25) return weighs(model);
+    if (m->weighs) return weighs(model);
     return m->factors != 1 ? model->asked.factors == 0 : chooses_lambda(model);
 }
 
@@ -258,10 +262,10 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
         double error;
         tried.share *= m->share;
         tried.factors = (int64_t)((double)tried.factors * m->factors);
-        if (m->bm25) tried.weights = TAMIS_WEIGHTS_BM25;
+        if (m->weighs) tried.weights = m->weights;
         if (m->factors != 1 && (tried.factors < 1 || tried.factors > FACTORS_MOST)) break;
         TRY(measure(c, &tried, &error));
-        if (!is_better(c, error)) break;
+        if (!is_better(c, m, error)) break;
         c->best = tried;
         c->error = error;
         *moved = true;
@@ -293,7 +297,7 @@ bool ml_chooses(const tamis_model *model) {
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
     *choice = model->asked;
     if (choice->factors == 0) choice->factors = FACTORS;
-    if (weighs(model)) choice->weights = TAMIS_WEIGHTS_LOG;
+    if (weighs(model)) choice->weights = model->method->usual;
 }
 
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {

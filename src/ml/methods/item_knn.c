@@ -30,7 +30,8 @@ enum {
     NEIGHBOURS = 20,
     NEIGHBOURS_MOST = 4096,
     COLUMNS_MOST = 1 << 24, /* integers that fp32 represents exactly */
-    BETA_MOST = 2
+    BETA_MOST = 2,
+    CHOICE_COLUMNS = 8192
 };
 
 /* A product of columns i and j, divided by from[i] and to[j], is the similarity of j to i. */
@@ -43,7 +44,7 @@ static void defaults(tamis_model_options *options) {
     options->factors = 1;
     options->iterations = 1;
     options->neighbours = NEIGHBOURS;
-    options->weights = TAMIS_WEIGHTS_BM25;
+    options->weights = TAMIS_WEIGHTS_AUTO;
     options->beta = ML_BETA;
 }
 
@@ -52,7 +53,7 @@ static tamis_status check(const tamis_model_options *options) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "neighbours = %d, expected 1 to %d", options->neighbours,
                           NEIGHBOURS_MOST);
     TRY(ml_check_number("beta", options->beta, options->beta >= 0 && options->beta <= BETA_MOST, "0 to 2"));
-    return options->weights == TAMIS_WEIGHTS_RP3BETA ? TAMIS_OK : ml_weights_check(options, TAMIS_WEIGHTS_ONES);
+    return ml_weights_check(options, TAMIS_WEIGHTS_RP3BETA);
 }
 
 static int64_t column_width(const tamis_model_options *options, int64_t cols) {
@@ -322,6 +323,9 @@ const ml_method ml_item_knn = {
               .summary = "uses: recommends items that are near those that a user has",
               .options = own_options,
               .pairs = true},
+    .weighs = true,
+    .usual = TAMIS_WEIGHTS_BM25,
+    .choice_columns = CHOICE_COLUMNS,
     .defaults = defaults,
     .check = check,
     .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},
