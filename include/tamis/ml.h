@@ -34,7 +34,7 @@ typedef enum tamis_method {
     TAMIS_LDA = 3,          /* latent Dirichlet allocation, online variational Bayes in mini-batches */
     TAMIS_SFA = 4,          /* sparse factor analysis of ratings: users by CG, items by ADAGRAD, in mini-batches */
     TAMIS_GAP = 5,      /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
-    TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine or BM25 */
+    TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine, BM25 or RP3beta */
     TAMIS_EASE = 7,     /* usage counts: a weight for each pair of items (Steck 2019) */
     TAMIS_BPR = 8       /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
 } tamis_method;
@@ -124,7 +124,9 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
     TAMIS_WEIGHTS_BM25 = 2,   /* less in long rows and for frequent columns: Okapi BM25 with K1 = 100, B = 0.8 */
     TAMIS_WEIGHTS_ONES = 3,   /* 1 */
-    TAMIS_WEIGHTS_AUTO = 4    /* implicit-als: log or bm25, by an inner split of the data */
+    TAMIS_WEIGHTS_AUTO =
+        4, /* by an inner split of the data: implicit-als log or bm25; item-knn bm25, ones or rp3beta */
+    TAMIS_WEIGHTS_RP3BETA = 5 /* item-knn: steps of a random walk over uses, see tamis_model_options.beta */
 } tamis_use_weights;
 
 /* Options of a model. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other
@@ -175,9 +177,12 @@ typedef struct tamis_model_options {
     bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool reserved_flags[6];    /* false */
-    tamis_use_weights weights; /* implicit-als: the weight of a use (TAMIS_WEIGHTS_AUTO) */
+    tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
-    uint64_t reserved[9];
+    double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
+                    row to one of its columns, to a row and to a column, end there is divided by this power of the
+                    column's number of uses: 0 to 2 (0.4) */
+    uint64_t reserved[8];
 } tamis_model_options;
 
 /* Sets the defaults of a method. */

@@ -34,7 +34,7 @@ SPACES: dict[str, dict[str, list[Any]]] = {
     "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
     "implicit-als": {"factors": [16, 32, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
     "bpr": {"factors": [16, 32, 64, 128], "regularization": [0.003, 0.01, 0.03, 0.1]},
-    "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log"]},
+    "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log", "rp3beta"]},
     "ease": {"regularization": [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
     "gap": {**_TOPICS, "row_prior": [1.05, 1.1, 1.3], "column_prior": [0.3, 1.0, 10.0]},

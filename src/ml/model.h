@@ -43,6 +43,9 @@ enum { ML_PRIOR_RATINGS = 40 };
 /* Default of lambda as a share of the noise, for data too small for a choice (choose.h). */
 static const double ML_SHARE = 0.9;
 
+/* Default of options.beta, also of files that have none. */
+static const double ML_BETA = 0.4;
+
 /* Hyperparameters that a fit chooses by an inner split (choose.h). share: lambda relative to the noise, or to the
    method's own lambda. */
 typedef struct ml_choice {

@@ -11,6 +11,7 @@ static const struct wrong {
 } wrong[] = {
     {"type", NULL, TAMIS_F16, "type = fp16, models are fp32 or fp64"},
     {"weights", "implicit-als", 5, "weights = 5, expected 0 to 4"},
+    {"weights", "item-knn", 6, "weights = 6, expected 0 to 5"},
     {"weights", "ease", TAMIS_WEIGHTS_BM25, "weights = bm25: ease has linear, log or ones"},
     {"weights", NULL, TAMIS_WEIGHTS_AUTO, "weights = 4, expected 0 to 3"},
     {"regularization", "sfa", -1, "regularization = -1, expected a positive number, or 0 to choose it"},
@@ -28,6 +29,8 @@ static const struct wrong {
     {"inner_rounds", NULL, 0, "inner_rounds = 0, expected 1 to 1000"},
     {"inner_rounds", NULL, 1001, "inner_rounds = 1001, expected 1 to 1000"},
     {"neighbours", NULL, 0, "neighbours = 0, expected 1 to 4096"},
+    {"beta", NULL, -0.1, "beta = -0.1, expected 0 to 2"},
+    {"beta", NULL, 2.5, "beta = 2.5, expected 0 to 2"},
     {"confidence", NULL, -2, "confidence = -2, expected 0 or more"},
     {"rate", NULL, 0, "rate = 0, expected a positive number"},
     {"rate_decay", NULL, 1.5, "rate_decay = 1.5, expected 0 to 1"},

@@ -28,6 +28,7 @@ static const struct way {
     WAY(inner_rounds, WHOLE, 2),
     WAY(neighbours, WHOLE, 3),
     WAY(weights, WHOLE, TAMIS_WEIGHTS_ONES),
+    WAY(beta, REAL, 0.7),
     WAY(confidence, REAL, 3),
     WAY(row_prior, REAL, 1.5),
     WAY(column_prior, REAL, 0.5),
@@ -90,7 +91,8 @@ model_case model_case_of(tamis_method method) {
     c.options.iterations = c.about.pairs ? 1 : 3;
     c.options.batch_rows = c.about.mini_batches ? 25 : 0;
     c.options.threads = 1;
-    if (c.options.weights == TAMIS_WEIGHTS_AUTO) c.options.weights = TAMIS_WEIGHTS_LOG;
+    if (c.options.weights == TAMIS_WEIGHTS_AUTO) /* bm25 has a state */
+        c.options.weights = c.about.pairs ? TAMIS_WEIGHTS_BM25 : TAMIS_WEIGHTS_LOG;
     snprintf(c.name, sizeof c.name, "%s", c.about.name);
     return c;
 }

@@ -141,8 +141,8 @@ TEST(notices_what_is_missing) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 6;
-    refuse_bytes(longer, b.size, ": the model has version 6 of the format, this library reads 1 to 5");
+    longer[8] = 7;
+    refuse_bytes(longer, b.size, ": the model has version 7 of the format, this library reads 1 to 6");
 }
 
 /* ------------------------------------------------------------------------------------------ made up */
@@ -352,8 +352,8 @@ TEST(refuses_neighbours_that_are_none) {
     tamis_model_free(model_reloaded(device, model));
 }
 
-/* Version 4 has no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version 1 neither scale nor
- * prior_ratings: its ratings were fitted as they are, under lambda times their number.
+/* Version 5 has no beta, version 4 no weights of uses, version 3 no lambda by noise, version 2 no rate_offset, version
+ * 1 neither scale nor prior_ratings: its ratings were fitted as they are, under lambda times their number.
  */
 TEST(reads_version_1) {
     OWN(file_content) good = saved();
@@ -369,8 +369,8 @@ TEST(reads_version_1) {
     refuse_changed(&good, strstr(begin, "prior_ratings="), "", "an unknown or misplaced line: 'row_factors=");
     refuse_changed(&good, begin, "scale=0x0.0000000000000p-1022\nprior_ratings=0x0.0000000000000p-1022\n",
                    "scale = 0, expected a positive number");
-    static const char *const ends[] = {"rate_offset=", "lambda=", "weights="}; /* of versions 2, 3 and 4 */
-    for (int version = 2; version <= 4; version++) {
+    static const char *const ends[] = {"rate_offset=", "lambda=", "weights=", "beta="}; /* of 2 to 5 */
+    for (int version = 2; version <= 5; version++) {
         good.data[8] = (unsigned char)version;
         OWN(file_content) b = changed(&good, strstr(begin, ends[version - 2]), "");
         OWN(tamis_model) *of_version;

@@ -1,9 +1,17 @@
-/* Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files. */
+/*
+ * Models of pairs of items, item-knn and ease, against their definitions in double; predicting, recommending, files.
+ *   test_ml_items [DEVICE]
+ */
 #include "support/test.h"
 
+#include "core/device.h"
 #include "model_rows.h"
 
-#include "cpu_device.h" /* after the headers whose arguments have the device's name */
+#include "named_device.h"
+
+static const char *device_name = "cpu";
+static tamis_device *device;
+static int64_t live;
 
 enum { ROWS = 70, COLS = 40 };
 
@@ -65,31 +73,84 @@ TEST(item_knn_is_right) {
     }
 }
 
-/* The inverse by Gauss-Jordan elimination, entry by entry. */
-static void ease(const double *X, double lambda, double *scores) {
-    static double A[COLS * COLS], P[COLS * COLS];
-    memset(P, 0, sizeof P);
+/* Scores by the n largest chances of two steps i -> row -> j, divided by a power of the uses of j; the first step is
+   to one of the row's columns. */
+static void walks(const double *X, double beta, int n, double *scores) {
+    double of_rows[ROWS] = {0}, of_cols[COLS] = {0};
+    memset(scores, 0, ROWS * COLS * sizeof *scores);
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < COLS; j++) of_rows[r] += X[r * COLS + j] != 0, of_cols[j] += X[r * COLS + j] != 0;
     for (int i = 0; i < COLS; i++) {
-        P[i * COLS + i] = 1;
-        for (int j = 0; j < COLS; j++) {
-            A[i * COLS + j] = i == j ? lambda : 0;
-            for (int r = 0; r < ROWS; r++) A[i * COLS + j] += X[r * COLS + i] * X[r * COLS + j];
+        double steps[COLS] = {0};
+        for (int j = 0; j < COLS; j++)
+            for (int r = 0; r < ROWS && j != i; r++)
+                if (X[r * COLS + i] != 0 && X[r * COLS + j] != 0)
+                    steps[j] += 1 / of_cols[i] / of_rows[r] / pow(of_cols[j], beta);
+        for (int k = 0; k < n; k++) {
+            int best = 0;
+            for (int j = 1; j < COLS; j++)
+                if (steps[j] > steps[best]) best = j;
+            for (int r = 0; r < ROWS; r++)
+                if (X[r * COLS + i] != 0) scores[r * COLS + best] += steps[best] / of_rows[r];
+            steps[best] = 0;
         }
     }
-    for (int k = 0; k < COLS; k++) {
-        const double pivot = A[k * COLS + k];
-        for (int j = 0; j < COLS; j++) A[k * COLS + j] /= pivot, P[k * COLS + j] /= pivot;
-        for (int i = 0; i < COLS; i++) {
-            const double factor = i == k ? 0 : A[i * COLS + k];
-            for (int j = 0; j < COLS && i != k; j++)
-                A[i * COLS + j] -= factor * A[k * COLS + j], P[i * COLS + j] -= factor * P[k * COLS + j];
+}
+
+TEST(random_walks_are_right) {
+    OWN(data) d = data_make(ROWS, COLS, 9, 17);
+    static double X[ROWS * COLS], expected[ROWS * COLS];
+    static const double betas[] = {0.4, 0, 1.3, 0.37};
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_ITEM_KNN, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.weights = TAMIS_WEIGHTS_RP3BETA;
+        assert_true(options.beta == betas[0]);
+        options.beta = betas[n];
+        options.neighbours = n & 2 ? 3 : COLS; /* no tie is at the end of 3, in double */
+        options.type = n & 2 ? TAMIS_F64 : options.type;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        OWN(tamis_model) *const loaded = model_reloaded(device, model);
+        assert_true(loaded->options.beta == betas[n] && loaded->options.weights == TAMIS_WEIGHTS_RP3BETA);
+        OWN(double) *const found = scores_of(loaded, &d.view);
+        dense_of(&d, X);
+        walks(X, betas[n], options.neighbours, expected);
+        model_expect_close("random walks", found, expected, ROWS * COLS, options.type == TAMIS_F64 ? 1e-12 : 1e-5);
+    }
+}
+
+/* The weights of pairs by Gauss-Jordan elimination of X^T X + lambda, entry by entry. */
+static double *ease_weights(const double *X, int64_t rows, int64_t cols, double lambda) {
+    OWN(double) *const A = calloc((size_t)(cols * cols), sizeof *A);
+    double *const P = calloc((size_t)(cols * cols), sizeof *P);
+    for (int64_t i = 0; i < cols; i++) {
+        P[i * cols + i] = 1;
+        for (int64_t j = 0; j < cols; j++) {
+            A[i * cols + j] = i == j ? lambda : 0;
+            for (int64_t r = 0; r < rows; r++) A[i * cols + j] += X[r * cols + i] * X[r * cols + j];
         }
     }
+    for (int64_t k = 0; k < cols; k++) {
+        const double pivot = A[k * cols + k];
+        for (int64_t j = 0; j < cols; j++) A[k * cols + j] /= pivot, P[k * cols + j] /= pivot;
+        for (int64_t i = 0; i < cols; i++) {
+            const double factor = i == k ? 0 : A[i * cols + k];
+            for (int64_t j = 0; j < cols && i != k; j++)
+                A[i * cols + j] -= factor * A[k * cols + j], P[i * cols + j] -= factor * P[k * cols + j];
+        }
+    }
+    for (int64_t j = 0; j < cols; j++) {
+        const double own = P[j * cols + j];
+        for (int64_t i = 0; i < cols; i++) P[i * cols + j] = i == j ? 0 : -P[i * cols + j] / own;
+    }
+    return P;
+}
+
+static void ease(const double *X, double lambda, double *scores) {
+    OWN(double) *const B = ease_weights(X, ROWS, COLS, lambda);
     for (int r = 0; r < ROWS; r++)
         for (int j = 0; j < COLS; j++) {
             scores[r * COLS + j] = 0;
-            for (int i = 0; i < COLS; i++)
-                if (i != j) scores[r * COLS + j] -= X[r * COLS + i] * P[i * COLS + j] / P[j * COLS + j];
+            for (int i = 0; i < COLS; i++) scores[r * COLS + j] += X[r * COLS + i] * B[i * COLS + j];
         }
 }
 
@@ -105,12 +166,60 @@ TEST(ease_is_right) {
         double trace = 0;
         dense_of(&d, X);
         for (int i = 0; i < ROWS * COLS && n & 2; i++) trace += X[i] = X[i] != 0;
-        const double lambda = n & 2 ? 0.9 * trace / COLS : 7;
+        const double norm = sqrt(trace / COLS) + sqrt(trace / ROWS), lambda = n & 2 ? 0.9 * 2 * norm * norm : 7;
         const tamis_model_description description = model_about(model);
         assert_true(description.rows == 0 && fabs(description.regularization - lambda) <= 1e-9 * lambda);
         ease(X, lambda, expected);
         model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
     }
+}
+
+/* Columns of more than one panel of the inverse, the last of them narrow; the same bits for any number of threads. */
+TEST(ease_has_panels) {
+    enum { MANY = 150 };
+    static const int64_t sizes[] = {127, 128, 129, 300};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const int64_t cols = sizes[s], count = cols * cols;
+        OWN(data) d = data_make(MANY, cols, 12, 21 + s);
+        OWN(double) *const X = calloc((size_t)(MANY * cols), sizeof *X);
+        for (int64_t i = 0; i < MANY; i++)
+            for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++) X[i * cols + d.columns[t]] = d.values[t];
+        OWN(double) *const expected = ease_weights(X, MANY, cols, 3);
+        OWN(tamis_owned_dense) *first = NULL;
+        for (int threads = 1; threads <= 4; threads++) {
+            tamis_model_options options = options_of(TAMIS_EASE, TAMIS_F64);
+            options.weights = TAMIS_WEIGHTS_LINEAR;
+            options.regularization = 3;
+            options.threads = threads;
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+            OWN(tamis_owned_dense) *weights;
+            works(tamis_model_column_factors(model, &weights));
+            const double *const found = tamis_owned_dense_view(weights)->data;
+            model_expect_close("weights of ease", found, expected, count, 1e-12);
+            if (!first)
+                first = weights, weights = NULL;
+            else
+                assert_memory_equal(found, tamis_owned_dense_view(first)->data, (size_t)count * sizeof *found);
+        }
+    }
+}
+
+/* What has no room says so before it begins. */
+TEST(ease_knows_its_memory) {
+    OWN(data) d = data_make(ROWS, 600, 9, 3);
+    tamis_model_options options = options_of(TAMIS_EASE, TAMIS_F32);
+    OWN(tamis_model) *model;
+    works(tamis_model_create(device, &options, &model));
+    const int64_t memory = device->description.memory;
+    device->description.memory = 3000000;
+    assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_MEMORY);
+    char message[200];
+    snprintf(message, sizeof message,
+             "S.cols = 600: ease needs 0.00595 GB for weights of pairs of columns, but %s has 0.003 GB: use item-knn",
+             device_name);
+    assert_string_equal(tamis_last_error(), message);
+    device->description.memory = memory;
+    works(tamis_model_fit(model, &d.view, NULL));
 }
 
 /* What is like a column is what a row that has it alone is recommended, with the scores. */
@@ -320,4 +429,17 @@ TEST(long_fits_can_be_stopped) {
         }
 }
 
-TEST_FIXTURE(set_up, tear_down)
+static int set_up(void **state) {
+    live = tamis_memory_live();
+    return tamis_device_open(device_name, &device) == TAMIS_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    tamis_device_close(device);
+    return tamis_memory_live() == live ? 0 : -1;
+}
+
+TEST_RUN() {
+    if (!named_device_is_here(argc, argv, &device_name)) return 77;
+    return test_run("items", NULL, set_up, tear_down);
+}

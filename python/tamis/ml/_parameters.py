@@ -13,7 +13,7 @@ from .._library import models
 from ._conventions import BaseEstimator, TransformerMixin, seed_of
 from ._handle import Model, must
 
-WEIGHTS = ("linear", "log", "bm25", "ones", "auto")
+WEIGHTS = ("linear", "log", "bm25", "ones", "auto", "rp3beta")
 
 
 class Parameters(TransformerMixin, BaseEstimator):

@@ -73,7 +73,8 @@ class BPR(RowEstimator):
 class ItemKNN(Estimator):
     """Uses by nearest neighbours of items. `recommend` takes rows from seen=, as the model keeps none; `transform` gives a row's scores of all columns.
 
-    weights: "bm25" finds neighbours by products of BM25 weights, others by the cosine of weighted uses, see `ImplicitALS`.
+    weights: "auto" is "bm25", "ones" or "rp3beta" by an inner split. "bm25" finds neighbours by products of BM25 weights; "rp3beta" by a random walk from item to user to item, whose chances are
+    divided by the power beta of an item's uses (0 to 2; RP3beta, Paudel et al. 2017); others by the cosine of weighted uses, see `ImplicitALS`.
 
     >>> plays = [[9, 4, 0], [7, 0, 0], [2, 5, 2]]
     >>> ItemKNN(neighbours=2, weights="ones").fit(plays).recommend([1], n=1, seen=plays)[0]
@@ -83,13 +84,14 @@ class ItemKNN(Estimator):
     _method = c.TAMIS_ITEM_KNN
     _uses = _pairs = True
 
-    def __init__(self, neighbours: int = 20, weights: str = "bm25", dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+    def __init__(self, neighbours: int = 20, weights: str = "auto", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None, beta: float = 0.4):
         self._set(locals())
 
 
 class EASE(Estimator):
-    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 is a share of the mean uses of an item.
+    """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 finds lambda by the noise
+    of the uses and an inner split.
 
     >>> model = EASE(regularization=1.0).fit([[9, 4, 0], [7, 0, 0], [2, 5, 2]])
     >>> bool(model.components_.diagonal().any())

@@ -96,6 +96,7 @@ static bool take_method(cursor *c, tamis_model *model) {
     char word[32];
     if (!take_word(c, word) || tamis_method_from_name(word, &model->options.method) != TAMIS_OK) return false;
     model->method = ml_method_of(model->options.method);
+    model->options.beta = model->options.method == TAMIS_ITEM_KNN ? ML_BETA : 0; /* version 5 has none */
     return true;
 }
 

@@ -4,7 +4,8 @@
  * many small communities needs 128 factors, ratings of low rank need few (lab/results/quality.md). The search holds out
  * some entries, fits models with few iterations, and hill-climbs from setting to setting while the held-out error
  * falls. It moves only what the options leave open. Data larger than ML_CHOICE_ENTRIES are cut to their first rows, so
- * that the search costs less than a fit.
+ * that the search costs less than a fit; where a fit's time grows faster than its columns, also to the columns of the
+ * most uses.
  */
 #include "ml/fit/choose.h"
 
@@ -13,22 +14,28 @@
 
 #include "base/clock.h"
 #include "ml/data/canonical.h"
+#include "ml/data/rows.h"
 #include "ml/fit/loop.h"
 #include "ml/fit/options.h"
 #include "ml/fit/score.h"
 #include "ml/methods/method.h"
 #include "ml/numbers.h"
+#include "ml/serve/popular.h"
 
 enum { LEAST = 4096, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
 static const double RANKED = 5e7;  /* limit of ranked rows times columns */
 static const double BETTER = 1e-3; /* an RMSE is better if it is less by this share */
 static const double STANDS = 5e-5; /* an RMSE stagnates if it changes by less than this share in an iteration */
+/* A recall is better if it is greater by this many standard deviations of its own. Models of pairs that differ in
+   lambda alone rank nearly alike, so their recalls differ by chance far less than that. */
+static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
 
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
     double share, factors; /* multipliers of the setting; 1: no change */
     int steps;
-    bool bm25;    /* uses count by BM25 */
+    bool weighs; /* uses count by `weights` */
+    tamis_use_weights weights;
     bool instead; /* only if the previous move did not help */
 } move;
 
@@ -44,11 +51,25 @@ static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.7, .factors = 0.75, .steps = 1},
                                   {.share = 0.7, .factors = 1, .steps = 3}};
-static const move of_uses[] = {{.share = 1, .factors = 1, .bm25 = true, .steps = 1},
+static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
                                {.share = 0.5, .factors = 1, .steps = 4},
                                {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
+static const move of_pairs[] = {
+    {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_ONES, .steps = 1},
+    {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_RP3BETA, .steps = 1},
+    {.share = 2, .factors = 1, .steps = 5},
+    {.share = 0.5, .factors = 1, .steps = 5, .instead = true}};
+
+/* The moves for a kind of models. */
+typedef struct moves {
+    const move *move;
+    int count;
+} moves;
+
+#define MOVES(of)                                                                                                      \
+    (moves) { (of), (int)(sizeof(of) / sizeof *(of)) }
 
 /* A sample of the data, and the entries held out from it. */
 typedef struct chooser {
@@ -67,6 +88,49 @@ static tamis_sparse first_rows(const tamis_sparse *data) {
     while (ml_too_many(first.rows, (double)ml_offset(data, first.rows))) first.rows = ml_fewer_rows(first.rows);
     first.nnz = ml_offset(data, first.rows);
     return first;
+}
+
+/* Keeps the columns whose numbers are not negative, and gives them these numbers, which rise. */
+static void renumber(ml_rows *copy, const int64_t *numbers) {
+    tamis_sparse *const view = &copy->view;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < view->rows; i++) {
+        const int64_t begin = copy->offsets[i], end = copy->offsets[i + 1];
+        copy->offsets[i] = kept;
+        for (int64_t t = begin; t < end; t++) {
+            const int64_t number = numbers[ml_column(view, t)];
+            if (number < 0) continue;
+            tamis_index_store(copy->columns, view->index_type, kept, number);
+            ml_put_number(copy->values, view->value_type, kept++, ml_value(view, t));
+        }
+    }
+    copy->offsets[view->rows] = view->nnz = kept;
+}
+
+/* Copies the `most` columns of the sample that have the most entries, into *copy, and makes it the sample. */
+static tamis_status keep_columns(tamis_sparse *sample, int64_t most, ml_rows *copy) {
+    static const char *const what = "columns to choose by";
+    const int64_t cols = sample->cols;
+    double *counts = NULL;
+    int64_t *order = NULL, *numbers = NULL;
+    tamis_status status;
+    TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *counts, what, (void **)&counts));
+    TRY_GOTO(done, tamis_allocate(cols, sizeof *numbers, what, (void **)&numbers));
+    for (int64_t t = 0; t < sample->nnz; t++) counts[ml_column(sample, t)] += 1;
+    TRY_GOTO(done, ml_order_by_count(counts, cols, &order));
+    for (int64_t j = 0; j < cols; j++) numbers[j] = -1;
+    for (int64_t k = 0; k < most; k++) numbers[order[k]] = 0;
+    for (int64_t j = 0, next = 0; j < cols; j++)
+        if (numbers[j] == 0) numbers[j] = next++;
+    TRY_GOTO(done, ml_rows_copy(sample, NULL, 0, sample->rows, what, copy));
+    renumber(copy, numbers);
+    copy->view.cols = most;
+    *sample = copy->view;
+done:
+    tamis_release(counts);
+    tamis_release(order);
+    tamis_release(numbers);
+    return status;
 }
 
 static tamis_status split(chooser *c, const tamis_sparse *sample) {
@@ -137,7 +201,9 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     TRY(inner_options(c->model, &options));
     const bool watched = !c->uses && c->model->method->about.row_factors;
     /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
-    options.iterations = c->uses && !c->model->method->about.sampled ? ROUNDS : ROUNDS_LONG;
+    options.iterations = c->model->method->about.pairs                 ? 1
+                         : c->uses && !c->model->method->about.sampled ? ROUNDS
+                                                                       : ROUNDS_LONG;
     set_options(c->model->method, tried, &options);
     options.tolerance = 0;
     options.skip_loss = true;
@@ -165,12 +231,13 @@ done:
     return status;
 }
 
-/* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by half its standard
+/* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by a part of its standard
    deviation. */
-static bool is_better(const chooser *c, double error) {
+static bool is_better(const chooser *c, const move *m, double error) {
     if (!c->uses) return error < c->error * (1 - BETTER);
     const double recall = 1 - c->error, n = (double)c->entries.nnz;
-    return 1 - error > recall + 0.5 * sqrt(recall * (1 - recall) / n);
+    const double deviations = c->model->method->about.pairs && !m->weighs ? DEVIATIONS_PAIRS : DEVIATIONS;
+    return 1 - error > recall + deviations * sqrt(recall * (1 - recall) / n);
 }
 
 /* Returns true if the weights of uses are to be chosen. */
@@ -184,7 +251,7 @@ static bool chooses_lambda(const tamis_model *model) {
 
 static bool is_open(const chooser *c, const move *m) {
     const tamis_model *const model = c->model;
-    if (m->bm25) return weighs(model);
+    if (m->weighs) return weighs(model);
     return m->factors != 1 ? model->asked.factors == 0 : chooses_lambda(model);
 }
 
@@ -195,10 +262,10 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
         double error;
         tried.share *= m->share;
         tried.factors = (int64_t)((double)tried.factors * m->factors);
-        if (m->bm25) tried.weights = TAMIS_WEIGHTS_BM25;
+        if (m->weighs) tried.weights = m->weights;
         if (m->factors != 1 && (tried.factors < 1 || tried.factors > FACTORS_MOST)) break;
         TRY(measure(c, &tried, &error));
-        if (!is_better(c, error)) break;
+        if (!is_better(c, m, error)) break;
         c->best = tried;
         c->error = error;
         *moved = true;
@@ -206,41 +273,49 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
     return TAMIS_OK;
 }
 
+static moves moves_of(const ml_method *method) {
+    if (method->about.pairs) return MOVES(of_pairs);
+    if (method->about.data == TAMIS_DATA_USES) return MOVES(of_uses);
+    return method->lambda > 0 ? MOVES(of_lambdas) : MOVES(of_ratings);
+}
+
 static tamis_status choose(chooser *c, const tamis_sparse *sample) {
-    const bool constant = c->model->method->lambda > 0;
-    const move *const moves = c->uses ? of_uses : constant ? of_lambdas : of_ratings;
-    const size_t size = c->uses ? sizeof of_uses : constant ? sizeof of_lambdas : sizeof of_ratings;
-    const int count = (int)(size / sizeof *moves);
+    const moves all = moves_of(c->model->method);
     bool moved = false;
     TRY(split(c, sample));
     if (c->entries.nnz == 0) return TAMIS_OK;
     TRY(measure(c, &c->best, &c->error));
-    for (int i = 0; i < count; i++)
-        if (is_open(c, &moves[i]) && !(moves[i].instead && moved)) TRY(climb(c, &moves[i], &moved));
+    for (int i = 0; i < all.count; i++)
+        if (is_open(c, &all.move[i]) && !(all.move[i].instead && moved)) TRY(climb(c, &all.move[i], &moved));
     return TAMIS_OK;
 }
 
-bool ml_chooses(const tamis_model *model, int64_t cols) {
-    const int64_t most = model->method->chosen_most;
-    return (chooses_lambda(model) || model->asked.factors == 0 || weighs(model)) && (most == 0 || cols <= most);
+bool ml_chooses(const tamis_model *model) {
+    return chooses_lambda(model) || model->asked.factors == 0 || weighs(model);
 }
 
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
     *choice = model->asked;
     if (choice->factors == 0) choice->factors = FACTORS;
-    if (weighs(model)) choice->weights = TAMIS_WEIGHTS_LOG;
+    if (weighs(model)) choice->weights = model->method->usual;
 }
 
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {
     const double start = tamis_clock_seconds();
-    const tamis_sparse sample = first_rows(data);
+    const int64_t most = model->method->choice_columns;
+    tamis_sparse sample = first_rows(data);
+    ml_rows copy = {0};
     ml_choose_nothing(model, choice);
-    if (!ml_chooses(model, data->cols) || sample.nnz < LEAST) return TAMIS_OK;
+    if (!ml_chooses(model) || sample.nnz < LEAST) return TAMIS_OK;
     chooser c = {
         .model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice, .error = INFINITY};
-    const tamis_status status = choose(&c, &sample);
+    tamis_status status;
+    if (most > 0 && most < data->cols) TRY_GOTO(done, keep_columns(&sample, most, &copy));
+    TRY_GOTO(done, choose(&c, &sample));
     *choice = c.best;
     choice->seconds = tamis_clock_seconds() - start;
+done:
+    ml_rows_free(&copy);
     tamis_owned_sparse_free(c.kept);
     tamis_owned_sparse_free(c.held);
     tamis_release(c.offsets);

@@ -10,8 +10,8 @@ enum { ML_CHOICE_ENTRIES = 1 << 19 };
 static inline bool ml_too_many(int64_t rows, double entries) { return rows > 1 && entries > ML_CHOICE_ENTRIES; }
 static inline int64_t ml_fewer_rows(int64_t rows) { return rows / 2 + rows / 4; }
 
-/* Returns true if a fit to data with `cols` columns has anything to choose. */
-bool ml_chooses(const tamis_model *model, int64_t cols);
+/* Returns true if a fit has anything to choose. */
+bool ml_chooses(const tamis_model *model);
 
 /* Sets *choice for a fit of the model to `data`, with values as the caller gave them. */
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice);

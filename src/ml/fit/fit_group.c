@@ -347,7 +347,7 @@ static tamis_status choose(joining *j) {
     tamis_status status = TAMIS_OK;
     ml_rows sample = {0};
     ml_choice choice;
-    int32_t chooses = ml_chooses(j->model, data->cols);
+    int32_t chooses = ml_chooses(j->model);
     TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
     memcpy(&chooses, tamis_group_shared(group, 0, sizeof chooses), sizeof chooses);
     ml_choose_nothing(j->model, &choice);

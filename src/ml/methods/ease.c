@@ -3,18 +3,15 @@
  * zeros, that minimise |X - X B|^2 + lambda |B|^2. With P = (X^T X + lambda)^-1 they are B_ij = -P_ij / P_jj. The
  * scores of a row are its line of X B, one SpMM.
  *
- * X^T X is computed by SpMM, some columns at a time (items.c). The inverse is computed on the host in double by blocked
- * Gauss-Jordan elimination, without pivoting as the matrix is positive definite: 2 columns^3 operations, and 8 bytes
- * for each pair. Lambda 0 means a share of the mean of the diagonal, chosen by an inner split if there are few columns
- * (choose.c).
+ * X^T X is computed by SpMM, some columns at a time (items.c), and its inverse in double by inverse.c: columns^3
+ * operations, and 4 bytes for each pair beside its weight. Lambda 0 means a share of
+ * twice the largest eigenvalue that X^T X would have if uses were noise (noise.c), found by an inner split of the
+ * columns with the most uses (choose.c).
  */
-#include <math.h>
-#include <string.h>
-
 #include "base/sizes.h"
-#include "base/threads.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
+#include "ml/methods/inverse.h"
 #include "ml/methods/items.h"
 #include "ml/methods/method.h"
 #include "ml/methods/noise.h"
@@ -24,7 +21,7 @@
 #include "ml/serve/best.h"
 #include "ml/serve/popular.h"
 
-enum { COLUMNS_MOST = 1 << 15, CHOSEN_MOST = 1500, PANEL = 32 };
+enum { COLUMNS_MOST = 1 << 15, CHOICE_COLUMNS = 2048 };
 
 static void defaults(tamis_model_options *options) {
     options->factors = 1;
@@ -50,136 +47,106 @@ static int64_t column_width(const tamis_model_options *options, int64_t cols) {
     return cols;
 }
 
-/* ------------------------------------------------------------------------------------------ the inverse */
-
-typedef struct inverse {
-    double *A, *R; /* A: n x n; R: the current panel times the inverse of its diagonal block */
-    int64_t n, first, count;
-} inverse;
-
-/* Inverts the panel's diagonal block, and computes R. */
-static void invert_panel(const inverse *v) {
-    double D[PANEL * PANEL] = {0};
-    const int64_t n = v->n, m = v->count;
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < m; j++) D[i * m + j] = v->A[(v->first + i) * n + v->first + j];
-    for (int64_t k = 0; k < m; k++) {
-        const double pivot = 1 / D[k * m + k];
-        D[k * m + k] = 1;
-        for (int64_t j = 0; j < m; j++) D[k * m + j] *= pivot;
-        for (int64_t i = 0; i < m; i++) {
-            if (i == k) continue;
-            const double factor = D[i * m + k];
-            D[i * m + k] = 0;
-            for (int64_t j = 0; j < m; j++) D[i * m + j] -= factor * D[k * m + j];
-        }
-    }
-    for (int64_t i = 0; i < m; i++) {
-        double *const line = v->R + i * n;
-        memset(line, 0, (size_t)n * sizeof *line);
-        for (int64_t k = 0; k < m; k++) {
-            const double *const from = v->A + (v->first + k) * n;
-            for (int64_t j = 0; j < n; j++) line[j] += D[i * m + k] * from[j];
-        }
-        for (int64_t j = 0; j < m; j++) line[v->first + j] = D[i * m + j];
-    }
-}
-
-static void body_eliminate(void *context, int thread, int threads) {
-    const inverse *const v = context;
-    const int64_t n = v->n, from = n * thread / threads, to = n * (thread + 1) / threads;
-    for (int64_t i = from; i < to; i++) {
-        double factors[PANEL], *const line = v->A + i * n;
-        if (i >= v->first && i < v->first + v->count) continue;
-        for (int64_t k = 0; k < v->count; k++) {
-            factors[k] = line[v->first + k];
-            line[v->first + k] = 0;
-        }
-        for (int64_t k = 0; k < v->count; k++) {
-            const double *const other = v->R + k * n, factor = factors[k];
-            for (int64_t j = 0; j < n; j++) line[j] -= factor * other[j];
-        }
-    }
-}
-
-/* Inverts a positive definite matrix in place. */
-static tamis_status invert(tamis_model *model, double *A, int64_t n, int threads) {
-    inverse v = {.A = A, .n = n};
-    tamis_status status = TAMIS_OK;
-    TRY(tamis_allocate(tamis_times(PANEL, n), sizeof *v.R, "a panel", (void **)&v.R));
-    for (v.first = 0; v.first < n && status == TAMIS_OK; v.first += PANEL) {
-        v.count = n - v.first < PANEL ? n - v.first : PANEL;
-        invert_panel(&v);
-        tamis_threads_run(threads, body_eliminate, &v);
-        memcpy(A + v.first * n, v.R, (size_t)(v.count * n) * sizeof *A);
-        status = ml_items_go_on(model, n + v.first + v.count, 2 * n);
-    }
-    tamis_release(v.R);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------ fitting */
 
+typedef struct ease {
+    ml_items items;
+    ml_inverse inverse;
+    double *diagonal; /* of the inverse */
+    void *lines;      /* of weights, for the device */
+} ease;
+
 static void free_work(const tamis_model *model, void *given) {
-    ml_items_free(model, given);
-    tamis_release(given);
+    ease *const work = given;
+    ml_items_free(model, &work->items);
+    ml_inverse_free(&work->inverse);
+    tamis_release(work->diagonal);
+    tamis_release(work->lines);
+    tamis_release(work);
 }
 
-static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    if (data->cols > COLUMNS_MOST)
+/* Fails if there are too many columns, or if their pairs do not fit in the device's memory. */
+static tamis_status check_columns(const tamis_model *model, int64_t cols) {
+    static const double GB = 1e9;
+    tamis_device_description description;
+    if (cols > COLUMNS_MOST)
         return tamis_fail(
             TAMIS_ERROR_UNSUPPORTED,
             "S.cols = %lld: ease keeps a weight for each pair of columns, of which it has at most %d: use "
             "item-knn",
-            (long long)data->cols, COLUMNS_MOST);
-    ml_items *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ease", (void **)&work));
-    model->work = work;
-    TRY(ml_items_factors(model, data->cols, data->cols));
-    return ml_items_make(model, data, work);
+            (long long)cols, COLUMNS_MOST);
+    TRY(tamis_device_describe(model->device, &description));
+    const double pairs = (double)cols * (double)cols * (double)tamis_type_size(model->options.type);
+    const double bytes = pairs + ml_inverse_bytes(cols), memory = (double)description.memory;
+    if (memory <= 0 || bytes <= memory) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_MEMORY,
+                      "S.cols = %lld: ease needs %.3g GB for weights of pairs of columns, but %s has %.3g GB: use "
+                      "item-knn",
+                      (long long)cols, bytes / GB, description.name, memory / GB);
 }
 
-/* Computes X^T X, and sets lambda if it is 0. */
-static tamis_status make_gram(tamis_model *model, double *A) {
-    ml_items *const items = model->work;
-    const int64_t n = model->cols, block = items->block;
-    double trace = 0;
-    for (int64_t first = 0; first < n; first += block) {
-        TRY(ml_items_products(model, items, first));
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = first; j < n && j < first + block; j++)
-                A[i * n + j] = ml_number(items->host_C, model->options.type, i * block + (j - first));
-        TRY(ml_items_go_on(model, first + block < n ? first + block : n, 2 * n));
+static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    const int64_t n = data->cols, panel = n < ML_INVERSE_PANEL ? n : ML_INVERSE_PANEL;
+    double squares = 0;
+    ease *work;
+    TRY(check_columns(model, n));
+    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ease", (void **)&work));
+    model->work = work;
+    TRY(ml_items_factors(model, n, n));
+    TRY(ml_inverse_make(model, n, &work->inverse));
+    TRY(tamis_allocate(n, sizeof *work->diagonal, "a diagonal", (void **)&work->diagonal));
+    TRY(tamis_allocate(tamis_times(panel, n), tamis_type_size(model->options.type), "weights of pairs of columns",
+                       &work->lines));
+    for (int64_t t = 0; t < data->nnz; t++) squares += ml_value(data, t) * ml_value(data, t);
+    if (ml_finds_lambda(model)) TRY(ml_noise_of_pairs(model, squares));
+    return ml_items_make(model, data, &work->items);
+}
+
+/* Computes X^T X + lambda, whose columns come in blocks of other widths than panels. */
+static tamis_status make_gram(tamis_model *model) {
+    ease *const work = model->work;
+    ml_inverse *const inverse = &work->inverse;
+    const int64_t n = model->cols, block = work->items.block;
+    for (int64_t j = 0; j < n; j++) {
+        if (j % block == 0) TRY(ml_items_products(model, &work->items, j));
+        const int64_t panel = j / ML_INVERSE_PANEL, width = ml_panel_width(inverse, panel), at = j % ML_INVERSE_PANEL;
+        for (int64_t i = 0; i < ml_panel_first(panel) + width; i++)
+            inverse->host_C[i * width + at] = ml_number(work->items.host_C, model->options.type, i * block + j % block);
+        inverse->host_C[j * width + at] += ml_lambda(model);
+        if (at == width - 1) TRY(ml_inverse_put(inverse, panel));
+        if ((j + 1) % block == 0 || j + 1 == n) TRY(ml_items_go_on(model, j + 1, 2 * n));
     }
-    for (int64_t i = 0; i < n; i++) trace += A[i * n + i];
-    if (ml_finds_lambda(model)) model->lambda = trace > 0 ? model->share * trace / (double)n : 1;
-    for (int64_t i = 0; i < n; i++) A[i * n + i] += ml_lambda(model);
     return TAMIS_OK;
 }
 
+/* Writes the weights of a panel's columns for all others: lines of B, from columns of the inverse, which is symmetric.
+ */
+static tamis_status write_weights(tamis_model *model, int64_t panel) {
+    ease *const work = model->work;
+    const tamis_type type = model->options.type;
+    const int64_t n = model->cols, width = ml_panel_width(&work->inverse, panel), first = ml_panel_first(panel);
+    const size_t line = (size_t)n * tamis_type_size(type);
+    TRY(ml_inverse_get(&work->inverse, panel));
+    for (int64_t i = 0; i < width; i++)
+        for (int64_t j = 0; j < n; j++)
+            ml_put_number(work->lines, type, i * n + j,
+                          j == first + i ? 0 : -work->inverse.host_C[j * width + i] / work->diagonal[j]);
+    return tamis_device_upload(model->device, NULL, model->column_factors.data, (size_t)first * line, work->lines,
+                               (size_t)width * line);
+}
+
 static tamis_status iterate(tamis_model *model) {
+    ease *const work = model->work;
+    ml_inverse *const inverse = &work->inverse;
     const int64_t n = model->cols;
-    int threads;
-    double *A;
-    TRY(ml_host_threads(model, &threads));
-    TRY(tamis_allocate(tamis_times(n, n), sizeof *A, "weights of pairs of columns", (void **)&A));
-    tamis_status status = make_gram(model, A);
-    if (status == TAMIS_OK) status = invert(model, A, n, threads > 0 ? threads : 1);
-    if (status == TAMIS_OK) {
-        for (int64_t j = 0; j < n; j++) { /* P is symmetric: rows are columns */
-            const double own = A[j * n + j];
-            for (int64_t i = 0; i < n; i++) A[j * n + i] = i == j ? 0 : -A[j * n + i] / own;
-        }
-        for (int64_t i = 0; i < n; i++)
-            for (int64_t j = 0; j < i; j++) {
-                const double other = A[i * n + j];
-                A[i * n + j] = A[j * n + i];
-                A[j * n + i] = other;
-            }
-        status = ml_dense_write_doubles(model, &model->column_factors, A);
+    TRY(make_gram(model));
+    for (int64_t k = 0; k < inverse->panels; k++) {
+        TRY(ml_inverse_sweep(inverse, k, ml_lambda(model)));
+        TRY(ml_items_go_on(model, n + ml_panel_first(k) + ml_panel_width(inverse, k), 2 * n));
     }
-    tamis_release(A);
-    return status;
+    TRY(ml_inverse_diagonal(inverse, work->diagonal));
+    for (int64_t k = 0; k < inverse->panels; k++) TRY(write_weights(model, k));
+    return TAMIS_OK;
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
@@ -204,7 +171,9 @@ static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
 }
 
 static const tamis_method_option own_options[] = {
-    {"regularization", "lambda; 0: a share of the mean uses of a column"}, {"weights", NULL}, {NULL, NULL}};
+    {"regularization", "lambda; 0: found by the noise of the data and an inner split"},
+    {"weights", NULL},
+    {NULL, NULL}};
 
 const ml_method ml_ease = {
     .about = {.method = TAMIS_EASE,
@@ -214,7 +183,7 @@ const ml_method ml_ease = {
               .options = own_options,
               .pairs = true},
     .noise = true,
-    .chosen_most = CHOSEN_MOST,
+    .choice_columns = CHOICE_COLUMNS,
     .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
     .defaults = defaults,
     .check = check,

@@ -289,6 +289,7 @@ const ml_method ml_implicit_als = {
     .noise = true,
     .sizes = true,
     .weighs = true,
+    .usual = TAMIS_WEIGHTS_LOG,
     .defaults = defaults,
     .check = check,
     .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},

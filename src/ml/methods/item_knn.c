@@ -4,6 +4,11 @@
  * weights bm25 it is the inner product, since these weights already reduce frequent rows and columns (as in implicit's
  * BM25Recommender). All products of columns are X^T X, computed by SpMM some columns at a time (items.c).
  *
+ * With weights rp3beta (Paudel et al. 2017, "Updatable, accurate, diverse, and scalable recommendations for interactive
+ * applications") it is the chance of the steps i -> row -> j of a random walk over uses, divided by a power of the uses
+ * of j: s_ij = sum over the rows that have both of 1 / k / (m_i m_j^beta), with the k uses of the row, m_i of i. With
+ * the chance of a step to i as r_i, a score is that of three steps.
+ *
  * For each column the model keeps its neighbours' indices, in its floating-point type, and their similarities.
  */
 #include <math.h>
@@ -24,26 +29,31 @@ enum {
     ROWS_A_THREAD = 16,
     NEIGHBOURS = 20,
     NEIGHBOURS_MOST = 4096,
-    COLUMNS_MOST = 1 << 24 /* integers that fp32 represents exactly */
+    COLUMNS_MOST = 1 << 24, /* integers that fp32 represents exactly */
+    BETA_MOST = 2,
+    CHOICE_COLUMNS = 8192
 };
 
+/* A product of columns i and j, divided by from[i] and to[j], is the similarity of j to i. */
 typedef struct item_knn {
     ml_items items;
-    double *norms;
+    double *from, *to;
 } item_knn;
 
 static void defaults(tamis_model_options *options) {
     options->factors = 1;
     options->iterations = 1;
     options->neighbours = NEIGHBOURS;
-    options->weights = TAMIS_WEIGHTS_BM25;
+    options->weights = TAMIS_WEIGHTS_AUTO;
+    options->beta = ML_BETA;
 }
 
 static tamis_status check(const tamis_model_options *options) {
     if (options->neighbours < 1 || options->neighbours > NEIGHBOURS_MOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "neighbours = %d, expected 1 to %d", options->neighbours,
                           NEIGHBOURS_MOST);
-    return ml_weights_check(options, TAMIS_WEIGHTS_ONES);
+    TRY(ml_check_number("beta", options->beta, options->beta >= 0 && options->beta <= BETA_MOST, "0 to 2"));
+    return ml_weights_check(options, TAMIS_WEIGHTS_RP3BETA);
 }
 
 static int64_t column_width(const tamis_model_options *options, int64_t cols) {
@@ -78,8 +88,25 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
 static void free_work(const tamis_model *model, void *given) {
     item_knn *const work = given;
     ml_items_free(model, &work->items);
-    tamis_release(work->norms);
+    tamis_release(work->from);
+    tamis_release(work->to);
     tamis_release(work);
+}
+
+/* Computes what products are divided by: norms of columns, or (rp3beta) their numbers of uses, a power of them in
+   `to`; bm25: ones. */
+static void find_divisors(const tamis_model *model, const tamis_sparse *data, item_knn *work) {
+    const tamis_use_weights weights = model->options.weights;
+    const bool walks = weights == TAMIS_WEIGHTS_RP3BETA;
+    for (int64_t t = 0; t < data->nnz; t++) {
+        const double r = ml_value(data, t);
+        work->from[ml_column(data, t)] += walks ? r != 0 : r * r;
+    }
+    for (int64_t j = 0; j < data->cols; j++) {
+        const double sum = weights == TAMIS_WEIGHTS_BM25 || work->from[j] == 0 ? 1 : work->from[j];
+        work->from[j] = walks ? sum : sqrt(sum);
+        work->to[j] = walks ? pow(sum, model->options.beta) : work->from[j];
+    }
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
@@ -90,10 +117,9 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of item-knn", (void **)&work));
     model->work = work;
     TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
-    TRY(tamis_allocate_zeroed(data->cols, sizeof *work->norms, "norms of columns", (void **)&work->norms));
-    for (int64_t t = 0; t < data->nnz; t++) work->norms[ml_column(data, t)] += ml_value(data, t) * ml_value(data, t);
-    const bool plain = model->options.weights == TAMIS_WEIGHTS_BM25;
-    for (int64_t j = 0; j < data->cols; j++) work->norms[j] = plain || work->norms[j] == 0 ? 1 : sqrt(work->norms[j]);
+    TRY(tamis_allocate_zeroed(data->cols, sizeof *work->from, "norms of columns", (void **)&work->from));
+    TRY(tamis_allocate(data->cols, sizeof *work->to, "norms of columns", (void **)&work->to));
+    find_divisors(model, data, work);
     return ml_items_make(model, data, &work->items);
 }
 
@@ -105,7 +131,7 @@ static void keep_best(const tamis_model *model, const item_knn *work, int64_t fi
         ml_best best = {.columns = columns, .scores = scores, .n = (int)n};
         for (int64_t i = 0; i < cols; i++) {
             const double product = ml_number(work->items.host_C, model->options.type, i * block + (j - first));
-            if (i != j && product > 0) ml_best_offer(&best, i, product / (work->norms[i] * work->norms[j]));
+            if (i != j && product > 0) ml_best_offer(&best, i, product / (work->to[i] * work->from[j]));
         }
         ml_best_finish(&best);
         for (int64_t k = 0; k < n; k++) {
@@ -287,7 +313,8 @@ static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
     }
 }
 
-static const tamis_method_option own_options[] = {{"neighbours", NULL}, {"weights", NULL}, {NULL, NULL}};
+static const tamis_method_option own_options[] = {
+    {"neighbours", NULL}, {"weights", NULL}, {"beta", NULL}, {NULL, NULL}};
 
 const ml_method ml_item_knn = {
     .about = {.method = TAMIS_ITEM_KNN,
@@ -296,6 +323,9 @@ const ml_method ml_item_knn = {
               .summary = "uses: recommends items that are near those that a user has",
               .options = own_options,
               .pairs = true},
+    .weighs = true,
+    .usual = TAMIS_WEIGHTS_BM25,
+    .choice_columns = CHOICE_COLUMNS,
     .defaults = defaults,
     .check = check,
     .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},

@@ -43,7 +43,8 @@ typedef struct ml_method {
     bool as_als;   /* als minimises the same objective faster, so inner splits fit als */
     bool sizes;    /* options.factors = 0 chooses their number by an inner split */
     bool weighs;   /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
-    int64_t chosen_most;        /* with more columns there is no inner split; 0: no limit */
+    tamis_use_weights usual;    /* those that it begins with, and takes where there is nothing to choose by */
+    int64_t choice_columns;     /* an inner split takes as many columns at most; 0: no limit */
     ml_state states[ML_STATES]; /* see factors.h */
     bool masses;                /* a topic's weights add up to the topic's share of the words, not to 1 */
 

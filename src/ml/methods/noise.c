@@ -17,6 +17,10 @@
  * their geometric mean in place of s, which is robust: one count of a million among ones hardly changes it. There
  * lambda is not weighted, and is the same in all iterations.
  *
+ * ease adds lambda to X^T X, whose largest eigenvalue is the square of that norm if the uses are noise, with the mean
+ * of their squares in place of s^2. Twice the square times the share is near the best for matrices of many shapes,
+ * where a share of the mean of the diagonal, which is the square but for a factor (1 + sqrt(columns / rows))^2, is not.
+ *
  * The share is 0.9 unless an inner split finds a better one (choose.c).
  *
  * This is the square-root form of nuclear-norm regularisation (Klopp 2014, "Noisy low-rank matrix completion with
@@ -130,5 +134,13 @@ tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses
     if (!isfinite(model->lambda))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = 0: the logarithms of the weights add up to %g",
                           sums[0]);
+    return TAMIS_OK;
+}
+
+tamis_status ml_noise_of_pairs(tamis_model *model, double squares) {
+    const double nnz = (double)model->nnz, norm = squares > 0 ? norm_of(model, sqrt(squares / nnz)) : 0;
+    model->lambda = norm > 0 ? model->share * 2 * norm * norm : 1;
+    if (!isfinite(model->lambda))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "regularization = 0: the squares of the weights add up to %g", squares);
     return TAMIS_OK;
 }

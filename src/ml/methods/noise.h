@@ -27,5 +27,7 @@ tamis_status ml_noise_lambda(tamis_model *model, const ml_noise *noise, double s
 
 /* Sets it for implicit-als. logarithms: the sum of logarithms of this rank's weights c p; uses: their number. */
 tamis_status ml_noise_of_uses(tamis_model *model, double logarithms, double uses);
+/* Sets it for ease. squares: the sum of the squares of all weights. */
+tamis_status ml_noise_of_pairs(tamis_model *model, double squares);
 
 #endif

@@ -4,11 +4,13 @@
  *
  *   linear  |r|                log   log2(1 + |r|)             ones  1
  *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)
+ *   rp3beta 1 / k in a new row, the chance of a step to it; 1 / sqrt k in a fit, so that products of columns add up
+ *           chances of two steps
  *
- * Here l is the sum of the row's |r|, m of n rows have the column, and idf = ln(1 + (n - m + 1/2) / (m + 1/2)). K and B
- * are implicit's.
+ * Here k is the number of the row's uses, l the sum of its |r|, m of n rows have the column, and idf = ln(1 + (n - m +
+ * 1/2) / (m + 1/2)). K and B are implicit's.
  *
- * A single use stays 1, except with bm25. A zero, which is a known absence, stays 0.
+ * A single use stays 1, except with bm25 and rp3beta. A zero, which is a known absence, stays 0.
  */
 #include "ml/methods/weights.h"
 
@@ -66,9 +68,25 @@ static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
     return TAMIS_OK;
 }
 
+static void apply_steps(tamis_sparse *data, bool fit) {
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t begin = ml_offset(data, i), end = ml_offset(data, i + 1);
+        double uses = 0;
+        for (int64_t t = begin; t < end; t++) uses += ml_value(data, t) != 0;
+        for (int64_t t = begin; t < end; t++) {
+            const double r = ml_value(data, t), weight = r == 0 ? 0 : 1 / (fit ? sqrt(uses) : uses);
+            ml_put_number((void *)(uintptr_t)data->values, data->value_type, t, copysign(weight, r));
+        }
+    }
+}
+
 tamis_status ml_weights_apply(tamis_model *model, tamis_sparse *data, bool fit) {
     const tamis_use_weights weights = model->options.weights;
     if (weights == TAMIS_WEIGHTS_LINEAR) return TAMIS_OK;
+    if (weights == TAMIS_WEIGHTS_RP3BETA) {
+        apply_steps(data, fit);
+        return TAMIS_OK;
+    }
     if (weights == TAMIS_WEIGHTS_BM25) {
         if (fit && ml_learns_data(model)) TRY(learn(model, data));
         return apply_bm25(model, data);

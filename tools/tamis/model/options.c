@@ -55,7 +55,9 @@ static const struct {
     {OWN,
      TOOL_CHOICE(
          "weights", 0, "HOW", NULL, MODEL(weights), &tool_use_weights,
-         "weight of a use with the count r; linear: r; log: r log2(1 + r); bm25: as in BM25; ones: 1; auto: chosen by an inner split")},
+         "weight of a use with the count r; linear: r; log: r log2(1 + r); bm25: as in BM25; ones: 1; auto: chosen by an inner split; rp3beta: steps of a random walk")},
+    {OWN, TOOL_REAL("beta", 0, "X", NULL, MODEL(beta), 0, 2,
+                    "with --weights rp3beta: scores are divided by this power of an item's uses")},
     {OWN, TOOL_INT("inner-rounds", 0, "N", NULL, MODEL(inner_rounds), 1, 1e6, "updates of a mini-batch's documents")},
     {OWN, TOOL_FLAG("nonnegative", 0, MODEL(nonnegative), "keep all factors at least 0")},
     {OWN, TOOL_REAL("row-prior", 0, "X", NULL, MODEL(row_prior), 0, 0, "prior of a row's factors")},

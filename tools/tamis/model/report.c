@@ -165,11 +165,13 @@ static void print_summary(const tool_training_report *report, const tool_trainin
                summary->devices);
 }
 
-static bool weighs_uses(tamis_method method) {
+static bool has_option(tamis_method method, const char *name) {
     const tamis_method_option *own = tool_method_about(method)->options;
-    while (own->name && strcmp(own->name, "weights") != 0) own++;
+    while (own->name && strcmp(own->name, name) != 0) own++;
     return own->name != NULL;
 }
+
+static bool weighs_uses(tamis_method method) { return has_option(method, "weights"); }
 
 /* Prints the options that an inner split chose. */
 static void print_choice(const tool_training_summary *summary, const tamis_model_description *description) {
@@ -180,7 +182,8 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
     if (asked->factors == 0) printf("%s factors", tool_word_count(options->factors).text), before = ", ";
     if (asked->weights == TAMIS_WEIGHTS_AUTO && weighs_uses(options->method))
         printf("%sweights %s", before, tool_choice_name(&tool_use_weights, (int)options->weights)), before = ", ";
-    if (asked->regularization == 0) printf("%slambda %s", before, number(description->regularization).text);
+    if (asked->regularization == 0 && has_option(options->method, "regularization"))
+        printf("%slambda %s", before, number(description->regularization).text);
     putchar('\n');
 }
 
