@@ -36,8 +36,8 @@ typedef struct tamis_edge_job {
     tamis_edge edge;
     tamis_edge_constants constants;
     int64_t rows, nnz, batch;
-    const void *offsets; /* of the CSR; only softmax reads them */
-    tamis_index_type offset_type;
+    const void *offsets, *columns; /* of the CSR; only softmax and texts read them */
+    tamis_index_type offset_type, index_type;
     const void *permutation;  /* NULL: both orders are the same */
     tamis_place softmax_rows; /* of tamis_execution, an input; base NULL: computed here */
     tamis_edge_array values, x, dp, p, dx, ds;

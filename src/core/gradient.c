@@ -28,7 +28,7 @@ static tamis_options part_of(const tamis_gradient *g, tamis_operation operation)
     o.trust_input = true;
     o.no_workspace = true;
     o.keep_softmax = o.d_is_b = false;
-    o.algorithm = o.parameters = NULL;
+    o.algorithm = o.parameters = o.edge_text = NULL;
     return o;
 }
 
@@ -149,6 +149,7 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
     const tamis_backend *const backend = g->device->backend;
     tamis_options *const o = &g->options;
     TRY(tamis_options_read(options, g->device, o));
+    TRY(tamis_edge_text_make(o, &g->edge_text));
     if (o->operation != TAMIS_OP_SDDMM && o->output_type != o->type)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.output_type = %s: the gradient of %s's output is an operand of options.type = %s",
@@ -209,7 +210,8 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
         TRY(make_spmm_plans(g));
     }
     TRY(lay_out(g));
-    g->options.algorithm = g->options.parameters = NULL;
+    g->options.algorithm = g->options.parameters = g->options.edge_text = NULL;
+    g->options.edge_numbers = NULL;
     TRY(backend->finish(g->device->handle, g->options.stream));
     release_unread(g);
     return TAMIS_OK;
@@ -232,6 +234,7 @@ static void release(void *object) {
     tamis_own_workspace_release(g->device, TAMIS_ALL_STREAMS, g->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(g->source);
+    tamis_release(g->edge_text);
     tamis_release(g);
 }
 

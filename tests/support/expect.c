@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "support/bounds.h"
 
 typedef struct storage {
@@ -34,6 +35,7 @@ double expect_stored(tamis_type type, double x) {
 typedef struct member {
     const problem *p;
     tamis_options options;
+    tamis_edge_text *text; /* of TAMIS_EDGE_TEXT */
     tamis_sparse S;
     tamis_dense A, B, D;
 } member;
@@ -102,8 +104,14 @@ static double value_at(const member *x, int64_t t) {
 }
 
 /* An edge other than softmax. Its value is the oracle's. */
-static double edge_error(units e, const member *x, about dot, double s, double is) {
+static double edge_error(units e, const member *x, int64_t t, about dot, double s, double is) {
     if (!isfinite(is)) return 0;
+    if (x->text) {
+        about results[3];
+        const tamis_edge_place place = {x->p->pattern.row_of[t], x->p->pattern.column_of[t], 0};
+        about_text(&x->options, x->text, dot, s, place, results);
+        return results[0].off;
+    }
     if (!isfinite(dot.is)) return 16 * e.u * fabs(is); /* exp of it is 0 or not finite */
     if (x->options.edge == TAMIS_EDGE_RESIDUAL) return about_residual(e, s, dot).off;
     return about_product(e, (about){x->options.edge == TAMIS_EDGE_MASK ? 1 : s, 0},
@@ -119,6 +127,7 @@ static about *edges_of(units e, member *x) {
     about *const edges = test_abouts(nnz);
     OWN(about) *const dots = test_abouts(nnz);
     x->options.operation = TAMIS_OP_SDDMM;
+    test_must(tamis_edge_text_make(&x->options, &x->text));
     OWN(double) *const oracle = ask(x, TAMIS_OP_SDDMM);
     for (int64_t t = 0; t < nnz; t++) {
         dots[t] = dot_of(e, o, a + row_of[t] * K, b + x->p->pattern.column_of[t] * K, K);
@@ -126,7 +135,7 @@ static about *edges_of(units e, member *x) {
         if (o->edge == TAMIS_EDGE_SOFTMAX)
             dots[t] = about_score(e, o, dots[t], x->S.values ? value_at(x, t) : 0);
         else
-            edges[t].off = edge_error(e, x, dots[t], value_at(x, t), oracle[t]);
+            edges[t].off = edge_error(e, x, t, dots[t], value_at(x, t), oracle[t]);
     }
     /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
     OWN(softmax_row) *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
@@ -134,6 +143,7 @@ static about *edges_of(units e, member *x) {
         const bool weighs = isfinite(oracle[t]) && oracle[t] > 0;
         edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
     }
+    tamis_release(x->text);
     return edges;
 }
 

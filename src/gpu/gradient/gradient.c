@@ -17,6 +17,9 @@ static const char *const kept_rows = "edge_kept_rows", *const kept_merge = "edge
 static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
                           bool keep_softmax) {
     const tamis_gpu_kinds kinds = {type, TAMIS_I32, offset_type}, plain = {type, TAMIS_I32, TAMIS_I32};
+    if (edge == TAMIS_EDGE_TEXT)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.edge = text: kernels of GPUs have the edges with names; write one of these");
     if (edge != TAMIS_EDGE_SOFTMAX) return tamis_gpu_utility_ready(device, file, all, plain);
     if (keep_softmax) {
         TRY(tamis_gpu_utility_ready(device, kept_file, kept_rows, kinds));
