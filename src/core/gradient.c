@@ -170,8 +170,13 @@ static tamis_status make_steps(tamis_gradient *g) {
     const tamis_backend *const backend = g->device->backend;
     TRY(make_sampled_plans(g));
     TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
-    return backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type,
-                                 g->options.keep_softmax);
+    const tamis_edge_job job = {.device = g->device->handle,
+                                .type = g->options.type,
+                                .edge = g->options.edge,
+                                .constants = tamis_edge_constants_of(&g->options, g->edge_text),
+                                .offset_type = g->T.offset_type,
+                                .index_type = g->T.index_type};
+    return backend->edges->ready(&job, g->options.keep_softmax);
 }
 
 static void release_permutation(const tamis_gradient *g, tamis_row_order *order) {

@@ -135,7 +135,7 @@ static void run_text(const span *r) {
     const tamis_edge_job *const job = r->job;
     const tamis_edge_text *const text = job->constants.text;
     double x[CHUNK], s[CHUNK], i[CHUNK], j[CHUNK], dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
-    const tamis_variables variables = {x, s, i, j, (double)r->member, text->scalars};
+    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars};
     double *const results[TAMIS_PROGRAM_RESULTS] = {p, by_x, by_s};
     const bool derivatives = job->dx.at.base || job->ds.at.base;
     load_or(x, r, &job->x, 0);
@@ -351,13 +351,9 @@ static void merge_cut_rows(const tamis_edge_job *job) {
 
 /* ------------------------------------------------------------------------------------------ table */
 
-static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
-                          bool keep_softmax) {
+static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
+    (void)job;
     (void)keep_softmax;
-    (void)device;
-    (void)type;
-    (void)edge;
-    (void)offset_type;
     return TAMIS_OK;
 }
 

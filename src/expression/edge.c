@@ -3,9 +3,27 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "expression/differentiate.h"
+#include "expression/text.h"
+
+tamis_status tamis_edge_text_declare(const tamis_program *p, const double *scalars, char **text) {
+    tamis_text_buffer length = {NULL, 0, 0};
+    tamis_program_declarations(p, scalars, &length);
+    TRY(tamis_allocate((int64_t)length.used + 1, 1, "the code of an edge", (void **)text));
+    tamis_program_declarations(p, scalars, &(tamis_text_buffer){*text, length.used + 1, 0});
+    return TAMIS_OK;
+}
+
+static tamis_status name_of(const tamis_program *p, const double *scalars, uint64_t *name) {
+    char *text;
+    TRY(tamis_edge_text_declare(p, scalars, &text));
+    *name = tamis_fnv_bytes(TAMIS_FNV_START, text, strlen(text));
+    tamis_release(text);
+    return TAMIS_OK;
+}
 
 static tamis_status read(const tamis_options *o, tamis_edge_text *edge) {
     const char *names[TAMIS_PROGRAM_SCALARS] = {NULL};
@@ -26,7 +44,9 @@ static tamis_status read(const tamis_options *o, tamis_edge_text *edge) {
                               edge->scalars[k]);
     memcpy(edge->text, o->edge_text, strlen(o->edge_text) + 1);
     edge->all = edge->value;
-    return tamis_program_differentiate(&edge->all);
+    TRY(tamis_program_differentiate(&edge->all));
+    TRY(name_of(&edge->value, edge->scalars, &edge->names[0]));
+    return name_of(&edge->all, edge->scalars, &edge->names[1]);
 }
 
 tamis_status tamis_edge_text_make(const tamis_options *options, tamis_edge_text **edge) {

@@ -52,17 +52,21 @@ void tamis_program_key(const tamis_program *p, tamis_text_buffer *text) {
     tamis_c_locale_leave(before);
 }
 
-void tamis_program_declarations(const tamis_program *p, tamis_text_buffer *text) {
+void tamis_program_declarations(const tamis_program *p, const double *scalars, tamis_text_buffer *text) {
     const locale_t before = tamis_c_locale_enter();
     for (int t = 0; t < p->count; t++) {
         const tamis_step *const step = &p->steps[t];
         tamis_text_add(text, "const real t%d = ", t);
-        if (step->kind < TAMIS_STEP_LEAVES)
+        if (step->kind == TAMIS_STEP_SCALAR && step->of[0] >= TAMIS_TEXT_ARGUMENTS)
+            tamis_text_add(text, "NUMBER(%.17e)", scalars[step->of[0]]);
+        else if (step->kind < TAMIS_STEP_LEAVES)
             add_leaf(step, text);
         else
             add_formula(step, text);
         tamis_text_add(text, "; ");
     }
-    for (int r = 0; r < p->results; r++) tamis_text_add(text, "const real r%d = t%d; ", r, p->result[r]);
+    for (int r = 0; r < TAMIS_PROGRAM_RESULTS; r++)
+        tamis_text_add(text, r < p->results ? "const real r%d = t%d; " : "const real r%d = 0; ", r,
+                       p->result[r < p->results ? r : 0]);
     tamis_c_locale_leave(before);
 }

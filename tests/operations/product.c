@@ -24,8 +24,7 @@ static void place(operation_case *c, tamis_layout layout, int64_t members, bool 
                               .within = within && members > 1};
 }
 
-/* Texts in all variables but h, which the oracle's comparisons of one member do not know. They are finite and have
-   finite slopes where x and s are finite. */
+/* They are finite and have finite slopes where x and s are finite. */
 static void draw_text(operation_case *c, tamis_options *o) {
     static const tamis_edge_number numbers[] = {{"cap", 1.5}, {"slope", 0.25}};
     static const char *const texts[] = {
@@ -39,6 +38,8 @@ static void draw_text(operation_case *c, tamis_options *o) {
         "sqrt(x * x + 1) * rsqrt(1 + s * s)",
         "pow(1 + abs(x), 1.5) * 0.125",
         "where(abs(i - j) < 5, x, floor(j / 4))",
+        "x * (h + 1) - s * h",
+        "relu(x) + pow(2, -h) * abs(i - j) * 0.125",
         "2.5",
         "x",
         "s",

@@ -1,6 +1,7 @@
 /* The oracle's results and their error bounds; see expect.h and bounds.h for the derivation. */
 #include "support/expect.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,6 +46,19 @@ static tamis_dense member_of(const tamis_dense *X, int64_t number) {
     view.data = (char *)X->data + number * X->batch_stride * (int64_t)tamis_type_size(X->type);
     view.batch_stride = 0;
     return view;
+}
+
+/* The oracle has one member, whose number a text reads as h: writes the number instead of the letter. */
+static const char *with_number(const char *text, int64_t number, char to[TAMIS_TEXT_MOST]) {
+    char digits[24];
+    size_t used = 0;
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    for (const char *c = text; *c; c++) {
+        const bool alone = *c == 'h' && (c == text || !isalnum((unsigned char)c[-1])) && !isalnum((unsigned char)c[1]);
+        const char letter[] = {*c, '\0'};
+        used += (size_t)snprintf(to + used, TAMIS_TEXT_MOST - used, "%s", alone ? digits : letter);
+    }
+    return to;
 }
 
 static member take_member(const problem *p, tamis_operation operation, const tamis_options *options, int64_t number) {
@@ -164,6 +178,8 @@ static double *error_of_sums(units e, const member *x, const about *edges, doubl
 void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number,
                    const double *old, double **want, double **bound) {
     member x = take_member(p, operation, &call->options, number);
+    char text[TAMIS_TEXT_MOST];
+    if (x.options.edge_text) x.options.edge_text = with_number(x.options.edge_text, number, text);
     const units e = units_of(p->options.type);
     const bool sddmm = operation == TAMIS_OP_SDDMM;
     const int64_t count = sddmm ? x.S.nnz : x.S.rows * p->options.width;

@@ -359,7 +359,7 @@ static int try_text(const char *text) {
     for (int t = 0; t < p.count; t++)
         for (int k = 0; k < 3 && p.steps[t].kind >= TAMIS_STEP_LEAVES; k++) assert_true(p.steps[t].of[k] < t);
     tamis_program_key(&p, &(tamis_text_buffer){key, sizeof key, 0});
-    tamis_program_declarations(&p, &(tamis_text_buffer){key, sizeof key, 0});
+    tamis_program_declarations(&p, numbers, &(tamis_text_buffer){key, sizeof key, 0});
     evaluate(&p, (point){0.5, -1, 3, 2, 1}, found);
     return 1;
 }
