@@ -13,6 +13,8 @@ typedef struct tamis_edge_place {
 /* A result of a program, and how far an evaluation may be from it; infinite where nothing bounds it. */
 typedef struct tamis_edge_result {
     double is, off;
+    bool one_class; /* a right evaluation is finite, or infinite, or NaN, as this is */
+    bool jumps;     /* a comparison or floor is undecided, and evaluations differ by more than roundings */
 } tamis_edge_result;
 
 /* The results of a program of the edge. x is known within d. Returns the largest number on the way. */

@@ -168,7 +168,7 @@ static void edge_bounds(const problem *p, const entries *a) {
             const tamis_edge_place place = {p->part.row[i], p->part.columns[t], 0};
             const tamis_edge_point at = p->text ? tamis_edge_text_at(p->text, o->type, a->s[t], a->x[t], a->e[t], place)
                                                 : tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
-            if (isfinite(at.largest)) a->largest[t] = fmax(a->largest[t], at.largest);
+            if (isfinite(at.largest) || p->text) a->largest[t] = fmax(a->largest[t], at.largest);
             most = fmax(most, a->largest[t]);
             if (o->edge != TAMIS_EDGE_SOFTMAX) a->e[t] = at.bound;
         }

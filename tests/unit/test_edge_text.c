@@ -3,9 +3,13 @@
 
 #include <tamis/gradient.h>
 #include <tamis/group.h>
+#include <tamis/reference.h>
 #include <tamis/slabs.h>
 
 #include "cpu_device.h"
+#include "drawn_expression.h"
+#include "support/problem.h"
+#include "support/seed.h"
 
 enum { ROWS = 3, COLS = 4, NNZ = 5, BATCH = 3, K = 2 };
 static const int32_t offsets[ROWS + 1] = {0, 2, 2, 5}, columns[NNZ] = {3, 0, 1, 2, 3}, row_of[NNZ] = {0, 0, 2, 2, 2};
@@ -145,6 +149,58 @@ TEST(what_is_refused) {
     o.algorithm = "cpu-cells";
     c.S.values = NULL;
     REFUSED(UNSUPPORTED, "the edge's text reads i or j", tamis_plan_create(device, &c.S, &o, &plan));
+}
+
+/* Drawn expressions in all types, against the oracle as `tamis check` compares: with values that are not finite, and
+   bounds that are not. */
+TEST(drawn_expressions_are_right) {
+    enum { DRAWN = 24, WIDE = 17 };
+    static const tamis_edge_number given[] = {{"a", 0.75}, {"b", -1.25}};
+    tamis_random random = tamis_random_start(test_seed(), 6);
+    int finite = 0, tried = 0;
+    for (int n = test_rounds(400, 60); n > 0; n--) {
+        char text[2 * TAMIS_TEXT_MOST];
+        const tamis_type type = (tamis_type)(n % 4);
+        const tamis_operation operation = n % 3 ? TAMIS_OP_SDDMM : TAMIS_OP_FUSED;
+        drawn_expression(&random, 1 + (int)tamis_random_below(&random, 3), text, sizeof text);
+        if (strlen(text) > TAMIS_TEXT_MOST) continue;
+        const problem_options shape = {.rows = DRAWN,
+                                       .cols = DRAWN,
+                                       .nnz = 6 * DRAWN,
+                                       .inner = WIDE,
+                                       .width = WIDE,
+                                       .batch = 1,
+                                       .type = type,
+                                       .format = TAMIS_CSR,
+                                       .sorted = true,
+                                       .distinct = true};
+        OWN(problem) p = problem_make(&shape, &random);
+        tamis_options o = problem_call(&p, operation, &(tamis_options)TAMIS_OPTIONS_INIT);
+        o.edge = TAMIS_EDGE_TEXT;
+        o.edge_text = text;
+        o.edge_numbers = given;
+        o.edge_number_count = 2;
+        matrix out = problem_result(&p, operation);
+        tamis_comparison compared;
+        tamis_oracle *oracle = NULL;
+        const tamis_status made = tamis_oracle_create(&p.S, &p.A, &p.B, &p.D, &o, HUGE_VAL, &oracle);
+        if (made != TAMIS_OK) { /* more numbers or values than a program may have */
+            assert_true(message_says(tamis_last_error(), "shorten it"));
+            matrix_free(&out);
+            continue;
+        }
+        works(call_at_once(device, operation, &p.S, &p.A, &p.B, &p.D, &out.here, &o, NULL));
+        works(tamis_oracle_compare(oracle, &out.here, 1, 0, NULL, &compared));
+        tamis_oracle_free(oracle);
+        matrix_free(&out);
+        if (!compared.passed)
+            fail_msg("%s %s in %s: element %lld, %lld is %g, expected %g; error %g, allowed %g",
+                     tamis_operation_name(operation), text, tamis_type_name(type), (long long)compared.row,
+                     (long long)compared.col, compared.found, compared.expected, compared.error, compared.tolerance);
+        tried++;
+        finite += !compared.cannot_tell;
+    }
+    assert_true(2 * finite > tried);
 }
 
 /* SpMM reads no edge. */

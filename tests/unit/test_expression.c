@@ -4,9 +4,11 @@
 
 #include "base/random.h"
 #include "base/text_buffer.h"
+#include "drawn_expression.h"
 #include "expression/differentiate.h"
 #include "expression/edge.h"
 #include "expression/text.h"
+#include "reference/expression.h"
 #include "support/seed.h"
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -206,6 +208,56 @@ TEST(branches_do_not_spoil_derivatives) {
     assert_true(found[0] == 3 && found[1] == 0 && found[2] == 1);
 }
 
+/* ------------------------------------------------------------------------------------------ bounds */
+
+/* Each step in fp32, with x anywhere within d: the oracle's bound of the value and of both derivatives holds, and says
+   something of nearly all points. */
+TEST(bounds_hold_and_are_narrow) {
+    static const tamis_edge_number given[] = {{"a", A}, {"b", B}};
+    static const double distances[] = {0, 1e-6, 1e-3};
+    tamis_random random = tamis_random_start(test_seed(), 5);
+    int wide = 0, all = 0;
+    for (int k = 0; k < FORMULAS; k++) {
+        tamis_options o = with_edge(TAMIS_EDGE_TEXT);
+        tamis_edge_text *text = NULL;
+        o.edge_text = formulas[k].text;
+        o.edge_numbers = given;
+        o.edge_number_count = NUMBERS;
+        works(tamis_edge_text_make(&o, &text));
+        for (int n = 0; n < 3 * POINTS; n++) {
+            point at = draw_point(&random);
+            at.x = (double)(float)at.x;
+            const double d = distances[n % 3], x = at.x + 0.7 * between(&random, -d, d), /* and it is rounded */
+                variables[] = {x, at.s, at.i, at.j, at.h};
+            const tamis_program *const p = &text->all;
+            tamis_edge_result bound[TAMIS_PROGRAM_RESULTS];
+            float step[TAMIS_PROGRAM_STEPS];
+            tamis_edge_results(p, text, TAMIS_F32, at.s, at.x, d,
+                               (tamis_edge_place){(int64_t)at.i, (int64_t)at.j, (int64_t)at.h}, bound);
+            for (int t = 0; t < p->count; t++) {
+                const tamis_step *const s = &p->steps[t];
+                step[t] = (float)(s->kind == TAMIS_STEP_NUMBER   ? s->number
+                                  : s->kind == TAMIS_STEP_SCALAR ? numbers[s->of[0]]
+                                  : s->kind < TAMIS_STEP_LEAVES
+                                      ? variables[s->kind - TAMIS_STEP_X]
+                                      : tamis_function_value(s->kind, (double)step[s->of[0]], (double)step[s->of[1]],
+                                                             (double)step[s->of[2]]));
+            }
+            for (int r = 0; r < TAMIS_PROGRAM_RESULTS; r++) {
+                const double found = (double)step[p->result[r]];
+                if (isnan(found) && isnan(bound[r].is)) continue;
+                all++;
+                wide += !(bound[r].off <= 1e-4 * (1 + fabs(bound[r].is)) + 200 * d * (1 + fabs(bound[r].is)));
+                if (!(fabs(found - bound[r].is) <= bound[r].off))
+                    fail_msg("%s, result %d at x = %g within %g, s = %g: %.9g, expected %.9g within %.3g",
+                             formulas[k].text, r, at.x, d, at.s, found, bound[r].is, bound[r].off);
+            }
+        }
+        tamis_release(text);
+    }
+    assert_true(wide * 20 < all);
+}
+
 /* ------------------------------------------------------------------------------------------ messages */
 
 static const struct {
@@ -324,24 +376,6 @@ static const char *const tokens[] = {"x",    "s",    "i",     "j",   "h",   "a",
                                      ".",    "tanh", "where", "pow", "max", "gelu", "floor", "log", "sqrt", "unknown"};
 enum { TOKENS = sizeof tokens / sizeof *tokens };
 
-/* A text that is right, of some depth. */
-static void draw_text(tamis_random *random, int depth, char *text, size_t most) {
-    const int kind = TAMIS_STEP_LEAVES + (int)tamis_random_below(random, TAMIS_STEP_KINDS - TAMIS_STEP_LEAVES);
-    const tamis_function *const f = tamis_function_of(kind);
-    const bool word = f->name[0] >= 'a' && f->name[0] <= 'z';
-    char of[3][TAMIS_TEXT_MOST];
-    if (depth == 0) {
-        snprintf(text, most, "%s", tokens[tamis_random_below(random, 11)]);
-        return;
-    }
-    for (int k = 0; k < f->arity; k++) draw_text(random, depth - 1, of[k], sizeof of[k]);
-    if (word)
-        snprintf(text, most, "%s(%s%s%s%s%s)", f->name, of[0], f->arity > 1 ? "," : "", f->arity > 1 ? of[1] : "",
-                 f->arity > 2 ? "," : "", f->arity > 2 ? of[2] : "");
-    else
-        snprintf(text, most, "(%s%s%s)", f->arity > 1 ? of[0] : "", f->name, of[f->arity - 1]);
-}
-
 /* What is parsed can be differentiated, written and run; what is not has a message with a place. */
 static int try_text(const char *text) {
     tamis_program p;
@@ -382,7 +416,7 @@ TEST(any_tokens_are_read_or_refused) {
     }
     for (int n = test_rounds(4000, 1000); n > 0; n--) {
         char text[4 * TAMIS_TEXT_MOST];
-        draw_text(&random, 1 + (int)tamis_random_below(&random, 4), text, sizeof text);
+        drawn_expression(&random, 1 + (int)tamis_random_below(&random, 4), text, sizeof text);
         read += try_text(text);
     }
     assert_true(read > 1000);
