@@ -181,37 +181,64 @@ INLINE real program_constant(const tamis_cpu_job *job, const tamis_step *step) {
     }
 }
 
-/* Replaces the samples x[0 .. n), of nonzero `first` and those after it, with the edge's values. */
+/* A program over the blocks of one call. */
+typedef struct program_state {
+    const tamis_cpu_job *job;
+    const tamis_program *program;
+    int last; /* the step that is the result */
+    program_operand at[TAMIS_PROGRAM_STEPS];
+    real constants[TAMIS_PROGRAM_CONSTANTS + 1][LANES] __attribute__((aligned(64)));
+    real slots[TAMIS_PROGRAM_SLOTS][PROGRAM_BLOCK] __attribute__((aligned(64)));
+} program_state;
+
+/* One block. What is whole vectors is read and written in its place; a step may write where its operand is. */
+static void program_block(program_state *s, tamis_type type, real *x, int64_t first, int64_t n) {
+    const tamis_step *const steps = s->program->steps;
+    const bool whole = n % LANES == 0;
+    bool stored = false;
+    for (int k = 0; k <= s->last; k++) {
+        const tamis_step *const step = &steps[k];
+        real *to = s->slots[step->slot];
+        if (s->at[k].step == 0) continue;
+        s->at[k].at = to;
+        if (step->kind >= TAMIS_STEP_LEAVES) {
+            if (whole && k == s->last) {
+                to = x;
+                stored = true;
+            }
+            program_call(step->kind, to,
+                         (program_operand[]){s->at[step->of[0]], s->at[step->of[1]], s->at[step->of[2]]}, n);
+        } else if (step->kind == TAMIS_STEP_X && whole) {
+            s->at[k].at = x;
+        } else if (step->kind == TAMIS_STEP_X) {
+            program_copy(to, (const char *)x, REAL, n);
+        } else if (step->kind == TAMIS_STEP_S) {
+            program_copy(to, s->job->values + first * element_bytes(type), type, n);
+        } else {
+            program_places(s->job, step->kind, to, first, n);
+        }
+    }
+    const program_operand result = s->at[s->last];
+    if (!stored) EACH_VECTOR(n, part_store((char *)(x + t), REAL, tail, program_load(&result, t)));
+}
+
+/* Replaces the samples x[0 .. n), of nonzero `first` and the next ones, with the edge's values. */
 static void program_run(const tamis_cpu_job *job, tamis_type type, real *x, int64_t first, int64_t n) {
     const tamis_program *const p = &job->edge_constants.text->value;
-    real slots[TAMIS_PROGRAM_SLOTS][PROGRAM_BLOCK] __attribute__((aligned(64)));
-    real constants[TAMIS_PROGRAM_CONSTANTS + 1][LANES] __attribute__((aligned(64)));
-    program_operand at[TAMIS_PROGRAM_STEPS];
+    program_state s;
     const bool ones = job->values == NULL;
+    s.job = job;
+    s.program = p;
+    s.last = p->result[0];
     for (int k = 0, constant = 0; k < p->count; k++) {
         const tamis_step *const step = &p->steps[k];
         const bool is_constant = tamis_step_is_constant(step->kind) || (ones && step->kind == TAMIS_STEP_S);
-        at[k] = is_constant ? (program_operand){constants[constant], 0} : (program_operand){slots[step->slot], 1};
-        if (is_constant) vector_store((char *)constants[constant++], REAL, vector_of(program_constant(job, step)));
+        s.at[k] = (program_operand){s.constants[constant], !is_constant};
+        if (is_constant) vector_store((char *)s.constants[constant++], REAL, vector_of(program_constant(job, step)));
     }
-    const program_operand result = at[p->result[0]];
     for (int64_t begin = 0, count; begin < n; begin += count) {
         count = n - begin < PROGRAM_BLOCK ? n - begin : PROGRAM_BLOCK;
-        for (int k = 0; k < p->count; k++) {
-            const tamis_step *const step = &p->steps[k];
-            real *const to = slots[step->slot];
-            if (at[k].step == 0) continue;
-            if (step->kind >= TAMIS_STEP_LEAVES)
-                program_call(step->kind, to, (program_operand[]){at[step->of[0]], at[step->of[1]], at[step->of[2]]},
-                             count);
-            else if (step->kind == TAMIS_STEP_X)
-                program_copy(to, (const char *)(x + begin), REAL, count);
-            else if (step->kind == TAMIS_STEP_S)
-                program_copy(to, job->values + (first + begin) * element_bytes(type), type, count);
-            else
-                program_places(job, step->kind, to, first + begin, count);
-        }
-        EACH_VECTOR(count, part_store((char *)(x + begin + t), REAL, tail, program_load(&result, t)));
+        program_block(&s, type, x + begin, first + begin, count);
     }
 }
 
