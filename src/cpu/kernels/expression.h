@@ -50,9 +50,9 @@ INLINE vector vector_log(vector x) {
     const real_bits half = 0x3f3504f3;
 #endif
     const vector_bits small = (vector_bits)(x < least);
-    const vector y = vector_select(small, x * raise, x);
-    const vector_bits exponent = ((vector_bits)y - half) >> MANTISSA;
-    const vector m = (vector)((vector_bits)y - (exponent << MANTISSA));
+    const vector y = vector_select((vector_bits)(x > vector_zero()), vector_select(small, x * raise, x), vector_of(1));
+    const vector_bits above = (vector_bits)y - half, exponent = above >> MANTISSA;
+    const vector m = (vector)((above & (((real_bits)1 << MANTISSA) - 1)) + half);
     const vector n = __builtin_convertvector(exponent + (small & -RAISED), vector);
     const vector f = (m - 1) / (m + 1), z = f * f;
     vector sum = vector_of((real)1 / (2 * TERMS - 1));
