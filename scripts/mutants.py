@@ -31,6 +31,7 @@ SLOWER = 10  # multiple of the unchanged tests' time that counts as an endless l
 # for each layer, the tests that detect its mutants soonest: targets to build, tests to run
 FIRST = {
     "src/base": ("tamis_test_io tamis_test_core tamis_test_operations", "test_io_number|^dense$|test_threads"),
+    "src/expression": ("tamis_test_core tamis_test_operations", "test_expression|test_edge_text|^(products|edge)$"),
     "src/sparse": ("tamis_test_sparse", "test_sparse|test_generate"),
     "src/io": ("tamis_test_io", "test_io"),
     "src/group": ("tamis_test_group", "test_shard|test_group|test_transport|test_metis"),

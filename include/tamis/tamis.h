@@ -137,6 +137,12 @@ typedef struct tamis_allocator {
     void (*reserved[13])(void);                                               /* NULL */
 } tamis_allocator;
 
+/* A number that the expression options.edge_text names. Its name is up to 32 letters, digits and _. */
+typedef struct tamis_edge_number {
+    const char *name;
+    double value; /* finite */
+} tamis_edge_number;
+
 /*
  * Options of plans and one-shot calls. Initialise them with TAMIS_OPTIONS_INIT, which sets the defaults, given here in
  * parentheses. Zero in a field means zero, not the default. A one-shot call takes operation, type, output_type, inner,
@@ -177,7 +183,13 @@ typedef struct tamis_options {
                     not read. One-shot calls compare the views instead (false) */
     tamis_overlap overlap;   /* of a group's plan (auto); see tamis_group_plan_create. Other plans ignore it */
     tamis_exchange exchange; /* of a group's plan (auto), likewise */
-    uint64_t reserved[9];
+    const char *edge_text;   /* of TAMIS_EDGE_TEXT, else NULL (the default): the edge as an expression in x, s, i, j, h
+                                and edge_numbers, such as "tanh(x / cap) * cap", at most 1024 bytes; see
+                                docs/manual/edges.md. The message of an error begins with the place: "edge:1:14: ".
+                                Nothing is kept of the text and the numbers after the call */
+    const tamis_edge_number *edge_numbers; /* the numbers that edge_text names (NULL) */
+    int64_t edge_number_count;             /* of edge_numbers, 0 .. 16 (0) */
+    uint64_t reserved[6];
 } tamis_options;
 
 /* tamis_options.output_type: the same as `type`. */

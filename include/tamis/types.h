@@ -101,7 +101,8 @@ typedef enum tamis_edge {
     TAMIS_EDGE_SIGMOID = 4,    /* 1 / (1 + exp(-edge_scale * x)), times s where S has values */
     TAMIS_EDGE_EXP = 5,        /* exp(edge_scale * x), times s where S has values */
     TAMIS_EDGE_LEAKY_RELU = 6, /* y = edge_scale * x, edge_slope * y where y < 0; times s where S has values */
-    TAMIS_EDGE_SOFTMAX = 7     /* row softmax of edge_scale * x (+ s as a bias where S has values) */
+    TAMIS_EDGE_SOFTMAX = 7,    /* row softmax of edge_scale * x (+ s as a bias where S has values) */
+    TAMIS_EDGE_TEXT = 100      /* the expression edge_text */
 } tamis_edge;
 
 /* Names as used on the command line, in JSON and in messages: "fp32", "int64", "csr", "sddmm", "scale", ... Never NULL.
@@ -111,7 +112,7 @@ TAMIS_API const char *tamis_index_type_name(tamis_index_type type);
 TAMIS_API const char *tamis_format_name(tamis_format format);
 TAMIS_API const char *tamis_layout_name(tamis_layout layout);
 TAMIS_API const char *tamis_operation_name(tamis_operation operation);
-TAMIS_API const char *tamis_edge_name(tamis_edge edge);
+TAMIS_API const char *tamis_edge_name(tamis_edge edge); /* TAMIS_EDGE_TEXT: "text", which no name stands for */
 
 /* The reverse: parse a name. The message of TAMIS_ERROR_ARGUMENT lists the valid names. */
 TAMIS_API tamis_status tamis_type_from_name(const char *name, tamis_type *type);

@@ -14,7 +14,7 @@ from ._device import opened
 from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
-from ._plan import MATH, choice, edge_number, options
+from ._plan import MATH, choice, edge_number, options, reads_places
 from ._recipe import Recipe, keep_recipe, key_of, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
@@ -52,8 +52,17 @@ def check_numbers(**given: Any) -> None:
 def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False,
              math: str = "exact", keep_softmax: bool = False, as_pattern: bool = False) -> Settings:
     """Return settings from the arguments of the public functions."""
+    return _settings(edge_number(edge), scale, slope, epsilon, transpose, math, keep_softmax, as_pattern)
+
+
+def settings_with(edge: str, numbers: Any, *others: Any) -> Settings:
+    """The same with the numbers of an expression; None: it has none."""
+    return settings(edge, *others) if numbers is None else _settings(edge_number(edge, numbers), *others)
+
+
+def _settings(number: int, scale: float, slope: float, epsilon: float, transpose: bool, math: str, keep_softmax: bool = False,
+              as_pattern: bool = False) -> Settings:
     check_numbers(scale=scale, slope=slope, epsilon=epsilon)
-    number = edge_number(edge)
     return Settings(number, scale, slope, epsilon, transpose, choice(MATH, math, "math"), keep_softmax, as_pattern or number == MASK)
 
 
@@ -273,6 +282,8 @@ def turned(operation: int, s: Sparse, views: list, names: tuple[str, ...], how: 
         return views, names, how
     if operation != SDDMM:
         return views, names, how._replace(transpose=not how.transpose)
+    if reads_places(how.edge):
+        raise _errors.ArgumentError("edge is an expression that reads i or j, and S is CSC: convert it by S.tocsr()")
     if how.edge == c.TAMIS_EDGE_SOFTMAX:
         raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
     return views[::-1], names[::-1], how

@@ -64,6 +64,9 @@ class Edge:
     def __init__(self, on: Operations, values: Optional[Any], a: Any, b: Any, numbers: tuple, transpose: bool = False):
         self.on, self.values, self.a, self.b, self.numbers, self.transpose = on, values, a, b, numbers, transpose
         number, self.scale, self.slope, self.epsilon = numbers
+        if number not in c.EDGE_FORMULAS:
+            raise NotImplementedError("an edge that is an expression has gradients, but none of gradients, and none in forward mode: compose it "
+                                      "of the edge mask and operations on its samples")
         formulas: Any = c.EDGE_FORMULAS[number]
         self.entry, self._f, self._exponent, self._derivative = formulas
         self.s: Any = 1.0 if values is None else values

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from . import _declarations as c
-from ._call import FUSED, SDDMM, SPMM, compute, settings
+from ._call import FUSED, SDDMM, SPMM, compute, settings, settings_with
 from ._convert import converted
 from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
@@ -15,7 +16,8 @@ from ._views import view
 
 
 def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
-          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact", convert: bool = False) -> Any:
+          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, numbers: Mapping[str, float] | None = None, math: str = "exact",
+          convert: bool = False) -> Any:
     """P = alpha * edge(S, A B^T) + beta * P at the nonzeros of S: sampled products of the rows of A and B.
 
     S: (rows, cols), a sparse matrix of SciPy, CuPy or PyTorch (CSR, CSC, COO), a `Pattern`, or (offsets, columns[, values]).
@@ -23,6 +25,7 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     dimensions, the same in A and B, are a batch over one pattern.
     edge: what becomes of the product x and S's value s: "scale" s x, "mask" x, "residual" s - x, "quotient" s / max(x, epsilon),
     "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
+    Or an expression in x, s, the place i, j, the member h of the batch, and names of `numbers`: "tanh(x / cap) * cap" with {"cap": 30}.
     out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
     math: "tf32" lets GPUs round fp32 operands to eleven bits.
     convert: S may have any format (BSR, DIA, LIL, DOK, a dense array, lists, a data frame, a graph of networkx), and S and the operands any real
@@ -39,8 +42,10 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
            [0., 0., 0.]], dtype=float32)
     >>> tamis.sddmm(S, A, B, edge="mask").data
     array([1., 2., 0.], dtype=float32)
+    >>> tamis.sddmm(S, A, B, edge="where(j <= i, s * relu(x), low)", numbers={"low": -1}).data
+    array([ 1., -1.,  0.], dtype=float32)
     """
-    how = settings(edge, scale, slope, epsilon, False, math)
+    how = settings_with(edge, numbers, scale, slope, epsilon, False, math)
     if convert:
         S, (A, B), values = converted(S, {"A": A, "B": B}, values, how.as_pattern)
     P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values)
@@ -68,8 +73,8 @@ def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: f
 
 
 def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: bool = False, alpha: float = 1.0, beta: float = 0.0,
-          out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, math: str = "exact",
-          convert: bool = False) -> Any:
+          out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10,
+          numbers: Mapping[str, float] | None = None, math: str = "exact", convert: bool = False) -> Any:
     """E = alpha * edge(S, A B^T) D + beta * E: SDDMM and SpMM in one call; the samples are not returned.
 
     S, A, B, edge and its numbers, and convert as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`
@@ -81,7 +86,7 @@ def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: boo
     array([[5., 4.],
            [0., 0.]], dtype=float32)
     """
-    how = settings(edge, scale, slope, epsilon, bool(transpose), math)
+    how = settings_with(edge, numbers, scale, slope, epsilon, bool(transpose), math)
     if convert:
         S, (A, B, D), values = converted(S, {"A": A, "B": B, "D": D}, values, how.as_pattern)
     return compute(FUSED, S, ("A", "B", "D"), (A, B, D), out, how, alpha, beta, values)[0]

@@ -1,4 +1,5 @@
 # The types of the operations: results are of the operands' library, samples of a matrix are a matrix of its kind (of a batch, an array).
+from collections.abc import Mapping
 from typing import Any, Literal, Optional, Protocol, TypeVar, Union, overload
 
 import numpy
@@ -28,15 +29,15 @@ _Sparse = Union[_Arrays, _SparseMatrix]
 
 @overload
 def sddmm(S: _Arrays, A: _ArrayT, B: _ArrayT, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., math: str = ...,
+          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _ArrayT: ...
 @overload
 def sddmm(S: _SparseT, A: _ArrayT, B: _ArrayT, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., math: str = ...,
+          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _SparseT: ...
 @overload
 def sddmm(S: Any, A: Any, B: Any, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ..., values: Any = ...,
-          scale: float = ..., slope: float = ..., epsilon: float = ..., math: str = ..., convert: bool) -> Any: ...
+          scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ..., convert: bool) -> Any: ...
 
 @overload
 def spmm(S: _Sparse, B: _ArrayT, *, transpose: bool = ..., alpha: float = ..., beta: float = ..., out: Optional[_ArrayT] = ...,
@@ -47,11 +48,11 @@ def spmm(S: Any, B: Any, *, transpose: bool = ..., alpha: float = ..., beta: flo
 
 @overload
 def fused(S: _Sparse, A: _ArrayT, B: _ArrayT, D: _ArrayT, *, edge: str = ..., transpose: bool = ..., alpha: float = ..., beta: float = ...,
-          out: Optional[_ArrayT] = ..., values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., math: str = ...,
+          out: Optional[_ArrayT] = ..., values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _ArrayT: ...
 @overload
 def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = ..., transpose: bool = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Any = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., math: str = ..., convert: bool) -> numpy.ndarray: ...
+          values: Any = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ..., convert: bool) -> numpy.ndarray: ...
 
 @overload
 def attention(mask: _Sparse, Q: _ArrayT, K: _ArrayT, V: _ArrayT, *, scale: Optional[float] = ..., bias: Optional[_Array] = ...,

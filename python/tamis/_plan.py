@@ -3,7 +3,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import hashlib
 import os
+import re
+from collections.abc import Mapping
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any
@@ -21,15 +24,45 @@ from ._views import view
 MATH = {"exact": c.TAMIS_MATH_EXACT, "tf32": c.TAMIS_MATH_TF32}
 EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE}
 EDGES: dict[str, int] = {}
+EXPRESSIONS: dict[int, tuple[str, tuple]] = {}  # by number: the text, and pairs of names and numbers
+WORD = re.compile(r"[A-Za-z_]{2,}")           # which may be an edge's name
 SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers from the caller
 
 
-def edge_number(edge: str) -> int:
-    """Return the number of an edge's name."""
-    number = EDGES.get(edge)
+def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
+    """Return the number of an edge's name, or one of an expression, which stands for it and its numbers in this process."""
+    number = EDGES.get(edge) if numbers is None else None
     if number is None:
+        if isinstance(edge, str) and not WORD.fullmatch(edge):
+            return _expression(edge, numbers or {})
+        if numbers is not None:
+            raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as edge names numbers, and edge = {edge!r}")
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
     return number
+
+
+def _expression(edge: str, numbers: Mapping[str, float]) -> int:
+    """Keep an expression, and return its number: a hash, so that another process, which reads compiled code from a cache, has the same or none."""
+    try:
+        pairs = tuple(sorted((str(name), float(value)) for name, value in numbers.items()))
+    except (AttributeError, TypeError, ValueError):
+        raise TypeError(f"numbers = {numbers!r}: expected a dict of names and numbers") from None
+    sum_of = int.from_bytes(hashlib.blake2b(repr((edge, pairs)).encode(), digest_size=8).digest(), "little")
+    number = c.TAMIS_EDGE_TEXT + 1 + (sum_of >> 3)
+    EXPRESSIONS[number] = edge, pairs
+    if not numbers:
+        EDGES[edge] = number
+    return number
+
+
+def is_expression(number: int) -> bool:
+    """Return True if an edge's number stands for an expression."""
+    return number > c.TAMIS_EDGE_TEXT
+
+
+def reads_places(number: int) -> bool:
+    """Return True if an edge is an expression that may read the row or the column."""
+    return is_expression(number) and re.search(r"\b[ij]\b", EXPRESSIONS[number][0]) is not None
 
 
 def choice(table: dict[str, int], value: str, name: str) -> int:
@@ -42,6 +75,13 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 
 def options(**given: Any) -> c.tamis_options:
     """Return the library's options: the defaults, overridden by the arguments."""
+    if is_expression(given.get("edge", 0)):
+        found = EXPRESSIONS.get(given["edge"])
+        if found is None:
+            raise _errors.ArgumentError("edge is the number of an expression that this process has not made: call the function with it here")
+        edge, pairs = found
+        numbers = (c.tamis_edge_number * len(pairs))(*((name.encode(), value) for name, value in pairs))
+        given = {**given, "edge": c.TAMIS_EDGE_TEXT, "edge_text": edge.encode(), "edge_numbers": numbers, "edge_number_count": len(pairs)}
     return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 

@@ -1,11 +1,12 @@
 """tamis.plan: a plan that the caller keeps."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
-from ._call import Given, Settings, check_numbers, compute, given_values, settings, turned
+from ._call import Given, Settings, check_numbers, compute, given_values, settings_with, turned
 from ._library import named
 from ._pattern import Pattern, options_of
 from ._plan import EFFORT, Handle, Report, choice, explained, reported
@@ -108,7 +109,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, batch: int = 1, expected_calls: int = 1,
          effort: str = "estimate", math: str = "exact", algorithm: str | None = None, parameters: str | None = None,
          any_order: bool = False, a_layout: str = "row-major", b_layout: str = "row-major", d_layout: str = "row-major",
-         output_layout: str = "row-major", d_is_b: bool = False) -> Plan:
+         output_layout: str = "row-major", d_is_b: bool = False, numbers: Mapping[str, float] | None = None) -> Plan:
     """Makes a plan: checks S, chooses an algorithm for many calls and prepares it.
 
     operation: "sddmm", "spmm" or "fused". S as in `sddmm`; three arrays as a `Pattern`. inner: K, columns of A and B, for sddmm and
@@ -143,7 +144,7 @@ def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None 
         if number == SPMM:
             raise _errors.ArgumentError("width = None: expected L, the number of columns of B, for spmm")
         width = inner
-    how = settings(edge, scale, slope, epsilon, bool(transpose), math)
+    how = settings_with(edge, numbers, scale, slope, epsilon, bool(transpose), math)
     (a_layout, b_layout), _, turned_how = turned(number, s, [a_layout, b_layout], (), how)
     used = given_values(s, None, how.as_pattern, kind, number, batch)
     layouts = [choice(LAYOUTS, layout, name) for layout, name in ((a_layout, "a_layout"), (b_layout, "b_layout"), (d_layout, "d_layout"),

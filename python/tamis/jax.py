@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy
 
 from . import _errors
-from ._plan import MATH, choice, edge_number
+from ._plan import MATH, choice, edge_number, is_expression
 from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
 if not hasattr(jax, "ffi"):
@@ -81,6 +81,14 @@ def _checked(form: Form, offsets: Any, columns: Any, values: Any, operands: tupl
     return operation(form, False, offsets, columns, *operands, *([] if values is None else [values]))[0]
 
 
+def _edge(edge: str) -> int:
+    """Return the number of an edge's name."""
+    number = edge_number(edge)
+    if is_expression(number):
+        raise _errors.ArgumentError(f"edge = {edge!r}: tamis.jax has the edges with names; compose an expression of the edge mask and jax.numpy")
+    return number
+
+
 def _pattern(offsets: Any, columns: Any) -> tuple[Any, Any, int]:
     offsets, columns = _index(offsets, "offsets"), _index(columns, "columns")
     if offsets.shape[0] == 0:
@@ -122,7 +130,7 @@ def sddmm(offsets: Any, columns: Any, A: Any, B: Any, values: Any = None, *, edg
     [2. 1.]
     """
     offsets, columns, rows = _pattern(offsets, columns)
-    form = Form(SDDMM, rows, _height(B, "B"), edge_number(edge), float(scale), float(slope), float(epsilon), False, choice(MATH, math, "math"))
+    form = Form(SDDMM, rows, _height(B, "B"), _edge(edge), float(scale), float(slope), float(epsilon), False, choice(MATH, math, "math"))
     return _checked(form, offsets, columns, values, (A, B))
 
 
@@ -157,7 +165,7 @@ def fused(offsets: Any, columns: Any, A: Any, B: Any, D: Any, values: Any = None
      [0. 4. 0.]]
     """
     offsets, columns, rows = _pattern(offsets, columns)
-    form = Form(FUSED, rows, _height(A if transpose else B, "A" if transpose else "B"), edge_number(edge), float(scale), float(slope),
+    form = Form(FUSED, rows, _height(A if transpose else B, "A" if transpose else "B"), _edge(edge), float(scale), float(slope),
                  float(epsilon), bool(transpose), choice(MATH, math, "math"))
     return _checked(form, offsets, columns, values, (A, B, D))
 

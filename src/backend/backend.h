@@ -11,6 +11,8 @@
 #include <tamis/structure.h>
 #include <tamis/tamis.h>
 
+#include "expression/edge.h"
+
 /* Passed instead of a stream to allocate or release memory that work in any stream may use. Both may then wait for the
    device. */
 #define TAMIS_ALL_STREAMS ((void *)(intptr_t)-1)
@@ -20,10 +22,11 @@ typedef struct tamis_backend tamis_backend;
 /* Parameters of the edges, from tamis_options. */
 typedef struct tamis_edge_constants {
     double scale, slope, epsilon;
+    const tamis_edge_text *text; /* of TAMIS_EDGE_TEXT, else NULL */
 } tamis_edge_constants;
 
-static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *options) {
-    return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon};
+static inline tamis_edge_constants tamis_edge_constants_of(const tamis_options *options, const tamis_edge_text *text) {
+    return (tamis_edge_constants){options->edge_scale, options->edge_slope, options->edge_epsilon, text};
 }
 
 /* Inputs of predictions, choices and parameters: the pattern's profile, the machine, and the expected use. */
@@ -98,6 +101,7 @@ typedef struct tamis_operands {
     int64_t out_stride;
     tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
     int64_t batch;            /* members, 1 or more */
+    int64_t first_member;     /* the number of the first one in the batch of the call */
     tamis_batch_strides batch_stride;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */

@@ -36,8 +36,9 @@ typedef struct tamis_edge_job {
     tamis_edge edge;
     tamis_edge_constants constants;
     int64_t rows, nnz, batch;
-    const void *offsets; /* of the CSR; only softmax reads them */
-    tamis_index_type offset_type;
+    const void *offsets, *columns; /* of the CSR; only softmax and texts read them */
+    tamis_index_type offset_type, index_type;
+    int64_t first_member;     /* the number of the first one in the batch of the call, which texts read */
     const void *permutation;  /* NULL: both orders are the same */
     tamis_place softmax_rows; /* of tamis_execution, an input; base NULL: computed here */
     tamis_edge_array values, x, dp, p, dx, ds;
@@ -63,9 +64,9 @@ static inline int64_t tamis_edge_scratch(tamis_edge edge, int64_t nnz) {
 }
 
 struct tamis_edge_functions {
-    /* compiles what a job of that type and edge needs; with keep_softmax, also for a job with softmax_rows */
-    tamis_status (*ready)(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
-                          bool keep_softmax);
+    /* compiles what a job of that device, type, edge, constants and index types needs, with all of its outputs; with
+       keep_softmax, also for a job with softmax_rows */
+    tamis_status (*ready)(const tamis_edge_job *job, bool keep_softmax);
     tamis_status (*run)(const tamis_edge_job *job);
 };
 

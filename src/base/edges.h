@@ -10,6 +10,13 @@
 enum { TAMIS_EDGE_COUNT = TAMIS_EDGES(ROW) };
 #undef ROW
 
+_Static_assert((int)TAMIS_EDGE_TEXT >= TAMIS_EDGE_COUNT, "the edge that is a text is no row");
+
+/* True if it is a row or a text. */
+static inline bool tamis_edge_is_valid(tamis_edge edge) {
+    return (unsigned)edge < TAMIS_EDGE_COUNT || edge == TAMIS_EDGE_TEXT;
+}
+
 /* Returns how S's value enters the edge's value: TAMIS_S_.... */
 static inline int tamis_edge_entry(tamis_edge edge) {
     switch (edge) {
@@ -17,6 +24,7 @@ static inline int tamis_edge_entry(tamis_edge edge) {
     case TAMIS_EDGE_##NAME: return entry;
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: break; /* it may read s, and x */
     }
     return TAMIS_S_MULTIPLIES;
 }
@@ -28,6 +36,7 @@ static inline int tamis_edge_shape(tamis_edge edge) {
     case TAMIS_EDGE_##NAME: return shape;
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: break;
     }
     return TAMIS_F_CURVED;
 }

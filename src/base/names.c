@@ -75,7 +75,9 @@ const char *tamis_index_type_name(tamis_index_type type) { return name_of(index_
 const char *tamis_format_name(tamis_format format) { return name_of(format_names, (int)format); }
 const char *tamis_layout_name(tamis_layout layout) { return name_of(layout_names, (int)layout); }
 const char *tamis_operation_name(tamis_operation operation) { return name_of(operation_names, (int)operation); }
-const char *tamis_edge_name(tamis_edge edge) { return name_of(edge_names, (int)edge); }
+const char *tamis_edge_name(tamis_edge edge) {
+    return edge == TAMIS_EDGE_TEXT ? "text" : name_of(edge_names, (int)edge);
+}
 
 tamis_status tamis_type_from_name(const char *name, tamis_type *type) {
     int value = 0;

@@ -324,6 +324,7 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_plan *const plan = r->plan;
     const tamis_operation operation = plan->options.operation;
     tamis_operands x = {.batch = count,
+                        .first_member = member,
                         .alpha = r->given.alpha,
                         .beta = r->given.beta,
                         .scratch = in_workspace(r, plan->staging.scratch),

@@ -50,7 +50,8 @@ tamis_status tamis_plan_explain(const tamis_plan *plan, char *out, size_t bytes,
     tamis_text_buffer t = {out, bytes, 0};
     tamis_text_add(&t, "operation    %s", tamis_operation_name(o->operation));
     if (o->operation != TAMIS_OP_SPMM)
-        tamis_text_add(&t, ", edge %s, K = %lld", tamis_edge_name(o->edge), (long long)o->inner);
+        tamis_text_add(&t, ", edge %s, K = %lld", plan->edge_text ? plan->edge_text->text : tamis_edge_name(o->edge),
+                       (long long)o->inner);
     if (o->operation != TAMIS_OP_SDDMM) tamis_text_add(&t, ", L = %lld", (long long)o->width);
     if (o->d_is_b) tamis_text_add(&t, ", D is B");
     tamis_text_add(&t, ", %s", tamis_type_name(o->type));

@@ -28,7 +28,7 @@ static tamis_options part_of(const tamis_gradient *g, tamis_operation operation)
     o.trust_input = true;
     o.no_workspace = true;
     o.keep_softmax = o.d_is_b = false;
-    o.algorithm = o.parameters = NULL;
+    o.algorithm = o.parameters = o.edge_text = NULL;
     return o;
 }
 
@@ -149,6 +149,7 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
     const tamis_backend *const backend = g->device->backend;
     tamis_options *const o = &g->options;
     TRY(tamis_options_read(options, g->device, o));
+    TRY(tamis_edge_text_make(o, &g->edge_text));
     if (o->operation != TAMIS_OP_SDDMM && o->output_type != o->type)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.output_type = %s: the gradient of %s's output is an operand of options.type = %s",
@@ -169,8 +170,13 @@ static tamis_status make_steps(tamis_gradient *g) {
     const tamis_backend *const backend = g->device->backend;
     TRY(make_sampled_plans(g));
     TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
-    return backend->edges->ready(g->device->handle, g->options.type, g->options.edge, g->T.offset_type,
-                                 g->options.keep_softmax);
+    const tamis_edge_job job = {.device = g->device->handle,
+                                .type = g->options.type,
+                                .edge = g->options.edge,
+                                .constants = tamis_edge_constants_of(&g->options, g->edge_text),
+                                .offset_type = g->T.offset_type,
+                                .index_type = g->T.index_type};
+    return backend->edges->ready(&job, g->options.keep_softmax);
 }
 
 static void release_permutation(const tamis_gradient *g, tamis_row_order *order) {
@@ -209,7 +215,8 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
         TRY(make_spmm_plans(g));
     }
     TRY(lay_out(g));
-    g->options.algorithm = g->options.parameters = NULL;
+    g->options.algorithm = g->options.parameters = g->options.edge_text = NULL;
+    g->options.edge_numbers = NULL;
     TRY(backend->finish(g->device->handle, g->options.stream));
     release_unread(g);
     return TAMIS_OK;
@@ -232,6 +239,7 @@ static void release(void *object) {
     tamis_own_workspace_release(g->device, TAMIS_ALL_STREAMS, g->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(g->source);
+    tamis_release(g->edge_text);
     tamis_release(g);
 }
 

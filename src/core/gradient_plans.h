@@ -19,6 +19,7 @@ struct tamis_gradient {
     tamis_device *device;
     tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
     tamis_options options;       /* defaults filled in; its string pointers are not kept */
+    tamis_edge_text *edge_text;  /* of TAMIS_EDGE_TEXT, else NULL */
     tamis_sparse S;              /* the caller's view */
     bool partial;                /* see core/backward.h */
     int64_t rows, cols;          /* of op(S) */

@@ -21,7 +21,7 @@ static bool row_major(const tamis_options *o) {
 
 static tamis_problem problem_of(const tamis_whole_request *r, const tamis_sparse *pattern, tamis_evidence *evidence) {
     const tamis_options *const o = r->options;
-    tamis_problem p = tamis_problem_of(r->device, o, evidence);
+    tamis_problem p = tamis_problem_of(r->device, o, NULL, evidence);
     p.operation = TAMIS_OP_FUSED;
     p.output_type = o->type;
     p.rows = pattern->rows;

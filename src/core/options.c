@@ -14,7 +14,7 @@ static tamis_status check_choice(const char *name, int64_t value, int64_t most, 
 
 static tamis_status check_choices(const tamis_options *o) {
     TRY(check_choice("operation", (int64_t)o->operation, TAMIS_OP_FUSED, "tamis_operation"));
-    TRY(check_choice("edge", (int64_t)o->edge, TAMIS_EDGE_COUNT - 1, "tamis_edge"));
+    if (!tamis_edge_is_valid(o->edge)) TRY(check_choice("edge", (int64_t)o->edge, TAMIS_EDGE_COUNT - 1, "tamis_edge"));
     TRY(check_choice("type", (int64_t)o->type, TAMIS_BF16, "tamis_type"));
     if (o->output_type != TAMIS_SAME_TYPE)
         TRY(check_choice("output_type", (int64_t)o->output_type, TAMIS_BF16, "tamis_type"));
@@ -63,6 +63,10 @@ static tamis_status check_combinations(const tamis_options *o) {
     if (o->transpose && o->operation == TAMIS_OP_SDDMM)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true is not supported for SDDMM: exchange A and B instead");
+    if ((o->edge == TAMIS_EDGE_TEXT) != (o->edge_text != NULL) && o->operation != TAMIS_OP_SPMM)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %s, but options.edge_text is %s: %s",
+                          tamis_edge_name(o->edge), o->edge_text ? "set" : "NULL",
+                          o->edge_text ? "set options.edge = TAMIS_EDGE_TEXT for an expression" : "set it");
     if (o->keep_softmax && (o->operation == TAMIS_OP_SPMM || o->edge != TAMIS_EDGE_SOFTMAX))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep_softmax = true needs options.edge = softmax, not %s%s",
                           tamis_edge_name(o->edge), o->operation == TAMIS_OP_SPMM ? ", and spmm has no edge" : "");

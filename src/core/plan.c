@@ -125,7 +125,8 @@ static tamis_status take_workspace(tamis_plan *plan) {
                                     plan->workspace_bytes, &plan->own);
 }
 
-tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *o, tamis_evidence *evidence) {
+tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *o, const tamis_edge_text *text,
+                               tamis_evidence *evidence) {
     evidence->expected_calls = o->expected_calls;
     evidence->cache_l1 = device->description.cache_l1;
     evidence->cache_l2 = device->description.cache_l2;
@@ -137,7 +138,7 @@ tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *
                            .output_type = o->output_type,
                            .inner = o->inner,
                            .width = o->width,
-                           .edge_constants = tamis_edge_constants_of(o),
+                           .edge_constants = tamis_edge_constants_of(o, text),
                            .batch = o->batch,
                            .keep_softmax = o->keep_softmax,
                            .d_is_b = o->d_is_b,
@@ -177,8 +178,9 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->offsets = S->offsets;
     problem->offset_type = S->offset_type;
     if (plan->part) return take_entries(plan);
-    /* samples do not depend on rows, but kept softmax states do */
-    problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax;
+    /* samples do not depend on rows, but kept softmax states do, and texts that read the row */
+    problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax &&
+                          !tamis_edge_text_reads(plan->edge_text, TAMIS_STEP_I);
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     if (S->format == TAMIS_COO) problem->unchecked = false;
@@ -235,7 +237,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(tamis_plan_check_view(device, S, &plan->options));
     if (options->threads == 0 && device->backend->location == TAMIS_HOST)
         plan->options.threads = worthwhile_threads(&plan->options, S->nnz);
-    plan->problem = tamis_problem_of(device, &plan->options, &plan->evidence);
+    TRY(tamis_edge_text_make(&plan->options, &plan->edge_text));
+    plan->problem = tamis_problem_of(device, &plan->options, plan->edge_text, &plan->evidence);
     plan->problem.once = once;
     /* a single call that trusts S also trusts its addresses */
     if (!once || !plan->options.trust_input || tamis_device_asks_for_places()) TRY(tamis_plan_check_places(device, S));
@@ -261,7 +264,8 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     TRY(make_ready(plan));
     /* executions may use streams that do not wait for this one */
     if (!once) TRY(device->backend->finish(device->handle, plan->options.stream));
-    plan->options.algorithm = plan->options.parameters = NULL;
+    plan->options.algorithm = plan->options.parameters = plan->options.edge_text = NULL;
+    plan->options.edge_numbers = NULL;
     plan->problem.parameters = "";
     tamis_profile_add_empty(&plan->evidence.profile, tamis_plan_rows(plan) - plan->problem.rows);
     plan->setup_seconds = tamis_clock_seconds() - start - plan->choice.measuring_seconds;
@@ -277,6 +281,7 @@ void tamis_plan_release(tamis_plan *plan) {
     tamis_own_workspace_release(plan->device, kept, plan->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(plan->source);
+    tamis_release(plan->edge_text);
     tamis_release(plan);
 }
 

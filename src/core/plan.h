@@ -53,7 +53,8 @@ struct tamis_plan {
         order; /* the CSR that the plan made from COO, a slice of rows or the transpose; in the backend's memory */
 
     tamis_staging staging;
-    tamis_own_workspace *own; /* NULL: not needed, or options.no_workspace is set */
+    tamis_edge_text *edge_text; /* of TAMIS_EDGE_TEXT, else NULL */
+    tamis_own_workspace *own;   /* NULL: not needed, or options.no_workspace is set */
     size_t workspace_bytes;
     double check_seconds, setup_seconds;
 };
@@ -90,7 +91,9 @@ tamis_status tamis_plan_check_places(const tamis_device *device, const tamis_spa
 /* Reserves a 64-byte aligned place after the first *total bytes, and adds its size to *total. */
 tamis_status tamis_workspace_reserve(int64_t *total, int64_t count, size_t size, int64_t *offset);
 
-/* The problem that the options describe, without a pattern; also fills in their part of the evidence. */
-tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *options, tamis_evidence *evidence);
+/* The problem that the options describe, without a pattern; also fills in their part of the evidence. text: of the edge
+   TAMIS_EDGE_TEXT. */
+tamis_problem tamis_problem_of(const tamis_device *device, const tamis_options *options, const tamis_edge_text *text,
+                               tamis_evidence *evidence);
 
 #endif

@@ -89,8 +89,24 @@ TAMIS_INLINE double edge_of(const tamis_edge_job *job, tamis_edge edge, double x
     }
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: break; /* run_text */
     }
     return x;
+}
+
+/* Binary search: the last row that begins at nonzero t or before. */
+static int64_t row_of(const tamis_edge_job *job, int64_t t) {
+    return tamis_index_first(job->offsets, job->offset_type, 1, job->rows, t + 1) - 1;
+}
+
+/* The rows of the nonzeros. */
+static void load_rows(double *to, const span *r) {
+    const tamis_edge_job *const job = r->job;
+    int64_t row = row_of(job, r->first);
+    for (int t = 0; t < r->count; t++) {
+        while (tamis_index_load(job->offsets, job->offset_type, row + 1) <= r->first + t) row++;
+        to[t] = (double)row;
+    }
 }
 
 TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
@@ -114,8 +130,33 @@ TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
     store(s, r, &job->ds, 1, job->ds_keep);
 }
 
+/* An edge that is a text. */
+static void run_text(const span *r) {
+    const tamis_edge_job *const job = r->job;
+    const tamis_edge_text *const text = job->constants.text;
+    double x[CHUNK], s[CHUNK], i[CHUNK], j[CHUNK], dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
+    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars};
+    double *const results[TAMIS_PROGRAM_RESULTS] = {p, by_x, by_s};
+    const bool derivatives = job->dx.at.base || job->ds.at.base;
+    load_or(x, r, &job->x, 0);
+    load_or(s, r, &job->values, 1);
+    load_or(dp, r, &job->dp, 0);
+    if (tamis_edge_text_reads(text, TAMIS_STEP_I)) load_rows(i, r);
+    for (int t = 0; t < r->count && tamis_edge_text_reads(text, TAMIS_STEP_J); t++)
+        j[t] = (double)tamis_index_load(job->columns, job->index_type, r->first + t);
+    tamis_program_run(derivatives ? &text->all : &text->value, &variables, r->count, results);
+    for (int t = 0; t < r->count && derivatives; t++) {
+        by_x[t] *= job->dp_factor * dp[t];
+        by_s[t] *= job->dp_factor * dp[t];
+    }
+    store(p, r, &job->p, job->p_factor, job->p_keep);
+    store(by_x, r, &job->dx, 1, 0);
+    store(by_s, r, &job->ds, 1, job->ds_keep);
+}
+
 static void run_chunk(const span *r) {
     switch (r->job->edge) {
+    case TAMIS_EDGE_TEXT: run_text(r); return;
 #define ROW(NAME, ...)                                                                                                 \
     case TAMIS_EDGE_##NAME: run_edge(r, TAMIS_EDGE_##NAME); return;
         TAMIS_EDGES(ROW)
@@ -138,11 +179,6 @@ static int64_t offset_at(const tamis_edge_job *job, int64_t i) {
 static piece piece_of(const span *r, int64_t i) {
     const int64_t begin = offset_at(r->job, i) - r->first, end = offset_at(r->job, i + 1) - r->first;
     return (piece){begin < 0 ? 0 : (int)begin, end > r->count ? r->count : (int)end, begin<0, end> r->count};
-}
-
-/* Binary search: the last row that begins at nonzero t or before. */
-static int64_t row_of(const tamis_edge_job *job, int64_t t) {
-    return tamis_index_first(job->offsets, job->offset_type, 1, job->rows, t + 1) - 1;
 }
 
 static double *parts_of(const span *r, bool before) {
@@ -315,13 +351,9 @@ static void merge_cut_rows(const tamis_edge_job *job) {
 
 /* ------------------------------------------------------------------------------------------ table */
 
-static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
-                          bool keep_softmax) {
+static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
+    (void)job;
     (void)keep_softmax;
-    (void)device;
-    (void)type;
-    (void)edge;
-    (void)offset_type;
     return TAMIS_OK;
 }
 

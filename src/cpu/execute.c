@@ -30,6 +30,7 @@ typedef struct execution {
 
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
     tamis_cpu_job job = run->first;
+    job.member += member;
     if (member == 0) return job;
     if (job.values) job.values += member * run->batch_stride.values;
     if (job.a) job.a += member * run->batch_stride.a;
@@ -197,6 +198,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     job->d_stride = operands->d_stride * size;
     job->out = tamis_cpu_address(operands->out);
     job->out_stride = operands->out_stride * out_size;
+    job->member = operands->first_member;
     job->alpha = operands->alpha;
     job->beta = operands->beta;
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/definitions.h"
@@ -32,8 +33,8 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
     tamis_gpu_define(definitions, "VALUE", tamis_gpu_element(problem->value_type));
     tamis_gpu_define(definitions, "OUTPUT", tamis_gpu_element(problem->output_type));
-    if (tamis_gpu_compiles_fast(p)) {
-        tamis_gpu_define(definitions, "EDGE", problem->edge);
+    if (problem->edge == TAMIS_EDGE_TEXT || tamis_gpu_compiles_fast(p)) {
+        tamis_gpu_define(definitions, "EDGE", tamis_gpu_finishes_text(problem) ? TAMIS_EDGE_MASK : problem->edge);
         tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
     } else {
         tamis_gpu_define_text(definitions, "EDGE", "edge_kind");
@@ -73,9 +74,20 @@ int tamis_gpu_define_inner(tamis_gpu_definitions *definitions, const tamis_prepa
     return (int)lane;
 }
 
+/* Requests a kernel under the definitions, with the code of the plan's edge. */
+static tamis_status request(const tamis_prepared *p, const char *file, const char *kernel,
+                            const tamis_gpu_definitions *definitions, int64_t shared_bytes, tamis_gpu_kernel **made) {
+    char *all;
+    if (!p->edge_code) return tamis_gpu_request_kernel(p->device, file, definitions->text, kernel, shared_bytes, made);
+    TRY(tamis_gpu_with_code(definitions, p->edge_code, &all));
+    const tamis_status status = tamis_gpu_request_kernel(p->device, file, all, kernel, shared_bytes, made);
+    tamis_release(all);
+    return status;
+}
+
 tamis_status tamis_gpu_add_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
                                   const tamis_gpu_definitions *definitions, int64_t shared_bytes) {
-    return tamis_gpu_request_kernel(p->device, file, definitions->text, kernel, shared_bytes, &p->kernels[number]);
+    return request(p, file, kernel, definitions, shared_bytes, &p->kernels[number]);
 }
 
 tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const char *file, const char *kernel,
@@ -86,7 +98,7 @@ tamis_status tamis_gpu_add_split_kernel(tamis_prepared *p, int number, const cha
     for (int wide = 1; wide >= 0; wide--) {
         tamis_gpu_definitions one = *definitions;
         tamis_gpu_define(&one, "WIDE", wide);
-        TRY(tamis_gpu_request_kernel(p->device, file, one.text, kernel, shared_bytes, kernels[wide]));
+        TRY(request(p, file, kernel, &one, shared_bytes, kernels[wide]));
     }
     return TAMIS_OK;
 }
@@ -139,6 +151,7 @@ int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
 
 tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
+    const tamis_edge_text *const text = problem->edge_constants.text;
     return (tamis_gpu_common){
         .rows = problem->rows,
         .cols = problem->cols,
@@ -168,9 +181,9 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
         .has_values = problem->has_values,
         .wide = tamis_gpu_wide(p, x),
         .keeps = x->softmax_rows.base != NULL,
-        .edge_scale = problem->edge_constants.scale,
-        .edge_slope = problem->edge_constants.slope,
-        .edge_epsilon = problem->edge_constants.epsilon,
+        .edge_scale = text ? text->scalars[0] : problem->edge_constants.scale,
+        .edge_slope = text ? text->scalars[1] : problem->edge_constants.slope,
+        .edge_epsilon = text ? text->scalars[2] : problem->edge_constants.epsilon,
         .alpha = x->alpha,
         .beta = x->beta,
         .members = x->batch,

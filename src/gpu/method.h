@@ -63,6 +63,7 @@ typedef struct tamis_gpu_algorithm {
     bool (*also)(const tamis_problem *problem, char *reason, size_t bytes); /* further requirements */
     bool orders;     /* has a deterministic variant beside the one with atomics, and uses it on request */
     bool no_softmax; /* fused: cannot do softmax, since no team sees a whole row */
+    bool by_samples; /* fused: by an SDDMM, which knows where entries are */
 } tamis_gpu_algorithm;
 
 struct tamis_prepared {
@@ -87,12 +88,20 @@ struct tamis_prepared {
     tamis_prepared *inner;        /* another method that does this one's work */
     tamis_prepared *inner_second; /* a second one, for the next step */
     tamis_gpu_kernel *softmax[3]; /* SDDMM with softmax: see softmax.h */
+    char *edge_code;              /* of an edge that is a text: what kernels read before their file; else NULL */
     size_t softmax_scratch;       /* the scores and their merge data; precedes the method's own scratch */
 };
 
-/* True if the samples are scores in scratch, as reals, which softmax.simt normalises afterwards. */
+/* True if the edge is a text that reads where an entry is, which the kernels of methods do not say: samples are
+   products in scratch, and edge_text.simt computes the edge afterwards. */
+static inline bool tamis_gpu_finishes_text(const tamis_problem *problem) {
+    return problem->operation == TAMIS_OP_SDDMM && tamis_edge_text_reads_places(problem->edge_constants.text);
+}
+
+/* True if the samples are in scratch, as reals: scores, which softmax.simt normalises afterwards, or products. */
 static inline bool tamis_gpu_scores(const tamis_prepared *p) {
-    return p->problem.operation == TAMIS_OP_SDDMM && p->problem.edge == TAMIS_EDGE_SOFTMAX;
+    return (p->problem.operation == TAMIS_OP_SDDMM && p->problem.edge == TAMIS_EDGE_SOFTMAX) ||
+           tamis_gpu_finishes_text(&p->problem);
 }
 
 /* Fast compilers get specialised kernels; slow ones get one for all edges and widths. */

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/requests.h"
 #include "gpu/compile/utility.h"
+#include "gpu/gradient/gradient.h"
 #include "gpu/softmax/softmax.h"
 
 /* ------------------------------------------------------------------------------------------ making */
@@ -29,10 +31,54 @@ static int64_t unit_of(const tamis_prepared *p) {
 
 static _Thread_local int depth; /* nesting depth: methods that prepare others */
 
+/* An edge over products in scratch, for all or some members of a batch; `x` may be NULL. */
+static tamis_edge_job finishing_job(const tamis_prepared *p, void *stream, const tamis_operands *x) {
+    const tamis_problem *const problem = &p->problem;
+    const tamis_type sums = tamis_sum_type(problem->type);
+    tamis_edge_job job = {.device = p->device,
+                          .stream = stream,
+                          .type = problem->type,
+                          .edge = problem->edge,
+                          .constants = problem->edge_constants,
+                          .rows = problem->rows,
+                          .nnz = problem->nnz,
+                          .offsets = problem->offsets,
+                          .columns = problem->columns,
+                          .offset_type = problem->offset_type,
+                          .index_type = problem->index_type};
+    if (!x) return job;
+    job.batch = x->batch;
+    job.first_member = x->first_member;
+    if (problem->has_values)
+        job.values = (tamis_edge_array){x->values, x->batch_stride.values, problem->value_type, false};
+    job.x = (tamis_edge_array){x->scratch, x->scratch_batch_stride / (int64_t)tamis_type_size(sums), sums, false};
+    job.p = (tamis_edge_array){x->out, x->batch_stride.out, problem->output_type, false};
+    job.p_factor = x->alpha;
+    job.p_keep = x->beta;
+    return job;
+}
+
+/* Prepares the pass after the method, or the code of the edge in its kernels. */
+static tamis_status prepare_edge(tamis_prepared *p) {
+    const tamis_edge_text *const text = p->problem.edge_constants.text;
+    if (tamis_gpu_finishes_text(&p->problem)) {
+        const tamis_edge_job job = finishing_job(p, NULL, NULL);
+        p->softmax_scratch = (tamis_bytes(p->problem.nnz, tamis_gpu_real_size(p->problem.type)) + 63) / 64 * 64;
+        return tamis_gpu_edge_functions.ready(&job, false);
+    }
+    if (tamis_gpu_scores(p)) return tamis_gpu_softmax_prepare(p);
+    if (p->problem.edge != TAMIS_EDGE_TEXT) return TAMIS_OK;
+    char *declarations;
+    TRY(tamis_edge_text_declare(&text->value, text->scalars, &declarations));
+    const tamis_status status = tamis_gpu_edge_code(declarations, &p->edge_code);
+    tamis_release(declarations);
+    return status;
+}
+
 /* Makes the method's kernels and memory. The outermost call waits for outstanding compilations. */
 static tamis_status prepare(tamis_prepared *p) {
     depth++;
-    tamis_status status = tamis_gpu_scores(p) ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
+    tamis_status status = prepare_edge(p);
     if (status == TAMIS_OK) status = p->method->prepare(p);
     depth--;
     return status == TAMIS_OK && depth == 0 ? tamis_gpu_await_requests() : status;
@@ -89,6 +135,7 @@ void tamis_gpu_prepared_release(tamis_prepared *p) {
     tamis_gpu_prepared_release(p->inner);
     tamis_gpu_prepared_release(p->inner_second);
     tamis_release(p->state);
+    tamis_release(p->edge_code);
     tamis_release(p);
 }
 
@@ -123,7 +170,8 @@ tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algor
         if (bytes.row > most.row) most.row = bytes.row;
         if (bytes.entry > most.entry) most.entry = bytes.entry;
     }
-    if (problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX)
+    if (problem->operation == TAMIS_OP_SDDMM &&
+        (problem->edge == TAMIS_EDGE_SOFTMAX || problem->edge == TAMIS_EDGE_TEXT)) /* a text may read places */
         most.entry += tamis_gpu_softmax_entry_bytes(problem);
     return most;
 }
@@ -142,6 +190,7 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
     part.out = tamis_gpu_after(x->out, x->batch_stride.out * first * (int64_t)tamis_type_size(p->problem.output_type));
     part.scratch = tamis_gpu_after(x->scratch, x->scratch_batch_stride * first);
     part.batch = count;
+    part.first_member = x->first_member + first;
     if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* then no kernel reads it */
     return part;
 }
@@ -156,7 +205,9 @@ static tamis_status execute_members(const tamis_prepared *p, void *stream, const
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);
     if (p->problem.nnz > 0) TRY(p->method->execute(p, stream, &scores));
-    return tamis_gpu_softmax_execute(p, stream, operands);
+    if (!tamis_gpu_finishes_text(&p->problem)) return tamis_gpu_softmax_execute(p, stream, operands);
+    const tamis_edge_job job = finishing_job(p, stream, operands);
+    return p->problem.nnz > 0 ? tamis_gpu_edge_functions.run(&job) : TAMIS_OK;
 }
 
 /* Runs the members of a batch together, up to the launch limit of the grid's z; or one by one, if the method has no

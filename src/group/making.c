@@ -60,6 +60,9 @@ static tamis_status check_row(const tamis_options *o) {
 static tamis_status check(tamis_group_making *m) {
     tamis_options *const o = &m->options;
     TRY(tamis_options_read(m->given, m->group->device, o));
+    if (o->edge == TAMIS_EDGE_TEXT)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.edge = text: groups have the edges with names; write one of these");
     if (m->kind == TAMIS_GROUP_GRADIENT && o->transpose && o->operation == TAMIS_OP_FUSED &&
         o->edge == TAMIS_EDGE_SOFTMAX)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,

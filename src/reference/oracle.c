@@ -34,6 +34,7 @@
  *     exp         |p| expm1(|scale| d + 2 v |y|) + 16 v |p| + (1 + |s|) h: 16 roundings are enough for exp, sums,
  *                 divisions and products of any device
  *     sigmoid     as exp, since |df/dy| <= |f|, and at most |s|
+ *     a text      what intervals say: see reference/expression.c
  *     softmax     with y = scale * x + s, m the largest y of the row and T its length, the exponent y - m of an entry
  *                 is off by  c_j = |scale| d_j + v (2 |scale x_j| + |y_j| + |y_j - m| + 16): the roundings of scale, of
  *                 scale * x, of y, of y - m (in one step or, as the largest rises, in several of the same sign) and of
@@ -76,6 +77,7 @@
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "reference/bounds.h"
+#include "reference/reference.h"
 #include "reference/request.h"
 #include "reference/squares.h"
 #include "sparse/check.h"
@@ -91,8 +93,9 @@ typedef struct problem {
     tamis_options options; /* with the operation, the operands' type, K and L */
     const tamis_dense *B, *D;
     tamis_submatrix part;
-    tamis_dense A; /* the compared rows of A, packed */
-    double *norms; /* norms of the rows of B, or of D for the last product, that the part reads */
+    tamis_dense A;         /* the compared rows of A, packed */
+    tamis_edge_text *text; /* of TAMIS_EDGE_TEXT */
+    double *norms;         /* norms of the rows of B, or of D for the last product, that the part reads */
 } problem;
 
 /* The norm of a row's finite elements. Other elements make results infinite or NaN, which have no error. */
@@ -162,8 +165,10 @@ static void edge_bounds(const problem *p, const entries *a) {
         const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
         double most = 0; /* of the row: in softmax all scores meet in the denominator */
         for (int64_t t = begin; t < end; t++) {
-            const tamis_edge_point at = tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
-            if (isfinite(at.largest)) a->largest[t] = fmax(a->largest[t], at.largest);
+            const tamis_edge_place place = {p->part.row[i], p->part.columns[t], 0};
+            const tamis_edge_point at = p->text ? tamis_edge_text_at(p->text, o->type, a->s[t], a->x[t], a->e[t], place)
+                                                : tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
+            if (isfinite(at.largest) || p->text) a->largest[t] = fmax(a->largest[t], at.largest);
             most = fmax(most, a->largest[t]);
             if (o->edge != TAMIS_EDGE_SOFTMAX) a->e[t] = at.bound;
         }
@@ -237,11 +242,11 @@ static tamis_status compute_edges(const problem *p, const entries *a, tamis_orac
     tamis_options plain = p->options;
     plain.edge = TAMIS_EDGE_MASK;
     TRY(tamis_reference_sddmm(&p->part.view, &p->A, p->B, &plain, NULL, a->x));
-    TRY(tamis_reference_sddmm(&p->part.view, &p->A, p->B, &p->options, NULL, a->p));
+    TRY(tamis_oracle_sddmm(&p->part.view, &p->A, p->B, &p->options, NULL, p->part.row, a->p));
     product_bounds(p, a->x, a->e, a->largest);
     edge_bounds(p, a);
     if (p->options.operation == TAMIS_OP_FUSED) {
-        TRY(tamis_reference_fused(&p->part.view, &p->A, p->B, p->D, &p->options, NULL, oracle->reference));
+        TRY(tamis_oracle_fused(&p->part.view, &p->A, p->B, p->D, &p->options, NULL, p->part.row, oracle->reference));
         round_factors(p, a);
         row_bounds(p, a, p->D, oracle);
     } else if (nnz > 0) {
@@ -364,6 +369,7 @@ tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, co
     *oracle = NULL;
     if (!(budget >= 0)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "budget = %g: expected 0 or more", budget);
     TRY(check_call(S, A, B, D, options, &p));
+    if (p.options.operation != TAMIS_OP_SPMM) TRY_GOTO(done, tamis_edge_text_make(&p.options, &p.text));
     TRY_GOTO(done, tamis_slice_rebase(S, &view, &offsets));
     TRY_GOTO(done, take_part(&view, A, budget, &p));
     TRY_GOTO(done, tamis_allocate_zeroed(1, sizeof *made, "the oracle", (void **)&made));
@@ -376,6 +382,7 @@ done:
     tamis_submatrix_free(&p.part);
     tamis_release(p.A.data);
     tamis_release(p.norms);
+    tamis_release(p.text);
     tamis_release(offsets);
     return status;
 }

@@ -2,16 +2,17 @@
  * The oracle: each operation as the simplest loop, in double, over any view. Every algorithm on every device is tested
  * against it, so nothing here is fast or clever.
  */
-#include <tamis/reference.h>
+#include "reference/reference.h"
 
 #include "base/status.h"
 #include "reference/request.h"
 
-tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
-                                   const tamis_options *options, const tamis_execution *execution, double *p) {
+tamis_status tamis_oracle_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
+                                const tamis_options *options, const tamis_execution *execution, const int64_t *rows,
+                                double *p) {
     tamis_request r;
-    tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
+    r.numbers = rows;
     TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
     TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
     TRY(tamis_oracle_check_output(p, "p", S->nnz));
@@ -24,6 +25,12 @@ tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, 
     }
     tamis_oracle_end(&r);
     return TAMIS_OK;
+}
+
+tamis_status tamis_reference_sddmm(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
+                                   const tamis_options *options, const tamis_execution *execution, double *p) {
+    tamis_clear_error();
+    return tamis_oracle_sddmm(S, A, B, options, execution, NULL, p);
 }
 
 /* c = alpha * (op(S) with the values r->p) X + beta * c, for one member of the batch */
@@ -51,12 +58,12 @@ tamis_status tamis_reference_spmm(const tamis_sparse *S, const tamis_dense *B, c
     return TAMIS_OK;
 }
 
-tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
-                                   const tamis_dense *D, const tamis_options *options, const tamis_execution *execution,
-                                   double *e) {
+tamis_status tamis_oracle_fused(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B, const tamis_dense *D,
+                                const tamis_options *options, const tamis_execution *execution, const int64_t *rows,
+                                double *e) {
     tamis_request r;
-    tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_FUSED, &r));
+    r.numbers = rows;
     TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
     TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, A->cols));
     TRY(tamis_oracle_check_operand(&r, D, "D", r.cols, tamis_oracle_cols(D)));
@@ -68,4 +75,11 @@ tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_dense *A, 
     }
     tamis_oracle_end(&r);
     return TAMIS_OK;
+}
+
+tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_dense *A, const tamis_dense *B,
+                                   const tamis_dense *D, const tamis_options *options, const tamis_execution *execution,
+                                   double *e) {
+    tamis_clear_error();
+    return tamis_oracle_fused(S, A, B, D, options, execution, NULL, e);
 }

@@ -33,6 +33,11 @@ double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tami
 }
 
 tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x) {
+    if (r->text) {
+        const int64_t row = r->row_of[t];
+        const tamis_edge_place place = {r->numbers ? r->numbers[row] : row, r->column_of[t], r->member};
+        return tamis_edge_text_at(r->text, r->options.type, tamis_oracle_value_at(r, t), x, 0, place);
+    }
     const bool absent = r->options.edge == TAMIS_EDGE_SOFTMAX && !tamis_oracle_has_values(r);
     return tamis_edge_at(&r->options, absent ? 0 : tamis_oracle_value_at(r, t), x, 0);
 }
@@ -42,6 +47,7 @@ tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
     const bool transpose = r->options.transpose;
     double **const samples[] = {&r->p, &r->x, &r->dp};
     tamis_status status = TAMIS_OK;
+    TRY_GOTO(failed, tamis_edge_text_make(&r->options, &r->text));
     TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
     TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
     for (int i = 0; i < arrays && i < 3; i++)
@@ -57,7 +63,7 @@ failed:
 }
 
 void tamis_oracle_end(tamis_request *r) {
-    void *const arrays[] = {r->row_of, r->column_of, r->x, r->p, r->dp, r->most, r->sum};
+    void *const arrays[] = {r->row_of, r->column_of, r->x, r->p, r->dp, r->most, r->sum, r->text};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
 }
 
@@ -94,7 +100,7 @@ tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *optio
     TRY(TAMIS_RESERVED(&r->options, "options"));
     TRY(TAMIS_RESERVED(&r->given, "execution"));
     const tamis_options *const o = &r->options;
-    if ((unsigned)o->edge >= TAMIS_EDGE_COUNT)
+    if (!tamis_edge_is_valid(o->edge))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge = %d is not a valid tamis_edge", (int)o->edge);
     if (o->batch < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.batch = %lld: expected 1 or more", (long long)o->batch);

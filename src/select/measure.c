@@ -11,6 +11,7 @@
 #include "base/load.h"
 #include "base/status.h"
 #include "base/text_buffer.h"
+#include "expression/text.h"
 #include "select/device_key.h"
 #include "select/laboratory.h"
 #include "select/remembered.h"
@@ -81,6 +82,10 @@ static bool make_key(const tamis_problem *p, const tamis_device_description *dev
     const int processors = tamis_processors_of(p->backend, p->threads);
     if (processors < p->threads) tamis_text_add(&text, "|on %d processors", processors);
     if (p->d_is_b) tamis_text_add(&text, "|D is B");
+    if (p->edge_constants.text) {
+        tamis_text_add(&text, "|");
+        tamis_program_key(&p->edge_constants.text->value, &text);
+    }
     if (!TAMIS_LAB) tamis_text_add(&text, "|no laboratory"); /* another build may have chosen one of its methods */
 #ifdef TAMIS_SLOW_KERNELS
     tamis_text_add(&text, "|kernels for tests");

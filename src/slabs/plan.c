@@ -22,6 +22,9 @@ static tamis_status check_options(tamis_slab_plan *plan, const tamis_options *op
     if (o->transpose)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.transpose = true: plans out of core do not multiply by the transpose; convert S");
+    if (o->edge == TAMIS_EDGE_TEXT)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "options.edge = text: plans out of core have the edges with names; write one of these");
     if (o->keep_softmax)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.keep_softmax = true: plans out of core do not keep the statistics of softmax");

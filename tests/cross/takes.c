@@ -16,10 +16,10 @@ static bool empty(tamis_operation operation, tamis_edge edge, const problem *p) 
     return p->S.nnz == 0 || widths[operation] == 0;
 }
 
-/* The plain loops know neither half types nor a second pass over a row. */
+/* The plain loops know neither half types nor a second pass over a row nor texts. */
 static bool halves_and_softmax(tamis_operation operation, tamis_edge edge, const problem *p) {
-    const bool softmax = operation != TAMIS_OP_SPMM && edge == TAMIS_EDGE_SOFTMAX;
-    return softmax || p->options.type == TAMIS_F16 || p->options.type == TAMIS_BF16;
+    const bool edges = operation != TAMIS_OP_SPMM && (edge == TAMIS_EDGE_SOFTMAX || edge == TAMIS_EDGE_TEXT);
+    return edges || p->options.type == TAMIS_F16 || p->options.type == TAMIS_BF16;
 }
 
 /* Cells have bits in place of values. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/edges.h"
+#include "base/memory.h"
 #include "base/status.h"
 #include "gpu/algorithms.h"
 #include "gpu/attention/attention.h"
@@ -408,6 +409,24 @@ static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
     return TAMIS_OK;
 }
 
+/* Edges over samples; of texts one with all functions that the dialect has names for. */
+static tamis_status edges(tamis_gpu_device *d, tamis_type type, tamis_edge edge, tamis_index_type index) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_edge_text *text = NULL;
+    o.edge = edge;
+    o.edge_text = "where(i < j, pow(sqrt(abs(x)), s), floor(log(exp(x)) + h)) + tanh(x) * erf(x) - gelu(x) * rsqrt(2)";
+    tamis_status status = tamis_edge_text_make(&o, &text);
+    const tamis_edge_job job = {.device = d,
+                                .type = type,
+                                .edge = edge,
+                                .constants = tamis_edge_constants_of(&o, text),
+                                .offset_type = index,
+                                .index_type = index};
+    if (status == TAMIS_OK) status = tamis_gpu_edge_functions.ready(&job, true);
+    tamis_release(text);
+    return status;
+}
+
 tamis_status instance_utilities(fake_device *device) {
     tamis_gpu_device *const d = &device->shared;
     tamis_ceilings ceilings;
@@ -426,8 +445,9 @@ tamis_status instance_utilities(fake_device *device) {
     for (int type = 0; type <= TAMIS_BF16; type++) TRY(segments(d, (tamis_type)type));
     for (int type = 0; type <= TAMIS_F64; type++) TRY(tamis_gpu_dense_functions.ready(d, (tamis_type)type));
     for (int i = 0; i < 16; i++)
-        TRY(tamis_gpu_edge_functions.ready(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
-                                           i & 2 ? TAMIS_I64 : TAMIS_I32, true));
+        TRY(edges(d, (tamis_type)(i / 4), i & 1 ? TAMIS_EDGE_SOFTMAX : TAMIS_EDGE_SCALE,
+                  i & 2 ? TAMIS_I64 : TAMIS_I32));
+    for (int i = 0; i < 8; i++) TRY(edges(d, (tamis_type)(i / 2), TAMIS_EDGE_TEXT, i & 1 ? TAMIS_I64 : TAMIS_I32));
     for (int i = 0; i < 4; i++) TRY(structure(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     for (int i = 0; i < 4; i++) TRY(mask(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32));
     for (int i = 0; i < 8; i++) TRY(sort(d, i & 1 ? TAMIS_I64 : TAMIS_I32, i & 2 ? TAMIS_I64 : TAMIS_I32, i & 4));

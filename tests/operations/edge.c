@@ -30,7 +30,7 @@ static tamis_status pass(operation_case *c) {
 static const operation_row row = {.name = "edge",
                                   .own = sizeof(product),
                                   .tables = TEST_KERNELS,
-                                  .cases = 4 * OPERATION_PATTERNS * 8 * 2,
+                                  .cases = 4 * OPERATION_PATTERNS * (TAMIS_EDGE_COUNT + 1) * 2,
                                   .any_values = true,
                                   .any_layout = true,
                                   .planned = true,

@@ -20,7 +20,7 @@ static tamis_status open_both(operation_case *c) {
 static const operation_row row = {.name = "gradients",
                                   .own = sizeof(product),
                                   .tables = TEST_KERNELS,
-                                  .cases = 4 * 3 * OPERATION_PATTERNS * 8,
+                                  .cases = 4 * 3 * OPERATION_PATTERNS * (TAMIS_EDGE_COUNT + 1),
                                   .any_values = true,
                                   .any_layout = true,
                                   .planned = true,

@@ -1,6 +1,5 @@
 #include "product.h"
 
-#include "base/edges.h"
 #include "base/status.h"
 #include "sparse/element.h"
 #include "support/bounds.h"
@@ -26,11 +25,40 @@ static void place(operation_case *c, tamis_layout layout, int64_t members, bool 
                               .within = within && members > 1};
 }
 
+/* They are finite and have finite slopes where x and s are finite. */
+static void draw_text(operation_case *c, tamis_options *o) {
+    static const tamis_edge_number numbers[] = {{"cap", 1.5}, {"slope", 0.25}};
+    static const char *const texts[] = {
+        "tanh(x / cap) * cap",
+        "s * gelu(x) + 0.01 * i",
+        "where(j <= i, x, slope * x) - s",
+        "silu(x) * sigmoid(s) / 2",
+        "max(x, -1) * s - min(s, 1 - x)",
+        "erf(x) * s + exp(-x * x)",
+        "log(1 + exp(-abs(x))) + relu(x) + cap",
+        "sqrt(x * x + 1) * rsqrt(1 + s * s)",
+        "pow(1 + abs(x), 1.5) * 0.125",
+        "where(abs(i - j) < 5, x, floor(j / 4))",
+        "x * (h + 1) - s * h",
+        "relu(x) + pow(2, -h) * abs(i - j) * 0.125",
+        "2.5",
+        "x",
+        "s",
+        "x * x * s + (1 - slope) * x - 3",
+    };
+    o->edge_text = OPERATION_ONE_OF(c, texts);
+    o->edge_numbers = numbers;
+    o->edge_number_count = sizeof numbers / sizeof *numbers;
+}
+
+/* The rows, and then the edge that is a text. */
+static tamis_edge edge_of(int64_t number) { return number == TAMIS_EDGE_COUNT ? TAMIS_EDGE_TEXT : (tamis_edge)number; }
+
 static void draw_options(operation_case *c, product *x) {
     static const tamis_execution execution = TAMIS_EXECUTION_INIT;
     static const double betas[] = {0, 0, -0.5, 1};
     const tamis_edge edge =
-        x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : (tamis_edge)operation_pick(c, TAMIS_EDGE_COUNT);
+        x->operation == TAMIS_OP_SPMM ? TAMIS_EDGE_SCALE : edge_of(operation_pick(c, TAMIS_EDGE_COUNT + 1));
     x->call = (test_call){with_edge(edge), execution};
     x->call.options.edge_scale = edge == TAMIS_EDGE_LEAKY_RELU ? -1.25 : 0.4;
     x->call.options.edge_slope = 0.25;
@@ -39,7 +67,9 @@ static void draw_options(operation_case *c, product *x) {
     x->call.options.trust_input = operation_once_in(c, 4);
     x->call.execution.alpha = operation_once_in(c, 10) ? 0 : operation_once_in(c, 2) ? 1 : -0.75;
     x->call.execution.beta = c->small ? 0 : OPERATION_ONE_OF(c, betas);
-    operation_says(c, ", %s, alpha %g, beta %g", tamis_edge_name(edge), x->call.execution.alpha,
+    if (edge == TAMIS_EDGE_TEXT) draw_text(c, &x->call.options);
+    operation_says(c, ", %s, alpha %g, beta %g",
+                   edge == TAMIS_EDGE_TEXT ? x->call.options.edge_text : tamis_edge_name(edge), x->call.execution.alpha,
                    x->call.execution.beta);
 }
 

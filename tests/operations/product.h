@@ -2,6 +2,7 @@
 #ifndef TAMIS_TESTS_PRODUCT_H
 #define TAMIS_TESTS_PRODUCT_H
 
+#include "base/edges.h"
 #include "support/expect.h"
 #include "support/operation.h"
 

@@ -34,6 +34,8 @@ static const char *unsupported(const operation_case *c) {
     if (!name) return NULL;
     /* of a GPU's we do not know, nor which instruction set is the best of this machine */
     if (strcmp(c->on, "cpu") != 0 || (strcmp(name, "cpu-amx") == 0 && !getenv("TAMIS_CPU_ISA"))) return "?";
+    /* cells take texts without i and j */
+    if (x->call.options.edge == TAMIS_EDGE_TEXT && strcmp(name, "cpu-cells") == 0) return "?";
     return cross_declines(name, x->operation, x->call.options.edge, &x->p) ? name : NULL;
 }
 
@@ -74,7 +76,7 @@ static const operation_refusal refusals[] = {
 static const operation_row row = {.name = "products",
                                   .own = sizeof(product),
                                   .tables = TEST_KERNELS,
-                                  .cases = 4 * 3 * OPERATION_PATTERNS * 8,
+                                  .cases = 4 * 3 * OPERATION_PATTERNS * (TAMIS_EDGE_COUNT + 1),
                                   .any_values = true,
                                   .any_layout = true,
                                   .planned = true,

@@ -325,3 +325,59 @@ def test_values_of_fp32_beside_fp16(kept, own):
     else:
         got = tamis.spmm(tamis.Pattern(S) if kept == "pattern" else S, B, **given)
     np.testing.assert_allclose(got.astype("float32"), want, rtol=2e-3)
+
+
+# --------------------------------------------------------------------------- edges that are expressions
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_expressions(dtype):
+    random = np.random.default_rng(11)
+    S = matrix(random, dtype)
+    A, B, D = operands(random, dtype, (ROWS, INNER), (COLS, INNER), (COLS, WIDTH))
+    i, j, s = (np.asarray(x) for x in entries(S))
+    if dtype == "float16":
+        S = tamis.Pattern(S)
+        s = np.ones(len(i))
+    s, x = s.astype("float64"), (A.astype("float64")[i] * B.astype("float64")[j]).sum(-1)
+    expected = np.where(j <= i, np.tanh(x / 0.5) * 0.5, -1) * s
+    text, numbers = "where(j <= i, tanh(x / cap) * cap, low) * s", {"cap": 0.5, "low": -1}
+    values = None if dtype != "float16" else np.ones(len(i), dtype)
+    found = tamis.sddmm(S, A, B, edge=text, numbers=numbers, values=values)
+    np.testing.assert_allclose(getattr(found, "data", found) if dtype == "float16" else found.data, expected, atol=4 * TOLERANCE[dtype])
+    E = tamis.fused(S, A, B, D, edge=text, numbers=numbers, values=values)
+    np.testing.assert_allclose(E, sum_of(i, expected, D.astype("float64")[j]), atol=16 * TOLERANCE[dtype])
+    with tamis.plan("sddmm", tamis.Pattern(matrix(np.random.default_rng(11), "float64")), inner=INNER, edge=text, numbers=numbers) as plan:
+        assert "edge where(j <= i" in plan.explain()
+
+
+def sum_of(rows, weights, D):
+    out = np.zeros((ROWS, D.shape[1]))
+    np.add.at(out, rows, weights[:, None] * D)
+    return out
+
+
+def test_expressions_are_refused_with_a_place():
+    random = np.random.default_rng(12)
+    S = matrix(random)
+    A, B = operands(random, "float32", (ROWS, INNER), (COLS, INNER))
+    for edge, numbers, words in (("x + tahn(x)", None, r"edge:1:5: unknown name 'tahn'; did you mean 'tanh'\?"), ("x * c", None, "edge:1:5: unknown name 'c'"),
+                                 ("sigmod", None, "sigmod"), ("mask", {"c": 1}, "only an expression"), ("x * c", {"c": float("inf")}, "not finite"),
+                                 ("x * x", {"x": 1}, "that of a variable")):
+        with pytest.raises(ValueError, match=words):
+            tamis.sddmm(S, A, B, edge=edge, numbers=numbers)
+    with pytest.raises(TypeError, match="expected a dict of names and numbers"):
+        tamis.sddmm(S, A, B, edge="x * c", numbers={"c": "one"})
+    with pytest.raises(ValueError, match="S is CSC: convert it by S.tocsr"):
+        tamis.sddmm(S.tocsc(), A, B, edge="where(j <= i, x, 0)")
+    np.testing.assert_allclose(tamis.sddmm(S.tocsc(), A, B, edge="2 * x").data, 2 * tamis.sddmm(S.tocsc(), A, B, edge="mask").data)
+
+
+def test_expressions_by_their_numbers():
+    """Plans of one pattern differ by the numbers, and are found again."""
+    random = np.random.default_rng(13)
+    pattern = tamis.Pattern(matrix(random))
+    A, B = operands(random, "float32", (ROWS, INNER), (COLS, INNER))
+    x = tamis.sddmm(pattern, A, B, edge="mask")
+    for c in (2.0, 3.0, 2.0):
+        np.testing.assert_allclose(tamis.sddmm(pattern, A, B, edge="c * x", numbers={"c": c}), c * x, rtol=1e-6)

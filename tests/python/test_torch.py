@@ -459,3 +459,50 @@ for _ in range(2):
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# --------------------------------------------------------------------------- edges that are expressions
+
+
+def expression(x, s, cap):
+    return s * torch.tanh(x / cap) * cap + torch.nn.functional.gelu(x)
+
+
+@pytest.mark.parametrize("with_values", [False, True])
+def test_expressions_have_gradients(with_values, device):
+    pattern, (text, numbers) = make(device), ("s * tanh(x / cap) * cap + gelu(x)", {"cap": 0.5})
+    A, B, D = (operand(*shape, device=device) for shape in ((ROWS, INNER), (COLS, INNER), (COLS, 2)))
+    values = operand(pattern.nnz, device=device) if with_values else None
+    operands = [x for x in (A, B, values) if x is not None]
+    rows = torch.repeat_interleave(torch.arange(ROWS, device=device), pattern.index.diff())
+    want = expression((A[rows] * B[pattern.columns]).sum(-1), 1.0 if values is None else values, 0.5)
+    found = tt.sddmm(pattern, A, B, values, edge=text, numbers=numbers)
+    torch.testing.assert_close(found, want)
+    weights = torch.linspace(-1, 1, pattern.nnz, dtype=torch.float64, device=device)
+    torch.testing.assert_close(torch.autograd.grad((found * weights).sum(), operands), torch.autograd.grad((want * weights).sum(), operands, retain_graph=True))
+    full = torch.zeros(ROWS, COLS, dtype=torch.float64, device=device).index_put((rows, pattern.columns), want, accumulate=True)
+    out, dense = tt.fused(pattern, A, B, D, values, edge=text, numbers=numbers), full @ D
+    torch.testing.assert_close(out, dense)
+    for one, other in zip(torch.autograd.grad(out.pow(2).sum(), [*operands, D]), torch.autograd.grad(dense.pow(2).sum(), [*operands, D])):
+        torch.testing.assert_close(one, other)
+
+
+def test_expressions_have_first_derivatives_in_reverse_mode(device):
+    pattern, A, B = make(device), operand(ROWS, INNER, device=device), operand(COLS, INNER, device=device)
+    found = tt.sddmm(pattern, A, B, edge="x * x")
+    with pytest.raises(NotImplementedError, match="an edge that is an expression has gradients, but none of gradients"):
+        torch.autograd.grad(found.sum(), A, create_graph=True)
+    with pytest.raises(ValueError, match="edge:1:5: unknown name 'tahn'"):
+        tt.sddmm(pattern, A, B, edge="x + tahn(x)")
+    with pytest.raises(ValueError, match="edge"):
+        tt.sddmm(pattern, A, B, edge="text")
+
+
+@registered
+def test_expressions_within_the_dispatcher(device):
+    """Autocast, vmap and compiled code reach the operator by its number."""
+    pattern, A, B = make(device), operand(3, ROWS, INNER, device=device), operand(COLS, INNER, device=device)
+    want = tt.sddmm(pattern, A, B, edge="x * c", numbers={"c": 3.0})
+    torch.testing.assert_close(torch.vmap(lambda a: tt.sddmm(pattern, a, B, edge="x * c", numbers={"c": 3.0}))(A), want)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert tt.sddmm(pattern, A[0].float(), B.float(), edge="x * c", numbers={"c": 3.0}).shape == (pattern.nnz,)

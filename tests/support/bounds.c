@@ -81,6 +81,13 @@ about about_edge(units e, const tamis_options *o, about x, about *slope) {
     return (about){is, change + rounding * e.u * fabs(is)};
 }
 
+void about_text(const tamis_options *options, const tamis_edge_text *text, about x, double s, tamis_edge_place place,
+                about results[3]) {
+    tamis_edge_result found[TAMIS_PROGRAM_RESULTS];
+    tamis_edge_results(&text->all, text, options->type, s, x.is, isfinite(x.is) ? x.off : 0, place, found);
+    for (int r = 0; r < 3; r++) results[r] = (about){found[r].is, isfinite(found[r].is) ? found[r].off : 0};
+}
+
 about about_residual(units e, double s, about x) { return (about){s - x.is, x.off + 4 * e.u * fabs(s - x.is)}; }
 
 about about_score(units e, const tamis_options *o, about x, double s) {

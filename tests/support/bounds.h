@@ -15,6 +15,7 @@
 #ifndef TAMIS_TESTS_BOUNDS_H
 #define TAMIS_TESTS_BOUNDS_H
 
+#include "reference/expression.h"
 #include "support/own.h"
 
 /* A number and how far it may be off. */
@@ -45,6 +46,10 @@ about about_dot(units e, const double *x, const double *y, int64_t n, double *si
 about about_edge(units e, const tamis_options *options, about x, about *slope);
 about about_residual(units e, double s, about x);
 about about_score(units e, const tamis_options *options, about x, double s); /* s = 0 without one */
+
+/* Of TAMIS_EDGE_TEXT: the value, its derivative by x and by s, by intervals of the oracle's. */
+void about_text(const tamis_options *options, const tamis_edge_text *text, about x, double s, tamis_edge_place place,
+                about results[3]);
 
 /* A row of softmax. A score of -infinity is masked: its weight is 0, exactly. */
 typedef struct softmax_row {

@@ -1,11 +1,13 @@
 /* The oracle's results and their error bounds; see expect.h and bounds.h for the derivation. */
 #include "support/expect.h"
 
+#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "support/bounds.h"
 
 typedef struct storage {
@@ -34,6 +36,7 @@ double expect_stored(tamis_type type, double x) {
 typedef struct member {
     const problem *p;
     tamis_options options;
+    tamis_edge_text *text; /* of TAMIS_EDGE_TEXT */
     tamis_sparse S;
     tamis_dense A, B, D;
     bool rounds; /* its weights may be rounded to the type */
@@ -44,6 +47,19 @@ static tamis_dense member_of(const tamis_dense *X, int64_t number) {
     view.data = (char *)X->data + number * X->batch_stride * (int64_t)tamis_type_size(X->type);
     view.batch_stride = 0;
     return view;
+}
+
+/* The oracle has one member, whose number a text reads as h: writes the number instead of the letter. */
+static const char *with_number(const char *text, int64_t number, char to[TAMIS_TEXT_MOST]) {
+    char digits[24];
+    size_t used = 0;
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    for (const char *c = text; *c; c++) {
+        const bool alone = *c == 'h' && (c == text || !isalnum((unsigned char)c[-1])) && !isalnum((unsigned char)c[1]);
+        const char letter[] = {*c, '\0'};
+        used += (size_t)snprintf(to + used, TAMIS_TEXT_MOST - used, "%s", alone ? digits : letter);
+    }
+    return to;
 }
 
 static member take_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number) {
@@ -104,8 +120,14 @@ static double value_at(const member *x, int64_t t) {
 }
 
 /* An edge other than softmax. Its value is the oracle's. */
-static double edge_error(units e, const member *x, about dot, double s, double is) {
+static double edge_error(units e, const member *x, int64_t t, about dot, double s, double is) {
     if (!isfinite(is)) return 0;
+    if (x->text) {
+        about results[3];
+        const tamis_edge_place place = {x->p->pattern.row_of[t], x->p->pattern.column_of[t], 0};
+        about_text(&x->options, x->text, dot, s, place, results);
+        return results[0].off;
+    }
     if (!isfinite(dot.is)) return 16 * e.u * fabs(is); /* exp of it is 0 or not finite */
     if (x->options.edge == TAMIS_EDGE_RESIDUAL) return about_residual(e, s, dot).off;
     return about_product(e, (about){x->options.edge == TAMIS_EDGE_MASK ? 1 : s, 0},
@@ -121,6 +143,7 @@ static about *edges_of(units e, member *x) {
     about *const edges = test_abouts(nnz);
     OWN(about) *const dots = test_abouts(nnz);
     x->options.operation = TAMIS_OP_SDDMM;
+    test_must(tamis_edge_text_make(&x->options, &x->text));
     OWN(double) *const oracle = ask(x, TAMIS_OP_SDDMM);
     for (int64_t t = 0; t < nnz; t++) {
         dots[t] = dot_of(e, o, a + row_of[t] * K, b + x->p->pattern.column_of[t] * K, K);
@@ -128,7 +151,7 @@ static about *edges_of(units e, member *x) {
         if (o->edge == TAMIS_EDGE_SOFTMAX)
             dots[t] = about_score(e, o, dots[t], x->S.values ? value_at(x, t) : 0);
         else
-            edges[t].off = edge_error(e, x, dots[t], value_at(x, t), oracle[t]);
+            edges[t].off = edge_error(e, x, t, dots[t], value_at(x, t), oracle[t]);
     }
     /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
     OWN(softmax_row) *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
@@ -137,6 +160,7 @@ static about *edges_of(units e, member *x) {
         edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
         if (x->rounds) edges[t].off += e.v * (oracle[t] + edges[t].off) + e.m;
     }
+    tamis_release(x->text);
     return edges;
 }
 
@@ -157,6 +181,8 @@ static double *error_of_sums(units e, const member *x, const about *edges, doubl
 void expect_member(const problem *p, tamis_operation operation, const test_call *call, int64_t number,
                    const double *old, double **want, double **bound) {
     member x = take_member(p, operation, call, number);
+    char text[TAMIS_TEXT_MOST];
+    if (x.options.edge_text) x.options.edge_text = with_number(x.options.edge_text, number, text);
     const units e = units_of(p->options.type);
     const bool sddmm = operation == TAMIS_OP_SDDMM;
     const int64_t count = sddmm ? x.S.nnz : x.S.rows * p->options.width;

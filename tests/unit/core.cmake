@@ -25,6 +25,8 @@ tamis_add_test(NAME test_mask SOURCES test_mask.c TIMEOUT 120)
 tamis_add_test(NAME test_graph_arguments SOURCES test_graph_arguments.c TIMEOUT 60)
 # Gradients.
 tamis_add_test(NAME test_gradient_oracle SOURCES test_gradient_oracle.c TIMEOUT 60)
+tamis_add_test(NAME test_expression SOURCES test_expression.c TIMEOUT 120)
+tamis_add_test(NAME test_edge_text SOURCES test_edge_text.c TIMEOUT 60)
 tamis_add_test(NAME test_edge_rows SOURCES test_edge_rows.c TIMEOUT 60)
 tamis_add_test(NAME test_edge SOURCES test_edge.c TIMEOUT 300)
 tamis_add_test(NAME test_gradient SOURCES test_gradient.c gradient_case.c gradient_bounds.c TIMEOUT 300)

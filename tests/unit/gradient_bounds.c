@@ -36,7 +36,25 @@ static double value_of(const gradient_case *c, int64_t member, int64_t t) {
     return test_load(c->values.host, c->value_type, member * S->batch_stride + S->offset_base + t);
 }
 
+static void differentiate_text(const gradient_case *c, units e, int64_t member, const samples *a) {
+    tamis_edge_text *text = NULL;
+    works(tamis_edge_text_make(&c->options, &text));
+    for (int64_t t = 0; t < c->shape.nnz; t++) {
+        about results[3];
+        const tamis_edge_place place = {c->row_of[t], c->column_of[t], member};
+        about_text(&c->options, text, a->x[t], value_of(c, member, t), place, results);
+        a->p[t] = results[0];
+        a->dx[t] = about_product(e, a->dp[t], results[1]);
+        a->ds[t] = about_product(e, a->dp[t], results[2]);
+    }
+    tamis_release(text);
+}
+
 static void differentiate(const gradient_case *c, units e, int64_t member, const samples *a) {
+    if (c->options.edge == TAMIS_EDGE_TEXT) {
+        differentiate_text(c, e, member, a);
+        return;
+    }
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         const about s = {value_of(c, member, t), 0};
         about slope;

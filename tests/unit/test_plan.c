@@ -111,7 +111,7 @@ TEST(test_reserved_words) {
     tamis_options o = small_options(TAMIS_OP_SDDMM);
     tamis_execution execution = TAMIS_EXECUTION_INIT;
     small_make(&s);
-    SPOILT(o.reserved[8], 5, UNSUPPORTED, "options.reserved[8] = 0x5", tamis_plan_create(device, &s.S, &o, &plan));
+    SPOILT(o.reserved[5], 5, UNSUPPORTED, "options.reserved[5] = 0x5", tamis_plan_create(device, &s.S, &o, &plan));
     SPOILT(s.S.reserved[0], 1, UNSUPPORTED, "S.reserved[0]", tamis_plan_create(device, &s.S, &o, &plan));
     plan = make(&s.S, &o);
     SPOILT(s.B.reserved[3], 2, UNSUPPORTED, "B.reserved[3]", tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL));

@@ -74,7 +74,7 @@ static void row_simd_sddmm(const tamis_cpu_job *job, const tamis_cpu_range *rang
             const segment piece = {
                 .row = row, .begin = begin, .count = end - begin < job->chunk ? end - begin : job->chunk};
             dots(&arguments, &piece, 1, x);
-            edge_segments(&edge, job, TAMIS_KERNEL_TYPE, &piece, 1, x);
+            edge_segments(&edge, TAMIS_KERNEL_TYPE, &piece, 1, x);
             sddmm_store(job, TAMIS_KERNEL_TYPE, &piece, 1, x);
         }
     }

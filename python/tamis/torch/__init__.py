@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Mapping
 from typing import Any, Literal, Optional, overload
 
 import torch
@@ -36,7 +37,8 @@ from ._messages import edge_op, message
 from ._pattern import Pattern
 from ._sampled import FUSED, SDDMM, SPMM
 
-_EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items() if name.startswith("TAMIS_EDGE_")}
+_EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items()
+          if name.startswith("TAMIS_EDGE_") and number != c.TAMIS_EDGE_TEXT}
 
 _UNCHECKED: dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": False}  # a pattern has already been checked
 _WIDE = ("exp", "softmax")  # edges whose results autocast computes in fp32, as for torch.exp and torch.softmax
@@ -64,9 +66,9 @@ def _eager(function: Any) -> Any:
     return call if hasattr(torch, "compiler") else function
 
 
-def _edge(edge: str) -> int:
-    number = _EDGES.get(edge)
-    return edge_number(edge) if number is None else number
+def _edge(edge: str, numbers: Optional[Mapping[str, float]]) -> int:
+    number = _EDGES.get(edge) if numbers is None else None
+    return edge_number(edge, numbers) if number is None else number
 
 
 def _check(pattern: Any) -> None:
@@ -83,11 +85,12 @@ def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
 
 
 def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
-          slope: float = 0.01, epsilon: float = 1e-10) -> Tensor:
+          slope: float = 0.01, epsilon: float = 1e-10, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
 
     A: (..., rows, K); B: (..., cols, K), of one floating-point type; leading dimensions are a batch, one operand may lack them.
-    values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon as in `tamis.sddmm`.
+    values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon, numbers as in `tamis.sddmm`;
+    edges that are expressions have first derivatives, in reverse mode.
     Operands may be views with any strides, and batches of no members. Where neither the rows nor the columns of a matrix lie in one piece each, nor the
     numbers of values, each call makes a copy. It refuses to where that would be larger than all operands together, as of an expanded view.
     Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
@@ -99,11 +102,11 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     """
     _check(pattern)
     if plain((A, B, values)) and A is not None and B is not None:
-        return SDDMM.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, False, False), values, A, B)
+        return SDDMM.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
     A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
     keep = edge == "softmax" and any_recorded(A, B, values)
-    return SDDMM.called(False, pattern, (_edge(edge), scale, slope, epsilon, keep), values, A, B)
+    return SDDMM.called(False, pattern, (_edge(edge, numbers), scale, slope, epsilon, keep), values, A, B)
 
 
 def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
@@ -131,7 +134,7 @@ _pattern.times = spmm
 
 
 def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
-          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False) -> Tensor:
+          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
 
     A: (..., rows, K); B: (..., cols, K); D: (..., cols, L). Returns (..., rows, L). Gradients to A, B, D and values. With `transpose`
@@ -143,11 +146,11 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     """
     _check(pattern)
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
-        return FUSED.direct(pattern, settings_of(_edge(edge), scale, slope, epsilon, transpose, False), values, A, B, D)
+        return FUSED.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _cast.operands(A, B, D, values)
     keep = edge == "softmax" and any_recorded(A, B, D, values)
-    return FUSED.called(False, pattern, (_edge(edge), scale, slope, epsilon, transpose, keep), values, A, B, D)
+    return FUSED.called(False, pattern, (_edge(edge, numbers), scale, slope, epsilon, transpose, keep), values, A, B, D)
 
 
 @overload

@@ -6,16 +6,18 @@
 #define TAMIS_CPU_KERNELS_EDGES_H
 
 #include "base/edge_rows.h"
+#include "cpu/kernels/expression.h"
 #include "cpu/kernels/softmax.h"
 
 typedef struct edge_arguments {
     tamis_edge edge;
     real scale, slope, epsilon;
+    const tamis_cpu_job *job;
 } edge_arguments;
 
 INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
     return (edge_arguments){job->edge, (real)job->edge_constants.scale, (real)job->edge_constants.slope,
-                            (real)job->edge_constants.epsilon};
+                            (real)job->edge_constants.epsilon, job};
 }
 
 #define NUMBER(x) ((real)(x))
@@ -39,6 +41,7 @@ INLINE vector edge_vector(const edge_arguments *arguments, tamis_edge edge, vect
     }
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: break; /* program_run */
     }
     return x;
 }
@@ -57,7 +60,9 @@ INLINE void edge_run_of(const edge_arguments *arguments, tamis_edge edge, tamis_
     });
 }
 
-static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, const char *values, int64_t n) {
+/* The samples x[0 .. n) belong to nonzeros first .. first + n - 1. */
+static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, int64_t first, int64_t n) {
+    const char *const all = arguments->job->values, *const values = all ? all + first * element_bytes(type) : NULL;
     switch (arguments->edge) {
 #define ROW(NAME, number, name, entry, shape, ...)                                                                     \
     case TAMIS_EDGE_##NAME:                                                                                            \
@@ -68,6 +73,7 @@ static void edge_run(const edge_arguments *arguments, tamis_type type, real *x, 
         return;
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: program_run(arguments->job, type, x, first, n);
     }
 }
 

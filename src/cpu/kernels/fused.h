@@ -93,7 +93,7 @@ static void walk_chunks(const tamis_cpu_job *job, const tamis_cpu_range *range, 
             if (sums) place_segments(job, range, &w, segments, count);
             if (dots) {
                 dots(&dot, segments, count, x);
-                edge_segments(&edge, job, type, segments, count, x);
+                edge_segments(&edge, type, segments, count, x);
             } else if (in_place) {
                 weights = job->values ? (const real *)(const void *)job->values + segments[0].begin : NULL;
             } else if (job->values) {

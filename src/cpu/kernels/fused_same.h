@@ -120,7 +120,6 @@ INLINE int same_dot_vectors(int count) { return (count * LANES + DOT_LANES - 1) 
 
 INLINE void same_samples(const same_arguments *arguments, const same_group *group, real *x, tamis_type type,
                          int wide_columns, int count, int masked) {
-    const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
     const int vectors = same_dot_vectors(count);
     const int part = masked || count * LANES % DOT_LANES != 0;
@@ -139,9 +138,7 @@ INLINE void same_samples(const same_arguments *arguments, const same_group *grou
         to += n;
         begin = end;
     }
-    if (group->total > 0)
-        edge_run(&arguments->edge, type, x, job->values ? job->values + group->begin * element_bytes(type) : NULL,
-                 group->total);
+    if (group->total > 0) edge_run(&arguments->edge, type, x, group->begin, group->total);
 }
 
 INLINE sum_shape same_shape(const same_arguments *arguments, tamis_type type, int count, int masked) {
@@ -192,7 +189,6 @@ INLINE void same_rows(const same_arguments *arguments, tamis_type type, int wide
 /* Adds nonzeros begin .. end - 1 of one row to its sums, piece by piece. */
 INLINE void same_pieces(const same_arguments *arguments, const vector *a, vector *sum, const sum_shape *shape,
                         int64_t begin, int64_t end, tamis_type type, int count, int masked) {
-    const tamis_cpu_job *const job = arguments->job;
     const dot_arguments *const dot = &arguments->dot;
     const int vectors = same_dot_vectors(count), part = masked || count * LANES % DOT_LANES != 0;
     real x[SAME_PIECE + 2 * LANES + 8];
@@ -201,7 +197,7 @@ INLINE void same_pieces(const same_arguments *arguments, const vector *a, vector
         const int64_t ahead = dot->prefetch && begin + n + dot->prefetch <= dot->nnz ? dot->prefetch : 0;
         const char *const columns = column_pointer(dot->columns, begin, 0);
         same_dots(arguments, a, columns, n, ahead, x, type, 0, vectors, part);
-        edge_run(&arguments->edge, type, x, job->values ? job->values + begin * element_bytes(type) : NULL, n);
+        edge_run(&arguments->edge, type, x, begin, n);
         sum_nonzeros(sum, dot->b, dot->b_stride, columns, n, x, 1, 0, type, 0, shape);
     }
 }

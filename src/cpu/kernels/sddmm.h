@@ -33,13 +33,11 @@ static dot_arguments dot_arguments_of(const tamis_cpu_job *job, tamis_type type)
 }
 
 /* Applies the edge to a chunk in place, run by run. */
-static void edge_segments(const edge_arguments *edge, const tamis_cpu_job *job, tamis_type type,
-                          const segment *segments, int count, real *x) {
+static void edge_segments(const edge_arguments *edge, tamis_type type, const segment *segments, int count, real *x) {
     for (int s = 0; s < count;) {
         int64_t length;
         const int e = run_end(segments, count, s, &length);
-        const char *const values = job->values ? job->values + segments[s].begin * element_bytes(type) : NULL;
-        edge_run(edge, type, x, values, length);
+        edge_run(edge, type, x, segments[s].begin, length);
         x += length;
         s = e;
     }
@@ -75,7 +73,7 @@ static void sddmm_rows(const tamis_cpu_job *job, const tamis_cpu_range *range, t
         real *const to = in_place ? place + t : x;
         arguments.begin = t;
         arguments.row = dots(&arguments, n, to);
-        edge_run(&edge, type, to, job->values ? job->values + t * element_bytes(type) : NULL, n);
+        edge_run(&edge, type, to, t, n);
         if (!in_place || (!softmax && job->alpha != 1)) store_samples(job, type, t, to, n);
     }
 }

@@ -141,6 +141,21 @@ void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int6
     define(definitions, name, at, (size_t)(digits + sizeof digits - at));
 }
 
+static tamis_status join(const char *first, const char *between, const char *last, const char *what, char **all) {
+    const size_t bytes = strlen(first) + strlen(between) + strlen(last) + 1;
+    TRY(tamis_allocate((int64_t)bytes, 1, what, (void **)all));
+    snprintf(*all, bytes, "%s%s%s", first, between, last);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_with_code(const tamis_gpu_definitions *definitions, const char *code, char **all) {
+    return join(definitions->text, "\n", code, "a kernel's definitions", all);
+}
+
+tamis_status tamis_gpu_edge_code(const char *declarations, char **code) {
+    return join("#define EDGE_TEXT ", declarations, "\n", "the code of an edge", code);
+}
+
 /* ------------------------------------------------------------------------------------------ code */
 
 /*
@@ -207,7 +222,7 @@ static tamis_status make_key(const tamis_gpu_device *device, const tamis_gpu_sou
     return TAMIS_OK;
 }
 
-static tamis_status compile_and_load(code *c, const char *key, const char *text) {
+static tamis_status compile_and_load(code *c, const char *key, const char *text, const char *options) {
     tamis_gpu_device *const device = c->device;
     tamis_gpu_binary binary;
     if (tamis_program_cache_load(key, &binary)) {
@@ -215,22 +230,46 @@ static tamis_status compile_and_load(code *c, const char *key, const char *text)
         tamis_release(binary.memory);
         if (loaded == TAMIS_OK) return TAMIS_OK; /* otherwise it is whole, but this driver rejects it */
     }
-    TRY(device->runtime->compile(device, c->source->name, text, c->definitions, &binary, &c->module));
+    TRY(device->runtime->compile(device, c->source->name, text, options, &binary, &c->module));
     const tamis_status status = c->module ? TAMIS_OK : device->runtime->load(device, &binary, &c->module);
     if (status == TAMIS_OK && binary.bytes > 0) tamis_program_cache_save(key, &binary);
     tamis_release(binary.memory);
     return status;
 }
 
+/* Puts the lines behind the definitions, if there are any, before a file's text; *options become the definitions alone.
+   Both are the caller's to release. */
+static tamis_status put_before(const char *definitions, char **text, char **options) {
+    const char *const lines = strchr(definitions, '\n');
+    const int64_t length = lines ? lines - definitions : (int64_t)strlen(definitions);
+    expansion whole = {0};
+    tamis_status status = TAMIS_OK;
+    TRY(tamis_allocate(length + 1, 1, "a kernel's definitions", (void **)options));
+    memcpy(*options, definitions, (size_t)length);
+    (*options)[length] = 0;
+    if (!lines) return TAMIS_OK;
+    TRY_GOTO(failed, append(&whole, lines + 1, (int64_t)strlen(lines + 1)));
+    TRY_GOTO(failed, append(&whole, "\n", 1));
+    TRY_GOTO(failed, append(&whole, *text, (int64_t)strlen(*text)));
+    tamis_release(*text);
+    *text = whole.text;
+    return TAMIS_OK;
+failed:
+    tamis_release(whole.text);
+    return status;
+}
+
 static tamis_status make_code(code *c) {
     tamis_status status = TAMIS_OK;
-    char *text = NULL, *key = NULL;
+    char *text = NULL, *key = NULL, *options = NULL;
     TRY_GOTO(done, tamis_gpu_source_text(c->source->name, &text));
     TRY_GOTO(done, make_key(c->device, c->source, c->definitions, text, &key));
-    status = compile_and_load(c, key, text);
+    TRY_GOTO(done, put_before(c->definitions, &text, &options));
+    status = compile_and_load(c, key, text, options);
 done:
     tamis_release(text);
     tamis_release(key);
+    tamis_release(options);
     return status;
 }
 

@@ -18,12 +18,20 @@ extern const int tamis_gpu_source_count;
 tamis_status tamis_gpu_source_text(const char *name, char **text);
 
 /* Definitions under construction: "-D TEAM=8 -D BATCH=8 ". */
+/* Definitions may be followed by a line break and lines that the compiler reads before the file. */
 typedef struct tamis_gpu_definitions {
     char text[1024];
     size_t used;
 } tamis_gpu_definitions;
 void tamis_gpu_define(tamis_gpu_definitions *definitions, const char *name, int64_t value);
 void tamis_gpu_define_text(tamis_gpu_definitions *definitions, const char *name, const char *value);
+
+/* The definitions, and code as lines after them; the caller must release it with tamis_release. */
+tamis_status tamis_gpu_with_code(const tamis_gpu_definitions *definitions, const char *code, char **all);
+
+/* The code that gives kernels the macro EDGE_TEXT (dialect/edges.h): `declarations` as src/expression/text.c writes
+   them. The caller must release it with tamis_release. */
+tamis_status tamis_gpu_edge_code(const char *declarations, char **code);
 
 /* Returns a kernel of a file under these definitions, compiled if needed. The caller has it alone, and it stays loaded
    until released. */

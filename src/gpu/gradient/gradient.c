@@ -1,7 +1,9 @@
-/* Host side of edge_gradient.simt and edge_kept.simt. */
+/* Host side of edge_gradient.simt, edge_kept.simt and edge_text.simt. */
 #include "gpu/gradient/gradient.h"
 
+#include "base/memory.h"
 #include "base/status.h"
+#include "gpu/compile/kernel_lists.h"
 #include "gpu/compile/utility.h"
 
 enum { ARGUMENTS_MOST = 36, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
@@ -14,10 +16,60 @@ static const char *const all = "edge_gradient", *const rows = "edge_softmax_rows
 static const char *const kept_file = "edge_kept.simt";
 static const char *const kept_rows = "edge_kept_rows", *const kept_merge = "edge_kept_merge";
 
-static tamis_status ready(void *device, tamis_type type, tamis_edge edge, tamis_index_type offset_type,
-                          bool keep_softmax) {
-    const tamis_gpu_kinds kinds = {type, TAMIS_I32, offset_type}, plain = {type, TAMIS_I32, TAMIS_I32};
-    if (edge != TAMIS_EDGE_SOFTMAX) return tamis_gpu_utility_ready(device, file, all, plain);
+/* ------------------------------------------------------------------------------------------ texts */
+
+/* A kernel of edge_text.simt for one text. */
+typedef struct text_kernel {
+    tamis_gpu_kinds kinds;
+    uint64_t name; /* of the declarations: see tamis_edge_text */
+} text_kernel;
+
+static bool is_same_text(const void *key, const void *other) {
+    const text_kernel *const x = key, *const y = other;
+    return x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index && x->kinds.offset == y->kinds.offset &&
+           x->name == y->name;
+}
+
+static tamis_gpu_shared_kernels text_kernels = TAMIS_GPU_SHARED_KERNELS(text_kernel, is_same_text);
+
+static tamis_status compile_text(const tamis_edge_job *job, const text_kernel *key, bool derivatives,
+                                 tamis_gpu_shared_kernel **found) {
+    const tamis_edge_text *const text = job->constants.text;
+    tamis_gpu_device *const device = job->device;
+    tamis_gpu_definitions definitions = {.used = 0};
+    char *declarations = NULL, *code = NULL, *whole = NULL;
+    tamis_status status = TAMIS_OK;
+    tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
+    tamis_gpu_define(&definitions, "TEAM", 32);
+    tamis_gpu_define_kinds(&definitions, key->kinds);
+    if (device->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
+    TRY_GOTO(done, tamis_edge_text_declare(derivatives ? &text->all : &text->value, text->scalars, &declarations));
+    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
+    TRY_GOTO(done, tamis_gpu_with_code(&definitions, code, &whole));
+    status = tamis_gpu_shared_add(&text_kernels, device, key, "edge_text.simt", "edge_text", whole, found);
+done:
+    tamis_release(declarations);
+    tamis_release(code);
+    tamis_release(whole);
+    return status;
+}
+
+/* The kernel of the value alone, or with its derivatives. */
+static tamis_status text_kernel_of(const tamis_edge_job *job, bool derivatives, tamis_gpu_shared_kernel **found) {
+    const text_kernel key = {{job->type, job->index_type, job->offset_type}, job->constants.text->names[derivatives]};
+    *found = tamis_gpu_shared_find(&text_kernels, job->device, &key);
+    return *found ? TAMIS_OK : compile_text(job, &key, derivatives, found);
+}
+
+static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
+    const tamis_gpu_kinds kinds = {job->type, TAMIS_I32, job->offset_type}, plain = {job->type, TAMIS_I32, TAMIS_I32};
+    void *const device = job->device;
+    if (job->edge == TAMIS_EDGE_TEXT) {
+        tamis_gpu_shared_kernel *kernel;
+        TRY(text_kernel_of(job, false, &kernel));
+        return text_kernel_of(job, true, &kernel);
+    }
+    if (job->edge != TAMIS_EDGE_SOFTMAX) return tamis_gpu_utility_ready(device, file, all, plain);
     if (keep_softmax) {
         TRY(tamis_gpu_utility_ready(device, kept_file, kept_rows, kinds));
         TRY(tamis_gpu_utility_ready(device, kept_file, kept_merge, kinds));
@@ -51,9 +103,10 @@ static void add_job(const tamis_edge_job *job, tamis_gpu_named *to) {
     to[count++] = tamis_gpu_integer("permuted", job->permutation != NULL);
     to[count++] = tamis_gpu_integer("kinds", kinds);
     to[count++] = tamis_gpu_integer("edge_kind", job->edge);
-    to[count++] = tamis_gpu_real("edge_scale", job->constants.scale);
-    to[count++] = tamis_gpu_real("edge_slope", job->constants.slope);
-    to[count++] = tamis_gpu_real("edge_epsilon", job->constants.epsilon);
+    const tamis_edge_text *const text = job->constants.text; /* its first numbers take the constants' places */
+    to[count++] = tamis_gpu_real("edge_scale", text ? text->scalars[0] : job->constants.scale);
+    to[count++] = tamis_gpu_real("edge_slope", text ? text->scalars[1] : job->constants.slope);
+    to[count++] = tamis_gpu_real("edge_epsilon", text ? text->scalars[2] : job->constants.epsilon);
     to[count++] = tamis_gpu_real("dp_factor", job->dp_factor);
     to[count++] = tamis_gpu_real("p_factor", job->p_factor);
     to[count++] = tamis_gpu_real("p_keep", job->p_keep);
@@ -90,6 +143,21 @@ static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
     return start(job, file, cut, job->offset_type, stretches, taken);
 }
 
+static tamis_status run_text(const tamis_edge_job *job, int64_t stretches) {
+    tamis_gpu_named taken[ARGUMENTS_MOST];
+    tamis_gpu_shared_kernel *kernel;
+    int count = 0;
+    TRY(text_kernel_of(job, job->dx.at.base || job->ds.at.base, &kernel));
+    taken[count++] = tamis_gpu_integer("rows", job->rows);
+    taken[count++] = tamis_gpu_memory("offsets", job->offsets);
+    taken[count++] = tamis_gpu_memory("columns", job->columns);
+    taken[count++] = tamis_gpu_integer("first_member", job->first_member);
+    add_job(job, taken + count);
+    const tamis_gpu_launch grid = {.groups = {stretches > LAUNCH_MOST ? LAUNCH_MOST : stretches, 1},
+                                   .group_size = TAMIS_GPU_GROUP};
+    return tamis_gpu_shared_launch(kernel, job->stream, &grid, taken);
+}
+
 static tamis_status run(const tamis_edge_job *job) {
     const int64_t stretches = tamis_edge_stretches(job->nnz) * job->batch;
     tamis_gpu_named arguments[ARGUMENTS_MOST];
@@ -100,6 +168,7 @@ static tamis_status run(const tamis_edge_job *job) {
                           "give it a part of the batch at a time",
                           (long long)job->batch, (long long)job->nnz);
     if (job->edge == TAMIS_EDGE_SOFTMAX) return softmax(job, stretches);
+    if (job->edge == TAMIS_EDGE_TEXT) return run_text(job, stretches);
     add_job(job, arguments);
     return start(job, file, all, TAMIS_I32, stretches, arguments);
 }

@@ -143,4 +143,5 @@ const tamis_gpu_algorithm tamis_gpu_two_steps = {
         },
     .methods = {[TAMIS_OP_FUSED] = &method},
     .predict = predict,
+    .by_samples = true,
 };

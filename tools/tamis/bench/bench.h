@@ -22,7 +22,7 @@ typedef struct tool_bench_settings {
     int values, tier, effort, math;
     tool_reading reading;
     bool cold, gather, check, share;
-    const char *baseline_name, *json, *parameters, *variants, *suite;
+    const char *baseline_name, *json, *parameters, *variants, *suite, *let;
 } tool_bench_settings;
 
 /* The current matrix, and its description. */

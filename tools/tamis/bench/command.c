@@ -8,6 +8,7 @@
 
 #include "bench/peers.h"
 #include "cli/command.h"
+#include "cli/edges.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "group/choice.h"
@@ -16,7 +17,9 @@
 
 static const tool_option options[] = {
     TOOL_OPERATIONS(AT(operations)),
-    TOOL_CHOSEN("edge", 'e', "EDGE,...", "scale", AT(edges), &tool_edges, "edge operations of sddmm and fused"),
+    TOOL_CHOSEN("edge", 'e', "EDGE,...", "scale", AT(edges), &tool_edges,
+                "edge operations of sddmm and fused, or expressions"),
+    TOOL_LET(AT(let)),
     TOOL_WIDTHS(AT(inner)),
     TOOL_FUSED_WIDTH(AT(width)),
     TOOL_INTEGER("batch", 0, "N", "1", AT(batch), 1, 65536,
@@ -118,6 +121,7 @@ static int run_bench(const void *given, int count, char **operands) {
     tool_bench_settings settled = *(const tool_bench_settings *)given;
     const tool_bench_settings *settings = &settled;
     tool_bench_run run = {.settings = settings, .full = settings->tier == 1};
+    TOOL_TRY(tool_edges_let(settings->let));
     TOOL_TRY(tool_group_begin(&settled.group));
     if (settled.group.devices.count > 0) settled.devices = tool_group_first(&settled.group).devices;
     TOOL_TRY(check_settings(settings));

@@ -7,6 +7,7 @@
 #include <tamis/matrix.h>
 #include <tamis/tamis.h>
 
+#include "cli/edges.h"
 #include "io/formats/formats.h"
 
 const char *tool_choice_name(const tool_choices *choices, int index) {
@@ -21,17 +22,12 @@ int tool_choices_find(const tool_choices *choices, const char *name, size_t leng
         const char *candidate = tool_choice_name(choices, i);
         if (strlen(candidate) == length && memcmp(candidate, name, length) == 0) return i;
     }
-    return -1;
+    return choices->other ? choices->other(name, length) : -1;
 }
 
 static const char *type_at(int i) { return i <= TAMIS_BF16 ? tamis_type_name((tamis_type)i) : NULL; }
 static const char *model_type_at(int i) { return i <= TAMIS_F64 ? tamis_type_name((tamis_type)i) : NULL; }
 static const char *operation_at(int i) { return i <= TAMIS_OP_FUSED ? tamis_operation_name((tamis_operation)i) : NULL; }
-static const char *edge_at(int i) {
-    const char *const name = tamis_edge_name((tamis_edge)i);
-    tamis_edge edge;
-    return tamis_edge_from_name(name, &edge) == TAMIS_OK ? name : NULL;
-}
 static const char *format_at(int i) { return i <= TAMIS_COO ? tamis_format_name((tamis_format)i) : NULL; }
 static const char *index_at(int i) { return i <= TAMIS_I64 ? tamis_index_type_name((tamis_index_type)i) : NULL; }
 static const char *kind_at(int i) { return i <= TAMIS_KIND_WINDOW ? tamis_kind_name((tamis_kind)i) : NULL; }
@@ -85,7 +81,7 @@ const tool_choices tool_types = {"a type", .name_at = type_at};
 const tool_choices tool_use_weights = {"a weighting", NAMES("linear", "log", "bm25", "ones", "auto", "rp3beta")};
 const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
 const tool_choices tool_operations = {"an operation", .name_at = operation_at};
-const tool_choices tool_edges = {"an edge operation", .name_at = edge_at};
+const tool_choices tool_edges = {"an edge operation", .name_at = tool_edge_name, .other = tool_edge_add};
 const tool_choices tool_maths = {"a precision", NAMES("exact", "tf32")};
 const tool_choices tool_efforts = {"an effort", NAMES("estimate", "measure")};
 const tool_choices tool_overlaps = {"a choice", NAMES("auto", "never", "always")};

@@ -6,10 +6,11 @@
 #include <stddef.h>
 
 typedef struct tool_choices {
-    const char *what;                  /* "a type", as messages say: "'fp23' is not a type" */
-    const char *const *names;          /* up to a NULL; or */
-    const char *(*name_at)(int index); /* NULL past the end */
-    bool many;                         /* not listed by --help: too many, or different on each machine */
+    const char *what;                              /* "a type", as messages say: "'fp23' is not a type" */
+    const char *const *names;                      /* up to a NULL; or */
+    const char *(*name_at)(int index);             /* NULL past the end */
+    int (*other)(const char *text, size_t length); /* NULL, or the index of a value without a name; -1: it is none */
+    bool many;                                     /* not listed by --help: too many, or different on each machine */
 } tool_choices;
 
 /* Returns the name with that index; NULL past the end. */

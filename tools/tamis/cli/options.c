@@ -90,13 +90,21 @@ int tool_choice_parse(const tool_choices *choices, const char *described, const 
     return parse_choice(choices, described, value, strlen(value), result);
 }
 
+/* The length up to the next comma that is in no parentheses. */
+static size_t part_length(const char *part) {
+    size_t length = 0;
+    for (int depth = 0; part[length] && (depth > 0 || part[length] != ','); length++)
+        depth += part[length] == '(' ? 1 : part[length] == ')' ? -1 : 0;
+    return length;
+}
+
 /* Splits at commas and parses each part as one value. */
 static int parse_list(const tool_option *option, const char *described, const char *value, void *list) {
     tool_integers *integers = list;
     tool_chosen *chosen = list;
     int count = 0;
     for (const char *part = value;;) {
-        const size_t length = strcspn(part, ",");
+        const size_t length = part_length(part);
         if (length == 0) return tool_usage_error("%s: '%s' has an empty entry", described, value);
         if (count == TOOL_LIST_LIMIT) return tool_usage_error("%s: more than %d entries", described, TOOL_LIST_LIMIT);
         TOOL_TRY(option->value == TOOL_INTEGERS

@@ -78,8 +78,11 @@ typedef struct tool_option {
 #define TOOL_MATH(at)                                                                                                  \
     TOOL_CHOICE("math", 0, "MATH", "exact", at, &tool_maths,                                                           \
                 "precision; tf32: GPUs may round fp32 inputs to eleven bits")
-#define TOOL_OPERATIONS(at)    TOOL_CHOSEN("op", 0, "OP,...", "sddmm,spmm,fused", at, &tool_operations, "operations")
-#define TOOL_EDGE(at)          TOOL_CHOICE("edge", 'e', "EDGE", "scale", at, &tool_edges, "edge operation of sddmm and fused")
+#define TOOL_OPERATIONS(at) TOOL_CHOSEN("op", 0, "OP,...", "sddmm,spmm,fused", at, &tool_operations, "operations")
+#define TOOL_EDGE(at)                                                                                                  \
+    TOOL_CHOICE("edge", 'e', "EDGE", "scale", at, &tool_edges,                                                         \
+                "edge operation of sddmm and fused, or an expression such as 'tanh(x / 30) * 30'")
+#define TOOL_LET(at)           TOOL_NAME("let", 0, "NAME=NUMBER,...", at, "numbers that an expression as --edge names")
 #define TOOL_WIDTHS(at)        TOOL_INTEGERS("inner", 'k', "K,...", "128", at, 0, 1e9, "columns of A and B, or of B for spmm")
 #define TOOL_FUSED_WIDTH(at)   TOOL_INTEGER("width", 'l', "L", NULL, at, 1, 1e9, "columns of D in fused; by default K")
 #define TOOL_ELEMENT_TYPES(at) TOOL_CHOSEN("type", 't', "TYPE,...", "fp32", at, &tool_types, "element types")

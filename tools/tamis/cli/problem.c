@@ -3,6 +3,8 @@
 
 #include "cli/problem.h"
 
+#include "cli/edges.h"
+
 #include <math.h>
 
 bool tool_uses_edge(tamis_operation operation) { return operation != TAMIS_OP_SPMM; }
@@ -49,13 +51,13 @@ tamis_status tool_problem_floor(const tool_problem *problem, const tool_device *
 tool_word tool_problem_name(const tool_problem *problem) {
     const bool edge = tool_uses_edge(problem->operation);
     return tool_word_of("%s%s%s", tamis_operation_name(problem->operation), edge ? " " : "",
-                        edge ? tamis_edge_name(problem->edge) : "");
+                        edge ? tool_edge_name((int)problem->edge) : "");
 }
 
 void tool_json_problem(tool_json *json, const tool_problem *problem, const char *matrix) {
     const bool edge = tool_uses_edge(problem->operation);
     tool_json_put(json, tool_str("operation", tamis_operation_name(problem->operation)),
-                  tool_str("edge", edge ? tamis_edge_name(problem->edge) : "none"), tool_str("matrix", matrix),
+                  tool_str("edge", edge ? tool_edge_name((int)problem->edge) : "none"), tool_str("matrix", matrix),
                   TOOL_OF(problem->S, rows), TOOL_OF(problem->S, cols), TOOL_OF(problem->S, nnz),
                   TOOL_OF(*problem, inner),
                   tool_int("width", problem->operation == TAMIS_OP_SDDMM ? 0 : problem->width),
@@ -65,7 +67,7 @@ void tool_json_problem(tool_json *json, const tool_problem *problem, const char 
 tamis_options tool_problem_options(const tool_problem *problem) {
     tamis_options options = TAMIS_OPTIONS_INIT;
     options.operation = problem->operation;
-    options.edge = problem->edge;
+    tool_edge_put((int)problem->edge, &options);
     options.type = problem->type;
     options.math = problem->math;
     options.inner = problem->inner;

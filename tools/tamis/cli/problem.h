@@ -14,7 +14,7 @@
 
 typedef struct tool_problem {
     tamis_operation operation;
-    tamis_edge edge;
+    tamis_edge edge; /* TAMIS_EDGE_TEXT and more: the expressions of cli/edges.h */
     tamis_type type;
     tamis_math math;      /* TF32: plans may round inputs, and the oracle allows for it */
     int64_t inner, width; /* SpMM: inner is the width too */

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/device.h"
+#include "cli/edges.h"
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/mirror.h"
@@ -27,7 +28,7 @@ typedef struct settings {
     int64_t limit, seed;
     bool verbose, quick;
     tool_reading reading;
-    const char *json;
+    const char *json, *let;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -35,7 +36,8 @@ typedef struct settings {
 static const tool_option options[] = {
     TOOL_OPERATIONS(AT(operations)),
     TOOL_CHOSEN("edge", 'e', "EDGE,...", "scale,mask,residual,quotient,sigmoid,exp,leaky_relu,softmax", AT(edges),
-                &tool_edges, "edge operations"),
+                &tool_edges, "edge operations, or expressions"),
+    TOOL_LET(AT(let)),
     TOOL_INTEGERS("inner", 'k', "K,...", NULL, AT(inner), 0, 1e6,
                   "inner widths; by default 32,37,128 (odd widths are a special case)"),
     TOOL_INTEGERS(
@@ -327,8 +329,9 @@ typedef struct corner {
 static void check_one_corner(check_run *run, const corner *at) {
     const int64_t inner = at->inner;
     tool_progress((double)run->done++ / (double)run->expected, "%s %s %s %s K = %lld", run->matrix,
-                  tamis_operation_name(at->operation), tool_uses_edge(at->operation) ? tamis_edge_name(at->edge) : "",
-                  tamis_type_name(at->type), (long long)inner);
+                  tamis_operation_name(at->operation),
+                  tool_uses_edge(at->operation) ? tool_edge_name((int)at->edge) : "", tamis_type_name(at->type),
+                  (long long)inner);
     tool_problem problem =
         tool_problem_of(at->operation, at->edge, at->type, inner, inner % 2 && !at->d_is_b ? inner / 2 + 1 : inner);
     problem.d_is_b = at->d_is_b;
@@ -517,6 +520,7 @@ static int run_check(const void *given, int count, char **operands) {
     if (settled.inner.count == 0) settled.inner = usual_inner;
     const settings *set = &settled;
     check_run run = {.set = set};
+    TOOL_TRY(tool_edges_let(set->let));
     TOOL_TRY(tool_group_begin(&settled.group));
     TOOL_TRY(tool_lines_open(&run.lines, set->json));
     setvbuf(stdout, NULL, _IOLBF, 0); /* each line is flushed at once, as a signal may end the process at any moment */

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/device.h"
+#include "cli/edges.h"
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/mirror.h"
@@ -26,6 +27,7 @@ typedef struct settings {
     tool_group_kind group;
     tool_reading reading;
     bool json, verbose, share;
+    const char *let;
 } settings;
 
 #define AT(field) offsetof(settings, field)
@@ -36,6 +38,7 @@ static const tool_option options[] = {
     TOOL_INTEGER("calls", 'n', "N", "1000", AT(calls), 1, 1e15,
                  "expected calls, which decide how much set-up pays off"),
     TOOL_EDGE(AT(edge)),
+    TOOL_LET(AT(let)),
     TOOL_FUSED_WIDTH(AT(width)),
     TOOL_CHOICE("type", 't', "TYPE", "fp32", AT(type), &tool_types, "element type"),
     TOOL_MATH(AT(math)),
@@ -307,6 +310,7 @@ static int run_explain(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
+    TOOL_TRY(tool_edges_let(set->let));
     TOOL_TRY(tool_group_begin(&settled.group));
     if (set->group.devices.count > 0 && set->json) return tool_usage_error("--json does not go with --devices");
     if (set->device_memory > 0 && (set->json || set->group.devices.count > 0))

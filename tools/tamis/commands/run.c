@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/device.h"
+#include "cli/edges.h"
 #include "cli/exit.h"
 #include "cli/json.h"
 #include "cli/mirror.h"
@@ -22,7 +23,7 @@
 typedef struct settings {
     tool_problem problem; /* options are named after its fields */
     int64_t threads, calls, seed, repeat, device_memory;
-    const char *a, *b, *d, *initial, *output, *parameters;
+    const char *a, *b, *d, *initial, *output, *parameters, *let;
     int to, device, algorithm, effort, overlap;
     tool_group_kind group;
     tool_reading reading;
@@ -44,6 +45,7 @@ static const tool_option options[] = {
     TOOL_TO(AT(to)),
     TOOL_NO_CLOBBER(AT(no_clobber)),
     TOOL_EDGE(AT(problem.edge)),
+    TOOL_LET(AT(let)),
     TOOL_REAL("edge-scale", 0, "X", "1", AT(problem.edge_scale), -1e30, 1e30,
               "scale of sigmoid, exp, leaky_relu, softmax"),
     TOOL_REAL("edge-slope", 0, "X", "0.01", AT(problem.edge_slope), -1e30, 1e30, "slope of leaky_relu"),
@@ -422,6 +424,8 @@ static int check_unused(const settings *set, tamis_operation operation) {
                                 operation == TAMIS_OP_SPMM ? "B" : "A and B");
     if (set->problem.edge != TAMIS_EDGE_SCALE && operation == TAMIS_OP_SPMM)
         return tool_usage_error("--edge: spmm has no edge operation; sddmm and fused have");
+    if (set->let && set->problem.edge < TAMIS_EDGE_TEXT)
+        return tool_usage_error("--let: only an expression as --edge names numbers");
     if (set->group.devices.count > 0 && set->device_memory > 0)
         return tool_usage_error("--device-memory: one device does that; without --devices");
     return 0;
@@ -431,6 +435,7 @@ static int run_run(const void *given, int count, char **operands) {
     settings settled = *(const settings *)given;
     const settings *set = &settled;
     (void)count;
+    TOOL_TRY(tool_edges_let(set->let));
     work job = {.set = set, .problem = set->problem};
     int operation = 0;
     TOOL_TRY(tool_choice_parse(&tool_operations, "", operands[0], &operation));

@@ -163,7 +163,7 @@ static void amx_group_sddmm(tile_registers *t, amx_group *x, const tamis_cpu_ran
     for (int64_t block = 0; block < index->cells; block += index->block)
         for (int g = 0; g < x->panels; g++)
             amx_block_sddmm(t, x, g, block, a + g * a_bytes, products, at + g * AMX_ROWS, samples);
-    edge_run(&edge, TAMIS_KERNEL_TYPE, samples, job->values ? job->values + 2 * begin : NULL, n);
+    edge_run(&edge, TAMIS_KERNEL_TYPE, samples, begin, n);
     if (job->edge == TAMIS_EDGE_SOFTMAX)
         memcpy((real *)job->samples + begin, samples, (size_t)n * sizeof(real));
     else

@@ -12,6 +12,11 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         snprintf(reason, bytes, "S has values, which cells have no place for");
         return false;
     }
+    if (tamis_edge_text_reads(problem->edge_constants.text, TAMIS_STEP_I) ||
+        tamis_edge_text_reads(problem->edge_constants.text, TAMIS_STEP_J)) {
+        snprintf(reason, bytes, "the edge's text reads i or j, which cells have no place for");
+        return false;
+    }
     if (problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST) {
         snprintf(reason, bytes, "a row has %lld nonzeros, but the scores of 32 rows with %d columns at most are kept",
                  (long long)problem->evidence->profile.max, TAMIS_CPU_CELLS_MOST);

@@ -241,7 +241,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
         if (softmax) {
             cell_mask(scores, cells + c, together, edge.scale, SOFTMAX_NONE, most);
         } else {
-            edge_run(&edge, TAMIS_KERNEL_TYPE, scores, NULL, together * CELL_ROWS);
+            edge_run(&edge, TAMIS_KERNEL_TYPE, scores, 0, together * CELL_ROWS); /* S has no values */
             cell_mask(scores, cells + c, together, 1, 0, NULL);
         }
     }

@@ -39,6 +39,7 @@ INLINE real naive_edge(const tamis_cpu_job *job, real x, const real *value) {
     }
         TAMIS_EDGES(ROW)
 #undef ROW
+    case TAMIS_EDGE_TEXT: break; /* declined */
     }
     return x;
 }

@@ -424,7 +424,7 @@ INLINE void panels_range(const tamis_cpu_job *job, const tamis_cpu_range *range,
                 panel_dots(job, row, runs, entries, chunk);
             else
                 memset(chunk, 0, (size_t)n * sizeof(real));
-            edge_run(&edge, type, chunk, job->values ? job->values + begin * element_bytes(type) : NULL, n);
+            edge_run(&edge, type, chunk, begin, n);
             if (!sum) {
                 if (job->edge == TAMIS_EDGE_SOFTMAX)
                     memcpy((real *)job->samples + begin, chunk, (size_t)n * sizeof(real));

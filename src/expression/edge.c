@@ -1,0 +1,57 @@
+#include "expression/edge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/fnv.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "expression/differentiate.h"
+#include "expression/text.h"
+
+tamis_status tamis_edge_text_declare(const tamis_program *p, const double *scalars, char **text) {
+    tamis_text_buffer length = {NULL, 0, 0};
+    tamis_program_declarations(p, scalars, &length);
+    TRY(tamis_allocate((int64_t)length.used + 1, 1, "the code of an edge", (void **)text));
+    tamis_program_declarations(p, scalars, &(tamis_text_buffer){*text, length.used + 1, 0});
+    return TAMIS_OK;
+}
+
+static tamis_status name_of(const tamis_program *p, const double *scalars, uint64_t *name) {
+    char *text;
+    TRY(tamis_edge_text_declare(p, scalars, &text));
+    *name = tamis_fnv_bytes(TAMIS_FNV_START, text, strlen(text));
+    tamis_release(text);
+    return TAMIS_OK;
+}
+
+static tamis_status read(const tamis_options *o, tamis_edge_text *edge) {
+    const char *names[TAMIS_PROGRAM_SCALARS] = {NULL};
+    if (o->edge_number_count < 0 || o->edge_number_count > TAMIS_PROGRAM_SCALARS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_number_count = %lld: expected 0 .. %d",
+                          (long long)o->edge_number_count, TAMIS_PROGRAM_SCALARS);
+    if (o->edge_number_count > 0 && !o->edge_numbers)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_numbers = NULL, but options.edge_number_count = %lld",
+                          (long long)o->edge_number_count);
+    for (int k = 0; k < (int)o->edge_number_count; k++) {
+        names[k] = o->edge_numbers[k].name;
+        edge->scalars[k] = o->edge_numbers[k].value;
+    }
+    TRY(tamis_program_parse(&edge->value, o->edge_text, names, (int)o->edge_number_count));
+    for (int k = 0; k < (int)o->edge_number_count; k++)
+        if (!isfinite(edge->scalars[k]))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the number '%s' = %g is not finite", names[k],
+                              edge->scalars[k]);
+    memcpy(edge->text, o->edge_text, strlen(o->edge_text) + 1);
+    edge->all = edge->value;
+    TRY(tamis_program_differentiate(&edge->all));
+    TRY(name_of(&edge->value, edge->scalars, &edge->names[0]));
+    return name_of(&edge->all, edge->scalars, &edge->names[1]);
+}
+
+tamis_status tamis_edge_text_make(const tamis_options *options, tamis_edge_text **edge) {
+    *edge = NULL;
+    if (options->edge != TAMIS_EDGE_TEXT) return TAMIS_OK;
+    TRY(tamis_allocate_zeroed(1, sizeof **edge, "an edge", (void **)edge));
+    return read(options, *edge);
+}

@@ -1,0 +1,323 @@
+/* Precedence climbing: comparisons, which do not chain, bind less than + and -, these less than * and /, these less
+   than a sign. */
+#include "expression/parse.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/c_locale.h"
+#include "base/status.h"
+
+typedef struct reader {
+    tamis_program *program;
+    const char *text, *at; /* at: the next byte */
+    const char *token;     /* the token before `at` */
+    int length;            /* 0: the end of the text */
+    int depth;
+    const tamis_meaning *meanings;
+} reader;
+
+typedef struct operator_row {
+    const char *sign;
+    int kind, level;
+} operator_row;
+
+/* Longer signs come before their beginnings. */
+static const operator_row operators[] = {
+    {"<=", TAMIS_STEP_LESS_EQUAL, 0}, {">=", TAMIS_STEP_GREATER_EQUAL, 0}, {"==", TAMIS_STEP_EQUAL, 0},
+    {"!=", TAMIS_STEP_NOT_EQUAL, 0},  {"<", TAMIS_STEP_LESS, 0},           {">", TAMIS_STEP_GREATER, 0},
+    {"+", TAMIS_STEP_ADD, 1},         {"-", TAMIS_STEP_SUBTRACT, 1},       {"*", TAMIS_STEP_MULTIPLY, 2},
+    {"/", TAMIS_STEP_DIVIDE, 2},
+};
+enum { OPERATORS = sizeof operators / sizeof *operators, LEVELS = 3 };
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* ------------------------------------------------------------------------------------------ places and messages */
+
+/* The token for messages, in quotes: bytes that are no ASCII are shown as '?'. */
+typedef struct shown {
+    char text[TAMIS_NAME_MOST + 8];
+} shown;
+
+static shown show(const reader *r) {
+    shown s;
+    const int most = r->length < TAMIS_NAME_MOST ? r->length : TAMIS_NAME_MOST;
+    int used = 0;
+    s.text[used++] = '\'';
+    for (int k = 0; k < most; k++) {
+        const char c = r->token[k];
+        s.text[used++] = c > ' ' && c < 0x7f ? c : '?';
+    }
+    s.text[used++] = '\'';
+    s.text[used] = '\0';
+    if (r->length == 0) snprintf(s.text, sizeof s.text, "the end");
+    return s;
+}
+
+/* Fails at a place of the text. */
+static tamis_status fail_at(const reader *r, const char *place, const char *what, const char *detail) {
+    int line = 1, column = 1;
+    for (const char *c = r->text; c < place; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
+    }
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge:%d:%d: %s%s", line, column, what, detail);
+}
+
+/* Letters to insert, drop or change to make one name of the other, at most `most` + 1. */
+static int distance(const char *name, int length, const char *other, int most) {
+    enum { LONGEST = TAMIS_NAME_MOST };
+    const int width = (int)strlen(other);
+    int before[LONGEST + 1], now[LONGEST + 1];
+    if (length > LONGEST || width > LONGEST) return most + 1;
+    for (int j = 0; j <= width; j++) before[j] = j;
+    for (int i = 1; i <= length; i++) {
+        now[0] = i;
+        for (int j = 1; j <= width; j++) {
+            const int change = before[j - 1] + (name[i - 1] != other[j - 1]);
+            const int one = before[j] < now[j - 1] ? before[j] : now[j - 1];
+            now[j] = change < one + 1 ? change : one + 1;
+        }
+        memcpy(before, now, sizeof now);
+    }
+    return before[width] <= most ? before[width] : most + 1;
+}
+
+/* Fails for the name that the reader has just read, with the nearest name that exists. */
+static tamis_status unknown(const reader *r) {
+    const char *nearest = NULL;
+    int least = r->length > 3 ? 3 : r->length > 1 ? 2 : 1; /* changes that are too many */
+    for (const tamis_meaning *m = r->meanings; m->name; m++)
+        if (distance(r->token, r->length, m->name, 2) < least) {
+            least = distance(r->token, r->length, m->name, 2);
+            nearest = m->name;
+        }
+    for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++) {
+        const char *const name = tamis_function_of(kind)->name;
+        if (is_letter(name[0]) && distance(r->token, r->length, name, 2) < least) {
+            least = distance(r->token, r->length, name, 2);
+            nearest = name;
+        }
+    }
+    char detail[2 * TAMIS_NAME_MOST + 64];
+    if (nearest)
+        snprintf(detail, sizeof detail, "%s; did you mean '%s'?", show(r).text, nearest);
+    else
+        snprintf(detail, sizeof detail, "%s; names are x, s, i, j, h, functions and the named numbers", show(r).text);
+    return fail_at(r, r->token, "unknown name ", detail);
+}
+
+/* ------------------------------------------------------------------------------------------ tokens */
+
+static int number_length(const char *at) {
+    const char *c = at;
+    while (is_digit(*c)) c++;
+    if (*c == '.') c++;
+    while (is_digit(*c)) c++;
+    if (*c == 'e' || *c == 'E') {
+        const char *exponent = c + 1;
+        if (*exponent == '+' || *exponent == '-') exponent++;
+        if (is_digit(*exponent)) {
+            while (is_digit(*exponent)) exponent++;
+            c = exponent;
+        }
+    }
+    return (int)(c - at);
+}
+
+static void next(reader *r) {
+    const char *at = r->at;
+    while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') at++;
+    r->token = at;
+    r->length = *at != '\0';
+    if (is_letter(*at)) {
+        while (is_letter(at[r->length]) || is_digit(at[r->length])) r->length++;
+    } else if (is_digit(*at) || (*at == '.' && is_digit(at[1]))) {
+        r->length = number_length(at);
+    } else {
+        for (int k = 0; k < OPERATORS; k++)
+            if (strncmp(at, operators[k].sign, strlen(operators[k].sign)) == 0) {
+                r->length = (int)strlen(operators[k].sign);
+                break;
+            }
+    }
+    r->at = at + r->length;
+}
+
+static bool token_is(const reader *r, const char *text) {
+    return r->length == (int)strlen(text) && strncmp(r->token, text, (size_t)r->length) == 0;
+}
+
+static tamis_status expect(reader *r, const char *sign, const char *after) {
+    char what[96];
+    if (token_is(r, sign)) {
+        next(r);
+        return TAMIS_OK;
+    }
+    snprintf(what, sizeof what, "expected '%s' after %s, not ", sign, after);
+    return fail_at(r, r->token, what, show(r).text);
+}
+
+/* ------------------------------------------------------------------------------------------ grammar */
+
+static tamis_status comparison(reader *r, int *step);
+
+static tamis_status number(reader *r, int *step) {
+    char digits[64];
+    if (r->length >= (int)sizeof digits) return fail_at(r, r->token, "a number of more than 63 characters", "");
+    memcpy(digits, r->token, (size_t)r->length);
+    digits[r->length] = '\0';
+    if (is_letter(*r->at) || *r->at == '.') return fail_at(r, r->at, "a number goes on with what is no digit", "");
+    const double value = strtod_l(digits, NULL, tamis_c_locale());
+    if (!isfinite(value)) return fail_at(r, r->token, "the number does not fit 64 bits: ", show(r).text);
+    *step = tamis_program_number(r->program, value);
+    next(r);
+    return TAMIS_OK;
+}
+
+static tamis_status call(reader *r, int kind, int *step) {
+    const tamis_function *const f = tamis_function_of(kind);
+    const char *const place = r->token;
+    char what[96];
+    int given = 0, of[3] = {0, 0, 0};
+    next(r);
+    if (!token_is(r, "(")) {
+        snprintf(what, sizeof what, "%s is a function: expected '(' after it, not ", f->name);
+        return fail_at(r, r->token, what, show(r).text);
+    }
+    do {
+        int one = 0;
+        next(r);
+        TRY(comparison(r, &one));
+        if (given < 3) of[given] = one;
+        given++;
+    } while (token_is(r, ","));
+    TRY(expect(r, ")", "the operands of a function"));
+    if (given != f->arity) {
+        snprintf(what, sizeof what, "%s takes %d operand%s, not %d", f->name, f->arity, f->arity == 1 ? "" : "s",
+                 given);
+        return fail_at(r, place, what, "");
+    }
+    *step = tamis_program_call(r->program, kind, of[0], of[1], of[2]);
+    return TAMIS_OK;
+}
+
+static tamis_status name(reader *r, int *step) {
+    for (const tamis_meaning *m = r->meanings; m->name; m++)
+        if (token_is(r, m->name)) {
+            *step = m->step;
+            next(r);
+            return TAMIS_OK;
+        }
+    for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++)
+        if (token_is(r, tamis_function_of(kind)->name)) return call(r, kind, step);
+    return unknown(r);
+}
+
+static tamis_status primary(reader *r, int *step) {
+    if (is_letter(*r->token)) return name(r, step);
+    if (is_digit(*r->token) || (*r->token == '.' && r->length > 1)) return number(r, step);
+    if (!token_is(r, "(")) return fail_at(r, r->token, "expected a number, a name or '(', not ", show(r).text);
+    next(r);
+    TRY(comparison(r, step));
+    return expect(r, ")", "an expression in parentheses");
+}
+
+static tamis_status sign(reader *r, int *step) {
+    int negative = 0;
+    for (; token_is(r, "-"); next(r)) negative++;
+    TRY(primary(r, step));
+    if (negative % 2) *step = tamis_program_call(r->program, TAMIS_STEP_NEGATE, *step, 0, 0);
+    return TAMIS_OK;
+}
+
+static const operator_row *operator_at(const reader *r, int level) {
+    for (int k = 0; k < OPERATORS; k++)
+        if (operators[k].level == level && token_is(r, operators[k].sign)) return &operators[k];
+    return NULL;
+}
+
+static tamis_status operation(reader *r, int level, int *step) {
+    const operator_row *row;
+    if (level == LEVELS) return sign(r, step);
+    TRY(operation(r, level + 1, step));
+    while ((row = operator_at(r, level))) {
+        const int left = *step;
+        int right = 0;
+        next(r);
+        TRY(operation(r, level + 1, &right));
+        *step = tamis_program_call(r->program, row->kind, left, right, 0);
+        if (level == 0 && operator_at(r, 0))
+            return fail_at(r, r->token, "comparisons do not chain: put one of them in parentheses before ",
+                           show(r).text);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status comparison(reader *r, int *step) {
+    if (r->depth == TAMIS_TEXT_DEPTH) return fail_at(r, r->token, "more than 64 levels of parentheses", "");
+    r->depth++;
+    TRY(operation(r, 0, step));
+    r->depth--;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning *meanings, int *step) {
+    reader r = {.program = p, .text = text, .at = text, .meanings = meanings};
+    next(&r);
+    TRY(comparison(&r, step));
+    if (r.length == 0) return TAMIS_OK;
+    return fail_at(&r, r.token, "expected an operator or the end, not ", show(&r).text);
+}
+
+/* ------------------------------------------------------------------------------------------ edges */
+
+static const char *const variables[] = {"x", "s", "i", "j", "h"};
+enum { VARIABLES = sizeof variables / sizeof *variables };
+
+static tamis_status check_name(const char *name) {
+    size_t length = 0;
+    if (!name || !is_letter(name[0]))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%.40s' of a number does not begin with a letter",
+                          name ? name : "");
+    while (is_letter(name[length]) || is_digit(name[length])) length++;
+    if (name[length] != '\0' || length > TAMIS_NAME_MOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "edge: the name '%.40s' of a number is not up to %d letters, digits and _", name,
+                          TAMIS_NAME_MOST);
+    for (int k = 0; k < VARIABLES; k++)
+        if (strcmp(name, variables[k]) == 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%s' of a number is that of a variable", name);
+    for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++)
+        if (strcmp(name, tamis_function_of(kind)->name) == 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%s' of a number is that of a function", name);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_program_parse(tamis_program *p, const char *text, const char *const *scalars, int scalar_count) {
+    tamis_meaning meanings[VARIABLES + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};
+    int step = 0;
+    *p = (tamis_program){.scalars = scalar_count};
+    if (!text) return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: its text is NULL: expected an expression");
+    if (strnlen(text, TAMIS_TEXT_MOST + 1) > TAMIS_TEXT_MOST)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: a text of more than %d bytes", TAMIS_TEXT_MOST);
+    if (scalar_count < 0 || scalar_count > TAMIS_PROGRAM_SCALARS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: %d named numbers: expected at most %d", scalar_count,
+                          TAMIS_PROGRAM_SCALARS);
+    for (int k = 0; k < VARIABLES; k++)
+        meanings[k] = (tamis_meaning){variables[k], tamis_program_leaf(p, TAMIS_STEP_X + k, 0)};
+    for (int k = 0; k < scalar_count; k++) {
+        TRY(check_name(scalars[k]));
+        for (int other = 0; other < k; other++)
+            if (strcmp(scalars[k], scalars[other]) == 0)
+                return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: two numbers have the name '%s'", scalars[k]);
+        meanings[VARIABLES + k] = (tamis_meaning){scalars[k], tamis_program_leaf(p, TAMIS_STEP_SCALAR, k)};
+    }
+    TRY(tamis_parse(p, text, meanings, &step));
+    return tamis_program_finish(p, &step, 1);
+}

@@ -1,0 +1,72 @@
+#include "expression/text.h"
+
+#include <string.h>
+
+#include "base/c_locale.h"
+
+static const char *const formulas[] = {
+#define ROW(NAME, name, arity, shape, turn, value, derivative) #value,
+    TAMIS_FUNCTIONS(ROW)
+#undef ROW
+};
+
+/* A leaf; the caller has set the C locale. */
+static void add_leaf(const tamis_step *step, tamis_text_buffer *text) {
+    static const char variables[] = {
+        [TAMIS_STEP_X] = 'x', [TAMIS_STEP_S] = 's', [TAMIS_STEP_I] = 'i', [TAMIS_STEP_J] = 'j', [TAMIS_STEP_H] = 'h'};
+    if (step->kind == TAMIS_STEP_NUMBER)
+        tamis_text_add(text, "NUMBER(%.17e)", step->number);
+    else if (step->kind == TAMIS_STEP_SCALAR)
+        tamis_text_add(text, "p%d", step->of[0]);
+    else
+        tamis_text_add(text, "%c", variables[step->kind]);
+}
+
+/* A formula, with the operands' steps instead of a, b and c. */
+static void add_formula(const tamis_step *step, tamis_text_buffer *text) {
+    const char *const formula = formulas[step->kind - TAMIS_STEP_LEAVES];
+    for (const char *c = formula; *c; c++) {
+        const bool before = c > formula && (c[-1] == '_' || (c[-1] >= 'A' && c[-1] <= 'Z'));
+        if (*c >= 'a' && *c <= 'c' && !before)
+            tamis_text_add(text, "t%d", step->of[*c - 'a']);
+        else
+            tamis_text_add(text, "%c", *c);
+    }
+}
+
+void tamis_program_key(const tamis_program *p, tamis_text_buffer *text) {
+    const locale_t before = tamis_c_locale_enter();
+    for (int t = 0; t < p->count; t++) {
+        const tamis_step *const step = &p->steps[t];
+        const tamis_function *const f = step->kind < TAMIS_STEP_LEAVES ? NULL : tamis_function_of(step->kind);
+        if (t > 0) tamis_text_add(text, ";");
+        if (step->kind == TAMIS_STEP_NUMBER)
+            tamis_text_add(text, "%.17g", step->number);
+        else if (!f)
+            add_leaf(step, text);
+        else
+            tamis_text_add(text, "%s", f->name);
+        for (int k = 0; f && k < f->arity; k++) tamis_text_add(text, "%c%d", k > 0 ? ',' : ' ', step->of[k]);
+    }
+    for (int r = 0; r < p->results; r++) tamis_text_add(text, "%s%d", r > 0 ? "," : ";=", p->result[r]);
+    tamis_c_locale_leave(before);
+}
+
+void tamis_program_declarations(const tamis_program *p, const double *scalars, tamis_text_buffer *text) {
+    const locale_t before = tamis_c_locale_enter();
+    for (int t = 0; t < p->count; t++) {
+        const tamis_step *const step = &p->steps[t];
+        tamis_text_add(text, "const real t%d = ", t);
+        if (step->kind == TAMIS_STEP_SCALAR && step->of[0] >= TAMIS_TEXT_ARGUMENTS)
+            tamis_text_add(text, "NUMBER(%.17e)", scalars[step->of[0]]);
+        else if (step->kind < TAMIS_STEP_LEAVES)
+            add_leaf(step, text);
+        else
+            add_formula(step, text);
+        tamis_text_add(text, "; ");
+    }
+    for (int r = 0; r < TAMIS_PROGRAM_RESULTS; r++)
+        tamis_text_add(text, r < p->results ? "const real r%d = t%d; " : "const real r%d = 0; ", r,
+                       p->result[r < p->results ? r : 0]);
+    tamis_c_locale_leave(before);
+}

@@ -1,0 +1,215 @@
+/* Edges that are texts, through the calls: the member of a batch, what plans say of them, what is refused. */
+#include "support/test.h"
+
+#include <tamis/gradient.h>
+#include <tamis/group.h>
+#include <tamis/reference.h>
+#include <tamis/slabs.h>
+
+#include "cpu_device.h"
+#include "drawn_expression.h"
+#include "support/problem.h"
+#include "support/seed.h"
+
+enum { ROWS = 3, COLS = 4, NNZ = 5, BATCH = 3, K = 2 };
+static const int32_t offsets[ROWS + 1] = {0, 2, 2, 5}, columns[NNZ] = {3, 0, 1, 2, 3}, row_of[NNZ] = {0, 0, 2, 2, 2};
+static const double values[NNZ] = {0.5, -1, 2, 0.25, 1};
+
+typedef struct call_data {
+    tamis_sparse S;
+    tamis_dense A, B, P;
+    double a[BATCH * ROWS * K], b[BATCH * COLS * K], p[BATCH * NNZ];
+} call_data;
+
+static void make(call_data *c) {
+    *c = (call_data){.S = CSR(ROWS, COLS, offsets, columns, values)};
+    for (int k = 0; k < BATCH * ROWS * K; k++) c->a[k] = 0.25 * (k % 7) - 0.5;
+    for (int k = 0; k < BATCH * COLS * K; k++) c->b[k] = 0.5 - 0.125 * (k % 5);
+    c->A = (tamis_dense){.data = c->a, .rows = ROWS, .cols = K, .type = TAMIS_F64, .batch_stride = ROWS * K};
+    c->B = (tamis_dense){.data = c->b, .rows = COLS, .cols = K, .type = TAMIS_F64, .batch_stride = COLS * K};
+    c->P = samples_of(&c->S, c->p, TAMIS_F64);
+}
+
+static tamis_options with_text(tamis_operation operation, const char *text) {
+    tamis_options o = options_for(operation, K, K);
+    o.type = o.output_type = TAMIS_F64;
+    o.edge = TAMIS_EDGE_TEXT;
+    o.edge_text = text;
+    return o;
+}
+
+static double product(const call_data *c, int member, int t) {
+    const double *const a = c->a + (member * ROWS + row_of[t]) * K, *const b = c->b + (member * COLS + columns[t]) * K;
+    return a[0] * b[0] + a[1] * b[1];
+}
+
+/* All members in one call of the backend, or one after the other where operands are staged. */
+TEST(members_know_their_number) {
+    call_data c;
+    make(&c);
+    for (int staged = 0; staged < 2; staged++) {
+        double turned[BATCH * COLS * K];
+        tamis_options o = with_text(TAMIS_OP_SDDMM, "(h + 1) * x + 10 * i + j * s");
+        OWN(tamis_plan) *plan = NULL;
+        tamis_dense B = c.B;
+        o.batch = BATCH;
+        o.b_layout = B.layout = staged ? TAMIS_COLUMN_MAJOR : TAMIS_ROW_MAJOR;
+        for (int k = 0; k < BATCH * COLS * K && staged; k++)
+            turned[k] = c.b[k / (COLS * K) * COLS * K + k % COLS * K + k / COLS % K];
+        if (staged) B.data = turned;
+        works(tamis_plan_create(device, &c.S, &o, &plan));
+        works(tamis_plan_sddmm(plan, &c.A, &B, &c.P, NULL));
+        for (int k = 0; k < BATCH * NNZ; k++) {
+            const int t = k % NNZ;
+            const double want = (k / NNZ + 1) * product(&c, k / NNZ, t) + 10 * row_of[t] + columns[t] * values[t];
+            assert_true(fabs(c.p[k] - want) < 1e-12);
+        }
+    }
+}
+
+TEST(gradients_know_members_and_places) {
+    call_data c;
+    make(&c);
+    double ones[BATCH * NNZ], ds[BATCH * NNZ];
+    for (int k = 0; k < BATCH * NNZ; k++) ones[k] = 1;
+    tamis_options o = with_text(TAMIS_OP_SDDMM, "x * s * (h + 1) + s * s * (i - j)");
+    OWN(tamis_gradient) *gradient = NULL;
+    const tamis_dense dP = samples_of(&c.S, ones, TAMIS_F64), dS = samples_of(&c.S, ds, TAMIS_F64);
+    o.batch = BATCH;
+    works(tamis_gradient_create(device, &c.S, &o, &gradient));
+    works(tamis_sddmm_backward(gradient, &dP, &c.A, &c.B, NULL, NULL, &dS, NULL));
+    for (int k = 0; k < BATCH * NNZ; k++) {
+        const int t = k % NNZ;
+        const double want = product(&c, k / NNZ, t) * (k / NNZ + 1) + 2 * values[t] * (row_of[t] - columns[t]);
+        assert_true(fabs(ds[k] - want) < 1e-12);
+    }
+}
+
+/* The text and its numbers are read when a plan is made. */
+TEST(plans_keep_what_they_need) {
+    call_data c;
+    make(&c);
+    char text[] = "tanh(x / cap) * cap", name[] = "cap", explained[4096];
+    tamis_edge_number cap = {name, 0.5};
+    tamis_options o = with_text(TAMIS_OP_SDDMM, text);
+    o.edge_numbers = &cap;
+    o.edge_number_count = 1;
+    OWN(tamis_plan) *plan = NULL;
+    works(tamis_plan_create(device, &c.S, &o, &plan));
+    memset(text, '?', sizeof text - 1);
+    name[0] = '?';
+    cap.value = 1e9;
+    works(tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, NULL));
+    for (int t = 0; t < NNZ; t++) assert_true(fabs(c.p[t] - tanh(product(&c, 0, t) / 0.5) * 0.5) < 1e-12);
+    works(tamis_plan_explain(plan, explained, sizeof explained, NULL));
+    assert_true(message_says(explained, "edge tanh(x / cap) * cap, K = 2"));
+    assert_string_equal(tamis_edge_name(TAMIS_EDGE_TEXT), "text");
+}
+
+TEST(what_is_refused) {
+    call_data c;
+    make(&c);
+    tamis_plan *plan = NULL;
+    tamis_gradient *gradient = NULL;
+    tamis_slab_plan *slabs = NULL;
+    tamis_group *group = NULL;
+    tamis_group_plan *group_plan = NULL;
+    tamis_edge_number numbers[] = {{"cap", 1}, {"cap", 2}};
+    tamis_options o = with_text(TAMIS_OP_SDDMM, "x");
+    SPOILT(o.edge_text, NULL, ARGUMENT, "options.edge = text, but options.edge_text is NULL: set it",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.edge, TAMIS_EDGE_MASK, ARGUMENT, "options.edge = mask, but options.edge_text is set",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.edge_text, "x + tahn(x)", ARGUMENT, "^edge:1:5: unknown name 'tahn'; did you mean 'tanh'?$",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.edge_text, "x +", ARGUMENT, "^edge:1:4: ", tamis_gradient_create(device, &c.S, &o, &gradient));
+    SPOILT(o.edge_text, "x +", ARGUMENT, "^edge:1:4: ", tamis_sddmm(device, &c.S, &c.A, &c.B, &c.P, &o, NULL));
+    SPOILT(o.edge_text, "x +", ARGUMENT, "^edge:1:4: ", tamis_reference_sddmm(&c.S, &c.A, &c.B, &o, NULL, c.p));
+    SPOILT(o.edge_number_count, 1, ARGUMENT, "options.edge_numbers = NULL, but options.edge_number_count = 1",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.edge_number_count, -1, ARGUMENT, "options.edge_number_count = -1: expected 0 .. 16",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    o.edge_numbers = numbers;
+    SPOILT(o.edge_number_count, 2, ARGUMENT, "two numbers have the name 'cap'",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    o.edge_number_count = 1;
+    SPOILT(numbers[0].value, (double)INFINITY, ARGUMENT, "the number 'cap' = inf is not finite",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.keep_softmax, true, ARGUMENT, "options.keep_softmax = true needs options.edge = softmax, not text",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    SPOILT(o.algorithm, "naive", UNSUPPORTED, "only the edges with names, not a text",
+           tamis_plan_create(device, &c.S, &o, &plan));
+    REFUSED(UNSUPPORTED, "options.edge = text: plans out of core have the edges with names",
+            tamis_slab_plan_create(device, &c.S, &o, NULL, &slabs));
+    works(tamis_group_open_local(&device, 1, NULL, &group));
+    REFUSED(UNSUPPORTED, "options.edge = text: groups have the edges with names",
+            tamis_group_plan_create(group, &c.S, COLS, &o, &group_plan));
+    tamis_group_close(group);
+    o = with_text(TAMIS_OP_FUSED, "where(i > j, x, 0)");
+    o.algorithm = "cpu-cells";
+    c.S.values = NULL;
+    REFUSED(UNSUPPORTED, "the edge's text reads i or j", tamis_plan_create(device, &c.S, &o, &plan));
+}
+
+/* Drawn expressions in all types, against the oracle as `tamis check` compares: with values that are not finite, and
+   bounds that are not. */
+TEST(drawn_expressions_are_right) {
+    enum { DRAWN = 24, WIDE = 17 };
+    static const tamis_edge_number given[] = {{"a", 0.75}, {"b", -1.25}};
+    tamis_random random = tamis_random_start(test_seed(), 6);
+    int finite = 0, tried = 0;
+    for (int n = test_rounds(400, 60); n > 0; n--) {
+        char text[2 * TAMIS_TEXT_MOST];
+        const tamis_type type = (tamis_type)(n % 4);
+        const tamis_operation operation = n % 3 ? TAMIS_OP_SDDMM : TAMIS_OP_FUSED;
+        drawn_expression(&random, 1 + (int)tamis_random_below(&random, 3), text, sizeof text);
+        if (strlen(text) > TAMIS_TEXT_MOST) continue;
+        const problem_options shape = {.rows = DRAWN,
+                                       .cols = DRAWN,
+                                       .nnz = 6 * DRAWN,
+                                       .inner = WIDE,
+                                       .width = WIDE,
+                                       .batch = 1,
+                                       .type = type,
+                                       .format = TAMIS_CSR,
+                                       .sorted = true,
+                                       .distinct = true};
+        OWN(problem) p = problem_make(&shape, &random);
+        tamis_options o = problem_call(&p, operation, &(tamis_options)TAMIS_OPTIONS_INIT);
+        o.edge = TAMIS_EDGE_TEXT;
+        o.edge_text = text;
+        o.edge_numbers = given;
+        o.edge_number_count = 2;
+        matrix out = problem_result(&p, operation);
+        tamis_comparison compared;
+        tamis_oracle *oracle = NULL;
+        const tamis_status made = tamis_oracle_create(&p.S, &p.A, &p.B, &p.D, &o, HUGE_VAL, &oracle);
+        if (made != TAMIS_OK) { /* more numbers or values than a program may have */
+            assert_true(message_says(tamis_last_error(), "shorten it"));
+            matrix_free(&out);
+            continue;
+        }
+        works(call_at_once(device, operation, &p.S, &p.A, &p.B, &p.D, &out.here, &o, NULL));
+        works(tamis_oracle_compare(oracle, &out.here, 1, 0, NULL, &compared));
+        tamis_oracle_free(oracle);
+        matrix_free(&out);
+        if (!compared.passed)
+            fail_msg("%s %s in %s: element %lld, %lld is %g, expected %g; error %g, allowed %g",
+                     tamis_operation_name(operation), text, tamis_type_name(type), (long long)compared.row,
+                     (long long)compared.col, compared.found, compared.expected, compared.error, compared.tolerance);
+        tried++;
+        finite += !compared.cannot_tell;
+    }
+    assert_true(2 * finite > tried);
+}
+
+/* SpMM reads no edge. */
+TEST(spmm_reads_no_text) {
+    call_data c;
+    make(&c);
+    tamis_options o = with_text(TAMIS_OP_SPMM, "this is no expression");
+    OWN(tamis_plan) *plan = NULL;
+    works(tamis_plan_create(device, &c.S, &o, &plan));
+}
+
+TEST_FIXTURE(set_up, tear_down)
