@@ -34,8 +34,10 @@ git ls-files 'src/gpu/*.cu' 'src/gpu/*.simt' 'src/gpu/*.h' 'lab/gpu/*.cu' 'lab/g
     /^}/ && begin { if (FNR - begin >= 100) { print "lint: " FILENAME ":" begin ": a function of more than 100 lines" > "/dev/stderr"; bad = 1 } begin = 0 }
     END { exit bad }'
 echo 'lint: no function of kernels exceeds 100 lines'
-! git grep -nE '[^_]exp\(.* - (SHIFT|\*?[a-z>.-]*most\))' -- src/gpu lab/gpu ':!src/gpu/dialect/simt.h' ||
-    { echo 'lint: relative_exp (simt.h) says what scores of -infinity give' >&2; exit 1; }
+git grep -nE '[^_]exp\(.* - (SHIFT|\*?[a-z>.-]*most\))' -- src/gpu lab/gpu | awk '
+    /^src\/gpu\/dialect\/simt.h:.*FUNCTION real relative_exp/ { found = 1; next }
+    { print "lint: " $0 ": relative_exp (simt.h) says what scores of -infinity give" > "/dev/stderr"; bad = 1 }
+    END { exit bad || !found }'
 echo 'lint: one rule for scores of -infinity'
 folder=build/release
 [ $mode != changed ] || folder=build/check

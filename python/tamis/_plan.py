@@ -41,12 +41,19 @@ def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
     return number
 
 
+MOST_EXPRESSIONS = 1 << 16  # that are kept; the oldest are forgotten
+
+
 def _expression(edge: str, numbers: Mapping[str, float]) -> int:
     """Keep an expression, and return its number: a hash, so that another process, which reads compiled code from a cache, has the same or none."""
     try:
         pairs = tuple(sorted((str(name), float(value)) for name, value in numbers.items()))
     except (AttributeError, TypeError, ValueError):
         raise TypeError(f"numbers = {numbers!r}: expected a dict of names and numbers") from None
+    if "\0" in edge or any("\0" in name for name, _ in pairs):
+        raise _errors.ArgumentError(f"edge = {edge!r}: an expression and the names of its numbers have no zero characters")
+    while len(EXPRESSIONS) >= MOST_EXPRESSIONS:
+        EXPRESSIONS.pop(next(iter(EXPRESSIONS)), None)
     sum_of = int.from_bytes(hashlib.blake2b(repr((edge, pairs)).encode(), digest_size=8).digest(), "little")
     number = c.TAMIS_EDGE_TEXT + 1 + (sum_of >> 3)
     EXPRESSIONS[number] = edge, pairs
@@ -58,6 +65,11 @@ def _expression(edge: str, numbers: Mapping[str, float]) -> int:
 def is_expression(number: int) -> bool:
     """Return True if an edge's number stands for an expression."""
     return number > c.TAMIS_EDGE_TEXT
+
+
+def reads_member(number: int) -> bool:
+    """Return True if an edge is an expression that may read the number of a batch's member."""
+    return is_expression(number) and re.search(r"\bh\b", EXPRESSIONS[number][0]) is not None
 
 
 def reads_places(number: int) -> bool:

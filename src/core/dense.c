@@ -102,6 +102,12 @@ static tamis_status check_apart(const tamis_device *device, const char *out_name
                              &(tamis_named_view){.name = name, .view = X});
 }
 
+/* The same for an output that may be the view X itself. */
+static tamis_status check_same_or_apart(const tamis_device *device, const char *out_name, const tamis_dense *out,
+                                        const char *name, const tamis_dense *X) {
+    return tamis_dense_same(out, X) ? TAMIS_OK : check_apart(device, out_name, out, name, X);
+}
+
 /* ------------------------------------------------------------------------------------------ jobs */
 
 static tamis_dense_operand operand_of(const tamis_dense *X) {
@@ -164,6 +170,7 @@ tamis_status tamis_dense_axpby(tamis_device *device, void *stream, double alpha,
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
     TRY(check_number("alpha", alpha));
     TRY(check_number("beta", beta));
+    TRY(check_same_or_apart(device, "Y", Y, "X", X));
     return map(device, TAMIS_MAP_COMBINE, job_of(device, stream, X, alpha, beta, X, NULL, Y));
 }
 
@@ -186,6 +193,9 @@ tamis_status tamis_dense_map(tamis_device *device, void *stream, tamis_map kind,
         TRY(check_apart(device, "Y", Y, "X", X));
         TRY(check_apart(device, "Z", Z, "X", X));
         TRY(check_apart(device, "Z", Z, "Y", Y));
+    } else {
+        TRY(check_same_or_apart(device, "Z", Z, "X", X));
+        if (Y) TRY(check_same_or_apart(device, "Z", Z, "Y", Y));
     }
     return map(device, (int)kind, job_of(device, stream, X, c, d, X, Y, Z));
 }
@@ -202,6 +212,7 @@ tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling
     TRY(check_number("shift", shift));
     TRY(check_number("beta", beta));
     TRY(check(device, "Y", Y, X->rows, X->cols, X->type));
+    TRY(check_same_or_apart(device, "Y", Y, "X", X));
     if (weights) TRY(check_apart(device, "Y", Y, "weights", weights));
     if (is_empty(X)) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, shift, beta, X, Y, NULL);

@@ -217,8 +217,11 @@ static tamis_place member_of(const operand *x, int64_t member) {
 
 static tamis_place in_workspace(const run *r, int64_t offset) { return (tamis_place){r->given.workspace, offset}; }
 
+static bool is_empty(const operand *x) { return x->rows == 0 || x->cols == 0; }
+
 static tamis_status transpose(const run *r, const operand *x, int64_t member, bool out) {
     const tamis_plan *const plan = r->plan;
+    if (is_empty(x)) return TAMIS_OK; /* its other dimension may be any number */
     const tamis_transposition t = {.type = x->type,
                                    .threads = plan->options.threads,
                                    .packed = in_workspace(r, x->staged),
@@ -233,6 +236,7 @@ static tamis_status transpose(const run *r, const operand *x, int64_t member, bo
 /* Gathers the nonempty rows of A into the workspace. */
 static tamis_status gather(const run *r, const operand *x, int64_t member) {
     const tamis_plan *const plan = r->plan;
+    if (is_empty(x)) return TAMIS_OK;
     const tamis_gathering g = {.type = x->type,
                                .threads = plan->options.threads,
                                .layout = x->layout,

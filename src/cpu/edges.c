@@ -135,7 +135,8 @@ static void run_text(const span *r) {
     const tamis_edge_job *const job = r->job;
     const tamis_edge_text *const text = job->constants.text;
     double x[CHUNK], s[CHUNK], i[CHUNK], j[CHUNK], dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
-    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars};
+    const bool narrow = job->type != TAMIS_F64; /* the kernels of products compute in fp32 then */
+    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars, narrow};
     double *const results[TAMIS_PROGRAM_RESULTS] = {p, by_x, by_s};
     const bool derivatives = job->dx.at.base || job->ds.at.base;
     load_or(x, r, &job->x, 0);
@@ -144,6 +145,10 @@ static void run_text(const span *r) {
     if (tamis_edge_text_reads(text, TAMIS_STEP_I)) load_rows(i, r);
     for (int t = 0; t < r->count && tamis_edge_text_reads(text, TAMIS_STEP_J); t++)
         j[t] = (double)tamis_index_load(job->columns, job->index_type, r->first + t);
+    for (int t = 0; t < r->count && narrow; t++) {
+        if (tamis_edge_text_reads(text, TAMIS_STEP_I)) i[t] = (double)(float)i[t];
+        if (tamis_edge_text_reads(text, TAMIS_STEP_J)) j[t] = (double)(float)j[t];
+    }
     tamis_program_run(derivatives ? &text->all : &text->value, &variables, r->count, results);
     for (int t = 0; t < r->count && derivatives; t++) {
         by_x[t] *= job->dp_factor * dp[t];

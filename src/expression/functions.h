@@ -38,7 +38,7 @@ enum {
     ROW(MIN,           "min",     2, TAMIS_SHAPE_OWN,    0, SELECT(a < b, a, b),  "where(a < b, da, db)")              \
     ROW(MAX,           "max",     2, TAMIS_SHAPE_OWN,    0, SELECT(a > b, a, b),  "where(a > b, da, db)")              \
     ROW(POW,           "pow",     2, TAMIS_SHAPE_OWN,    0, POW(a, b),                                                 \
-        "b * pow(a, b - 1) * da + f * log(a) * db")                                                                    \
+        "where(b == 0, 0, b * pow(a, b - 1)) * da + where((a == 0) * (b >= 0), 0, f * log(a)) * db")                  \
     ROW(ABS,           "abs",     1, TAMIS_SHAPE_VALLEY, 0, SELECT(a < 0, -a, a),                                      \
         "where(a < 0, -da, where(a > 0, da, 0))")                                                                      \
     ROW(EXP,           "exp",     1, TAMIS_SHAPE_RISES,  0, EXP(a),               "f * da")                            \

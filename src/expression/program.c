@@ -199,6 +199,10 @@ static void call(int kind, double *to, operand at, operand bt, operand ct, int n
     }
 }
 
+static void round_all(double *x, int n) {
+    for (int t = 0; t < n; t++) x[t] = (double)(float)x[t];
+}
+
 void tamis_program_run(const tamis_program *p, const tamis_variables *variables, int n, double *const *results) {
     double slots[TAMIS_PROGRAM_SLOTS][TAMIS_PROGRAM_RUN], constants[TAMIS_PROGRAM_CONSTANTS];
     const double *const leaves[] = {[TAMIS_STEP_X] = variables->x,
@@ -210,11 +214,13 @@ void tamis_program_run(const tamis_program *p, const tamis_variables *variables,
         const tamis_step *const step = &p->steps[t];
         if (tamis_step_is_constant(step->kind)) {
             constants[step->slot] = constant_of(step, variables);
+            if (variables->narrow) round_all(&constants[step->slot], 1);
             at[t] = (operand){&constants[step->slot], 0};
         } else if (step->kind < TAMIS_STEP_LEAVES) {
             at[t] = (operand){leaves[step->kind], 1};
         } else {
             call(step->kind, slots[step->slot], at[step->of[0]], at[step->of[1]], at[step->of[2]], n);
+            if (variables->narrow) round_all(slots[step->slot], n);
             at[t] = (operand){slots[step->slot], 1};
         }
     }

@@ -91,9 +91,10 @@ typedef struct tamis_variables {
     const double *x, *s, *i, *j;
     double h;
     const double *scalars;
+    bool narrow; /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
 } tamis_variables;
 
-/* Computes the results of n samples, in double; results[k] is NULL if it is not wanted. */
+/* Computes the results of n samples, in double or rounded to fp32; results[k] is NULL if it is not wanted. */
 void tamis_program_run(const tamis_program *p, const tamis_variables *variables, int n, double *const *results);
 
 #endif

@@ -53,13 +53,40 @@ static bool meet(const lines *x, const lines *y) {
     return some_meet(x, y, apart, after) || some_meet(x, y, apart + 1, after - x->step);
 }
 
+/* Members that are told apart by batch_stride: one if all are the same matrix, or one after the other. */
+static int64_t members_of(const tamis_named_view *x) {
+    const lines one = lines_of(x, 1), first = lines_of(x, 0);
+    return x->batch > 1 && one.at != first.at ? x->batch : 1;
+}
+
+/* Compares first members at all distances that members have from each other, as far as their bytes can meet. */
+static bool some_members_meet(const lines *x, lines y, int64_t next, int64_t x_members, int64_t y_members) {
+    enum { MOST = 1024 }; /* members within members, such as heads of rows: more are not looked at */
+    const int64_t at = y.at, ends = end_of(x) - at,
+                  begins = x->at - end_of(&y); /* apart from `begins` on, up to `ends` */
+    int64_t first = begins / next - 1, last = ends / next + 1;
+    if (first < 1 - x_members) first = 1 - x_members;
+    if (last > y_members - 1) last = y_members - 1;
+    if (last > first + MOST) last = first + MOST;
+    for (int64_t k = first; k <= last; k++) {
+        y.at = at + k * next;
+        if (meet(x, &y)) return true;
+    }
+    return false;
+}
+
 static bool share_memory(const tamis_named_view *x, const tamis_named_view *y) {
-    const int64_t last_x = x->batch > 1 ? x->batch - 1 : 0, last_y = y->batch > 1 ? y->batch - 1 : 0;
-    for (int i = 0; i <= (last_x > 0); i++)
-        for (int j = 0; j <= (last_y > 0); j++) {
-            const lines of_x = lines_of(x, i * last_x), of_y = lines_of(y, j * last_y);
-            if (meet(&of_x, &of_y)) return true;
-        }
+    const int64_t x_members = members_of(x), y_members = members_of(y);
+    const lines first_x = lines_of(x, 0), first_y = lines_of(y, 0);
+    const int64_t x_next = lines_of(x, 1).at - first_x.at, y_next = lines_of(y, 1).at - first_y.at;
+    if (first_x.count == 0 || first_x.length == 0 || first_y.count == 0 || first_y.length == 0) return false;
+    if (x_members == 1 && y_members == 1) return meet(&first_x, &first_y);
+    if (x_members == 1 || y_members == 1 || x_next == y_next)
+        return some_members_meet(&first_x, first_y, x_members > 1 ? x_next : y_next, x_members, y_members);
+    for (int i = 0; i < 4; i++) {
+        const lines of_x = lines_of(x, i % 2 ? x_members - 1 : 0), of_y = lines_of(y, i / 2 ? y_members - 1 : 0);
+        if (meet(&of_x, &of_y)) return true;
+    }
     return false;
 }
 

@@ -14,8 +14,8 @@ typedef struct tamis_named_view {
 
 /*
  * Refuses an output that shares an element with another operand. With `handles`, data are handles of memory in place of
- * addresses. Views that interleave by different strides or batch strides are taken to be apart: only what is certain is
- * refused. Columns of one wider matrix are apart.
+ * addresses. Views whose lines or members lie at different distances are refused if their first or last ones meet, and
+ * are taken to be apart otherwise: what is refused is certain. Columns of one wider matrix are apart.
  */
 tamis_status tamis_check_apart(bool handles, const tamis_named_view *output, const tamis_named_view *other);
 

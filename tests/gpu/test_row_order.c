@@ -54,7 +54,7 @@ static void forget(place_of_work *at) {
     for (int i = 0; i < 4; i++) tamis_device_free(at->on, all[i]);
 }
 
-/* Lengths fall with the square of the row's number, which is mixed. */
+/* Lengths fall with a power of the row's number, which is mixed. */
 static int make(void **state) {
     if (set_up(state)) return 1;
     test_must(tamis_device_open("cpu", &cpu));

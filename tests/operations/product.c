@@ -27,7 +27,8 @@ static void place(operation_case *c, tamis_layout layout, int64_t members, bool 
 
 /* They are finite and have finite slopes where x and s are finite. */
 static void draw_text(operation_case *c, tamis_options *o) {
-    static const tamis_edge_number numbers[] = {{"cap", 1.5}, {"slope", 0.25}};
+    static const tamis_edge_number numbers[] = {
+        {"cap", 1.5}, {"slope", 0.25}, {"third", 0.5}, {"fourth", 0.75}, {"fifth", -0.125}};
     static const char *const texts[] = {
         "tanh(x / cap) * cap",
         "s * gelu(x) + 0.01 * i",
@@ -45,6 +46,7 @@ static void draw_text(operation_case *c, tamis_options *o) {
         "x",
         "s",
         "x * x * s + (1 - slope) * x - 3",
+        "third * x + fourth * s * x - fifth", /* from the fourth on they are constants in kernels of GPUs */
     };
     o->edge_text = OPERATION_ONE_OF(c, texts);
     o->edge_numbers = numbers;

@@ -86,6 +86,38 @@ TEST(gradients_know_members_and_places) {
 }
 
 /* The text and its numbers are read when a plan is made. */
+/* In fp32 a comparison comes out as in the forward call, also where double would tell numbers apart: the gradient is 1
+   where the result is the product. */
+TEST(gradients_take_the_branch_of_the_call) {
+    static const struct {
+        const char *text;
+        float s, x;
+    } cases[] = {{"where(s == 0.1, x, 0)", 0.1F, 3},
+                 {"where(s == w, x, 0)", 0.1F, 3},
+                 {"where(floor(s * 10) == 7, x, 0)", 0.7F, 3},
+                 {"where(x <= 0.1, x, 0)", 0, 0.1F},
+                 {"where(exp(x) < 1e39, x, 0)", 0, 89.5F}};
+    static const int32_t start[] = {0, 1}, zero[] = {0};
+    static const tamis_edge_number w = {"w", 0.1};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        float a = cases[k].x, b = 1, p = NAN, da = NAN, one = 1, s = cases[k].s;
+        tamis_sparse S = csr_of(TAMIS_F32, 1, 1, 1, start, zero, &s);
+        const tamis_dense A = {.data = &a, .rows = 1, .cols = 1, .type = TAMIS_F32};
+        tamis_dense B = A, P = A, dP = A, dA = A;
+        tamis_options o = with_text(TAMIS_OP_SDDMM, cases[k].text);
+        OWN(tamis_gradient) *gradient = NULL;
+        B.data = &b, P.data = &p, dP.data = &one, dA.data = &da;
+        o.type = o.output_type = TAMIS_F32;
+        o.inner = 1;
+        o.edge_numbers = &w;
+        o.edge_number_count = 1;
+        works(tamis_sddmm(device, &S, &A, &B, &P, &o, NULL));
+        works(tamis_gradient_create(device, &S, &o, &gradient));
+        works(tamis_sddmm_backward(gradient, &dP, &A, &B, &dA, NULL, NULL, NULL));
+        if ((p == a) != (da == 1)) fail_msg("%s: %g, and its gradient %g", cases[k].text, (double)p, (double)da);
+    }
+}
+
 TEST(plans_keep_what_they_need) {
     call_data c;
     make(&c);

@@ -108,7 +108,7 @@ static point draw_point(tamis_random *random) {
 
 /* The results of a program at one point. */
 static void evaluate(const tamis_program *p, point at, double results[TAMIS_PROGRAM_RESULTS]) {
-    const tamis_variables v = {&at.x, &at.s, &at.i, &at.j, at.h, numbers};
+    const tamis_variables v = {&at.x, &at.s, &at.i, &at.j, at.h, numbers, false};
     tamis_program_run(p, &v, 1, (double *const[]){&results[0], &results[1], &results[2]});
 }
 
@@ -137,7 +137,7 @@ TEST(blocks_are_their_samples) {
         const point at = draw_point(&random);
         x[n] = at.x, s[n] = at.s, i[n] = at.i, j[n] = at.j;
     }
-    const tamis_variables v = {x, s, i, j, h, numbers};
+    const tamis_variables v = {x, s, i, j, h, numbers, false};
     for (int k = 0; k < FORMULAS; k++) {
         tamis_program p = parsed(formulas[k].text);
         works(tamis_program_differentiate(&p));
@@ -152,6 +152,28 @@ TEST(blocks_are_their_samples) {
 }
 
 /* ------------------------------------------------------------------------------------------ derivatives */
+
+/* Powers at 0, where a product of 0 and infinity would be NaN; the exponent is a number, a variable or the value. */
+TEST(derivatives_of_powers_at_zero) {
+    static const struct {
+        const char *text;
+        double x, s, by_x, by_s;
+    } cases[] = {{"pow(x, s)", 0, 0, 0, 0},
+                 {"pow(x, s)", 0, 2, 0, 0},
+                 {"pow(x, s)", 0, 1, 1, 0},
+                 {"pow(s, x)", 1, 0, 0, 1},
+                 {"pow(x, 0)", 0, 0, 0, 0},
+                 {"pow(x, 3)", 0, 0, 0, 0},
+                 {"pow(x, s)", 2, 3, 12, 5.545177444479562}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tamis_program p = parsed(cases[k].text);
+        double found[TAMIS_PROGRAM_RESULTS];
+        works(tamis_program_differentiate(&p));
+        evaluate(&p, (point){cases[k].x, cases[k].s, 0, 0, 0}, found);
+        if (!(fabs(found[1] - cases[k].by_x) < 1e-12 && fabs(found[2] - cases[k].by_s) < 1e-12))
+            fail_msg("%s at x = %g, s = %g: %g, %g", cases[k].text, cases[k].x, cases[k].s, found[1], found[2]);
+    }
+}
 
 /* Between two points the derivative is the difference's, unless something jumps or bends there: then differences of two
    lengths disagree, and the point is left out. */

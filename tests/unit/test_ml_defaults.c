@@ -290,7 +290,7 @@ static const set_shape chosen_by[] = {
 enum { CHOSEN_BY = (int)(sizeof chosen_by / sizeof *chosen_by) };
 
 /* ease finds lambda: its recall is near that of the best of lambdas that are factors of 2 (4) apart. With more columns
-   than it chooses by too, and the same with any number of threads. */
+   than it chooses by too; small sets also with another number of threads, which finds the same. */
 static void finds_lambda(const set_shape *set, const tamis_held_out *out) {
     tamis_model_description made, other;
     tamis_model_options options = default_options(TAMIS_EASE);

@@ -6,6 +6,7 @@ from typing import Any, Optional
 from torch import Tensor
 
 from .. import _declarations as c
+from .._plan import reads_member
 from .._views import fits, uneven
 
 OWN = {"values": 1, "a": 2, "b": 2, "d": 2, "statistics": 2, "result": 2}  # dimensions of the inputs that may have leading ones
@@ -33,6 +34,8 @@ def of_batches(operator: Any, name: str, at: dict[str, int], calls: dict[str, An
         if not mapped:
             out = calls[name](*given)
             return out, None if isinstance(out, Tensor) else (None,) * len(out)
+        if "edge" in at and reads_member(given[at["edge"]]):
+            raise NotImplementedError(f"vmap over tamis::{name} with an edge that reads h: the mapped dimension becomes one of the batch, which h would count")
         flat = bool(column) and given[b].dim() - (b in mapped) == 1
         if not back and flat and mapped == {b} and (given[at["values"]] is None or given[at["values"]].dim() == 1):
             return calls[name](*given[:b], _even(given[b].movedim(dims[b], -1), 2), *given[b + 1:]), 1  # vectors are the columns of a matrix

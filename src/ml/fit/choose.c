@@ -306,6 +306,7 @@ tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_ch
     tamis_sparse sample = first_rows(data);
     ml_rows copy = {0};
     ml_choose_nothing(model, choice);
+    if (model->method->admits) TRY(model->method->admits(model, data->cols));
     if (!ml_chooses(model) || sample.nnz < LEAST) return TAMIS_OK;
     chooser c = {
         .model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice, .error = INFINITY};

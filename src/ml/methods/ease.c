@@ -189,6 +189,7 @@ const ml_method ml_ease = {
     .check = check,
     .column_width = column_width,
     .prepare = prepare,
+    .admits = check_columns,
     .begin = begin,
     .iterate = iterate,
     .free_work = free_work,

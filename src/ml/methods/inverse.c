@@ -58,6 +58,7 @@ tamis_status ml_inverse_make(const tamis_model *model, int64_t n, ml_inverse *v)
     TRY(tamis_allocate(panel, sizeof(double), what, (void **)&v->host_C));
     TRY(tamis_allocate(panel, sizeof(double), what, (void **)&v->host_R));
     TRY(tamis_allocate((int64_t)PANEL * PANEL, sizeof(double), what, (void **)&v->host_D));
+    TRY(tamis_allocate((int64_t)PANEL * PANEL, sizeof(double), what, (void **)&v->host_L));
     return tamis_allocate_zeroed((int64_t)PANEL * G_STRIDE, sizeof(double), what, (void **)&v->host_G);
 }
 
@@ -71,6 +72,7 @@ void ml_inverse_free(ml_inverse *v) {
     tamis_release(v->host_C);
     tamis_release(v->host_R);
     tamis_release(v->host_D);
+    tamis_release(v->host_L);
     tamis_release(v->host_G);
     tamis_device_close(v->own);
     *v = (ml_inverse){0};
@@ -127,8 +129,7 @@ tamis_status ml_inverse_diagonal(ml_inverse *v, double *diagonal) {
 }
 
 /* Computes D of an m x m diagonal block, by its Cholesky factor: D = L^-T L^-1. */
-static void invert_block(const double *block, int64_t m, double least, double *D) {
-    double L[PANEL * PANEL];
+static void invert_block(const double *block, int64_t m, double least, double *L, double *D) {
     memcpy(L, block, (size_t)(m * m) * sizeof *L);
     ml_invert_cholesky(L, m, least);
     memset(D, 0, (size_t)(m * m) * sizeof *D);
@@ -142,7 +143,7 @@ tamis_status ml_inverse_sweep(ml_inverse *v, int64_t panel, double least) {
     const int64_t m = ml_panel_width(v, panel), first = ml_panel_first(panel);
     const tamis_dense C = shaped(&v->C, v->n, m), R = shaped(&v->R, v->n, m), D = shaped(&v->D, m, m);
     TRY(ml_inverse_get(v, panel));
-    invert_block(v->host_C + first * m, m, least, v->host_D);
+    invert_block(v->host_C + first * m, m, least, v->host_L, v->host_D);
     TRY(ml_dense_write(&v->at, &D, v->host_D));
     TRY(ml_dense_write(&v->at, &C, v->host_C));
     TRY(tamis_dense_multiply(device, NULL, 1, &C, &D, 0, &R));

@@ -14,7 +14,7 @@ typedef struct ml_inverse {
     tamis_dense *upper;  /* of each panel: its columns, from the first row to its diagonal block's last */
     tamis_dense C, R, D; /* of the panel that is swept: see inverse.c */
     tamis_dense G;
-    double *host_C, *host_R, *host_D, *host_G;
+    double *host_C, *host_R, *host_D, *host_L, *host_G;
 } ml_inverse;
 
 /* Returns the bytes that the inverse of an n x n matrix takes. */

@@ -109,11 +109,16 @@ static void find_divisors(const tamis_model *model, const tamis_sparse *data, it
     }
 }
 
+static tamis_status check_columns(const tamis_model *model, int64_t cols) {
+    (void)model;
+    if (cols <= COLUMNS_MOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, item-knn has at most %d columns", (long long)cols,
+                      COLUMNS_MOST);
+}
+
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
-    if (data->cols > COLUMNS_MOST)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, item-knn has at most %d columns",
-                          (long long)data->cols, COLUMNS_MOST);
     item_knn *work;
+    TRY(check_columns(model, data->cols));
     TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of item-knn", (void **)&work));
     model->work = work;
     TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
@@ -332,6 +337,7 @@ const ml_method ml_item_knn = {
     .check_kept = check_kept,
     .column_width = column_width,
     .prepare = prepare,
+    .admits = check_columns,
     .begin = begin,
     .iterate = iterate,
     .free_work = free_work,

@@ -25,6 +25,12 @@ typedef struct tool_bench_settings {
     const char *baseline_name, *json, *parameters, *variants, *suite, *let;
 } tool_bench_settings;
 
+/* The member of a batch whose result is compared: the oracle takes the first one's number for an edge that is a text.
+ */
+static inline int64_t tool_bench_member(const tool_problem *problem) {
+    return tool_problem_options(problem).edge == TAMIS_EDGE_TEXT ? 0 : tool_problem_batch(problem) - 1;
+}
+
 /* The current matrix, and its description. */
 typedef struct tool_bench_matrix {
     const tool_source *source;

@@ -247,7 +247,7 @@ static void keep_comparison(const tool_bench_case *one, const tamis_comparison *
     if (again && comparison->passed) return;
     result->late = again && result->comparison.passed;
     result->comparison = *comparison;
-    result->comparison.share /= (double)tool_problem_batch(&one->problem); /* the last member of a batch is compared */
+    result->comparison.share /= (double)tool_problem_batch(&one->problem); /* one member of a batch is compared */
     result->compared = comparison->compared > 0 || comparison->not_finite == 0 || !comparison->passed;
     if (comparison->not_finite > 0) warn_not_finite(one, comparison);
 }
@@ -257,7 +257,7 @@ static void keep_comparison(const tool_bench_case *one, const tamis_comparison *
 static int check_all(const tool_bench_case *one, const field *all, bool again, tool_bench_results *results) {
     const tamis_dense *output = &one->problem.output;
     const int64_t batch = tool_problem_batch(&one->problem);
-    const tool_problem last = tool_problem_member(&one->problem, batch - 1);
+    const tool_problem last = tool_problem_member(&one->problem, tool_bench_member(&one->problem));
     const int64_t lines = batch * (output->layout == TAMIS_ROW_MAJOR ? output->rows : output->cols);
     const size_t bytes = (size_t)lines * (size_t)output->stride * tamis_type_size(output->type);
     for (int i = 0; i < results->count && !tool_interrupted(); i++) {

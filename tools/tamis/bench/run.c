@@ -11,10 +11,10 @@ static void note(tool_bench_run *run, int code) {
     if (code && (run->worst == 0 || run->worst == TOOL_FAILED)) run->worst = code;
 }
 
-/* Makes the oracle of a problem, or of the last member of a batch; NULL if that fails. */
+/* Makes the oracle of a problem, or of a member of a batch; NULL if that fails. */
 static tamis_oracle *make_oracle(tool_bench_run *run, const tool_problem *problem) {
     const double budget = 5e7; /* multiplications: well under a second */
-    const tool_problem last = tool_problem_member(problem, tool_problem_batch(problem) - 1);
+    const tool_problem last = tool_problem_member(problem, tool_bench_member(problem));
     tamis_oracle *oracle = NULL;
     const tamis_status status = tool_problem_oracle(&last, budget, &oracle);
     if (status != TAMIS_OK) note(run, tool_library_error(status, "oracle"));
