@@ -57,7 +57,7 @@ typedef struct ml_method {
        begins with the file's name. NULL: any numbers are valid. */
     tamis_status (*check_kept)(const char *path, const tamis_dense *kept);
 
-    /* Fails if the method cannot have so many columns, before anything is computed. NULL: any number. */
+    /* Fails if there are too many columns for the method, before a fit begins. NULL: any number is allowed. */
     tamis_status (*admits)(const tamis_model *model, int64_t cols);
 
     /* Returns how many numbers the model keeps per column. NULL: the factors and perhaps a bias. */
