@@ -33,9 +33,11 @@ tamis_status tamis_graph_explain(const tamis_graph *graph, char *out, size_t byt
     tamis_text_add(&t, "graph        %lld x %lld, %lld entries, %.3g a row\n", (long long)rows->rows,
                    (long long)rows->cols, (long long)rows->nnz,
                    rows->rows > 0 ? (double)rows->nnz / (double)rows->rows : 0);
-    tamis_text_add(&t, "device       %s, %s, %d thread%s\n", graph->device->description.name,
-                   graph->device->description.instruction_set, tamis_message_threads(graph),
-                   tamis_message_threads(graph) == 1 ? "" : "s");
+    tamis_text_add(&t, "device       %s, %s", graph->device->description.name,
+                   graph->device->description.instruction_set);
+    if (graph->device->backend->location == TAMIS_HOST)
+        tamis_text_add(&t, ", %d thread%s", tamis_message_threads(graph), tamis_message_threads(graph) == 1 ? "" : "s");
+    tamis_text_add(&t, "\n");
     add_order(&t, graph, "by rows", rows, !graph->row_order.offsets, graph->row_order.own_columns != NULL);
     if (graph->forward_only)
         tamis_text_add(&t, "by columns   no order: it was made for forward calls only\n");

@@ -329,6 +329,7 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
         add_cuts(text, "in large calls", &plan->long_cuts);
     }
     if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
+    if (plan) tamis_text_add(text, "; the lists take %zu bytes", plan->base.prepared_bytes);
 }
 
 const tamis_message_functions tamis_gpu_message_functions = {
