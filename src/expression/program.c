@@ -168,6 +168,18 @@ tamis_status tamis_program_finish(tamis_program *p, const int *results, int coun
                       TAMIS_PROGRAM_CONSTANTS, TAMIS_PROGRAM_SLOTS);
 }
 
+static bool same_step(const tamis_step *x, const tamis_step *y) {
+    return x->kind == y->kind && memcmp(x->of, y->of, sizeof x->of) == 0 &&
+           memcmp(&x->number, &y->number, sizeof x->number) == 0;
+}
+
+bool tamis_program_same(const tamis_program *p, const tamis_program *q) {
+    bool same = p->count == q->count && p->results == q->results;
+    for (int t = 0; t < p->count && same; t++) same = same_step(&p->steps[t], &q->steps[t]);
+    for (int r = 0; r < p->results && same; r++) same = p->result[r] == q->result[r];
+    return same;
+}
+
 /* ------------------------------------------------------------------------------------------ running */
 
 /* Values of an operand: one a sample, or one for all, which has step 0. */

@@ -85,6 +85,9 @@ int tamis_program_call(tamis_program *p, int kind, int a, int b, int c);
    the program is full or needs too many slots. */
 tamis_status tamis_program_finish(tamis_program *p, const int *results, int count);
 
+/* True if the programs have the same steps and results. */
+bool tamis_program_same(const tamis_program *p, const tamis_program *q);
+
 /* The variables of an evaluation of up to TAMIS_PROGRAM_RUN samples. Those that no step takes may be NULL. */
 enum { TAMIS_PROGRAM_RUN = 256 };
 typedef struct tamis_variables {

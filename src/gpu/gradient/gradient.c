@@ -1,8 +1,12 @@
 /* Host side of edge_gradient.simt, edge_kept.simt and edge_text.simt. */
 #include "gpu/gradient/gradient.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/status.h"
+#include "expression/text.h"
 #include "gpu/compile/kernel_lists.h"
 #include "gpu/compile/utility.h"
 
@@ -21,33 +25,46 @@ static const char *const kept_rows = "edge_kept_rows", *const kept_merge = "edge
 /* A kernel of edge_text.simt for one text. */
 typedef struct text_kernel {
     tamis_gpu_kinds kinds;
-    uint64_t name; /* of the declarations: see tamis_edge_text */
+    const tamis_edge_text *text; /* lives as long as the kernel */
+    bool derivatives;
 } text_kernel;
 
+static const tamis_program *program_of(const text_kernel *k) {
+    return k->derivatives ? &k->text->all : &k->text->value;
+}
+
+/* Hashes tell most texts apart, but are not trusted to: the text may come from anybody. */
 static bool is_same_text(const void *key, const void *other) {
     const text_kernel *const x = key, *const y = other;
+    const double *const a = x->text->scalars + TAMIS_TEXT_ARGUMENTS, *const b = y->text->scalars + TAMIS_TEXT_ARGUMENTS;
     return x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index && x->kinds.offset == y->kinds.offset &&
-           x->name == y->name;
+           x->derivatives == y->derivatives && x->text->names[x->derivatives] == y->text->names[y->derivatives] &&
+           memcmp(a, b, sizeof x->text->scalars - TAMIS_TEXT_ARGUMENTS * sizeof *a) == 0 &&
+           tamis_program_same(program_of(x), program_of(y));
 }
 
 static tamis_gpu_shared_kernels text_kernels = TAMIS_GPU_SHARED_KERNELS(text_kernel, is_same_text);
 
-static tamis_status compile_text(const tamis_edge_job *job, const text_kernel *key, bool derivatives,
-                                 tamis_gpu_shared_kernel **found) {
+static tamis_status compile_text(const tamis_edge_job *job, text_kernel key, tamis_gpu_shared_kernel **found) {
     const tamis_edge_text *const text = job->constants.text;
     tamis_gpu_device *const device = job->device;
+    tamis_edge_text *const kept = malloc(sizeof *kept); /* not counted, as the kernel is not */
     tamis_gpu_definitions definitions = {.used = 0};
     char *declarations = NULL, *code = NULL, *whole = NULL;
     tamis_status status = TAMIS_OK;
+    if (!kept) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for an edge that is a text");
+    *kept = *text;
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
-    tamis_gpu_define_kinds(&definitions, key->kinds);
+    tamis_gpu_define_kinds(&definitions, key.kinds);
     if (device->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
-    TRY_GOTO(done, tamis_edge_text_declare(derivatives ? &text->all : &text->value, text->scalars, &declarations));
+    TRY_GOTO(done, tamis_edge_text_declare(program_of(&key), text->scalars, &declarations));
     TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
     TRY_GOTO(done, tamis_gpu_with_code(&definitions, code, &whole));
-    status = tamis_gpu_shared_add(&text_kernels, device, key, "edge_text.simt", "edge_text", whole, found);
+    key.text = kept;
+    status = tamis_gpu_shared_add(&text_kernels, device, &key, "edge_text.simt", "edge_text", whole, found);
 done:
+    if (status != TAMIS_OK) free(kept);
     tamis_release(declarations);
     tamis_release(code);
     tamis_release(whole);
@@ -56,9 +73,9 @@ done:
 
 /* The kernel of the value alone, or with its derivatives. */
 static tamis_status text_kernel_of(const tamis_edge_job *job, bool derivatives, tamis_gpu_shared_kernel **found) {
-    const text_kernel key = {{job->type, job->index_type, job->offset_type}, job->constants.text->names[derivatives]};
+    const text_kernel key = {{job->type, job->index_type, job->offset_type}, job->constants.text, derivatives};
     *found = tamis_gpu_shared_find(&text_kernels, job->device, &key);
-    return *found ? TAMIS_OK : compile_text(job, &key, derivatives, found);
+    return *found ? TAMIS_OK : compile_text(job, key, found);
 }
 
 static tamis_status ready(const tamis_edge_job *job, bool keep_softmax) {
