@@ -10,14 +10,14 @@
 #include "gpu/runtime/nvrtc.h"
 #include "support/test.h"
 
-void job_add(job_list *list, int architecture, const char *name, const char *definitions) {
+void job_add(job_list *list, int architecture, const char *name, const char *definitions, const char *source) {
     if (list->count == list->room) {
         list->room = 2 * list->room + 64;
         list->jobs = realloc(list->jobs, (size_t)list->room * sizeof *list->jobs);
         if (!list->jobs) abort();
     }
     job *const j = &list->jobs[list->count++];
-    *j = (job){architecture, strdup(name), strdup(definitions)};
+    *j = (job){architecture, strdup(name), strdup(definitions), source ? strdup(source) : NULL};
     if (!j->name || !j->definitions) abort();
 }
 
@@ -59,7 +59,8 @@ static void compile(const job *j, job_result *result) {
     const double start = test_seconds();
     result->state = JOB_STARTED;
     if (tamis_gpu_source_text(j->name, &source) == TAMIS_OK &&
-        tamis_nvrtc_compile(j->architecture, j->name, source, j->definitions, &binary, &log) == TAMIS_OK) {
+        tamis_nvrtc_compile(j->architecture, j->name, j->source ? j->source : source, j->definitions, &binary, &log) ==
+            TAMIS_OK) {
         job_read_log(log, result);
         result->state = JOB_DONE;
     } else {
@@ -145,6 +146,7 @@ void jobs_free(job_list *list) {
     for (int64_t i = 0; i < list->count; i++) {
         free(list->jobs[i].name);
         free(list->jobs[i].definitions);
+        free(list->jobs[i].source);
     }
     free(list->jobs);
     free(list->results);

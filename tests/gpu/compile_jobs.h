@@ -7,7 +7,7 @@
 
 typedef struct job {
     int architecture;
-    char *name, *definitions;
+    char *name, *definitions, *source; /* source: with code before the file's text; NULL: the text alone */
 } job;
 
 enum { JOB_WAITING, JOB_STARTED, JOB_DONE, JOB_REFUSED };
@@ -26,7 +26,7 @@ typedef struct job_list {
     int64_t count, room;
 } job_list;
 
-void job_add(job_list *list, int architecture, const char *name, const char *definitions);
+void job_add(job_list *list, int architecture, const char *name, const char *definitions, const char *source);
 /* The first of each file and architecture come first, or with `any_chip` of each file; the others in an order that is
    drawn. Those not begun after `seconds` stay waiting. */
 void jobs_run(job_list *list, uint64_t seed, int seconds, bool any_chip);

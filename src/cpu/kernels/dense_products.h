@@ -30,6 +30,17 @@ typedef struct product {
     real alpha, beta;
 } product;
 
+/* A product that is rounded before it is added to. Without it compilers fuse one of two products with their sum,
+   another one in each instance of a tile, and a row's bits would depend on its place. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define ROUNDED(product) __builtin_assoc_barrier(product)
+#endif
+#endif
+#ifndef ROUNDED
+#define ROUNDED(product) (product)
+#endif
+
 /* A tile of `rows` x `vectors` of Y; if `masked`, the last vector has `tail` elements. */
 INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, int tail) {
     vector sums[PRODUCT_ROWS][2];
@@ -42,7 +53,7 @@ INLINE void multiply_tile(const product *m, int rows, int vectors, int masked, i
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++) {
             real *const y = m->y + r * m->y_stride + v * LANES;
-            vector result = m->alpha * sums[r][v];
+            vector result = ROUNDED(m->alpha * sums[r][v]);
             if (m->beta != 0) result += m->beta * load_part(y, masked, tail);
             store_part(y, masked, tail, result);
         }
@@ -96,7 +107,7 @@ static void multiply_narrow(const tamis_dense_job *job, int64_t begin, int64_t e
             vector_sums_of_8(sums, dots);
             for (int r = 0; r < rows; r++) {
                 real *const y = row_of_operand(&job->z, i + r) + j;
-                *y = (real)job->c * dots[r] + (job->d != 0 ? (real)job->d * *y : 0);
+                *y = ROUNDED((real)job->c * dots[r]) + (job->d != 0 ? (real)job->d * *y : 0);
             }
         }
     }
