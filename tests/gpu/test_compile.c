@@ -63,6 +63,7 @@ static const struct allowed {
     {"cusddmm_l2.simt", 8, "saved around exp, where a group of 512 leaves 40 registers"},
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"edge_text.simt", 16, "saved around functions of fp64"},
+    {"segments.simt", 24, "saved around exp, of fp64"},
     {"order_merge.simt", 16, "saved around divisions"},
     {"softmax.simt", 16, "saved around exp"},
     {"cached.simt", 16, "what is known ahead of the loop, in uniform registers of sm_90 and later"},
