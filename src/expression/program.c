@@ -169,8 +169,7 @@ tamis_status tamis_program_finish(tamis_program *p, const int *results, int coun
 }
 
 static bool same_step(const tamis_step *x, const tamis_step *y) {
-    return x->kind == y->kind && memcmp(x->of, y->of, sizeof x->of) == 0 &&
-           memcmp(&x->number, &y->number, sizeof x->number) == 0;
+    return x->kind == y->kind && memcmp(x->of, y->of, sizeof x->of) == 0 && x->number == y->number;
 }
 
 bool tamis_program_same(const tamis_program *p, const tamis_program *q) {

@@ -2,7 +2,6 @@
 #include "gpu/gradient/gradient.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/status.h"
@@ -36,10 +35,12 @@ static const tamis_program *program_of(const text_kernel *k) {
 /* Hashes tell most texts apart, but are not trusted to: the text may come from anybody. */
 static bool is_same_text(const void *key, const void *other) {
     const text_kernel *const x = key, *const y = other;
-    const double *const a = x->text->scalars + TAMIS_TEXT_ARGUMENTS, *const b = y->text->scalars + TAMIS_TEXT_ARGUMENTS;
-    return x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index && x->kinds.offset == y->kinds.offset &&
-           x->derivatives == y->derivatives && x->text->names[x->derivatives] == y->text->names[y->derivatives] &&
-           memcmp(a, b, sizeof x->text->scalars - TAMIS_TEXT_ARGUMENTS * sizeof *a) == 0 &&
+    bool same = true;
+    for (int k = TAMIS_TEXT_ARGUMENTS; k < TAMIS_PROGRAM_SCALARS; k++)
+        same = same && x->text->scalars[k] == y->text->scalars[k];
+    return same && x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index &&
+           x->kinds.offset == y->kinds.offset && x->derivatives == y->derivatives &&
+           x->text->names[x->derivatives] == y->text->names[y->derivatives] &&
            tamis_program_same(program_of(x), program_of(y));
 }
 
