@@ -55,8 +55,7 @@ static bool meet(const lines *x, const lines *y) {
 
 /* Members that are told apart by batch_stride: one if all are the same matrix, or one after the other. */
 static int64_t members_of(const tamis_named_view *x) {
-    const lines one = lines_of(x, 1), first = lines_of(x, 0);
-    return x->batch > 1 && one.at != first.at ? x->batch : 1;
+    return x->batch > 1 && lines_of(x, 1).at != lines_of(x, 0).at ? x->batch : 1;
 }
 
 /* Compares first members at all distances that members have from each other, as far as their bytes can meet. */
@@ -78,9 +77,9 @@ static bool some_members_meet(const lines *x, lines y, int64_t next, int64_t x_m
 static bool share_memory(const tamis_named_view *x, const tamis_named_view *y) {
     const int64_t x_members = members_of(x), y_members = members_of(y);
     const lines first_x = lines_of(x, 0), first_y = lines_of(y, 0);
-    const int64_t x_next = lines_of(x, 1).at - first_x.at, y_next = lines_of(y, 1).at - first_y.at;
-    if (first_x.count == 0 || first_x.length == 0 || first_y.count == 0 || first_y.length == 0) return false;
     if (x_members == 1 && y_members == 1) return meet(&first_x, &first_y);
+    if (first_x.count == 0 || first_x.length == 0 || first_y.count == 0 || first_y.length == 0) return false;
+    const int64_t x_next = lines_of(x, 1).at - first_x.at, y_next = lines_of(y, 1).at - first_y.at;
     if (x_members == 1 || y_members == 1 || x_next == y_next)
         return some_members_meet(&first_x, first_y, x_members > 1 ? x_next : y_next, x_members, y_members);
     for (int i = 0; i < 4; i++) {

@@ -7,11 +7,7 @@
 #include "core/device.h"
 #include "model_rows.h"
 
-#include "named_device.h"
-
-static const char *device_name = "cpu";
-static tamis_device *device;
-static int64_t live;
+#include "device_fixture.h"
 
 enum { ROWS = 70, COLS = 40 };
 
@@ -216,7 +212,7 @@ TEST(ease_knows_its_memory) {
     char message[200];
     snprintf(message, sizeof message,
              "S.cols = 600: ease needs 0.00595 GB for weights of pairs of columns, but %s has 0.003 GB: use item-knn",
-             device_name);
+             name);
     assert_string_equal(tamis_last_error(), message);
     device->description.memory = memory;
     works(tamis_model_fit(model, &d.view, NULL));
@@ -429,17 +425,4 @@ TEST(long_fits_can_be_stopped) {
         }
 }
 
-static int set_up(void **state) {
-    live = tamis_memory_live();
-    return tamis_device_open(device_name, &device) == TAMIS_OK ? 0 : -1;
-}
-
-static int tear_down(void **state) {
-    tamis_device_close(device);
-    return tamis_memory_live() == live ? 0 : -1;
-}
-
-TEST_RUN() {
-    if (!named_device_is_here(argc, argv, &device_name)) return 77;
-    return test_run("items", NULL, set_up, tear_down);
-}
+TEST_ON_DEVICE(set_up, tear_down)
