@@ -4,3 +4,7 @@
 set_target_properties(tamis_shared tamis_ml_shared tamis_xla_shared PROPERTIES VERSION ${TAMIS_INTERFACE} INSTALL_RPATH "$ORIGIN") # a wheel has no links
 install(TARGETS tamis_shared tamis_ml_shared tamis_xla_shared LIBRARY DESTINATION lib COMPONENT python NAMELINK_SKIP)
 install(FILES "${TAMIS_DECLARATIONS}" DESTINATION . COMPONENT python)
+get_target_property(compiled tamis_python_calls TYPE)
+if(compiled STREQUAL "MODULE_LIBRARY")
+    install(TARGETS tamis_python_calls LIBRARY DESTINATION lib COMPONENT python)
+endif()

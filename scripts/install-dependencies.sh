@@ -29,6 +29,7 @@ mandoc            checks the manual page
 chromium          looks at the page of tamis report
 xz-utils          packs results for its test
 python3           scripts that compare with NumPy and SciPy
+libpython3-dev    Python.h: compiled steps of the package
 python3-scipy     reads what we write, writes what we read
 python3-venv      a folder for Python packages that only tests use
 libgraphblas7|libgraphblas9|libgraphblas10 a peer of the benchmark
@@ -41,6 +42,7 @@ oclgrind|none     finds bad accesses and races in OpenCL kernels'
 
 python='
 python3           the wheel: runs its build and its tests
+libpython3-dev    Python.h: compiled steps of the package
 python3-venv      folders for both'
 
 aarch64='

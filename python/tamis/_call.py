@@ -3,23 +3,24 @@ from __future__ import annotations
 
 import functools
 import math as mathematics
+import struct
 from ctypes import byref, c_double
 from typing import Any, NamedTuple, Optional
 
 import numpy
 
 from . import _declarations as c
-from . import _errors, _streams, _types
+from . import _errors, _recipe, _streams, _types
 from ._device import opened
 from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
 from ._plan import MATH, choice, edge_number, options, reads_places
-from ._recipe import Recipe, keep_recipe, key_of, same_array
+from ._recipe import ALPHA, ARRAY, BETA, OWNER, STREAM, Structures, address_of, keep_recipe, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
 from ._types import FUSED, SDDMM, SPMM
-from ._views import View, column, converting, dense, fits, meet, packed, refuse_view, seen, uneven, vector, view
+from ._views import View, column, converting, dense, extent, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
 ONCE = {SDDMM: lib.tamis_sddmm, SPMM: lib.tamis_spmm, FUSED: lib.tamis_fused}
 PLANNED = {SDDMM: lib.tamis_plan_sddmm, SPMM: lib.tamis_plan_spmm, FUSED: lib.tamis_plan_fused}
@@ -183,36 +184,36 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
             values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
     """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
     `recipes` its earlier calls."""
-    if out is not None:
-        _check_output(out, (*zip(names, operands), ("values", values)))
-    key = None
+    known = None
     if type(S) is Pattern:
         if S.sparse.tensors:
             S.sparse.check_memory()
-        if out is not None:
-            _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
         if recipes is None:
             recipes = S.recipes
-        key = key_of(operation, how, operands, values, out)
-        if key is not None:
-            recipe = recipes.get(key)
-            if recipe is not None and recipe.handle.value is not None and (beta == 0 or out is not None):
-                return recipe.run(operands, values, out, alpha, beta, statistics), S.sparse
-    elif planned is None:
-        known = remembered(S)
-        if known is not None and (statistics is None or not known.pattern.sparse.transposed):
+        known = (operation, how), (values, *operands, out, statistics)
+        if out is not None or beta == 0:
+            found = _recipe.repeat(recipes, *known, False, alpha, beta)
+            if found is not None:
+                return found[0] if out is None else out, S.sparse
+        if out is not None:
+            _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
+    if out is not None:
+        _check_output(out, (*zip(names, operands), ("values", values)))
+    if known is None and planned is None:
+        before = remembered(S)
+        if before is not None and (statistics is None or not before.pattern.sparse.transposed):
             if out is not None:  # the pattern has its own arrays
                 _check_output(out, (("S's indices", S.indices), ("S's indices", S.indptr)))
             own = S.data if values is None and not how.as_pattern else values
             try:
-                return compute(operation, known.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], known
+                return compute(operation, before.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], before
             except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
                 pass
-    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes), key)
+    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes), known)
 
 
-def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
-    """Make a call that repeats no earlier one. key: of its recipe."""
+def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
+    """Make a call that repeats no earlier one. known: what its recipe is found by; None: it has none."""
     operation, values = call.operation, call.values
     given = [view(x, name) for x, name in zip(call.operands, call.names)]
     s = _sparse_of(call, given[-1])
@@ -251,14 +252,37 @@ def _anew(call: Call, key: tuple | None) -> tuple[Any, Any]:
     planned = call.planned or (call.S.plan_of if isinstance(call.S, Pattern) else None)
     if planned is not None:
         handle = _by_plan(call, planned, how, used, matrices, P, execution, batch)
+        key = None if known is None else _recipe.key(*known, False)
         if key is not None:
-            keep_recipe(call.recipes, key, Recipe(handle, PLANNED[operation].__name__, [*matrices, P], execution, tuple(result.shape), kind,
-                                                  values is None, operation == SDDMM and s.transposed))
+            _keep(call, key, handle, [*matrices, P], execution, result, operation == SDDMM and s.transposed)
     else:
         _once(call, s, how, used, matrices, P, execution, batch)
     for other in others:
         _streams.wait(s.device, other, execution.stream)
     return result.array, s
+
+
+def _keep(call: Call, key: Any, handle: Any, views: list, execution: Any, result: View, turned: bool) -> None:
+    """Keep the recipe of a call by a plan. views: of the operands, then of the result. turned: the library takes the operands in reverse order."""
+    made, first, count = Structures(), call.operands[0], len(call.operands)
+    numbers = [*(range(count, 0, -1) if turned else range(1, count + 1)), count + 1 if call.out is not None else count + 3]
+    arguments = [made.view(view, number) for view, number in zip(views, numbers)]
+    fields = [("stream", STREAM, 0), ("alpha", ALPHA, 0), ("beta", BETA, 0)]
+    fields += [("values", ARRAY, 0)] if call.values is not None else []
+    fields += [("softmax_rows", ARRAY, count + 2)] if call.statistics is not None else []
+    read = call.S.sparse.arrays(call.values is None and not call.how.as_pattern)
+    results: list = []
+    if call.out is None:
+        shape = tuple(result.shape)
+        results.append((1, "new_empty", (shape,)) if kind_of(first) is Torch else (-1, numpy.empty, (shape, result.array.dtype)))
+    if handle.workspace:
+        fields.append(("workspace", ARRAY, count + 3 + len(results)))
+        results.append(handle.workspace_row(first))
+    arguments.append(made.add(execution, *fields))
+    keep_recipe(call.recipes, key, _recipe.later(
+        address_of(PLANNED[call.operation].__name__), bytes(made.bytes), [(OWNER, 0), *arguments], made.fills, tuple(results), int(call.out is None),
+        first.get_device() if views[0].location == c.TAMIS_DEVICE else -1,
+        count + 1 if call.out is not None else -1, b"".join(struct.pack("PP", *extent(x)) for _, x in read if x is not None), handle, None))
 
 
 def _sparse_of(call: Call, last: View) -> Sparse:

@@ -19,7 +19,7 @@ BUILT = HERE.parents[1] / "build" / "release" / "src"  # in a checkout
 def _places(name: str) -> list[pathlib.Path]:
     """Return the paths where a library may be: beside TAMIS_LIBRARY, in the installed package, in the checkout's build."""
     named = os.environ.get("TAMIS_LIBRARY")
-    folders = [pathlib.Path(named).parent / part for part in (".", "ml", "xla")] if named else [HERE / "lib", BUILT, BUILT / "ml", BUILT / "xla"]
+    folders = [pathlib.Path(named).parent / part for part in (".", "ml", "xla", "python")] if named else [HERE / "lib", BUILT, BUILT / "ml", BUILT / "xla", BUILT / "python"]
     return [folder / name for folder in folders]
 
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Mapping
 from ctypes import byref
 from dataclasses import dataclass
@@ -152,6 +154,11 @@ class Handle:
     def free(self) -> None:
         """Free the library's plan, which must not be in use."""
         self.value = self.owned = None
+
+    def workspace_row(self, like: Any) -> tuple:
+        """Return the row of a recipe by which a tensor of scratch memory is made."""
+        torch = sys.modules["torch"]
+        return -1, functools.partial(torch.empty, (self.workspace + 7) // 8, dtype=torch.int64, device=like.device), ()
 
     def bring_workspace(self, execution: c.tamis_execution, like: Any) -> Any:
         """Give an execution on a GPU scratch memory of the caller's allocator; the memory must live until the call returns."""

@@ -1,46 +1,42 @@
 """Calls that repeat an earlier one with operands of the same types, shapes and strides: only addresses are new.
 
-The first such call checks its operands and makes their views; a recipe keeps what does not depend on addresses. It takes a third of
-the time. Only arrays of NumPy and tensors of PyTorch themselves have recipes.
+The first such call checks its operands and makes their views; a recipe keeps what does not depend on addresses. Only arrays of NumPy and tensors of
+PyTorch themselves have recipes. Their steps are written twice: in C (src/python), which takes a third of the time, and here, for Pythons and
+versions of PyTorch that have no such interface of C.
 """
 from __future__ import annotations
 
 import ctypes
 import functools
+import importlib.machinery
+import importlib.util
+import struct
 import sys
-from typing import Any, Optional
+import sysconfig
+from typing import Any, Iterable, Optional
 
 import numpy
 
 from . import _declarations as c
-from ._kinds import Torch
-from ._library import lib, must
+from ._library import _places, lib, must
+from ._views import extent, view
 
+INTERFACE = 1  # of the compiled module that this file knows
 MOST = 256  # recipes per pattern or plan
+CONSTANT, PLACE, ARRAY, STREAM, ALPHA, BETA, OWNER = range(7)  # what an argument, or a field of a structure, holds
 _ndarray = numpy.ndarray
 _byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
 _tensors: tuple[type, ...] = ()
 
 
-def form(x: Any) -> Optional[tuple]:
-    """Return the properties of an array that determine its view, except the address; None: it has no recipe."""
-    kind = type(x)
-    if kind is _ndarray:
-        return x.dtype, x.shape, x.strides
-    if kind in _tensor_types():
-        torch = sys.modules["torch"]
-        if (x.requires_grad and torch.is_grad_enabled()) or x.layout is not torch.strided or x.is_neg():
-            return None
-        return x.dtype, x.shape, x.stride(), x.device
-    return None
-
-
 def _tensor_types() -> tuple[type, ...]:
+    """Return PyTorch's own types, if it is imported by now."""
     global _tensors
     if not _tensors and "torch" in sys.modules:
         torch = sys.modules["torch"]
         if hasattr(torch, "nn"):  # PyTorch is completely imported
             _tensors = (torch.Tensor, torch.nn.Parameter)
+            _use_torch(torch)
     return _tensors
 
 
@@ -59,147 +55,178 @@ def same_array(x: Any, y: Any) -> bool:
     return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
 
 
-def key_of(operation: int, how: tuple, operands: tuple, values: Any, out: Any) -> Optional[tuple]:
-    """Return the key of a recipe; None if there is none for such operands."""
-    forms: list[Any] = [operation, how, len(operands) == 3 and same_array(operands[1], operands[2])]
-    for x in operands:
-        of = form(x)
-        if of is None:
-            return None
-        forms.append(of)
-    if values is not None:
-        of = form(values)
-        if of is None:
-            return None
-        forms.append(("values", of))
-    if out is not None:
-        of = form(out)
-        if of is None or (type(out) is _ndarray and not out.flags.writeable):
-            return None
-        forms.append(("out", of))
-    return tuple(forms)
+# ------------------------------------------------------------------------------ recipes
 
 
-def keep_recipe(recipes: dict, key: tuple, recipe: Any) -> None:
+class Structures:
+    """The structures of a call, one after the other, and the fields that differ from call to call: (place, source, number)."""
+
+    def __init__(self) -> None:
+        self.bytes, self.fills = bytearray(), []  # type: ignore[var-annotated]
+
+    def add(self, given: Any, *fields: tuple[str, int, int]) -> tuple[int, int]:
+        """Add a structure, with the sources of some fields by name. Returns the argument that points to it."""
+        place = len(self.bytes)
+        self.bytes += bytes(given) + bytes(-ctypes.sizeof(given) % 16)
+        self.fills += [(place + getattr(type(given), name).offset, source, number) for name, source, number in fields]
+        return PLACE, place
+
+    def view(self, given: Optional[c.tamis_dense], number: int) -> tuple[int, int]:
+        """Add the view of an array; None: the argument is a null pointer."""
+        return (CONSTANT, 0) if given is None else self.add(given, ("data", ARRAY, number))
+
+
+class Recipe:
+    """A call of a function. Its arrays are given, and may be None or addresses; the results, which it makes, come after them.
+
+    results: for each None, or the place of an array, a name of its method and two or fewer arguments, or -1 and a function with its arguments. The first
+    `shown` are returned. device: the CUDA device whose current stream is used, or -1. out: the number of the caller's output, or -1; a call is not made if it
+    may share memory with another array, or with `ranges`, addresses in pairs. owner: has the plan's address as `value`, None once it is destroyed;
+    None: the call has no plan. keep: what must live as long.
+    """
+
+    __slots__ = ("function", "frame", "structures", "arguments", "fills", "results", "shown", "device", "out", "ranges", "owner", "keep")
+
+    def __init__(self, function: int, structures: bytes, arguments: Iterable, fills: Iterable, results: tuple, shown: int, device: int, out: int,
+                 ranges: bytes, owner: Any, keep: Any):
+        self.structures, self.arguments, self.fills, self.results, self.shown = structures, tuple(arguments), tuple(fills), results, shown
+        self.device, self.out, self.ranges, self.owner, self.keep = device, out, list(struct.iter_unpack("PP", ranges)), owner, keep
+        self.function, self.frame = _of_addresses(function, len(self.arguments)), (ctypes.c_char * len(structures)).from_buffer_copy
+
+    def run(self, arrays: tuple, alpha: float, beta: float) -> Any:
+        plan = None if self.owner is None else self.owner.value
+        if (plan is None and self.owner is not None) or (self.out >= 0 and self._overlaps(arrays)):
+            return None
+        made: list = []
+        for row in self.results:
+            if row is None:
+                made.append(None)
+            else:
+                like, how, given = row
+                made.append(how(*given) if like < 0 else getattr(arrays[like], how)(*given))
+        frame = self.frame(self.structures)
+        at = _address(frame)
+        stream = sys.modules["torch"]._C._cuda_getCurrentRawStream(self.device) if self.device >= 0 else 0
+        data = [x if type(x) is int else 0 if x is None else pointer(x) for x in (*arrays, *made)]
+
+        def value(source: int, number: int) -> int:
+            return number if source == CONSTANT else at + number if source == PLACE else data[number] if source == ARRAY else stream if source == STREAM else plan
+
+        for place, source, number in self.fills:
+            if source in (ALPHA, BETA):
+                struct.pack_into("d", frame, place, alpha if source == ALPHA else beta)
+            else:
+                struct.pack_into("P", frame, place, value(source, number))
+        status = self.function(*[value(source, number) for source, number in self.arguments])
+        if status:
+            must(status)
+        return tuple(made[:self.shown])
+
+
+    def _overlaps(self, arrays: tuple) -> bool:
+        extents = [extent(view(x, "")) for number, x in enumerate(arrays) if x is not None and type(x) is not int and number != self.out]
+        first, end = extent(view(arrays[self.out], ""))
+        return any(begin < end and first < last for begin, last in (*extents, *self.ranges))
+
+
+@functools.lru_cache(maxsize=None)
+def _of_addresses(function: int, arguments: int) -> Any:
+    """Return a function that takes plain addresses: conversions to typed pointers cost a microsecond."""
+    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)(function)
+
+
+@functools.lru_cache(maxsize=None)
+def address_of(function: str) -> int:
+    """Return the address of a function of the library."""
+    return ctypes.cast(getattr(lib, function), ctypes.c_void_p).value or 0
+
+
+def keep_recipe(recipes: dict, key: Any, recipe: Any) -> None:
     """Keep a recipe of a pattern or plan; if there are too many, drop all others."""
     if len(recipes) >= MOST:
         recipes.clear()
     recipes[key] = recipe
 
 
-@functools.lru_cache(maxsize=None)
-def frame_of(matrices: int) -> Any:
-    """Return the execution and all views of a call as one structure, so that a call makes one object of ctypes, with the addresses, also of
-    views, as fields."""
-    assert c.tamis_dense._fields_[0][0] == "data"
-    fields: list[tuple] = [(name, ctypes.c_void_p if issubclass(kind, ctypes._Pointer) else kind) for name, kind, *_ in c.tamis_execution._fields_]
-    rest = ctypes.c_char * (ctypes.sizeof(c.tamis_dense) - ctypes.sizeof(ctypes.c_void_p))
-    for number in range(matrices):
-        fields += [(f"data{number}", ctypes.c_void_p), (f"view{number}", rest)]
-    frame = type(f"Frame{matrices}", (ctypes.Structure,), {"_fields_": fields})
-    assert ctypes.sizeof(frame) == ctypes.sizeof(c.tamis_execution) + matrices * ctypes.sizeof(c.tamis_dense)
-    return frame
+def first_run(recipes: dict, key: Any, results: tuple, arrays: tuple, function: str, made: Structures, arguments: Iterable, rows: tuple, device: int,
+              owner: Any, keep: Any, shown: Optional[int] = None) -> None:
+    """Make a call whose results are there, and keep its recipe, if it has a key. rows: for results, then for memory that only the call needs. shown: how
+    many of the results later calls return, all by default."""
+    recipe = address_of(function), bytes(made.bytes), arguments, made.fills
+    Recipe(*recipe, rows[len(results):], 0, device, -1, b"", owner, keep).run((*arrays, *results), 1.0, 0.0)
+    if key is not None:
+        keep_recipe(recipes, key, later(*recipe, rows, len(results) if shown is None else shown, device, -1, b"", owner, keep))
 
 
-@functools.lru_cache(maxsize=None)
-def of_addresses(function: str, arguments: int) -> Any:
-    """Return a function of the library that takes plain addresses: conversions to typed pointers cost a microsecond."""
-    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)((function, lib))
+# ------------------------------------------------------------------------------ finding
 
 
-class Frame:
-    """The arguments of a call besides addresses. views: the library's views in the order of its arguments, None for a null pointer; more: views to which
-    the execution points."""
-
-    __slots__ = ("handle", "function", "frame", "template", "places", "fields", "in_stream")
-
-    def __init__(self, handle: Any, function: str, views: list, execution: Any, more: tuple = ()):
-        present = [*(view for view in views if view is not None), *more]
-        made = frame_of(len(present))
-        self.handle, self.frame = handle, made.from_buffer_copy
-        self.template = bytes(execution) + b"".join(map(bytes, present))
-        self.fields = [f"data{number}" for number in range(len(present))]
-        offsets = iter([getattr(made, field).offset for field in self.fields])
-        self.places: list[Any] = [None if view is None else next(offsets) for view in views]
-        self.function = of_addresses(function, len(views) + 2)
-        self.in_stream = present[0].location == c.TAMIS_DEVICE
+def _form(x: Any, recorded: bool) -> Any:
+    """Return the properties of an array that determine its view, except the address; None: it has no recipe."""
+    kind = type(x)
+    if kind is _ndarray:
+        return x.dtype, x.shape, x.strides, x.flags.writeable
+    if x is None or kind is int:
+        return "none" if x is None else "address"
+    if kind in _tensor_types():
+        torch = sys.modules["torch"]
+        if (not recorded and x.requires_grad and torch.is_grad_enabled()) or x.layout is not torch.strided or x.is_neg() or x.is_meta:
+            return None
+        return x.dtype, x.shape, x.stride(), x.device
+    return None
 
 
-class Recipe(Frame):
-    """A call. views: of the operands, then of the result. turned: the library takes the operands in reverse order."""
-
-    __slots__ = ("turned", "shape", "type", "kind", "pointer", "own_values", "alike")
-
-    def __init__(self, handle: Any, function: str, views: list, execution: Any, shape: tuple[int, ...], kind: Any, own_values: bool, turned: bool):
-        super().__init__(handle, function, views, execution)
-        self.shape, self.type, self.kind, self.own_values, self.turned = shape, views[-1].type, kind, own_values, turned
-        self.pointer = sys.modules["torch"].Tensor.data_ptr if kind.name == "torch" else pointer
-        self.alike = kind.name == "torch" and self.type == views[0].type  # the result is of the operands' type
-
-    def run(self, operands: tuple, values: Any, out: Any, alpha: float, beta: float, statistics: Optional[int]) -> Any:
-        """Make the call and return its array."""
-        handle, address = self.handle, self.pointer
-        like = operands[0]
-        if out is None:
-            out = like.new_empty(self.shape) if self.alike else self.kind.empty(self.shape, self.type, like)
-        frame = self.frame(self.template)
-        if self.in_stream:
-            frame.stream = self.kind.stream(like)
-        frame.alpha = alpha
-        frame.beta = beta
-        if not self.own_values:
-            frame.values = None if values is None else pointer(values)  # of SciPy's matrix also beside tensors
-        for field, x in zip(self.fields, (*(operands[::-1] if self.turned else operands), out)):
-            setattr(frame, field, address(x))
-        if statistics is not None:
-            frame.softmax_rows = statistics
-        memory = handle.bring_workspace(frame, like) if handle.workspace else None
-        at = _address(frame)
-        status = self.function(handle.value, *[at + place for place in self.places], at)
-        if status:
-            must(status)
-        del memory
-        return out
+def _key(what: tuple, arrays: tuple, recorded: bool) -> Optional[tuple]:
+    """Return the key of a recipe; None if there is none for such arrays. what: all but the arrays. recorded: tensors may require gradients."""
+    forms: list = [what]
+    for number, x in enumerate(arrays):
+        of = _form(x, recorded)
+        if of is None:
+            return None
+        forms += of, next(place for place in range(number + 1) if place == number or same_array(arrays[place], x))
+    return tuple(forms)
 
 
-class RecipeOfGradient(Frame):
-    """A call of a gradient, with tensors: the gradient that is given, the matrices, and the results, None where they are not wanted."""
+def _repeat(recipes: dict, what: tuple, arrays: tuple, recorded: bool, alpha: float, beta: float) -> Any:
+    """Make a call as an earlier one with arrays of the same forms, and return its results; None if there was none, or if alpha or beta is no number."""
+    recipe = recipes.get(_key(what, arrays, recorded))
+    return None if recipe is None or not (hasattr(alpha, "__float__") and hasattr(beta, "__float__")) else recipe.run(arrays, alpha, beta)
 
-    __slots__ = ("results", "reads")
 
-    def __init__(self, handle: Any, function: str, views: list, results: list, execution: Any, read: Any):
-        super().__init__(handle, function, views, execution, () if read is None else (read,))
-        self.reads = None if read is None else ctypes.sizeof(execution) + ctypes.sizeof(read) * (len(self.fields) - 1)
-        self.results = [None if x is None else (x.shape, x.stride() if not x.is_contiguous() else None) for x in results]
+later: Any = Recipe  # the type of recipes for later calls
+key, repeat = _key, _repeat
 
-    def run(self, grad: Any, matrices: tuple, values: Any, statistics: Any, result: Any) -> list:
-        """Make the call, and return the gradients of the matrices and of the values."""
-        handle, like = self.handle, matrices[0]
-        grad = grad.contiguous()
-        frame = self.frame(self.template)
-        if self.in_stream:
-            frame.stream = Torch.stream(like)
-        if values is not None:
-            frame.values = values.data_ptr()
-        made: list = []
-        for of, x in zip(self.results, (*matrices, values)):
-            if of is None or x is None:
-                made.append(None)
-            else:
-                shape, strides = of
-                made.append(x.new_empty(shape) if strides is None else x.new_empty_strided(shape, strides))
-        for field, x in zip(self.fields, (grad, *matrices, *(x for x in made if x is not None))):
-            setattr(frame, field, x.data_ptr())
-        at = _address(frame)
-        if statistics is not None:
-            frame.softmax_rows = statistics.data_ptr()
-        if self.reads is not None:
-            result = result.contiguous()
-            setattr(frame, self.fields[-1], result.data_ptr())
-            frame.result = at + self.reads
-        memory = handle.bring_workspace(frame, like) if handle.workspace else None
-        status = self.function(handle.value, *[None if place is None else at + place for place in self.places], at)
-        if status:
-            must(status)
-        del memory, handle, result  # keeps them alive until the library has returned
-        return made
+
+def _compiled() -> Any:
+    """Return the compiled module, for Pythons whose interface it has; else None."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    for place in _places("_calls.abi3.so"):
+        if place.exists():
+            loader = importlib.machinery.ExtensionFileLoader("tamis._calls", str(place))
+            found = importlib.util.module_from_spec(importlib.util.spec_from_loader("tamis._calls", loader))  # type: ignore[arg-type]
+            loader.exec_module(found)
+            if found.interface != INTERFACE:
+                return None
+            found.numpy_known(_ndarray, _tensor_types, must)
+            return found
+    return None
+
+
+def _use(compiled: Any) -> None:
+    """Use the compiled steps; None: the ones of this file."""
+    global key, repeat, later
+    key, repeat, later = (_key, _repeat, Recipe) if compiled is None else (compiled.key, compiled.repeat, compiled.Recipe)
+
+
+def _use_torch(torch: Any) -> None:
+    capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)  # PyTorch 2.10 and newer
+    if calls is not None and capsule is not None:
+        calls.torch_known(_tensors, capsule, torch.is_grad_enabled)
+    else:
+        _use(None)
+
+
+calls: Any = _compiled()
+_use(calls)
+_tensor_types()

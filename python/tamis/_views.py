@@ -247,7 +247,7 @@ def view(array: Any, name: str) -> View:
 # ------------------------------------------------------------------------------ as the library's structures
 
 
-def _extent(v: View) -> tuple[int, int]:
+def extent(v: View) -> tuple[int, int]:
     """Return the address of an array's first byte, and the address behind its last."""
     low = high = 0
     for length, stride in zip(v.shape, v.strides):
@@ -261,7 +261,7 @@ def _extent(v: View) -> tuple[int, int]:
 
 def meet(v: View, w: View) -> bool:
     """Return True if two arrays share bytes; ranges of columns of one matrix that lie side by side share none."""
-    (first, end), (other, other_end) = _extent(v), _extent(w)
+    (first, end), (other, other_end) = extent(v), extent(w)
     if end <= other or other_end <= first:
         return False
     lines = [[*x.strides[-2:], x.shape[-1], _types.SIZES[x.type], *x.strides[:-2]] for x in (v, w) if len(x.shape) > 1]

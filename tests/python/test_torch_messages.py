@@ -185,8 +185,8 @@ def test_layers_twice(conv):
 
 def test_a_map_is_one_call(monkeypatch):
     """All members are in one call of the library, and what comes out is not copied."""
-    counted, forward = [], _messages._forward
-    monkeypatch.setattr(_messages, "_forward", lambda *given: counted.append(1) or forward(*given))
+    counted, run = [], _messages.MESSAGE.run
+    monkeypatch.setattr(_messages.MESSAGE, "run", lambda *given: counted.append(1) or run(*given))
     pattern, _, _ = make()
     out = torch.vmap(lambda x: tt.message(pattern, "copy_u", x), in_dims=1, out_dims=1)(torch.randn(COLS, 3, 3, device=DEVICE))
     assert len(counted) == 1 and out.is_contiguous()
@@ -244,8 +244,8 @@ def test_operands_that_types_share(monkeypatch):
     """One x for all is not repeated, and all is one call of the library."""
     patterns, ends = types()
     x = torch.randn(5, 4, device=DEVICE, requires_grad=True)
-    joined, counted, forward = [], [], _messages._forward
-    monkeypatch.setattr(_messages, "_forward", lambda *given: counted.append(1) or forward(*given))
+    joined, counted, run = [], [], _messages.MESSAGE.run
+    monkeypatch.setattr(_messages.MESSAGE, "run", lambda *given: counted.append(1) or run(*given))
     monkeypatch.setattr(_edge_types.torch, "cat", lambda given, cat=torch.cat: joined.append(len(given)) or cat(given))
     tt.messages([patterns[0], patterns[2]], "copy_u", x)
     del joined[:], counted[:]

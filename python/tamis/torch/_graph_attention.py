@@ -1,7 +1,7 @@
 """Attention on graphs with vectors on edges, and operations on the entries of a row. Operators of PyTorch."""
 from __future__ import annotations
 
-from ctypes import addressof, byref, c_size_t, pointer
+from ctypes import byref, c_size_t
 from typing import Any, Optional
 
 import torch
@@ -10,15 +10,12 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._library import lib, must
-from .._recipe import of_addresses
 from .._views import fits, torch_view
-from . import _cast, _formulas, _vmap
+from . import _cast, _formulas
 from ._direct import plain
 from ._formulas import SEGMENT_EXTREME
-from ._messages import _address, _check, _described, _graph, _matrix, _number, arguments_of, call_library, nothing
-from ._ops import Operator
+from ._messages import OfGraph, _check, _graph, _matrix, _number, arguments_of, call_library, nothing
 from ._pattern import Pattern
-from ._room import room
 
 REDUCES = {"sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX, "min": c.TAMIS_SEGMENT_MIN}
 ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "columns": c.TAMIS_ENTRIES_BY_COLUMN}
@@ -27,36 +24,24 @@ ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "co
 # ------------------------------------------------------------------------------ operators
 
 
-_attention, _attention_backward = of_addresses("tamis_graph_attention", 6), of_addresses("tamis_graph_attention_backward", 9)
-_segment, _segment_backward = of_addresses("tamis_segment", 6), of_addresses("tamis_segment_backward", 7)
+def _matrices(names: str, tensors: Any) -> Any:
+    """Return the argument of a call that is the structure of its matrices."""
+    return c.tamis_graph_attention_matrices, {field: name for field, name, x in zip("QKVEB", names.split(), tensors) if x is not None}
 
 
-def _matrices(of: Any, more: tuple, tensors: Any) -> Any:
-    """The structure of a call's matrices, which keeps the objects to which it refers. more: other tensors of the call."""
-    call = *more, *tensors
-    return c.tamis_graph_attention_matrices(**{name: pointer(_described(x, name, call, of)) for name, x in zip("QKVEB", tensors) if x is not None})
-
-
-def _pointer(x: Optional[Tensor]) -> Optional[int]:
-    return None if x is None else x.data_ptr()
-
-
-class Attend(Operator):
+class Attend(OfGraph):
     name, operands, numbers = "graph_attention", "Tensor q, Tensor k, Tensor v, Tensor? e, Tensor? b", "SymInt heads, float scale"
     saved, gradients = f"{operands}, Tensor out, Tensor log_sums", (0, 1, 2, 3, 4)
-    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.graph_attention)
+    derivative = staticmethod(_formulas.graph_attention)
 
     @staticmethod
     def _options(q: Tensor, heads: int, scale: float) -> Any:
         return c.tamis_graph_attention_options(type=torch_view(q, "q").type, heads=heads, width=q.shape[1] // max(heads, 1), scale=scale)
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         q, (out, log_sums) = operands[0], self.empty(of, operands, numbers, keep)
-        graph = _graph(of, q)
-        room(out)
-        given, views = _matrices(of, (out,), operands), (_described(out, "out"), _described(log_sums, "log_sums"))
-        call_library(_attention, graph, q, self._options(q, *numbers), addressof(given), *map(addressof, views))
-        return out, log_sums
+        return call_library("tamis_graph_attention", of, key, _graph(of, q), self._options(q, *numbers), dict(zip("QKVEB", operands)),
+                            {"out": out, "log_sums": log_sums}, (_matrices("Q K V E B", operands), "out", "log_sums"))
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         q = operands[0]
@@ -65,27 +50,25 @@ class Attend(Operator):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*operands, *results), numbers, 0
 
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        *operands, out, log_sums = saved
-        graph, grad = _graph(of, grad), grad.contiguous()
-        made = self.back_empty(of, grad, saved, numbers, wanted)
-        given, to = _matrices(of, (out, *made), operands), _matrices(None, (), made)
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
+        grad, *operands, out, log_sums = given
+        graph, made = _graph(of, grad), self.back_empty(of, grad, given[1:], numbers, wanted)
         options, size = self._options(operands[0], *numbers), c_size_t()
         must(lib.tamis_graph_attention_workspace_size(graph.value, byref(options), byref(size)))
         workspace = grad.new_empty(size.value if wanted[1] or wanted[2] else 0, dtype=torch.uint8)
-        room(*made, workspace)
-        views = _described(grad, "grad"), _described(out, "out"), _described(log_sums, "log_sums")
-        call_library(_attention_backward, graph, grad, options, addressof(given), *map(addressof, views), addressof(to), workspace.data_ptr())
-        return made
+        return call_library("tamis_graph_attention_backward", of, key, graph, options,
+                            {"grad": grad, **dict(zip("QKVEB", operands)), "out": out, "log_sums": log_sums},
+                            {**dict(zip(("dQ", "dK", "dV", "dE", "dB"), made)), "workspace": workspace},
+                            (_matrices("Q K V E B", operands), "grad", "out", "log_sums", _matrices("dQ dK dV dE dB", made), "*workspace"), len(made))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return tuple(saved[0].new_empty(x.shape) if wants else None for x, wants in zip(saved, wanted))
 
 
-class Segment(Operator):
+class Segment(OfGraph):
     name, operands, numbers = "segment", "Tensor x", "int op, int order"
     saved, gradients, nothing, either = "Tensor? y, Tensor argument", (0,), torch.int32, True
-    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.segment)
+    derivative = staticmethod(_formulas.segment)
 
     @staticmethod
     def _graph(of: Any, like: Tensor, order: int) -> Any:
@@ -99,14 +82,11 @@ class Segment(Operator):
         return c.tamis_segment_options(op=op, order=order, type=torch_view(x, "values").type, heads=x.shape[1],
                                        argument_type=c.TAMIS_I64 if argument is not None and argument.dtype == torch.int64 else c.TAMIS_I32)
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         (x,), (op, order) = operands, numbers
-        graph = self._graph(of, x, order)
-        out, argument = self.empty(of, operands, numbers, keep)
-        room(out, argument)
-        views = _described(x, "values", (x, out), of, True), _described(out, "out", (out,), None, True)
-        call_library(_segment, graph, x, self._options(op, order, x, argument), *map(addressof, views), _pointer(argument))
-        return out, argument
+        graph, (out, argument) = self._graph(of, x, order), self.empty(of, operands, numbers, keep)
+        return call_library("tamis_segment", of, key, graph, self._options(op, order, x, argument), {"values": x}, {"out": out, "argument": argument},
+                            ("values", "out", "*argument"), columns=True)
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         x, width = operands[0], operands[0].shape[1]
@@ -116,15 +96,14 @@ class Segment(Operator):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (results[0] if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else None, results[1]), numbers, 0
 
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        (y, argument), (op, order) = saved, numbers
-        graph = self._graph(of, grad, order)
-        grad = grad if fits(grad.shape, grad.stride()) else grad.contiguous()  # a sum's gradient is one number at every place
-        dx, = self.back_empty(of, grad, saved, numbers, wanted)
-        room(dx)
-        views = [_described(given, name, (given,), None, True) for name, given in (("grad", grad), ("y", y), ("dx", dx))]
-        call_library(_segment_backward, graph, grad, self._options(op, order, grad, argument), *map(_address, views[:2]), _pointer(argument), _address(views[2]))
-        return (dx,)
+    def packed(self, grad: Tensor) -> Tensor:
+        return grad if fits(grad.shape, grad.stride()) else grad.contiguous()
+
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
+        (grad, y, argument), (op, order) = given, numbers
+        graph, (dx,) = self._graph(of, grad, order), self.back_empty(of, grad, given[1:], numbers, wanted)
+        return call_library("tamis_segment_backward", of, key, graph, self._options(op, order, grad, argument),
+                            {"grad": grad, "y": y, "argument": argument}, {"dx": dx}, ("grad", "y", "*argument", "dx"), columns=True)
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return (torch.empty_like(saved[0]) if saved[0] is not None else grad.new_empty((of.nnz, grad.shape[1])),)

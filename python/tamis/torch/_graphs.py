@@ -50,7 +50,7 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     if not isinstance(edge_index, Tensor) or edge_index.layout is not torch.strided:
         kind = f"of {edge_index.layout}" if isinstance(edge_index, Tensor) else type(edge_index).__name__
         raise TypeError(f"edge_index is a tensor {kind}: expected a dense one (2, edges), or a tamis.torch.Pattern; Pattern.from_torch takes a "
-                        f"sparse tensor, of which the rows are targets")
+                        f"sparse tensor, whose rows are targets")
     check_edges(edge_index)
     source, target = (1, 0) if reverse else (0, 1)
     if compiling():

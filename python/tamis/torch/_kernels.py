@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import functools
 import math
-from ctypes import byref, pointer
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
 
 from .. import _declarations as c
-from .. import _device
+from .. import _device, _recipe
 from .._call import Given, Settings, check_numbers, compute, given_values
-from .._kinds import Torch
-from .._library import lib, must
 from .._living import Living
 from .._pattern import Pattern
-from .._recipe import RecipeOfGradient, keep_recipe, key_of, same_array
+from .._recipe import ARRAY, OWNER, STREAM, Structures, first_run
 from .._sparse import Sparse
 from .._types import FUSED, OPERANDS, SDDMM, SPMM
 from .._views import column, dense, fits, packed, seen, torch_view, uneven
@@ -51,7 +48,7 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
     """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern."""
     follow_threads()
     key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
-           columns.dtype, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
+           columns.dtype, columns.device, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
     pattern = _alive.get(key)
     if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor now uses that memory
         index, columns = index.detach(), columns.detach()
@@ -75,42 +72,12 @@ def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
 _strided = torch.strided
 
 
-def _key(key: list, tensors: tuple) -> Optional[tuple]:
-    """Return the key of a recipe for tensors of PyTorch itself; None: such tensors have none."""
-    for x in tensors:
-        if x is None:
-            key.append(None)
-        elif x.layout is not _strided or x.is_neg():
-            return None
-        else:
-            key += x.dtype, x.shape, x.stride(), x.device
-    return tuple(key)
-
-
 def computed(operation: int, pattern: Pattern, how: Settings, tensors: tuple, statistics: Optional[int]) -> Tensor:
-    """Return the result, by the recipe of an earlier call if there is one. tensors: the values and the operands. The key differs from that of `compute`,
-    and is shorter."""
-    key: Any = [how, operation, len(tensors) == 4 and same_array(tensors[2], tensors[3])]  # D is B: its plan takes no other D
-    for x in tensors:  # as in `_key`, without its call
-        if x is None:
-            key.append(None)
-        elif x.layout is not _strided or x.is_neg():
-            key = None
-            break
-        else:
-            key += x.dtype, x.shape, x.stride(), x.device
-    values, operands, recipes = tensors[0], tensors[1:], pattern.recipes
-    if key is not None:
-        key = tuple(key)
-        recipe = recipes.get(key)
-        if recipe is not None and recipe.handle.value is not None:
-            return recipe.run(operands, values, None, 1.0, 0.0, statistics)  # type: ignore[no-any-return]
-    result: Tensor = compute(operation, pattern, OPERANDS[operation], operands, None, how, 1.0, 0.0, values, statistics)[0]
-    if key is not None:
-        longer = key_of(operation, how, operands, values, None)
-        if longer in recipes:
-            recipes[key] = recipes[longer]
-    return result
+    """Return the result. tensors: the values and the operands."""
+    found = _recipe.repeat(pattern.recipes, (operation, how), (*tensors, None, statistics), True, 1.0, 0.0)
+    if found is not None:
+        return found[0]  # type: ignore[no-any-return]
+    return compute(operation, pattern, OPERANDS[operation], tensors[1:], None, how, 1.0, 0.0, tensors[0], statistics)[0]  # type: ignore[no-any-return]
 
 
 def statistics_of(rows: Any, *operands: Optional[Tensor]) -> Tensor:
@@ -153,6 +120,20 @@ def empty_like(x: Tensor) -> Tensor:
     if x.dim() >= 2 and x.stride(-1) != 1 and x.stride(-2) == 1:
         return x.new_empty((*x.shape[:-2], x.shape[-1], x.shape[-2])).transpose(-1, -2)
     return x.new_empty(x.shape)
+
+
+def row_of(x: Optional[Tensor], number: int, like: Tensor) -> Optional[tuple]:
+    """Return the row of a recipe that makes a tensor as x. number: the place of the array `like`, which has x's device."""
+    if x is None:
+        return None
+    if x.dtype != like.dtype:
+        return -1, functools.partial(torch.empty_strided, x.shape, x.stride(), dtype=x.dtype, device=x.device), ()
+    return (number, "new_empty", (x.shape,)) if x.is_contiguous() else (number, "new_empty_strided", (x.shape, x.stride()))
+
+
+def device_of(x: Tensor) -> int:
+    """Return the number of a CUDA device, of whose streams a recipe takes the current one; -1 on the CPU."""
+    return x.get_device() if x.is_cuda else -1
 
 
 def _dense(x: Optional[Tensor], name: str) -> Any:
@@ -223,15 +204,13 @@ def backward(operation: int, pattern: Pattern, how: Settings, values: Optional[T
     statistics = statistics if how.keep_softmax else None
     if result is not None and (statistics is None or result.dim() != grad.dim()):
         result = None
-    key: Any = ["backward", operation, how, tuple(wanted), statistics is not None, grad.dtype, grad.shape, grad.device]  # its strides do not count: it is packed
-    if result is not None:
-        key += result.dtype, result.shape, result.device
-    key = None if grad.layout is not _strided or grad.is_neg() else _key(key, (*matrices, values))
-    recipe = None if key is None else pattern.recipes.get(key)
-    if recipe is not None and recipe.handle.value is not None:
-        return _summed(recipe.run(grad, matrices, values, statistics, result), (*matrices, values))
+    what = "backward", operation, how, *wanted
+    arrays = grad.contiguous(), *matrices, values, statistics, None if result is None else result.contiguous()
+    found = _recipe.repeat(pattern.recipes, what, arrays, True, 1.0, 0.0)
+    if found is not None:
+        return _summed(found, (*matrices, values))
     return _by_others(operation, pattern, how, values, grad, matrices, statistics, wanted, result) or \
-        _first_backward(operation, pattern, how, values, grad.contiguous(), matrices, statistics, wanted, result, key)
+        _first_backward(operation, pattern, how, arrays, wanted, _recipe.key(what, arrays, True))
 
 
 def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
@@ -251,9 +230,9 @@ def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional
     return None
 
 
-def _first_backward(operation: int, pattern: Pattern, how: Settings, values: Optional[Tensor], grad: Tensor, matrices: tuple[Tensor, ...],
-                    statistics: Optional[Tensor], wanted: list[bool], result: Optional[Tensor], key: Optional[tuple]) -> list:
-    """Make a call that repeats no earlier one, and keep its recipe."""
+def _first_backward(operation: int, pattern: Pattern, how: Settings, arrays: tuple, wanted: list[bool], key: Optional[tuple]) -> list:
+    """Make a call that repeats no earlier one, and keep its recipe. arrays: the gradient that is given, the matrices, values, statistics and result."""
+    grad, *matrices, values, statistics, result = arrays
     nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), OPERANDS[operation]
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
@@ -263,24 +242,26 @@ def _first_backward(operation: int, pattern: Pattern, how: Settings, values: Opt
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
     handle = pattern.plan_of(form, how, used, True)
-    execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
-    read = None
-    if statistics is not None:
-        execution.softmax_rows = statistics.data_ptr()
-        if result is not None:
-            result = result.contiguous()
-            read = _dense(result, "E")
-            execution.result = pointer(read)
-    memory = handle.bring_workspace(execution, like)
-    ds = results[-1]
-    arguments = [column(torch_view(grad, "dP"), "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE"), *views,
-                 *[_dense(x, f"d{name}") for x, name in zip(results[:-1], names)],
-                 column(torch_view(ds, "dS"), "dS", nnz, batch) if ds is not None and nnz else None]
-    name = BACKWARD[operation]
-    must(getattr(lib, name)(handle.value, *[None if x is None else byref(x) for x in arguments], byref(execution)))
-    del memory  # keeps it alive until the library has returned
-    if wanted[-1] and values is not None and (ds is None or nnz == 0):
+    made, ds, count = Structures(), results[-1], len(arrays)
+    of_grad = column(torch_view(grad, "dP"), "dP", nnz, batch) if operation == SDDMM else _dense(grad, "dC" if operation == SPMM else "dE")
+    arguments = [(OWNER, 0), *(made.view(view, number) for number, view in enumerate((of_grad, *views)))]
+    arguments += [made.view(_dense(x, f"d{name}"), count + number) for number, (x, name) in enumerate(zip(results, names))]
+    arguments.append(made.view(column(torch_view(ds, "dS"), "dS", nnz, batch) if ds is not None and nnz else None, count + len(names)))
+    fields = [("stream", STREAM, 0), ("softmax_rows", ARRAY, count - 2)]
+    if used.pointer:
+        fields.append(("values", ARRAY, count - 3))
+    execution = c.tamis_execution(None, 1.0, 0.0, None, used.apart)
+    rows = [row_of(x, 1, like) for x in results]
+    if handle.workspace:
+        fields.append(("workspace", ARRAY, count + len(rows)))
+        rows.append(handle.workspace_row(like))
+        execution.workspace_bytes = handle.workspace
+    if result is not None:
+        fields.append(("result", *made.view(_dense(result, "E"), count - 1)))
+    arguments.append(made.add(execution, *fields))
+    without = wanted[-1] and values is not None and (ds is None or nnz == 0)  # zeros, which the library does not write
+    first_run(pattern.recipes, None if without else key, tuple(results), arrays, BACKWARD[operation], made, arguments, tuple(rows),
+              device_of(like), handle, None)
+    if without:
         results[-1] = torch.zeros_like(values) if ds is None else ds
-    elif key is not None:
-        keep_recipe(pattern.recipes, key, RecipeOfGradient(handle, name, arguments, results, execution, read))
     return _summed(results, (*matrices, values))

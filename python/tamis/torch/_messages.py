@@ -12,16 +12,17 @@ import torch
 from torch import Tensor
 
 from .. import _declarations as c
-from .. import _errors
+from .. import _errors, _recipe
 from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._owned import Owned
-from .._recipe import of_addresses
+from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _cast, _formulas, _vmap
-from ._direct import REGISTERED, plain
+from ._direct import REGISTERED, any_recorded, plain
 from ._formulas import EXTREME, MULTIPLIES
+from ._kernels import device_of, row_of
 from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
@@ -34,10 +35,6 @@ READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose 
 
 
 # ------------------------------------------------------------------------------ calls of the library
-
-
-_forward, _backward = of_addresses("tamis_message_pass", 7), of_addresses("tamis_message_backward", 9)
-_edges_forward, _edges_backward = of_addresses("tamis_edge_vectors", 6), of_addresses("tamis_edge_vectors_backward", 8)
 
 
 def _graph(pattern: Any, like: Tensor, places: bool = False) -> Owned:
@@ -78,10 +75,6 @@ def _described(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None,
 _TYPES = {dtype: torch_type(dtype) for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16)}
 
 
-def _address(view: Any) -> Optional[int]:
-    return None if view is None else addressof(view)
-
-
 @functools.lru_cache(maxsize=1024)
 def _message_options(op: int, reduce: int, data: int, heads: int, columns: int, dtype: Any, argument: Any) -> Any:
     return c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=_TYPES.get(dtype, 0), heads=heads, width=columns // max(heads, 1),
@@ -98,30 +91,83 @@ def arguments_of(like: Tensor, of: Any, width: Any) -> Tensor:
     return like.new_empty((of.shape[0], width), dtype=torch.int64 if type(of.nnz) is int and of.nnz > 2**31 else torch.int32)
 
 
-def call_library(function: Any, graph: Owned, like: Tensor, options: Any, *arguments: Any) -> None:
-    """Call a function of the library on a graph: structures are passed as addresses, and the caller holds them."""
-    status = function(graph.value, addressof(options), *arguments, Torch.stream(like))
-    if status:
-        must(status)
+def call_library(function: str, of: Any, key: Any, graph: Owned, options: Any, given: dict, made: dict, arguments: tuple, shown: Optional[int] = None,
+                 columns: bool = False) -> tuple:
+    """Call a function of the library on a graph, keep the recipe of the call, and return the results. given: the tensors that it reads, by name; made: its
+    results; the first `shown` are returned. arguments: names, whose views are passed; "*name" passes an address; a structure of views is a
+    pair of its type and of names by field; None is a null pointer. columns: matrices may lie by columns."""
+    places, tensors, structures = [*given, *made], [*given.values(), *made.values()], Structures()
+    if room(*made.values()):
+        key = None  # its memory is prepared in each call
+
+    def argument(name: Optional[str]) -> tuple[int, int]:
+        if name is None or name[0] == "*":
+            return (CONSTANT, 0) if name is None else (ARRAY, places.index(name[1:]))
+        nonlocal key
+        number = places.index(name)
+        view = _described(tensors[number], name, tuple(tensors), of, columns)
+        if hasattr(view, "kept"):
+            key, tensors[number] = None, view.kept
+        return structures.view(view, number)
+
+    passed = [structures.add(name[0](), *((field, *argument(of_field)) for field, of_field in name[1].items())) if type(name) is tuple else argument(name)
+              for name in arguments]
+    passed = [(CONSTANT, graph.value.value), (CONSTANT, addressof(options)), *passed, (STREAM, 0)]
+    first, like = next((number, x) for number, x in enumerate(tensors) if x is not None)
+    results = tuple(made.values())
+    rows = tuple(row_of(x, first, like) for x in results)
+    first_run(of.recipes, key, results, tuple(tensors[:len(given)]), function, structures, passed, rows, device_of(like), None, (graph, options), shown)
+    return results[:shown]
+
+
+class OfGraph(Operator):
+    """An operator whose calls read a graph of the library. Calls that repeat an earlier one are made by its recipe."""
+
+    rule = _vmap.of_graphs
+
+    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+        what = self.name, numbers, keep
+        found = _recipe.repeat(of.recipes, what, operands, True, 1.0, 0.0)
+        return found if found is not None else self.first(of, operands, numbers, keep, _recipe.key(what, operands, True))  # type: ignore[no-any-return]
+
+    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
+        what, given = (self.name, numbers, "gradient", *wanted), (self.packed(grad), *saved)
+        found = _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0)
+        return found if found is not None else self.first_back(of, given, numbers, wanted, _recipe.key(what, given, True))
+
+    def found_by(self, of: Any, what: tuple, given: tuple, numbers: Any, operands: tuple) -> None:
+        """Let the recipe of a call with `operands` be found by what the caller has given, which has the same addresses: its checks need no repetition."""
+        recipe = of.recipes.get(_recipe.key((self.name, numbers, False), operands, True))
+        key = None if recipe is None else _recipe.key(what, given, True)
+        if key is not None:
+            keep_recipe(of.recipes, key, recipe)
+
+    def packed(self, grad: Tensor) -> Tensor:
+        return grad.contiguous()  # a sum's gradient is one number at every place
+
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
+        """Compute the result as `run`, and keep the recipe by its key."""
+        raise NotImplementedError
+
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
+        """Compute the gradients as `back`. given: the gradient of the result, packed, and what is saved."""
+        raise NotImplementedError
 
 
 # ------------------------------------------------------------------------------ operators
 
 
-class Message(Operator):
+class Message(OfGraph):
     name, operands, numbers = "message", "Tensor? x, Tensor? e", "int op, int reduce, int data, SymInt heads"
     saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor argument", (0, 1), torch.int32
-    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.message)
+    derivative = staticmethod(_formulas.message)
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         (x, e), (op, reduce, data, heads) = operands, numbers
-        out, argument = self.empty(of, operands, numbers, keep)
-        room(out, argument)
-        call, like = (x, e, out), e if x is None else x
-        views = _described(x, "x", call, of), _described(e, "e", call, of), _described(out, "out")
+        (out, argument), like = self.empty(of, operands, numbers, keep), e if x is None else x
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
-        call_library(_forward, _graph(of, like), like, options, *map(_address, views), None if argument is None else argument.data_ptr())
-        return out, argument
+        return call_library("tamis_message_pass", of, key, _graph(of, like), options, {"x": x, "e": e}, {"out": out, "argument": argument},
+                            ("x", "e", "out", "*argument"))
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         like = operands[1] if operands[0] is None else operands[0]
@@ -131,17 +177,12 @@ class Message(Operator):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*(operands if numbers[0] in READ_BACK else (None, None)), results[1]), numbers, 0
 
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        (x, e, argument), (op, reduce, data, heads) = saved, numbers
-        grad = grad.contiguous()  # a sum's gradient is one number at every place
-        dx, de = self.back_empty(of, grad, saved, numbers, wanted)
-        room(dx, de)
-        call = grad, x, e, dx, de
-        views = _described(grad, "grad"), _described(x, "x", call), _described(e, "e", call), _described(dx, "dx"), _described(de, "de")
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
+        (grad, x, e, argument), (op, reduce, data, heads) = given, numbers
+        dx, de = self.back_empty(of, grad, given[1:], numbers, wanted)
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
-        taken = None if argument is None or reduce not in EXTREME else argument.data_ptr()
-        call_library(_backward, _graph(of, grad), grad, options, *map(_address, views[:3]), taken, *map(_address, views[3:]))
-        return dx, de
+        return call_library("tamis_message_backward", of, key, _graph(of, grad), options, {"grad": grad, "x": x, "e": e, "argument": argument},
+                            {"dx": dx, "de": de}, ("grad", "x", "e", "*argument" if reduce in EXTREME else None, "dx", "de"))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         width, (_, _, data, heads) = grad.shape[1], numbers
@@ -149,18 +190,15 @@ class Message(Operator):
         return grad.new_empty((of.shape[1], width)) if wanted[0] else None, grad.new_empty((of.nnz, each)) if wanted[1] else None
 
 
-class EdgeOp(Operator):
+class EdgeOp(OfGraph):
     name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
     saved, numbers_of_gradient, gradients = "Tensor? x, Tensor? y", "int op, SymInt heads, SymInt width", (0, 1)
-    rule, derivative = _vmap.of_graphs, staticmethod(_formulas.edge_op)
+    derivative = staticmethod(_formulas.edge_op)
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
+    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
         (x, y), (op, heads), (out,) = operands, numbers, self.empty(of, operands, numbers, keep)
-        room(out)
-        call = x, y, out
-        views = _described(x, "x", call), _described(y, "y", call), _described(out, "out")
-        call_library(_edges_forward, _graph(of, x), x, _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype), *map(_address, views))
-        return (out,)
+        options = _pair_options(op, heads, x.shape[1] // max(heads, 1), x.dtype)
+        return call_library("tamis_edge_vectors", of, key, _graph(of, x), options, {"x": x, "y": y}, {"out": out}, ("x", "y", "out"))
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
         x, (op, heads) = operands[0], numbers
@@ -169,14 +207,11 @@ class EdgeOp(Operator):
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands if numbers[0] in MULTIPLIES else (None, None), (*numbers, operands[0].shape[1] // max(numbers[1], 1)), 0
 
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        (x, y), (op, heads, width), grad = saved, numbers, grad.contiguous()
-        dx, dy = self.back_empty(of, grad, saved, numbers, wanted)
-        room(dx, dy)
-        call = grad, x, y, dx, dy
-        views = _described(grad, "grad"), _described(x, "x", call), _described(y, "y", call), _described(dx, "dx"), _described(dy, "dy")
-        call_library(_edges_backward, _graph(of, grad), grad, _pair_options(op, heads, width, grad.dtype), *map(_address, views))
-        return dx, dy
+    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
+        (grad, x, y), (op, heads, width) = given, numbers
+        dx, dy = self.back_empty(of, grad, given[1:], numbers, wanted)
+        return call_library("tamis_edge_vectors_backward", of, key, _graph(of, grad), _pair_options(op, heads, width, grad.dtype),
+                            {"grad": grad, "x": x, "y": y}, {"dx": dx, "dy": dy}, ("grad", "x", "y", "dx", "dy"))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return tuple(grad.new_empty((length, numbers[1] * numbers[2])) if wants else None for length, wants in zip(of.shape, wanted))
@@ -259,8 +294,13 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
             [ 2., 10.],
             [ 0.,  0.]])
     """
+    what, direct = ("message", op, reduce), plain((x, e))
+    alone = direct and type(pattern) is Pattern and not any_recorded(x, e)
+    if alone:
+        found = _recipe.repeat(pattern._current().recipes, what, (x, e), True, 1.0, 0.0)
+        if found is not None:
+            return found[0]  # type: ignore[no-any-return]
     number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
-    direct = plain((x, e))
     if not direct:
         x, e = _cast.operands(x, e)
     _check(pattern, x=x, e=e)
@@ -276,6 +316,8 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e)
     out = MESSAGE.called(direct, pattern, (number, how, data, heads), rows, edges)
+    if alone and like.dim() == 2:
+        MESSAGE.found_by(pattern._current(), what, (x, e), (number, how, data, heads), (rows, edges))
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 

@@ -17,12 +17,15 @@ if _advise is not None:
     _advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
-def room(*results: Optional[Tensor]) -> None:
-    """Request large pages for tensors whose content is written next. The system may refuse, which is harmless."""
+def room(*results: Optional[Tensor]) -> bool:
+    """Request large pages for tensors whose content is written next. The system may refuse, which is harmless. Returns True if a tensor is so large."""
+    large = False
     for x in results:
         if x is None or _advise is None or x.device.type != "cpu":
             continue
         size = x.numel() * x.element_size()
         if size >= LEAST:
+            large = True
             begin = -(-x.data_ptr() // PAGE) * PAGE
             _advise(begin, (x.data_ptr() + size - begin) // PAGE * PAGE, MADV_HUGEPAGE)
+    return large
