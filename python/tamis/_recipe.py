@@ -206,7 +206,7 @@ def _compiled() -> Any:
             loader = importlib.machinery.ExtensionFileLoader("tamis._calls", str(place))
             found = importlib.util.module_from_spec(importlib.util.spec_from_loader("tamis._calls", loader))  # type: ignore[arg-type]
             loader.exec_module(found)
-            if found.interface != INTERFACE:
+            if getattr(found, "interface", 0) != INTERFACE:
                 return None
             found.numpy_known(_ndarray, _tensor_types, must)
             return found

@@ -51,8 +51,7 @@ double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes) {
            f->rows.new_share * tamis_gpu_new_rows(problem) * (from_l2 + f->rows.beyond_share * beyond);
 }
 
-/* Pieces per lane of a row of C: enough for the slice; the same for all widths if compilation is slow. */
-static int64_t lane_pieces(const tamis_prepared *p) {
+int64_t tamis_gpu_lanes_pieces(const tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int64_t lanes = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT];
     if (!tamis_gpu_compiles_fast(p)) return 2;
@@ -60,18 +59,22 @@ static int64_t lane_pieces(const tamis_prepared *p) {
                          tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], lanes * tamis_gpu_lanes_piece(&p->problem)));
 }
 
-int64_t tamis_gpu_lanes_registers(const tamis_prepared *p) {
-    enum { ADDRESS = 2 };
+bool tamis_gpu_lanes_packed(const tamis_prepared *p) {
+    return tamis_type_size(p->problem.type) == 2 && p->unit == tamis_gpu_lanes_piece(&p->problem);
+}
+
+int64_t tamis_gpu_lanes_registers(const tamis_prepared *p, bool packed) {
+    enum { ADDRESS = 2, PIECE = 4 };
     const int64_t *const v = p->parameters;
     const int64_t real = p->problem.type == TAMIS_F64 ? 2 : 1, column = p->problem.index_type == TAMIS_I64 ? 2 : 1;
-    const int64_t sums = lane_pieces(p) * tamis_gpu_lanes_piece(&p->problem) * real;
-    return v[TAMIS_LANES_LOADS] * (sums + ADDRESS + column + real) + sums;
+    const int64_t pieces = tamis_gpu_lanes_pieces(p), sums = pieces * tamis_gpu_lanes_piece(&p->problem) * real;
+    return v[TAMIS_LANES_LOADS] * ((packed ? pieces * PIECE : sums) + ADDRESS + column + real) + sums;
 }
 
 /* True if a work-item has enough registers. BESIDE: a margin with which no instance of test_compile spills. */
 static bool registers_suffice(const tamis_prepared *p) {
     enum { REGISTERS = 65536, BESIDE = 44 };
-    return tamis_gpu_lanes_registers(p) + BESIDE < REGISTERS / p->parameters[TAMIS_LANES_GROUP];
+    return tamis_gpu_lanes_registers(p, false) + BESIDE < REGISTERS / p->parameters[TAMIS_LANES_GROUP];
 }
 
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices) {
@@ -91,7 +94,8 @@ tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64
     while (v[TAMIS_LANES_LOADS] > LOADS_USUAL && !registers_suffice(p)) v[TAMIS_LANES_LOADS] /= 2;
     while (v[TAMIS_LANES_GROUP] > GROUP_USUAL && !registers_suffice(p)) v[TAMIS_LANES_GROUP] /= 2;
     if (v[TAMIS_LANES_GROUP] < v[TAMIS_LANES_TEAM]) v[TAMIS_LANES_GROUP] = v[TAMIS_LANES_TEAM];
-    const int64_t taken = v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * lane_pieces(p) * piece; /* columns of a step */
+    const int64_t taken =
+        v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * tamis_gpu_lanes_pieces(p) * piece; /* columns of a step */
     v[TAMIS_LANES_SLICE] = tamis_gpu_min(tamis_gpu_ceiling(v[TAMIS_LANES_SLICE], piece) * piece, taken);
     *slices = tamis_gpu_ceiling(p->problem.width, v[TAMIS_LANES_SLICE]);
     return TAMIS_OK;
@@ -104,7 +108,7 @@ void tamis_gpu_define_lanes(tamis_gpu_definitions *definitions, const tamis_prep
     tamis_gpu_define_problem(definitions, p, (int)v[TAMIS_LANES_GROUP], (int)v[TAMIS_LANES_TEAM]);
     tamis_gpu_define(definitions, "SPLIT", v[TAMIS_LANES_SPLIT]);
     tamis_gpu_define(definitions, "LOADS", v[TAMIS_LANES_LOADS]);
-    tamis_gpu_define(definitions, "WIDTH_PIECES", lane_pieces(p));
+    tamis_gpu_define(definitions, "WIDTH_PIECES", tamis_gpu_lanes_pieces(p));
     tamis_gpu_define(definitions, "WHOLE_UNITS", quick);
     tamis_gpu_define(definitions, "UNITS_FULL",
                      quick ? last / (v[TAMIS_LANES_TEAM] / v[TAMIS_LANES_SPLIT] * p->unit) : 0);

@@ -25,8 +25,16 @@ double tamis_gpu_new_rows(const tamis_problem *problem);
 /* Predicted seconds of a nonzero whose part of a row of B has this many bytes. */
 double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 
-/* Registers of a work-item for its sums, and for the elements, address, column and weight of each row in flight. */
-int64_t tamis_gpu_lanes_registers(const tamis_prepared *p);
+/* Pieces per lane of a row of C: enough for the slice; the same for all widths if compilation is slow. */
+int64_t tamis_gpu_lanes_pieces(const tamis_prepared *p);
+
+/* True if aligned rows of B come in whole pieces of 16 bits, which are converted when they are added: by itself the
+   compiler does that when they come, which takes twice their registers. */
+bool tamis_gpu_lanes_packed(const tamis_prepared *p);
+
+/* Registers of a work-item for its sums, and for the elements, address, column and weight of each row in flight.
+   packed: 16 bits take half a register. */
+int64_t tamis_gpu_lanes_registers(const tamis_prepared *p, bool packed);
 
 /* Adjusts the parameters to the problem and the device, and counts the slices. A slice of 0 becomes `usual_slice`. */
 tamis_status tamis_gpu_lanes_check(tamis_prepared *p, int64_t usual_slice, int64_t *slices);

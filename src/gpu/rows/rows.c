@@ -77,9 +77,12 @@ static tamis_status check(tamis_prepared *p) {
 /* ------------------------------------------------------------------------------------------ preparing */
 
 static tamis_status compile_sums(tamis_prepared *p) {
+    enum { ITEMS = 768 /* of a multiprocessor */ };
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_lanes(&definitions, p, ((rows_state *)p->state)->slices);
+    if (tamis_gpu_lanes_packed(p) && tamis_gpu_lanes_pieces(p) == 1 && v[GROUP] <= ITEMS)
+        tamis_gpu_define(&definitions, "GROUPS", ITEMS / v[GROUP]);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "ORDERED", v[ORDERED]);
     if (tamis_gpu_cuts_counted(p, v[LIMIT])) tamis_gpu_define(&definitions, "COUNTED", 1);

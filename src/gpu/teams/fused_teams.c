@@ -118,9 +118,11 @@ static tamis_status check(tamis_prepared *p) {
 /* ------------------------------------------------------------------------------------------ preparing */
 
 static tamis_status compile(tamis_prepared *p) {
+    enum { OTHER_TYPE = 18 /* registers */ };
     const int64_t *const v = p->parameters;
     const tamis_problem *const problem = &p->problem;
     const bool quick = tamis_gpu_compiles_fast(p);
+    const int64_t registers = registers_of(p) + (problem->type == TAMIS_F32 ? 0 : OTHER_TYPE);
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_problem(&definitions, p, (int)v[GROUP], (int)v[TEAM_LANES]);
     tamis_gpu_define(&definitions, "BATCH", v[BATCH]);
@@ -131,7 +133,7 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "INNER_FULL", quick ? problem->inner / (v[TEAM_LANES] * p->unit) : 0);
     tamis_gpu_define(&definitions, "WIDTH_FULL", quick ? problem->width / (v[TEAM_LANES] * p->unit) : 0);
     tamis_gpu_define(&definitions, "GROUPS",
-                     tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], registers_of(p),
+                     tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], registers,
                                              !is_full(p, problem->inner) || !is_full(p, problem->width)));
     tamis_gpu_define(&definitions, "SAME", problem->d_is_b);
     tamis_gpu_define(&definitions, "SOFTMAX", problem->edge == TAMIS_EDGE_SOFTMAX);

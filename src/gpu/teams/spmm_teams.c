@@ -37,31 +37,50 @@ static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors
     return share;
 }
 
+/* Rows of B in flight. Four of 16 bits have the sums of eight of 32 bits; where rows differ, the teams of a warp wait
+   for the longest, and more groups help instead. */
+static int64_t loads_of(const tamis_problem *problem, bool narrow) {
+    const tamis_profile *const profile = &problem->evidence->profile;
+    if (tamis_type_size(problem->type) == 2 || (narrow && !tamis_gpu_tasks_level(profile))) return 4;
+    return profile->mean >= (narrow ? SHORT : LONG) ? 8 : 4;
+}
+
 /* The best of 60 parameter sets on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and 128
    columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    enum { LANES_FEWEST = 4 };
+    enum { LANES_FEWEST = 4, ITEMS_FEWEST = 384 /* of a multiprocessor */ };
     const int64_t slice = usual_slice(problem);
-    const double mean = problem->evidence->profile.mean;
     int64_t pieces;
     const int64_t lanes = tamis_gpu_lanes_usual(problem, slice, &pieces);
     const bool narrow = pieces == 1;
     const int64_t multiprocessors = device->limits.multiprocessors;
     v[TEAM_LANES] = lanes > LANES_FEWEST ? lanes : LANES_FEWEST;
-    v[SPLIT] = v[TEAM_LANES] / lanes;
-    v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
-    v[LOADS] = mean >= (narrow ? SHORT : LONG) ? 8 : 4;
     v[SLICE] = slice;
     const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors, v[TEAM_LANES]);
     v[SHARE] = usual_share(problem, multiprocessors, narrow, large);
+    const int64_t tasks = tamis_gpu_max(problem->rows, problem->nnz / v[SHARE]);
+    if (lanes <= LANES_FEWEST && tasks * v[TEAM_LANES] < ITEMS_FEWEST * multiprocessors) v[TEAM_LANES] *= 2;
+    v[SPLIT] = v[TEAM_LANES] / lanes;
+    v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
+    v[LOADS] = loads_of(problem, narrow);
     v[ORDER] = TAMIS_TASKS_BY_LENGTH;
     v[APART] = large > 0;
 }
 
 /* ------------------------------------------------------------------------------------------ preparing */
 
+/* wide: rows of B are aligned. Elements of others come one by one, each with an address. */
+static int64_t groups_of(const tamis_prepared *p, bool wide, bool ragged) {
+    enum { BESIDE = 10, PACKED = 4, OTHER_TYPE = 18, ONE_BY_ONE = 40 }; /* registers */
+    const int64_t *const v = p->parameters;
+    const bool packed = wide && tamis_gpu_lanes_packed(p);
+    const int64_t type = packed ? PACKED : p->problem.type == TAMIS_F32 ? 0 : OTHER_TYPE;
+    return tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES],
+                                   BESIDE + type + (wide ? 0 : ONE_BY_ONE) + tamis_gpu_lanes_registers(p, packed),
+                                   ragged);
+}
+
 static tamis_status prepare(tamis_prepared *p) {
-    enum { BESIDE = 10 /* registers */ };
     teams_state *const s = p->state;
     int64_t *const v = p->parameters;
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), &s->slices));
@@ -77,9 +96,8 @@ static tamis_status prepare(tamis_prepared *p) {
     tamis_gpu_define_lanes(&definitions, p, s->slices);
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "APART", v[APART]);
-    tamis_gpu_define(
-        &definitions, "GROUPS",
-        tamis_gpu_tasks_sharing(p, v[GROUP], v[TEAM_LANES], BESIDE + tamis_gpu_lanes_registers(p), ragged));
+    tamis_gpu_define(&definitions, "GROUPS", groups_of(p, true, ragged));
+    tamis_gpu_define(&definitions, "GROUPS_UNALIGNED", groups_of(p, false, ragged));
     TRY(tamis_gpu_add_split_kernel(p, SUMS, "teams.simt", "teams_sums", &definitions,
                                    0)); /* compiles while the list is built */
     const tamis_gpu_split_rows split = tamis_gpu_tasks_split(v[GROUP], v[TEAM_LANES], v[SHARE], v[ORDER], v[APART]);

@@ -48,10 +48,9 @@ int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multip
 
 int64_t tamis_gpu_tasks_sharing(const tamis_prepared *p, int64_t group, int64_t lanes, int64_t registers, bool ragged) {
     enum { REGISTERS = 65536, MOST = 1024 /* work-items; more gain nothing */, LONG = 128 /* nonzeros */ };
-    enum { OTHER_TYPE = 18, LONG_INDICES = 8, RAGGED = 10 }; /* registers */
+    enum { LONG_INDICES = 8, RAGGED = 10 }; /* registers */
     if (p->profile.max * lanes > LONG * group && !tamis_gpu_tasks_even(&p->profile)) return 1;
-    registers += (p->problem.type == TAMIS_F32 ? 0 : OTHER_TYPE) + (ragged ? RAGGED : 0) +
-                 (p->problem.index_type == TAMIS_I64 ? LONG_INDICES : 0);
+    registers += (ragged ? RAGGED : 0) + (p->problem.index_type == TAMIS_I64 ? LONG_INDICES : 0);
     return tamis_gpu_max(tamis_gpu_min(REGISTERS / registers, MOST) / group, 1);
 }
 

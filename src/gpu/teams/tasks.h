@@ -50,9 +50,8 @@ int64_t tamis_gpu_tasks_large_share(const tamis_problem *problem, int64_t multip
 bool tamis_gpu_tasks_level(const tamis_profile *profile);
 
 /* Wanted resident groups of a multiprocessor (GROUPS of simt.h): as many as leave each work-item `registers` registers,
-   with a margin for types other than fp32 and for `ragged` rows (some lanes have less of a row), so that no instance of
-   test_compile spills. One if teams of `lanes` have long parts of the longest row, since they then wait for each
-   other. */
+   with a margin for `ragged` rows (some lanes have less of a row), so that no instance of test_compile spills. One if
+   teams of `lanes` have long parts of the longest row, since they then wait for each other. */
 int64_t tamis_gpu_tasks_sharing(const tamis_prepared *p, int64_t group, int64_t lanes, int64_t registers, bool ragged);
 
 /* Builds the list, which the plan owns. One number is copied to the host: the number of tasks. */
