@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _flex, _kernels, _sets
+from . import _flex, _kernels, _layouts, _sets
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
@@ -210,8 +210,8 @@ class Pattern:
 
     @staticmethod
     def from_torch(matrix: Tensor) -> Pattern:
-        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients. Entries of a COO tensor at one place
-        are added, as PyTorch adds them.
+        """From a sparse tensor in CSR, CSC or COO; its values are kept as `values`, with their gradients. Entries of a COO tensor at one place
+        are added, as PyTorch adds them. Functions that take a pattern take such a tensor as well, and convert it once.
 
         A mask, which is a tensor of bool, dense or sparse, keeps what is True; its `values` are None. The numbers of another matrix do not
         say where to attend: pass them as `bias=pattern.values` if they are to be added to scores; there -inf keeps a place out, and 0 does not.
@@ -222,17 +222,10 @@ class Pattern:
         >>> Pattern.from_torch(torch.ones(3, 3, dtype=torch.bool).tril())
         <tamis.torch.Pattern 3 x 3, 6 nonzeros, cpu>
         """
-        _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO, or a mask of bool")
-        if matrix.dim() == 2:
-            if matrix.dtype is torch.bool:
-                with apart():
-                    return _masked(matrix)
-            if matrix.layout is torch.sparse_csr:
-                return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
-            if matrix.layout is torch.sparse_coo:
-                return _of_coo(matrix)
-        raise _errors.ArgumentError(f"the tensor has layout {matrix.layout} and {matrix.dim()} dimensions: expected a matrix in sparse_csr or "
-                                    f"sparse_coo; convert it, for instance by to_sparse_csr()")
+        _check_tensor(matrix, "matrix", "a sparse tensor in CSR, CSC or COO, or a mask of bool")
+        _layouts.check(matrix, "matrix")
+        arguments, values = _layouts.places(matrix)
+        return Pattern(*arguments, None if values is None else values(matrix))
 
     @staticmethod
     def mask(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
@@ -328,10 +321,7 @@ class Pattern:
 
     def _rows(self) -> Tensor:
         """Return the row of each entry."""
-        if self.coo:
-            return self.index
-        with apart():
-            return torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(), output_size=self.nnz)
+        return self.index if self.coo else _layouts.outer(self.index, self.columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -465,39 +455,6 @@ def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tupl
 
 
 _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compiler.assume_constant_result, which imports torch._dynamo
-
-
-def _of_coo(matrix: Tensor) -> Pattern:
-    """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
-    rows, cols = matrix.shape
-    indices = matrix._indices()
-    if not matrix.is_coalesced():
-        places = indices[0] * cols + indices[1]
-        found, rank = torch.unique(places, return_inverse=True)
-        if found.numel() == places.numel():
-            values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
-            return Pattern(indices[0], indices[1], rows, cols, True, values)
-        matrix = matrix.coalesce()
-        indices = matrix._indices()
-    return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-
-
-def _masked(mask: Tensor) -> Pattern:
-    """Return the places that are True, by rows, without duplicates."""
-    rows, cols = mask.shape
-    if mask.layout is torch.strided:
-        places = mask.reshape(-1).nonzero().squeeze(1)
-    else:
-        if mask.layout is torch.sparse_coo:
-            (row, column), kept = mask._indices(), mask._values()
-        elif mask.layout is torch.sparse_csr:
-            offsets, column, kept = mask.crow_indices(), mask.col_indices(), mask.values()
-            row = torch.repeat_interleave(torch.arange(rows, device=mask.device), offsets.diff())
-        else:
-            raise _errors.ArgumentError(f"the mask has layout {mask.layout}: expected a dense tensor, sparse_csr or sparse_coo; convert it, for "
-                                        f"instance by to_sparse_csr()")
-        places = torch.unique(row[kept].long() * cols + column[kept].long())
-    return Pattern(*_sets.of_keys(places, rows, cols, torch.int64), rows, cols, False)
 
 
 if hasattr(torch.serialization, "add_safe_globals"):
