@@ -48,8 +48,10 @@ def _converted(given: Any, name: str) -> tuple[Pattern, Any]:
         raise TypeError(f"{name} is a {f'dense tensor of {given.dtype}' if dense else type(given).__name__}: expected a tamis.torch.Pattern, made by "
                         f"Pattern.from_torch, from_csr, from_coo, from_edge_index or mask; or a sparse tensor, or a mask of bool, such as {name} != 0")
     if compiling():
-        raise _errors.UnsupportedError(f"{name} is a tensor of layout {given.layout}: torch.compile and torch.export do not know where its entries are; make "
-                                       f"Pattern.from_torch({name}) outside")
+        if not dense:
+            raise _errors.UnsupportedError(f"{name} is a tensor of layout {given.layout}, which torch.compile and torch.export do not know: make "
+                                           f"Pattern.from_torch({name}) outside")
+        return Pattern.from_torch(given), None
     if transforms() and functorch.is_functorch_wrapped_tensor(given):
         raise NotImplementedError(f"a transform of torch.func over {name}, a sparse tensor or a mask: map over operands and values of one pattern")
     _layouts.check(given, name)
