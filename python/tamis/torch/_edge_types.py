@@ -9,9 +9,8 @@ from torch import Tensor
 from .. import _errors
 from . import _cast
 from ._direct import compiling
-from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _abstract, listed
+from ._pattern import Pattern, _abstract, listed, remembered
 from ._taken import PatternLike, places_of
 
 

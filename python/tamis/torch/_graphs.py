@@ -1,7 +1,7 @@
 """Graphs of PyTorch Geometric's edge lists: a pattern for each, kept with its tensor, and graphs with an edge from each node to itself."""
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
@@ -10,12 +10,11 @@ from .. import _errors
 from . import _held
 from ._direct import compiling
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _abstract, check_edges
+from ._pattern import Pattern, check_edges, remembered
 from ._taken import PatternBuffer
 
 EdgeIndex = Union[Tensor, Pattern, PatternBuffer]
 FillValue = Union[float, Tensor, str]
-T = TypeVar("T")
 _graphs: dict[int, _held.Made] = {}
 
 
@@ -45,18 +44,6 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
             what = {"row_indices": f"edge_index[{target}]", "columns": f"edge_index[{source}]"}
             raise _errors.PatternError(f"{_errors.renamed(error, what)}: x has {sources} sources and {targets} targets") from None
     return known.made[key]  # type: ignore[no-any-return]
-
-
-def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
-    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
-    if compiling() or _abstract(pattern.columns):
-        return make()
-    pattern._current()  # clears the cache if the tensors have changed
-    kept: dict[Any, T] = pattern.__dict__.setdefault("_derived", {})
-    if name not in kept:
-        with _held.apart():
-            kept[name] = make()
-    return kept[name]
 
 
 def edges(pattern: Pattern) -> Tensor:
@@ -102,7 +89,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
         else:
             own = edge_attr.new_full(shape, fill_value)
         return torch.cat([edge_attr, own])
-    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, in either direction of messages
+    to = graph.bare.T if reverse else graph.bare  # the nodes of row 1, in either direction of messages
     if fill_value == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
         own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from . import _flex, _kernels, _layouts, _sets
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
+T = TypeVar("T")
 _NOTHING = contextlib.nullcontext()
 COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
@@ -113,7 +114,7 @@ class Pattern:
         self.nnz = columns.shape[0]
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
-        self._copies: dict[int, Pattern] = {}
+        self._derived: dict[Any, Any] = {}
         if not compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
             self._check_again()
 
@@ -137,8 +138,7 @@ class Pattern:
             index, columns = self.index, self.columns
             known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
         if known is not self._known:
-            self._copies, self._known = {}, known
-            self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
+            self._derived, self._known = {}, known
             self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         return known
 
@@ -153,19 +153,17 @@ class Pattern:
         """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
         if compiling() or transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
-        self._current()
-        made = self._copies.get(times)
-        if made is None:
-            with apart():
-                count = self.index.shape[0] if self.coo else self.rows
-                step = self.rows if self.coo else self.nnz
-                at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
-                index = (self.index[:count] + at).flatten()
-                if not self.coo:
-                    index = torch.cat((index, index.new_full((1,), times * self.nnz)))
-                made = Pattern(index, self.columns.repeat(times), times * self.rows, self.cols, self.coo)
-            self._copies[times] = made
-        return made
+
+        def make() -> Pattern:
+            count = self.index.shape[0] if self.coo else self.rows
+            step = self.rows if self.coo else self.nnz
+            at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
+            index = (self.index[:count] + at).flatten()
+            if not self.coo:
+                index = torch.cat((index, index.new_full((1,), times * self.nnz)))
+            return Pattern(index, self.columns.repeat(times), times * self.rows, self.cols, self.coo)
+
+        return remembered(self, ("copies", times), make)
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
@@ -312,12 +310,12 @@ class Pattern:
     @property
     def T(self) -> Pattern:
         """The transpose: rows are columns, with each entry's value in the place that it has here. The entries are then COO in the order of this
-        pattern.
+        pattern. It is made once.
 
         >>> Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
         <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
         """
-        return Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values)
+        return remembered(self, "T", lambda: Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values))
 
     def _rows(self) -> Tensor:
         """Return the row of each entry."""
@@ -383,7 +381,7 @@ class Pattern:
         tensor([[ True, False],
                 [ True,  True]])
         """
-        return _sets.dense(self)
+        return _sets.dense(self, self.values)
 
     def add_self_loops(self) -> Pattern:
         """The union with the diagonal.
@@ -430,6 +428,18 @@ class Pattern:
 
     def __reduce__(self) -> Any:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
+
+
+def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
+    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
+    if compiling() or _abstract(pattern.columns):
+        return make()
+    pattern._current()  # clears the cache if the tensors have changed
+    kept: dict[Any, T] = pattern._derived
+    if name not in kept:
+        with apart():
+            kept[name] = make()
+    return kept[name]
 
 
 def listed(patterns: Any) -> list[Pattern]:

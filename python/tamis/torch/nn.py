@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from . import Pattern, _cast, _check_tensors, attention, sddmm, softmax, spmm
-from ._graphs import edges, remembered
+from ._graphs import edges
+from ._pattern import remembered
 from ._taken import PatternBuffer, PatternLike, places_of, taken
 
 
