@@ -4,7 +4,7 @@ Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ _int = int  # within the class the name refers to a method
 _REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
 
 
-def _reduction(name: str, shown: str) -> Any:
+def _reduction(name: str, shown: str) -> Callable[..., Tensor]:
     """Make the method of a reduction. shown: what its example prints."""
 
     def reduced(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:

@@ -75,7 +75,7 @@ def same(x: Tensor, kept: Optional[Tensor]) -> bool:
 
 
 class Made:
-    """What was made of a tensor, by what it was made for, and the content of the tensor's parts then, where a copy is kept."""
+    """Objects made of a tensor, by what they were made for, and the content of the tensor's parts then, where a copy is kept."""
 
     __slots__ = ("alive", "states", "content", "made")
 

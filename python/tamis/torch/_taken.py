@@ -1,4 +1,4 @@
-"""What functions take in place of a pattern: sparse tensors and masks, converted once, and patterns that are part of a module."""
+"""Sparse tensors and masks in place of a pattern, converted once, and patterns that are part of a module."""
 from __future__ import annotations
 
 from typing import Any, Optional, Union
@@ -27,7 +27,7 @@ def places_of(given: Any, name: str = "pattern") -> Pattern:
 
 
 def taken(given: Any, values: Optional[Tensor], name: str = "pattern") -> tuple[Pattern, Optional[Tensor]]:
-    """Return the pattern, and the values of a call: those given, else those of a sparse tensor, with their gradients. A Pattern's own are not read."""
+    """Return the pattern, and the values of a call: the given ones, else a sparse tensor's, with their gradients. A Pattern's own are not read."""
     if values is not None or isinstance(given, Pattern):
         return places_of(given, name), values
     pattern, own = _converted(given, name)

@@ -7,7 +7,7 @@ out. Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 import torch
 from torch import Tensor
@@ -114,7 +114,7 @@ def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     return A._like(broadcast(A, v))
 
 
-def _with_vector(name: str, how: str, function: Any, shown: str) -> Any:
+def _with_vector(name: str, how: str, function: Any, shown: str) -> Callable[[SparseMatrix, Tensor], SparseMatrix]:
     """Make a function of a matrix and a vector. shown: the values that its example prints."""
 
     def combined(A: SparseMatrix, v: Tensor) -> SparseMatrix:
