@@ -410,3 +410,65 @@ def test_transform(transform, row):
 
 def test_every_transform_has_a_check():
     assert set(CHECKS) == set(table.TORCH)
+
+
+# ------------------------------------------------------------------------------ what else PyTorch's users expect of an operator
+
+
+@common
+def test_what_stands_for_a_pattern(row):
+    """A mask of bool, dense or sparse, and a pattern that is part of a module."""
+    if row.made is not None:
+        pytest.skip("its pattern is made before the call")
+    case = Case(row)
+    rows, columns = (torch.as_tensor(x, device=DEVICE) for x in table.places(row.sizes(), simple=True))
+    mask = torch.zeros(case.pattern.shape, dtype=torch.bool, device=DEVICE).index_put((rows, columns), torch.tensor(True, device=DEVICE))
+    pattern = tt.Pattern.from_torch(mask)
+    want = case.with_pattern(pattern, *case.inputs)
+    for given in (mask, mask.to_sparse_csr(), mask.to_sparse_csc(), mask.to_sparse_coo(), tt.nn.PatternBuffer(pattern), tt.nn.PatternBuffer(mask)):
+        close(case.with_pattern(given, *case.inputs), want, type(given), rtol=0, atol=0)
+
+
+@registered
+@each
+def test_flops_are_counted(row):
+    """In proportion to the entries, forward and backward; a softmax alone has none, as PyTorch counts."""
+    counting = pytest.importorskip("torch.utils.flop_counter")
+    found = []
+    for entries in (8, 16):
+        case = Case(row, e=entries)
+        with counting.FlopCounterMode(display=False) as counter:
+            out = case.ours(*case.leaves())
+            counts = [dict(counter.get_flop_counts().get("Global", {}))]
+            out.sum().backward()
+            counts.append(counter.get_flop_counts().get("Global", {}))
+        ours = [sum(flops for packet, flops in count.items() if str(packet).startswith("tamis")) for count in counts]
+        found.append((ours[0], ours[1] - ours[0]))
+    for few, many in zip(*found):
+        assert many == 2 * few and (few > 0) == (row.operation != "softmax"), found
+
+
+@registered
+def test_flops_by_hand():
+    counting = pytest.importorskip("torch.utils.flop_counter")
+    p = tt.Pattern.causal(6, device=DEVICE)
+    n = p.nnz
+    a, d, v, x = (torch.rand(size, device=DEVICE, requires_grad=True) for size in ((2, 6, 4), (2, 6, 3), (n,), (6, 2, 4)))
+    q, k = torch.rand(2, 4, 8, device=DEVICE), torch.rand(2, 2, 5, 8, device=DEVICE)
+    lengths = torch.tensor([1, 2], device=DEVICE)
+    rows = {"sddmm": (lambda: tt.sddmm(p, a, a * 1, v), 2 * n * 4 * 2, 3 * 2 * n * 4 * 2), "spmm": (lambda: tt.spmm(p, a, v), 2 * n * 4 * 2, 2 * 2 * n * 4 * 2),
+            "mask": (lambda: tt.sddmm(p, a, a.detach(), edge="mask"), 2 * n * 4 * 2, 2 * n * 4 * 2),
+            "fused": (lambda: tt.fused(p, a, a * 1, d, v), 2 * n * (4 + 3) * 2, 2 * n * (3 * 4 + 2 * 3) * 2),
+            "attention": (lambda: tt.attention(a, a * 1, d, p), 2 * n * (4 + 3) * 2, 2 * n * (3 * 4 + 2 * 3) * 2),
+            "message": (lambda: tt.message(p, "copy_u", x), n * 8, n * 8), "weighted": (lambda: tt.message(p, "mul", x, v), 2 * n * 8, 2 * 2 * n * 8),
+            "dots": (lambda: tt.edge_op(p, "dot", x, x * 1), 2 * n * 8, 2 * 2 * n * 8),
+            "graph_attention": (lambda: tt.graph_attention(p, x, x * 1, x * 2), 4 * n * 8, 10 * n * 8), "segment": (lambda: tt.segment(p, v), n, n),
+            "decoding": (lambda: tt.cached_attention(q, k, k, lengths), 2 * 2 * 4 * 5 * (8 + 8), None)}
+    for name, (call, forward, backward) in rows.items():
+        with counting.FlopCounterMode(display=False) as counter:
+            out = call()
+            assert counter.get_total_flops() == forward, name
+            if backward is not None:
+                out.sum().backward()
+                assert counter.get_total_flops() - forward == backward, name
+    assert counting.flop_registry[torch.ops.tamis.spmm] is _direct.FLOPS[torch.ops.tamis.spmm]

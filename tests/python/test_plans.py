@@ -90,20 +90,25 @@ def test_a_plan_closed_by_another_thread():
 
 
 def test_threads_share_a_pattern():
+    """Sixteen begin at once with a pattern that has no plan yet."""
     random = np.random.default_rng(1)
     columns = np.sort(random.integers(0, 400, (300, 20)), 1).ravel().astype("int32")
-    S = tamis.Pattern((np.arange(0, 6001, 20, dtype="int32"), columns, random.random(6000, "float32")), shape=(300, 400))
+    arrays = np.arange(0, 6001, 20, dtype="int32"), columns, random.random(6000, "float32")
     b = random.random((400, 64), "float32")
-    want = tamis.spmm(S, b)
-    wrong = []
+    want, S = tamis.spmm(tamis.Pattern(arrays, shape=(300, 400)), b), tamis.Pattern(arrays, shape=(300, 400))
+    wrong, start = [], threading.Barrier(16)
 
     def work(inner):
         a = np.full((300, inner), 1, "float32"), np.full((400, inner), 1, "float32")
-        for _ in range(20):
-            if not (tamis.spmm(S, b) == want).all() or not np.allclose(tamis.sddmm(S, *a, edge="mask"), inner):
-                wrong.append(inner)
+        start.wait()
+        try:
+            for _ in range(20):
+                if not (tamis.spmm(S, b) == want).all() or not np.allclose(tamis.sddmm(S, *a, edge="mask"), inner):
+                    wrong.append(inner)
+        except BaseException as error:  # which a thread would print
+            wrong.append(error)
 
-    threads = [threading.Thread(target=work, args=(1 + i % 3,)) for i in range(6)]
+    threads = [threading.Thread(target=work, args=(1 + i % 3,)) for i in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:

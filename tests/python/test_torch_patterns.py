@@ -1,6 +1,8 @@
 """Patterns of sparse tensors and masks, and those that are made within torch.compile; types that are mixed; rows that are masked; meta tensors."""
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -8,7 +10,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _ops  # noqa: E402
+from tamis.torch import _ops, _taken  # noqa: E402
 
 registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"))]
@@ -78,6 +80,130 @@ def test_a_mask_of_numbers_is_a_bias():
     torch.testing.assert_close(got, want)
 
 
+# ------------------------------------------------------------------------------ sparse tensors in place of a pattern
+
+
+def sparse(layout, device="cpu", kind=torch.float64):
+    """A sparse tensor in a layout, and the dense one. "shuffled" and "duplicates" are COO."""
+    dense = torch.rand(6, 5, generator=torch.Generator().manual_seed(2), dtype=kind)
+    dense = (dense * (dense < 0.5)).to(device)
+    coo = dense.to_sparse_coo().coalesce()
+    made = {"csr": dense.to_sparse_csr, "csc": dense.to_sparse_csc, "coo": lambda: coo,
+            "shuffled": lambda: torch.sparse_coo_tensor(coo.indices().flip(1), coo.values().flip(0), coo.shape),
+            "duplicates": lambda: torch.sparse_coo_tensor(coo.indices().repeat(1, 2), coo.values().repeat(2) / 2, coo.shape)}[layout]()
+    return made, dense
+
+
+LAYOUTS = ["csr", "csc", "coo", "shuffled", "duplicates"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_sparse_tensor_gives_its_values(layout, device):
+    """As the matrix of spmm, the factors or the bias of an edge, the bias of attention and the weights of GraphConv, with gradients."""
+    S, dense = sparse(layout, device)
+    a, b, x = (torch.rand(n, 3, device=device, dtype=torch.float64) for n in (6, 5, 5))
+    there = dense != 0
+    torch.manual_seed(3)
+    layer = tt.nn.GraphConv(3, 2, norm="none", bias=False).to(device).double()
+
+    def attended(d):
+        return torch.softmax((a @ b.t() + d).masked_fill(~there, float("-inf")), -1).nan_to_num(0) @ x
+
+    rows = {"spmm": (lambda s: tt.spmm(s, x), lambda d: d @ x), "transpose": (lambda s: tt.spmm(s, a, transpose=True), lambda d: d.t() @ a),
+            "scale": (lambda s: tt.fused(s, a, b, x), lambda d: (d * (a @ b.t())) @ x),
+            "softmax": (lambda s: tt.fused(s, a, b, x, edge="softmax"), attended), "attention": (lambda s: tt.attention(a, b, x, s, scale=1.0), attended),
+            "GraphConv": (lambda s: layer(s, x), lambda d: d @ (x @ layer.weight))}
+    for name, (ours, theirs) in rows.items():
+        torch.testing.assert_close(ours(S), theirs(dense), msg=lambda text: f"{name}: {text}")
+        if layout == "csc":
+            continue
+        leaf, other = S.detach().clone().requires_grad_(), dense.clone().requires_grad_()
+        ours(leaf).square().sum().backward()
+        theirs(other).square().sum().backward()
+        torch.testing.assert_close(leaf.grad.to_dense(), other.grad * there, msg=lambda text: f"{name}: {text}")
+    pattern = tt.Pattern.from_torch(S)
+    torch.testing.assert_close(tt.sddmm(S, a, b), tt.sddmm(pattern, a, b, pattern.values))
+    torch.testing.assert_close(tt.spmm(S, x, 2 * pattern.values), 2 * dense @ x)
+    if _ops.REGISTERED:
+        torch.testing.assert_close(tt.message(S, "copy_u", x), there.double() @ x)
+
+
+def test_gradients_of_a_csc_tensor():
+    """PyTorch has them where it was made of other tensors, and cannot accumulate them in a leaf."""
+    given, x = torch.rand(3, requires_grad=True), torch.rand(3, 2)
+    made = torch.sparse_csc_tensor(torch.tensor([0, 1, 2, 3]), torch.tensor([0, 1, 1]), given, (2, 3))
+    tt.spmm(made, x).sum().backward()
+    torch.testing.assert_close(given.grad, x.sum(1))
+    with pytest.raises(tamis.ArgumentError, match="pattern is a CSC tensor that requires grad.*to_sparse_csr"):
+        tt.spmm(torch.eye(3).to_sparse_csc().requires_grad_(), x)
+
+
+def filled():
+    """Ways in which a tensor that stands for a pattern changes in place: what makes it, and what changes it to all True."""
+    def of_numpy():
+        return torch.from_numpy(torch.eye(4, dtype=torch.bool).numpy().copy())
+
+    def of_inference():
+        with torch.inference_mode():
+            return torch.eye(4, dtype=torch.bool)
+
+    def inference(mask):
+        with torch.inference_mode():
+            mask.fill_(True)
+
+    return {"mask": (lambda: torch.eye(4, dtype=torch.bool), lambda m: m.fill_(True)), "of NumPy": (of_numpy, lambda m: m.numpy().fill(True)),
+            "inference": (of_inference, inference), "set_": (lambda: torch.eye(4, dtype=torch.bool), lambda m: m.set_(torch.ones(4, 4, dtype=torch.bool))),
+            "csr": (lambda: torch.eye(4).to_sparse_csr(), lambda s: s.col_indices().fill_(0)),
+            "csc": (lambda: torch.eye(4).to_sparse_csc(), lambda s: s.row_indices().fill_(0)),
+            "said": (lambda: torch.sparse_csr_tensor(torch.tensor([0, 1, 2, 3, 4]), torch.arange(4), torch.tensor([True, False, True, True]), (4, 4)),
+                     lambda s: s.values().fill_(True))}
+
+
+@pytest.mark.parametrize("way", list(filled()))
+def test_a_tensor_is_converted_once(way):
+    """And again after a change in place; what was made of it goes with it."""
+    make, fill = filled()[way]
+    given, x = make(), torch.rand(4, 2)
+    torch.testing.assert_close(tt.spmm(given, x), given.to_dense().float() @ x)
+    known = _taken.places_of(given)
+    assert _taken.places_of(given) is known
+    fill(given)
+    torch.testing.assert_close(tt.spmm(given, x), given.to_dense().float() @ x)
+    assert _taken.places_of(given) is not known
+    number = id(given)
+    assert number in _taken._kept
+    del given
+    gc.collect()
+    assert number not in _taken._kept
+
+
+def test_what_cannot_stand_for_a_pattern():
+    x, mask, wanting = torch.rand(4, 2), torch.ones(4, 4, dtype=torch.bool), torch.eye(4).to_sparse_csr().requires_grad_()
+    values = torch.ones(4)
+    for call, kind, words in (
+            (lambda: tt.spmm(mask[None], x), ValueError, r"pattern has shape \(1, 4, 4\): expected two dimensions; make a Pattern.from_torch of each member"),
+            (lambda: tt.attention(x, x, x, torch.ones(2, 4, 4).to_sparse_coo()), ValueError, r"pattern has shape \(2, 4, 4\): .*attention takes a list of them"),
+            (lambda: tt.spmm(torch.eye(4).to_sparse_bsr((2, 2)), x), ValueError, "layout torch.sparse_bsr: expected sparse_csr, .*to_sparse_csr"),
+            (lambda: tt.spmm(torch.eye(4), x), TypeError, "pattern is a dense tensor of torch.float32: .*such as pattern != 0"),
+            (lambda: tt.spmm([1], x), TypeError, "pattern is a list: expected a tamis.torch.Pattern"),
+            (lambda: tt.spmm(mask.to("meta"), x), ValueError, "pattern is on the device meta"),
+            (lambda: tt.softmax(wanting, values), ValueError, r"requires grad, and this call does not read its values: pass pattern\.detach\(\)"),
+            (lambda: tt.spmm(wanting, x, values), ValueError, "does not read its values"),
+            (lambda: tt.nn.DotGATConv(2, 2)(wanting, x), ValueError, "does not read its values"),
+            (lambda: tt.attention(x, x, x, torch.eye(4).to_sparse_csr(), bias=values), ValueError, r"bias is given, .*bias \+ p\.values"),
+            (lambda: torch.vmap(lambda m: tt.spmm(m, x))(mask[None]), NotImplementedError, "a transform of torch.func over pattern")):
+        with pytest.raises(kind, match=words):
+            call()
+    with torch.no_grad():
+        assert tt.softmax(wanting, values).tolist() == [1.0] * 4
+    if _ops.REGISTERED:
+        for call, words in ((lambda: tt.message(wanting, "copy_u", x), "does not read its values"), (lambda: tt.messages([mask, [1]], "copy_u", x), r"patterns\[1\] is a list")):
+            with pytest.raises((ValueError, TypeError), match=words):
+                call()
+        with pytest.raises(Exception, match="sparse|Observed exception"):
+            fresh(lambda s: tt.spmm(s, x), backend="eager")(torch.eye(4).to_sparse_csr())
+
+
 # ------------------------------------------------------------------------------ rows that a bias masks
 
 
@@ -131,6 +257,7 @@ def test_a_pattern_made_within_a_compiled_function():
         "from_coo": lambda x: tt.spmm(tt.Pattern.from_coo(edges[1], edges[0], (NODES, NODES)), x),
         "from_edge_index": lambda x: tt.spmm(tt.Pattern.from_edge_index(edges, NODES), x),
         "from a dense mask": lambda x: tt.attention(x, x, x, tt.Pattern.from_torch(torch.ones(NODES, NODES, dtype=torch.bool).tril())),
+        "a dense mask": lambda x: tt.attention(x, x, x, torch.ones(NODES, NODES, dtype=torch.bool).tril()),
         "causal": lambda x: tt.attention(x, x, x, tt.Pattern.causal(NODES)),
         "window": lambda x: tt.attention(x, x, x, tt.Pattern.window(NODES, 1, 1, global_tokens=1)),
     }

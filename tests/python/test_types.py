@@ -54,6 +54,7 @@ import tamis.torch.pyg
 x = torch.ones(4, 2)
 pattern = tt.Pattern.causal(4)
 reveal_type(tt.spmm(pattern, x))  # Tensor
+reveal_type(tt.spmm(x > 0, x))  # Tensor
 reveal_type(tt.attention(x, x, x, pattern))  # Tensor
 reveal_type(tt.attention(x, x, x, pattern, return_lse=True))  # tuple[Tensor, Tensor]
 reveal_type(tt.attention(x, x, x, [pattern]))  # Tensor

@@ -36,6 +36,7 @@ from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message
 from ._pattern import Pattern
 from ._sampled import FUSED, SDDMM, SPMM
+from ._taken import PatternLike, places_of, taken
 
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items()
           if name.startswith("TAMIS_EDGE_") and number != c.TAMIS_EDGE_TEXT}
@@ -71,12 +72,6 @@ def _edge(edge: str, numbers: Optional[Mapping[str, float]]) -> int:
     return edge_number(edge, numbers) if number is None else number
 
 
-def _check(pattern: Any) -> None:
-    if not isinstance(pattern, Pattern):
-        raise TypeError(f"pattern is a {type(pattern).__name__}: expected a tamis.torch.Pattern, made by Pattern.from_torch, from_csr, from_coo, "
-                        f"from_edge_index or mask")
-
-
 def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
     """Check that operands are tensors; optional ones may be None."""
     for name, x in (*operands.items(), *optional.items()):
@@ -84,7 +79,7 @@ def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
 
 
-def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
 
@@ -100,7 +95,8 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     >>> A.grad[:, 0]
     tensor([1., 2.])
     """
-    _check(pattern)
+    if type(pattern) is not Pattern:
+        pattern, values = taken(pattern, values)
     if plain((A, B, values)) and A is not None and B is not None:
         return SDDMM.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
@@ -109,7 +105,7 @@ def sddmm(pattern: Pattern, A: Tensor, B: Tensor, values: Optional[Tensor] = Non
     return SDDMM.called(False, pattern, (_edge(edge, numbers), scale, slope, epsilon, keep), values, A, B)
 
 
-def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
+def spmm(pattern: PatternLike, B: Tensor, values: Optional[Tensor] = None, *, transpose: bool = False) -> Tensor:
     """The sparse matrix of `pattern` and `values` (ones if None) times B; with `transpose` its transpose.
 
     B: (..., cols, L), with `transpose` (..., rows, L), or a vector; values: (nnz,) or (..., nnz). Returns (..., rows, L), with
@@ -119,7 +115,8 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
     >>> spmm(pattern, torch.tensor([[1.], [2.], [4.]])).ravel()
     tensor([4., 3., 0.])
     """
-    _check(pattern)
+    if type(pattern) is not Pattern:
+        pattern, values = taken(pattern, values)
     if plain((B, values)) and B is not None:
         return SPMM.direct(pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False), values, B)
     _check_tensors({"B": B}, values=values)
@@ -133,7 +130,7 @@ def spmm(pattern: Pattern, B: Tensor, values: Optional[Tensor] = None, *, transp
 _pattern.times = spmm
 
 
-def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
 
@@ -144,7 +141,8 @@ def fused(pattern: Pattern, A: Tensor, B: Tensor, D: Tensor, values: Optional[Te
     tensor([[4., 0.],
             [4., 4.]])
     """
-    _check(pattern)
+    if type(pattern) is not Pattern:
+        pattern, values = taken(pattern, values)
     if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
         return FUSED.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
@@ -197,6 +195,12 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     >>> attention(q, q[:2], v, pattern, enable_gqa=True).shape
     torch.Size([4, 3, 1])
     """
+    if not isinstance(pattern, (Pattern, list, tuple)):
+        pattern, own = taken(pattern, None)
+        if own is not None and bias is not None:
+            raise _errors.ArgumentError("bias is given, and pattern is a sparse tensor whose numbers are added to scores as well: pass its places and the sum, "
+                                        "for instance as p = Pattern.from_torch(pattern) and bias + p.values")
+        bias = own if bias is None else bias
     if sinks is not None:
         _check_tensors({"q": q}, sinks=sinks)
         found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, softcap=softcap, return_lse=True)
@@ -209,7 +213,6 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     _attention.check(q, k, v, bias, dropout_p, enable_gqa)
     if enable_gqa and q.shape[-3] != k.shape[-3]:
-        _check(pattern)
         return _attention.grouped(q, k, v, pattern, bias, return_lse, lambda *parts: attention(*parts[:4], bias=parts[4], **more))
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
@@ -221,7 +224,6 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
             found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=bias, dropout_p=dropout_p, return_lse=return_lse)
             return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)
         if return_lse:
-            _check(pattern)
             q, k, v, bias = _cast.operands(q, k, v, bias)
             out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)
             return (out if dropout_p == 0 else _dropped(pattern, q, k, v, bias, scale, dropout_p)), sums
@@ -238,13 +240,13 @@ def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[T
     return spmm(pattern, v, weights)
 
 
-def softmax(pattern: Pattern, values: Tensor) -> Tensor:
+def softmax(pattern: PatternLike, values: Tensor) -> Tensor:
     """The softmax of values (nnz,) or (..., nnz) over each row of the pattern. Gradients to values.
 
     >>> softmax(Pattern.causal(2), torch.zeros(3))
     tensor([1.0000, 0.5000, 0.5000])
     """
-    _check(pattern)
+    pattern = places_of(pattern)
     _check_tensors({"values": values})
     none = values.new_empty((*values.shape[:-1], pattern.rows, 0)), values.new_empty((*values.shape[:-1], pattern.cols, 0))
     return sddmm(pattern, *none, values.contiguous(), edge="softmax")  # the transpose of (edges, heads) is not

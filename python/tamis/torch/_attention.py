@@ -13,6 +13,7 @@ from ._direct import compiling
 from ._formulas import Operations, wide
 from ._kernels import SOFTMAX, lead_of
 from ._pattern import Pattern
+from ._taken import PatternLike
 
 
 def check(q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], dropout_p: float, enable_gqa: bool) -> None:
@@ -163,4 +164,4 @@ def _shares(ctx: Any) -> tuple[Operations, Tensor]:
     return on, on.softmax(wide(bias), wide(q), wide(k), (SOFTMAX, ctx.scale, 0.01, 1e-10))
 
 
-Patterns = Union[Pattern, Sequence[Pattern]]
+Patterns = Union[PatternLike, Sequence[PatternLike]]

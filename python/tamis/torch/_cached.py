@@ -14,7 +14,7 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, packed, seen, torch_view
-from . import _cast, _ops
+from . import _cast, _direct, _ops
 from ._kernels import follow_threads
 
 _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
@@ -53,8 +53,14 @@ def _fake(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tens
     return q.new_empty((*q.shape[:2], v.shape[3])), q.new_empty(q.shape[:2], dtype=kind)
 
 
+def _flops(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tensor], scale: float, window: int, out_val: Any = None) -> Any:
+    """Count the operations of full caches: how many positions there are is known to the device alone."""
+    positions = k.shape[2] * (1 if pages is None else pages.shape[1])
+    return 2 * q.shape[0] * q.shape[1] * (min(positions, window) if window else positions) * (q.shape[2] + v.shape[3])
+
+
 if _ops.REGISTERED:
-    _ops.define("cached_attention", "(Tensor q, Tensor k, Tensor v, Tensor lengths, Tensor? pages, float scale, int window) -> (Tensor, Tensor)", _run, _fake)
+    _ops.define("cached_attention", "(Tensor q, Tensor k, Tensor v, Tensor lengths, Tensor? pages, float scale, int window) -> (Tensor, Tensor)", _run, _fake, _flops)
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, pages: Optional[Tensor]) -> None:
@@ -112,5 +118,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     elif not 0 < abs(scale) < math.inf:  # the library takes 0 for 1 / sqrt(d)
         raise _errors.ArgumentError(f"scale = {scale}: expected a number other than 0; leave it out, or give None, for 1 / sqrt(d)")
     run = torch.ops.tamis.cached_attention if _ops.REGISTERED else _run
+    if _direct.modes():
+        _direct.watched()
     out, sums = run(q, k, v, lengths, pages, scale, window or 0)
     return (out, sums) if return_lse else out

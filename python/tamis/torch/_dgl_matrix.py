@@ -4,21 +4,37 @@ Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+from typing import Any, Callable, Optional, Union
 
 import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _UNCHECKED, Pattern, _check_tensors, message
+from . import _UNCHECKED, Pattern, _check_tensors, _sets, message
 from . import sddmm as _sddmm
 from . import softmax as _softmax
 from . import spmm as _spmm
-from ._graphs import edges, remembered
+from ._graphs import edges
+from ._pattern import remembered
 
 Scalar = Union[int, float, Tensor]
 _int = int  # within the class the name refers to a method
 _REDUCED = {"sum": ("sum", "sum"), "smean": ("mean", "mean"), "smax": ("max", "amax"), "smin": ("min", "amin"), "sprod": (None, "prod")}
+
+
+def _reduction(name: str, shown: str) -> Callable[..., Tensor]:
+    """Make the method of a reduction. shown: what its example prints."""
+
+    def reduced(input: SparseMatrix, dim: Optional[int] = None) -> Tensor:
+        return SparseMatrix.reduce(input, dim, name)
+
+    reduced.__name__ = reduced.__qualname__ = name
+    reduced.__doc__ = f"""`reduce` with "{name}".
+
+        >>> diag(torch.tensor([3., 2.])).{name}()
+        {shown}
+        """
+    return reduced
 
 
 class SparseMatrix:
@@ -132,7 +148,7 @@ class SparseMatrix:
 
     def has_duplicate(self) -> bool:
         """True if there are several entries at one place."""
-        return int(torch.unique(keys(self.pattern)).numel()) < self.nnz
+        return int(torch.unique(_sets.row_major(self.pattern)).numel()) < self.nnz
 
     # ---------------------------------------------------------------------- also functions of `dglsp`, whose first argument has DGL's name
 
@@ -173,45 +189,8 @@ class SparseMatrix:
             out = val.new_zeros(pattern.rows, *val.shape[1:]).scatter_reduce(0, place, val, theirs, include_self=False)
         return out[0] if dim is None else out
 
-    def sum(input, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "sum".
-
-        >>> diag(torch.tensor([1., 2.])).sum(1)
-        tensor([1., 2.])
-        """
-        return SparseMatrix.reduce(input, dim, "sum")
-
-    def smax(input, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smax".
-
-        >>> diag(torch.tensor([1., 2.])).smax()
-        tensor(2.)
-        """
-        return SparseMatrix.reduce(input, dim, "smax")
-
-    def smin(input, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smin".
-
-        >>> diag(torch.tensor([1., 2.])).smin()
-        tensor(1.)
-        """
-        return SparseMatrix.reduce(input, dim, "smin")
-
-    def smean(input, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "smean".
-
-        >>> diag(torch.tensor([1., 2.])).smean()
-        tensor(1.5000)
-        """
-        return SparseMatrix.reduce(input, dim, "smean")
-
-    def sprod(input, dim: Optional[_int] = None) -> Tensor:
-        """`reduce` with "sprod".
-
-        >>> diag(torch.tensor([3., 2.])).sprod()
-        tensor(6.)
-        """
-        return SparseMatrix.reduce(input, dim, "sprod")
+    sum, smean, sprod = _reduction("sum", "tensor(5.)"), _reduction("smean", "tensor(2.5000)"), _reduction("sprod", "tensor(6.)")
+    smax, smin = _reduction("smax", "tensor(3.)"), _reduction("smin", "tensor(2.)")
 
     def softmax(A, dim: _int = 1) -> SparseMatrix:
         """The softmax of A's values over each row; with dim=0 over each column.
@@ -239,8 +218,7 @@ class SparseMatrix:
         tensor([[0., 2.],
                 [3., 0.]])
         """
-        dense = self.val.new_zeros((*self.shape, *self.val.shape[1:]))
-        return dense.index_put((self.row.long(), self.col.long()), self.val, accumulate=True)
+        return _sets.dense(self.pattern, self.val)
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
         if not isinstance(other, SparseMatrix):
@@ -399,8 +377,6 @@ def from_torch_sparse(matrix: Tensor) -> SparseMatrix:
     tensor([1., 1.])
     """
     _check_tensors({"matrix": matrix})
-    if matrix.layout is torch.sparse_csc:
-        return from_csc(matrix.ccol_indices(), matrix.row_indices(), matrix.values(), (matrix.shape[0], matrix.shape[1]))
     pattern = Pattern.from_torch(matrix)
     return SparseMatrix(pattern, _values(pattern.values, pattern.columns))
 
@@ -532,16 +508,10 @@ def broadcast(A: SparseMatrix, v: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------ patterns
 
 
-def keys(pattern: Pattern) -> Tensor:
-    """Return the row-major position of each entry as one number."""
-    columns, rows = edges(pattern)
-    return rows * pattern.cols + columns
-
-
 def united(patterns: list[Pattern]) -> tuple[Pattern, Tensor]:
     """Return the union of patterns, by rows, and the index in it of each of their entries."""
     cols = patterns[0].cols
-    found, places = torch.unique(torch.cat([keys(pattern) for pattern in patterns]), return_inverse=True)
+    found, places = torch.unique(torch.cat([_sets.row_major(pattern) for pattern in patterns]), return_inverse=True)
     return Pattern.from_coo(found.div(max(cols, 1), rounding_mode="floor"), found % max(cols, 1), patterns[0].shape), places
 
 
@@ -555,15 +525,11 @@ def _compressed(major: Tensor, minor: Tensor, count: int) -> tuple[Tensor, Tenso
 
 
 def transposed(pattern: Pattern) -> Pattern:
-    """The pattern of the transpose, with the entries in the same order; it is made once, and its own transpose is this one."""
-
-    def make() -> Pattern:
-        turned = Pattern.from_coo(pattern.columns, pattern._rows().to(pattern.columns.dtype), (pattern.cols, pattern.rows))
-        if getattr(pattern, "_diagonal", False):
-            turned._diagonal = True  # type: ignore[attr-defined]
-        return turned
-
-    return remembered(pattern, "dgl transpose", make)
+    """Return the pattern of the transpose, which is known to be diagonal if this one is."""
+    turned = pattern.T
+    if getattr(pattern, "_diagonal", False):
+        turned._diagonal = True  # type: ignore[attr-defined]
+    return turned
 
 
 def _check_pair(A: Any, B: Any) -> None:
@@ -582,7 +548,7 @@ def _scalar(x: Any) -> Any:
 
 def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
     """Return the entries of A and of B at their common places, in A's order."""
-    of_a, of_b = keys(A.pattern), keys(B.pattern)
+    of_a, of_b = _sets.row_major(A.pattern), _sets.row_major(B.pattern)
     for M, name in ((A, "A"), (B, "B")):
         if M.has_duplicate():
             raise _errors.ArgumentError(f"{name} has several entries at one place: expected one, for instance of {name}.coalesce()")

@@ -1,6 +1,7 @@
 """Which calls need at most autograd. They go without PyTorch's dispatcher, which takes half the time of a small call."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -19,11 +20,30 @@ POSSIBLE = REGISTERED and getattr(forward_ad, "_current_level", None) is not Non
 # detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
 
+FLOPS: dict[Any, Any] = {}  # how FlopCounterMode counts each operator
+
+
+def watched() -> None:
+    """Let the FlopCounterModes that are active count our operators. Importing their module would take longer than importing this package, so it is told
+    once somebody else has imported it; a counter copies what was known when it was made."""
+    counting = sys.modules.get("torch.utils.flop_counter")
+    if counting is None:
+        return
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+    active = (getattr(getattr(mode, "counter", mode), "flop_registry", None) for mode in _get_current_dispatch_mode_stack())
+    for registry in (counting.flop_registry, *active):
+        if registry is not None:
+            for packet, formula in FLOPS.items():
+                registry.setdefault(packet, formula)
+
 
 def plain(tensors: tuple) -> bool:
     """Return True if a call with these tensors needs at most autograd: tensors of PyTorch itself, no compilation, no functional transform, no mode,
     no autocast, no profiler."""
-    if not POSSIBLE or compiling() or modes() or transforms() or autocast() or _profiled() or _traced() is not None:
+    if not POSSIBLE or compiling() or transforms() or autocast() or _profiled() or _traced() is not None:
+        return False
+    if modes():
+        watched()
         return False
     if forward_ad._current_level >= 0:
         return False

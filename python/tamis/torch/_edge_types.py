@@ -9,9 +9,9 @@ from torch import Tensor
 from .. import _errors
 from . import _cast
 from ._direct import compiling
-from ._graphs import remembered
 from ._messages import message
-from ._pattern import Pattern, _abstract, listed
+from ._pattern import Pattern, _abstract, listed, remembered
+from ._taken import PatternLike, places_of
 
 
 def _list(given: Any, name: str, count: int) -> list:
@@ -49,7 +49,7 @@ def _numbers(into: Any, patterns: list[Pattern]) -> list[int]:
     return numbers
 
 
-def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Tensor], None], e: Union[Tensor, Sequence[Tensor], None] = None,
+def messages(patterns: Sequence[PatternLike], op: str, x: Union[Tensor, Sequence[Tensor], None], e: Union[Tensor, Sequence[Tensor], None] = None,
              reduce: str = "sum", into: Optional[Sequence[int]] = None) -> Any:
     """`message` over several types of edges in one call: all entries of a row, of whatever type, are reduced together.
 
@@ -70,7 +70,7 @@ def messages(patterns: Sequence[Pattern], op: str, x: Union[Tensor, Sequence[Ten
             [1.]]), tensor([[20.],
             [ 0.]])]
     """
-    patterns = listed(patterns)
+    patterns = listed([places_of(pattern, f"patterns[{i}]") for i, pattern in enumerate(patterns)])
     count = len(patterns)
     numbers = _numbers([0] * count if into is None else into, patterns)
     rows, edges = _list(x, "x", count), _list(e, "e", count)

@@ -15,7 +15,7 @@ from . import _cast, _formulas
 from ._direct import plain
 from ._formulas import SEGMENT_EXTREME
 from ._messages import OfGraph, _check, _graph, _matrix, _number, arguments_of, call_library, nothing
-from ._pattern import Pattern
+from ._taken import PatternLike
 
 REDUCES = {"sum": c.TAMIS_SEGMENT_SUM, "mean": c.TAMIS_SEGMENT_MEAN, "max": c.TAMIS_SEGMENT_MAX, "min": c.TAMIS_SEGMENT_MIN}
 ORDERS = {"given": c.TAMIS_ENTRIES_AS_GIVEN, "rows": c.TAMIS_ENTRIES_BY_ROW, "columns": c.TAMIS_ENTRIES_BY_COLUMN}
@@ -64,6 +64,12 @@ class Attend(OfGraph):
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return tuple(saved[0].new_empty(x.shape) if wants else None for x, wants in zip(saved, wanted))
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        return of.nnz * operands[0].shape[1] * (4 if operands[3] is None else 6)  # two products, and e added to k and to v
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return self.flops(of, saved, numbers) + 2 * of.nnz * grad.shape[1] * sum(wanted[:4])
+
 
 class Segment(OfGraph):
     name, operands, numbers = "segment", "Tensor x", "int op, int order"
@@ -108,6 +114,12 @@ class Segment(OfGraph):
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return (torch.empty_like(saved[0]) if saved[0] is not None else grad.new_empty((of.nnz, grad.shape[1])),)
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        return of.nnz * operands[0].shape[1] * (4 if numbers[0] == c.TAMIS_SEGMENT_SOFTMAX else 1)
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return self.flops(of, (grad,), numbers)
+
 
 ATTEND, SEGMENT = Attend(), Segment()
 
@@ -115,7 +127,7 @@ ATTEND, SEGMENT = Attend(), Segment()
 # ------------------------------------------------------------------------------ calls
 
 
-def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor] = None, bias: Optional[Tensor] = None,
+def graph_attention(pattern: PatternLike, q: Tensor, k: Tensor, v: Tensor, e: Optional[Tensor] = None, bias: Optional[Tensor] = None,
                     scale: Optional[float] = None) -> Tensor:
     """Attention of each node over its edges, with vectors on the edges: the layer of graph transformers.
 
@@ -136,7 +148,7 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     direct = plain((q, k, v, e, bias))
     if not direct:
         q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
-    _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
+    pattern = _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
     matrices = [_matrix(q, "q", pattern.rows, "row of the pattern"), _matrix(k, "k", pattern.cols, "column of the pattern"),
                 _matrix(v, "v", pattern.cols, "column of the pattern")]
@@ -156,13 +168,13 @@ def graph_attention(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, e: Option
     return out.reshape(q.shape)
 
 
-def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: int) -> Tensor:
+def _run_segments(pattern: PatternLike, values: Tensor, op: int, order: str, dim: int) -> Tensor:
     """Reshape values to a matrix with a row for each entry, of either layout, and the result back."""
     where = _number("order", order, ORDERS)
     direct = plain((values,))
     if op == c.TAMIS_SEGMENT_SOFTMAX and not direct:
         values, = _cast.operands(values, wide=True)
-    _check(pattern, values=values)
+    pattern = _check(pattern, values=values)
     if dim not in (0, -1):
         raise _errors.ArgumentError(f"dim = {dim!r}: expected 0, a row for each entry, or -1, the entries of a head side by side")
     if values.dim() == 0 or values.shape[dim] != pattern.nnz:
@@ -179,7 +191,7 @@ def _run_segments(pattern: Pattern, values: Tensor, op: int, order: str, dim: in
     return out.reshape(-1, *rest) if last else out.t().reshape(*rest, -1)
 
 
-def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: int = 0) -> Tensor:
+def edge_softmax(pattern: PatternLike, scores: Tensor, order: str = "given", dim: int = 0) -> Tensor:
     """The softmax of given scores over the entries of each row.
 
     scores: a number for each entry, or several, each with a softmax of its own: (nnz, ...), or with dim=-1 (..., nnz). order: that of
@@ -193,7 +205,7 @@ def edge_softmax(pattern: Pattern, scores: Tensor, order: str = "given", dim: in
     return _run_segments(pattern, scores, c.TAMIS_SEGMENT_SOFTMAX, order, dim)
 
 
-def segment(pattern: Pattern, values: Tensor, reduce: str = "sum", order: str = "given", dim: int = 0) -> Tensor:
+def segment(pattern: PatternLike, values: Tensor, reduce: str = "sum", order: str = "given", dim: int = 0) -> Tensor:
     """The sum, mean, maximum or minimum ("sum", "mean", "max", "min") of given values over the entries of each row.
 
     values, order and dim are as in `edge_softmax`. Returns (rows, ...), or with dim=-1 (..., rows); a row without entries gives 0. Max and

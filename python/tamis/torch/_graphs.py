@@ -1,9 +1,7 @@
 """Graphs of PyTorch Geometric's edge lists: a pattern for each, kept with its tensor, and graphs with an edge from each node to itself."""
 from __future__ import annotations
 
-import functools
-import weakref
-from typing import Any, Callable, NamedTuple, Optional, TypeVar, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
@@ -12,36 +10,18 @@ from .. import _errors
 from . import _held
 from ._direct import compiling
 from ._messages import REDUCES, message
-from ._pattern import Pattern, _abstract, check_edges
+from ._pattern import Pattern, check_edges, remembered
+from ._taken import PatternBuffer
 
-EdgeIndex = Union[Tensor, Pattern]
+EdgeIndex = Union[Tensor, Pattern, PatternBuffer]
 FillValue = Union[float, Tensor, str]
-T = TypeVar("T")
-
-
-class _Graph:
-    """An edge list, its content, and the patterns made from it."""
-
-    __slots__ = ("alive", "state", "content", "patterns")
-
-    def __init__(self, edge_index: Tensor, number: int):
-        self.alive = weakref.ref(edge_index, functools.partial(_graphs.pop, number))  # no Python code: _living.py
-        plain = edge_index if type(edge_index) is Tensor else edge_index.as_subclass(Tensor)
-        self.state, self.content = _held.state(plain), _held.copy(plain)
-        self.patterns: dict[tuple[int, int, bool], Pattern] = {}
-
-    def of(self, edge_index: Tensor) -> bool:
-        """Return True if it is this edge list, unchanged. A comparison on a GPU waits, so only inference tensors are compared there."""
-        if self.alive() is not edge_index or _held.state(edge_index) != self.state:
-            return False
-        return (edge_index.is_cuda and not edge_index.is_inference()) or _held.same(edge_index, self.content)
-
-
-_graphs: dict[int, _Graph] = {}
+_graphs: dict[int, _held.Made] = {}
 
 
 def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = False) -> Pattern:
     """Return the pattern (targets, sources) of edges (2, edges), cached by tensor; `reverse`: edges go from row 1 to row 0."""
+    if isinstance(edge_index, PatternBuffer):
+        edge_index = edge_index.pattern
     if isinstance(edge_index, Pattern):
         pattern = edge_index.T if reverse else edge_index
         if pattern.shape != (targets, sources):
@@ -55,30 +35,15 @@ def pattern_of(edge_index: Any, sources: int, targets: int, reverse: bool = Fals
     source, target = (1, 0) if reverse else (0, 1)
     if compiling():
         return Pattern.from_coo(edge_index[target], edge_index[source], (targets, sources))
-    number = id(edge_index)
-    known = _graphs.get(number)
-    if known is None or not known.of(edge_index):  # new, or changed in place
-        known = _graphs[number] = _Graph(edge_index, number)
-    key = sources, targets, reverse
-    if key not in known.patterns:
+    known, key = _held.made_of(_graphs, edge_index, (edge_index,), copied=True), (sources, targets, reverse)
+    if key not in known.made:
+        content, = known.content
         try:
-            known.patterns[key] = Pattern.from_coo(known.content[target], known.content[source], (targets, sources))
+            known.made[key] = Pattern.from_coo(content[target], content[source], (targets, sources))
         except _errors.PatternError as error:
             what = {"row_indices": f"edge_index[{target}]", "columns": f"edge_index[{source}]"}
             raise _errors.PatternError(f"{_errors.renamed(error, what)}: x has {sources} sources and {targets} targets") from None
-    return known.patterns[key]
-
-
-def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
-    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
-    if compiling() or _abstract(pattern.columns):
-        return make()
-    pattern._current()  # clears the cache if the tensors have changed
-    kept: dict[Any, T] = pattern.__dict__.setdefault("_derived", {})
-    if name not in kept:
-        with _held.apart():
-            kept[name] = make()
-    return kept[name]
+    return known.made[key]  # type: ignore[no-any-return]
 
 
 def edges(pattern: Pattern) -> Tensor:
@@ -124,7 +89,7 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
         else:
             own = edge_attr.new_full(shape, fill_value)
         return torch.cat([edge_attr, own])
-    to = graph.bare if not reverse else remembered(graph.bare, "transpose", lambda: graph.bare.T)  # the nodes of row 1, in either direction of messages
+    to = graph.bare.T if reverse else graph.bare  # the nodes of row 1, in either direction of messages
     if fill_value == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
         own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, edge_attr, "prod")

@@ -6,7 +6,9 @@ Without a count, contents are compared, which on the CPU takes a twentieth of th
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Optional
+import functools
+import weakref
+from typing import Any, Iterator, Optional, Sequence
 
 import torch
 from torch import Tensor
@@ -70,3 +72,30 @@ def same(x: Tensor, kept: Optional[Tensor]) -> bool:
     if x.dim() == 2 and strides[1] == 1 and kept.stride(1) == 1:
         return not any(compare(row.data_ptr(), other.data_ptr(), row.shape[0] * size) for row, other in zip(x, kept))
     return torch.equal(x, kept)
+
+
+class Made:
+    """Objects made of a tensor, by what they were made for, and the content of the tensor's parts then, where a copy is kept."""
+
+    __slots__ = ("alive", "states", "content", "made")
+
+    def __init__(self, x: Tensor, parts: Sequence[Tensor], forget: Any, copied: bool):
+        self.alive = weakref.ref(x, forget)
+        self.states = [state(part) for part in parts]
+        self.content = [copy(part if type(part) is Tensor else part.as_subclass(Tensor)) if copied or not counted(part) else None for part in parts]
+        self.made: dict[Any, Any] = {}
+
+    def of(self, x: Tensor, parts: Sequence[Tensor]) -> bool:
+        """Return True if it is of this tensor, unchanged. A comparison on a GPU waits, so only inference tensors are compared there."""
+        return self.alive() is x and [state(part) for part in parts] == self.states and all(
+            (part.is_cuda and not part.is_inference()) or same(part, kept) for part, kept in zip(parts, self.content))
+
+
+def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: bool = False) -> Made:
+    """Return what `store` keeps of a tensor as long as it lives: an empty object if there is nothing yet, or if a part was changed in place.
+    copied: parts are compared with copies of them, which catches changes that PyTorch does not count."""
+    number = id(x)
+    known = store.get(number)
+    if known is None or not known.of(x, parts):
+        known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _living.py
+    return known

@@ -26,11 +26,13 @@ from ._kernels import device_of, row_of
 from ._ops import Operator
 from ._pattern import Pattern
 from ._room import room
+from ._taken import PatternLike, places_of
 
 OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
        "copy_e": c.TAMIS_MESSAGE_COPY_E, "add_relu": c.TAMIS_MESSAGE_ADD_RELU}
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
+STEPS = {c.TAMIS_MESSAGE_COPY_U: 0, c.TAMIS_MESSAGE_COPY_E: 0, c.TAMIS_MESSAGE_ADD_RELU: 2}  # operations of a message, 1 of the others
 READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose gradients read x and e
 
 
@@ -189,6 +191,12 @@ class Message(OfGraph):
         each = width if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1  # numbers of an edge
         return grad.new_empty((of.shape[1], width)) if wanted[0] else None, grad.new_empty((of.nnz, each)) if wanted[1] else None
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        return of.nnz * (operands[1] if operands[0] is None else operands[0]).shape[1] * (1 + STEPS.get(numbers[0], 1))
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return of.nnz * grad.shape[1] * sum(wanted) * (2 if numbers[0] in READ_BACK else 1)
+
 
 class EdgeOp(OfGraph):
     name, operands, numbers, results = "edge_op", "Tensor x, Tensor y", "int op, SymInt heads", 1
@@ -216,6 +224,12 @@ class EdgeOp(OfGraph):
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return tuple(grad.new_empty((length, numbers[1] * numbers[2])) if wants else None for length, wants in zip(of.shape, wanted))
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        return of.nnz * operands[0].shape[1] * (2 if numbers[0] == c.TAMIS_PAIR_DOT else 1)
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        return of.nnz * numbers[1] * numbers[2] * sum(wanted) * (2 if numbers[0] in MULTIPLIES else 1)
+
 
 MESSAGE, EDGE_OP = Message(), EdgeOp()
 
@@ -229,11 +243,11 @@ def _number(name: str, value: Any, numbers: dict[str, int]) -> int:
     return numbers[value]
 
 
-def _check(pattern: Any, **tensors: Any) -> None:
+def _check(pattern: Any, **tensors: Any) -> Pattern:
+    """Return the pattern that is given or stands for one; check the other operands."""
     if not REGISTERED:
         raise NotImplementedError("message passing needs PyTorch 2.4 or newer")
-    if not isinstance(pattern, Pattern):
-        raise TypeError(f"pattern is a {type(pattern).__name__}: expected a tamis.torch.Pattern, for instance of Pattern.from_edge_index")
+    pattern = places_of(pattern)
     first: Optional[Tensor] = None
     for name, x in tensors.items():
         if x is None:
@@ -241,10 +255,12 @@ def _check(pattern: Any, **tensors: Any) -> None:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
         if x.device != pattern.device and not x.is_meta:
-            raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r})")
+            raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r}); "
+                                        f"a tamis.torch.nn.PatternBuffer moves with its module")
         if first is not None and x.dtype != first.dtype:
             raise _errors.ArgumentError(f"{name} is {x.dtype} and x {first.dtype}: convert one, for instance by {name}.to({first.dtype})")
         first = x if first is None else first
+    return pattern
 
 
 def _matrix(x: Tensor, name: str, rows: Any, what: str) -> Tensor:
@@ -277,7 +293,7 @@ def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
     raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since x has shape {tuple(x.shape)}")
 
 
-def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum") -> Tensor:
+def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum") -> Tensor:
     """Messages over the edges of a graph, reduced for each node: out[i] = reduce of op(x[j], e[t]) over the entries t = (i, j) of row i.
 
     op: "copy_u", the row of x; "add", "sub", "mul", with e; "add_relu", relu(x + e); "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
@@ -303,7 +319,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
     if not direct:
         x, e = _cast.operands(x, e)
-    _check(pattern, x=x, e=e)
+    pattern = _check(pattern, x=x, e=e)
     if (x is None) != (op == "copy_e"):
         raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
     if (e is None) != (op == "copy_u"):
@@ -321,7 +337,7 @@ def message(pattern: Pattern, op: str, x: Optional[Tensor], e: Optional[Tensor] 
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 
-def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
+def edge_op(pattern: PatternLike, op: str, x: Tensor, y: Tensor) -> Tensor:
     """A row for each edge from the rows of its two ends: out[t] = x[i] op y[j] for the entry t = (i, j).
 
     op: "add", "sub", "mul", or "dot" for the inner product. x: (rows, width) or (rows, heads, width); y: the same with cols.
@@ -341,10 +357,10 @@ def edge_op(pattern: Pattern, op: str, x: Tensor, y: Tensor) -> Tensor:
     return edge_op_as_given(pattern, op, x, y, direct)
 
 
-def edge_op_as_given(pattern: Pattern, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
+def edge_op_as_given(pattern: PatternLike, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
     """edge_op in the type of its operands, regardless of autocast. direct: the call needs at most autograd."""
     number = _number("op", op, PAIRS)
-    _check(pattern, x=x, y=y)
+    pattern = _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")
     cols = _matrix(y, "y", pattern.cols, "column of the pattern")
     if x.shape[1:] != y.shape[1:]:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ._direct import PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms
+from ._direct import FLOPS, PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
 from ._kernels import pattern_of
 
 if REGISTERED:
@@ -76,6 +76,14 @@ class Operator:
         """Return the gradients without content."""
         raise NotImplementedError
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        """Return the number of floating-point operations: additions, multiplications and comparisons."""
+        raise NotImplementedError
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        """Return that of the gradients."""
+        raise NotImplementedError
+
     def inner(self, numbers: tuple) -> Any:
         """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
         return numbers
@@ -93,10 +101,11 @@ class Operator:
         wanted = f", bool[{len(self.gradients)}] wanted" if several else ""
         schema = f"({_WHERE}, {self.operands}, {_SIZES}, {self.numbers}{', bool keep' if self.keeps else ''}) -> {_tensors(self.results)}"
         self.function = self._function()
-        _define(self.name, schema, self._kernel, self._fake, self.rule, self._applied, self.count + 2)
+        _define(self.name, schema, self._kernel, self._fake, self._flops, self.rule, self._applied, self.count + 2)
         schema = f"(Tensor grad, {_WHERE}, {self.saved}, {_SIZES}, {numbers}{wanted}{', ' * bool(self.late)}{self.late}) -> {_tensors(len(self.gradients))}"
         name = f"{self.name}_backward"
-        _define(name, schema, self._back_kernel, self._back_fake, self.rule, _function_of_gradient(name, self.derivative).apply, self._saved + 3)
+        _define(name, schema, self._back_kernel, self._back_fake, self._back_flops, self.rule, _function_of_gradient(name, self.derivative).apply,
+                self._saved + 3)
 
     def _split_back(self, given: tuple) -> tuple:
         """Return what was saved, sizes, numbers, which gradients are wanted, and the late input."""
@@ -121,6 +130,10 @@ class Operator:
         numbers, keep = (given[n + 3:-1], given[-1]) if self.keeps else (given[n + 3:], True)
         return self._shown(self.empty(Sizes(given[n:n + 2], columns.shape[0]), given[:n], numbers, keep))
 
+    def _flops(self, index: Tensor, columns: Tensor, *given: Any, out_val: Any = None) -> Any:
+        n = self.count
+        return self.flops(Sizes(given[n:n + 2], columns.shape[0]), given[:n], given[n + 3:-1] if self.keeps else given[n + 3:])
+
     def _back_kernel(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, late = self._split_back(given)
         return self._shown_back(grad, self.back(pattern_of(index, columns, *sizes), grad, saved, self.inner(numbers), wanted, *late))
@@ -128,6 +141,10 @@ class Operator:
     def _back_fake(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any) -> Any:
         saved, sizes, numbers, wanted, _ = self._split_back(given)
         return self._shown_back(grad, self.back_empty(Sizes(sizes[:2], columns.shape[0]), grad, saved, numbers, wanted))
+
+    def _back_flops(self, grad: Tensor, index: Tensor, columns: Tensor, *given: Any, out_val: Any = None) -> Any:
+        saved, sizes, numbers, wanted, _ = self._split_back(given)
+        return self.back_flops(Sizes(sizes[:2], columns.shape[0]), grad, saved, numbers, wanted)
 
     # -------------------------------------------------------------------------- calls
 
@@ -289,6 +306,8 @@ def _autograd_of(name: str, apply: Any, tensors: int) -> Any:
     """Make an operator's autograd entry. torch.library.register_autograd would cost each recorded call several times as much."""
 
     def run(*inputs: Any) -> Any:
+        if modes():
+            watched()
         recorded = forward_mode()
         if not recorded and torch.is_grad_enabled():
             for x in inputs[:tensors]:
@@ -305,16 +324,17 @@ def _autograd_of(name: str, apply: Any, tensors: int) -> Any:
     return run
 
 
-def define(name: str, schema: str, kernel: Any, fake: Any) -> Any:
-    """Register an operator without derivatives; returns its qualified name."""
+def define(name: str, schema: str, kernel: Any, fake: Any, flops: Any) -> Any:
+    """Register an operator without derivatives; returns its qualified name. flops: as a formula of torch.utils.flop_counter, from tensors."""
     qualified = f"tamis::{name}"
     torch.library.define(qualified, schema, tags=(torch.Tag.pt2_compliant_tag,))
     torch.library.impl(qualified, ("cpu", "cuda"), kernel)
     torch.library.register_fake(qualified, fake)
+    FLOPS[getattr(torch.ops.tamis, name)] = flops
     return qualified
 
 
-def _define(name: str, schema: str, kernel: Any, fake: Any, rule: Any, apply: Any, tensors: int) -> None:
+def _define(name: str, schema: str, kernel: Any, fake: Any, flops: Any, rule: Any, apply: Any, tensors: int) -> None:
     pieces = schema[1:].split(") -> ")[0].split(", ")
     inputs = [piece.split()[-1].partition("=")[0] for piece in pieces]
     late = next((place for place in range(tensors, len(inputs)) if pieces[place].startswith("Tensor")), len(inputs))
@@ -322,7 +342,7 @@ def _define(name: str, schema: str, kernel: Any, fake: Any, rule: Any, apply: An
     if not REGISTERED:  # autograd's functions are called as they are
         CALLS[name] = kernel if name.endswith("_backward") else apply
         return
-    qualified = define(name, schema, kernel, fake)
+    qualified = define(name, schema, kernel, fake, flops)
     torch.library.impl(qualified, "Autograd", _autograd_of(name, apply, tensors))
     if hasattr(torch.library, "register_vmap"):
         torch.library.register_vmap(qualified, rule(name, {argument: place for place, argument in enumerate(inputs)}, CALLS))

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 import torch
 from torch import Tensor
@@ -11,10 +11,11 @@ from torch import Tensor
 from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _flex, _kernels, _sets
+from . import _flex, _kernels, _layouts, _sets
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
+T = TypeVar("T")
 _NOTHING = contextlib.nullcontext()
 COPIES_MOST = 1 << 28  # most entries of a pattern's copies
 _threads = torch.get_num_threads
@@ -113,7 +114,7 @@ class Pattern:
         self.nnz = columns.shape[0]
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
-        self._copies: dict[int, Pattern] = {}
+        self._derived: dict[Any, Any] = {}
         if not compiling() and not _abstract(index) and not _abstract(columns):  # otherwise the operators check their tensors
             self._check_again()
 
@@ -137,8 +138,7 @@ class Pattern:
             index, columns = self.index, self.columns
             known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
         if known is not self._known:
-            self._copies, self._known = {}, known
-            self.__dict__.pop("_derived", None)  # the cache of `_graphs.remembered`
+            self._derived, self._known = {}, known
             self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
         return known
 
@@ -153,19 +153,17 @@ class Pattern:
         """Return `count` copies of the pattern, stacked by rows, and cache them; None if they would take much memory, or while PyTorch traces."""
         if compiling() or transforms() or self._known is None or times * self.nnz > COPIES_MOST:
             return None
-        self._current()
-        made = self._copies.get(times)
-        if made is None:
-            with apart():
-                count = self.index.shape[0] if self.coo else self.rows
-                step = self.rows if self.coo else self.nnz
-                at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
-                index = (self.index[:count] + at).flatten()
-                if not self.coo:
-                    index = torch.cat((index, index.new_full((1,), times * self.nnz)))
-                made = Pattern(index, self.columns.repeat(times), times * self.rows, self.cols, self.coo)
-            self._copies[times] = made
-        return made
+
+        def make() -> Pattern:
+            count = self.index.shape[0] if self.coo else self.rows
+            step = self.rows if self.coo else self.nnz
+            at = torch.arange(times, device=self.index.device, dtype=self.index.dtype)[:, None] * step
+            index = (self.index[:count] + at).flatten()
+            if not self.coo:
+                index = torch.cat((index, index.new_full((1,), times * self.nnz)))
+            return Pattern(index, self.columns.repeat(times), times * self.rows, self.cols, self.coo)
+
+        return remembered(self, ("copies", times), make)
 
     @staticmethod
     def from_csr(offsets: Tensor, columns: Tensor, shape: tuple[int, int], values: Optional[Tensor] = None) -> Pattern:
@@ -210,8 +208,8 @@ class Pattern:
 
     @staticmethod
     def from_torch(matrix: Tensor) -> Pattern:
-        """From a sparse tensor in CSR or COO; its values are kept as `values`, with their gradients. Entries of a COO tensor at one place
-        are added, as PyTorch adds them.
+        """From a sparse tensor in CSR, CSC or COO; its values are kept as `values`, with their gradients. Entries of a COO tensor at one place
+        are added, as PyTorch adds them. Functions that take a pattern take such a tensor as well, and convert it once.
 
         A mask, which is a tensor of bool, dense or sparse, keeps what is True; its `values` are None. The numbers of another matrix do not
         say where to attend: pass them as `bias=pattern.values` if they are to be added to scores; there -inf keeps a place out, and 0 does not.
@@ -222,17 +220,10 @@ class Pattern:
         >>> Pattern.from_torch(torch.ones(3, 3, dtype=torch.bool).tril())
         <tamis.torch.Pattern 3 x 3, 6 nonzeros, cpu>
         """
-        _check_tensor(matrix, "matrix", "a sparse tensor in CSR or COO, or a mask of bool")
-        if matrix.dim() == 2:
-            if matrix.dtype is torch.bool:
-                with apart():
-                    return _masked(matrix)
-            if matrix.layout is torch.sparse_csr:
-                return Pattern(matrix.crow_indices(), matrix.col_indices(), matrix.shape[0], matrix.shape[1], False, matrix.values())
-            if matrix.layout is torch.sparse_coo:
-                return _of_coo(matrix)
-        raise _errors.ArgumentError(f"the tensor has layout {matrix.layout} and {matrix.dim()} dimensions: expected a matrix in sparse_csr or "
-                                    f"sparse_coo; convert it, for instance by to_sparse_csr()")
+        _check_tensor(matrix, "matrix", "a sparse tensor in CSR, CSC or COO, or a mask of bool")
+        _layouts.check(matrix, "matrix")
+        arguments, values = _layouts.places(matrix)
+        return Pattern(*arguments, None if values is None else values(matrix))
 
     @staticmethod
     def mask(rows: int, cols: Optional[int] = None, *, device: Any = None, **parts: Any) -> Pattern:
@@ -319,19 +310,16 @@ class Pattern:
     @property
     def T(self) -> Pattern:
         """The transpose: rows are columns, with each entry's value in the place that it has here. The entries are then COO in the order of this
-        pattern.
+        pattern. It is made once.
 
         >>> Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
         <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
         """
-        return Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values)
+        return remembered(self, "T", lambda: Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values))
 
     def _rows(self) -> Tensor:
         """Return the row of each entry."""
-        if self.coo:
-            return self.index
-        with apart():
-            return torch.repeat_interleave(torch.arange(self.rows, dtype=self.columns.dtype, device=self.device), self.index.diff(), output_size=self.nnz)
+        return self.index if self.coo else _layouts.outer(self.index, self.columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -393,7 +381,7 @@ class Pattern:
         tensor([[ True, False],
                 [ True,  True]])
         """
-        return _sets.dense(self)
+        return _sets.dense(self, self.values)
 
     def add_self_loops(self) -> Pattern:
         """The union with the diagonal.
@@ -442,6 +430,18 @@ class Pattern:
         return Pattern, (self.index, self.columns, self.rows, self.cols, self.coo, self.values)
 
 
+def remembered(pattern: Pattern, name: Any, make: Callable[[], T]) -> T:
+    """Return what `make` makes from a pattern; it is cached as long as the pattern's tensors do not change."""
+    if compiling() or _abstract(pattern.columns):
+        return make()
+    pattern._current()  # clears the cache if the tensors have changed
+    kept: dict[Any, T] = pattern._derived
+    if name not in kept:
+        with apart():
+            kept[name] = make()
+    return kept[name]
+
+
 def listed(patterns: Any) -> list[Pattern]:
     """Return the patterns that a caller has given."""
     given = list(patterns)
@@ -465,39 +465,6 @@ def _constant(rows: int, cols: Optional[int], device: Any, parts: tuple) -> tupl
 
 
 _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compiler.assume_constant_result, which imports torch._dynamo
-
-
-def _of_coo(matrix: Tensor) -> Pattern:
-    """Sum entries at the same place; without duplicates entries keep their order, which autograd supports only for sorted entries."""
-    rows, cols = matrix.shape
-    indices = matrix._indices()
-    if not matrix.is_coalesced():
-        places = indices[0] * cols + indices[1]
-        found, rank = torch.unique(places, return_inverse=True)
-        if found.numel() == places.numel():
-            values = matrix.coalesce().values()[rank] if matrix.requires_grad else matrix._values()
-            return Pattern(indices[0], indices[1], rows, cols, True, values)
-        matrix = matrix.coalesce()
-        indices = matrix._indices()
-    return Pattern(indices[0], indices[1], rows, cols, True, matrix.values())
-
-
-def _masked(mask: Tensor) -> Pattern:
-    """Return the places that are True, by rows, without duplicates."""
-    rows, cols = mask.shape
-    if mask.layout is torch.strided:
-        places = mask.reshape(-1).nonzero().squeeze(1)
-    else:
-        if mask.layout is torch.sparse_coo:
-            (row, column), kept = mask._indices(), mask._values()
-        elif mask.layout is torch.sparse_csr:
-            offsets, column, kept = mask.crow_indices(), mask.col_indices(), mask.values()
-            row = torch.repeat_interleave(torch.arange(rows, device=mask.device), offsets.diff())
-        else:
-            raise _errors.ArgumentError(f"the mask has layout {mask.layout}: expected a dense tensor, sparse_csr or sparse_coo; convert it, for "
-                                        f"instance by to_sparse_csr()")
-        places = torch.unique(row[kept].long() * cols + column[kept].long())
-    return Pattern(*_sets.of_keys(places, rows, cols, torch.int64), rows, cols, False)
 
 
 if hasattr(torch.serialization, "add_safe_globals"):

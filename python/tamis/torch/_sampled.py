@@ -1,6 +1,7 @@
 """The operators sddmm, spmm and fused."""
 from __future__ import annotations
 
+import math
 from typing import Any, Optional
 
 import torch
@@ -12,7 +13,7 @@ from .._call import Settings
 from .._types import OPERANDS
 from . import _vmap
 from ._formulas import Operations, packed, wide
-from ._kernels import SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
+from ._kernels import MASK, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
 
 _EDGE = "int edge, float scale, float slope, float epsilon"
@@ -59,6 +60,7 @@ class Sampled(Operator):
     saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"
     keeps = True
     rule = _vmap.of_batches
+    repeated: Any = None  # repeated(numbers, *wanted) returns how often the gradient computes the products of rows, and the sums
     split: Any = None  # split(numbers of the schema) returns the edge's numbers, and `transpose`
 
     def inner(self, numbers: tuple) -> Settings:
@@ -102,6 +104,17 @@ class Sampled(Operator):
         of_values = values.new_empty(values.shape) if values is not None and wanted[-1] else None
         return [*(empty_like(x) if wants else None for wants, x in zip(wanted, matrices)), of_values]
 
+    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
+        return sum(self._products(of, *operands))
+
+    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
+        products = self._products(of, *saved[:1 + len(OPERANDS[self.operation])])
+        return sum(size * count for size, count in zip(products, self.repeated(numbers, *wanted)))
+
+    def _products(self, of: Any, values: Optional[Tensor], *matrices: Tensor) -> list:
+        """Return the operations of a product of each pair of rows, and of each sum of rows."""
+        return [2 * of.nnz * math.prod(lead_of(*matrices, values)) * (x.shape[-1] if x.dim() > 1 else 1) for x in matrices[::2]]
+
     def formula(self, where: tuple, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> list:
         values, *matrices = saved[:1 + len(OPERANDS[self.operation])]
         edge, transpose = self.split(numbers)
@@ -122,6 +135,7 @@ class Sddmm(Sampled):
     gradients = (1, 2, 0)
     split: Any = staticmethod(lambda numbers: (numbers, False))
     outer: Any = staticmethod(lambda how: how[:4])
+    repeated: Any = staticmethod(lambda numbers, a, b, values: (a + b + (values or numbers[0] not in (SCALE, MASK)),))
 
 
 class Spmm(Sampled):
@@ -132,6 +146,7 @@ class Spmm(Sampled):
     keeps, results = False, 1
     split: Any = staticmethod(lambda numbers: ((SCALE, 1.0, 0.01, 1e-10), numbers[0]))
     outer: Any = staticmethod(lambda how: (how.transpose,))
+    repeated: Any = staticmethod(lambda numbers, b, values: (b + values,))
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return operands, numbers, 0
@@ -148,6 +163,7 @@ class Fused(Sampled):
     gradients = (1, 2, 3, 0)
     split: Any = staticmethod(lambda numbers: (numbers[:4], numbers[4]))
     outer: Any = staticmethod(lambda how: how[:5])
+    repeated: Any = staticmethod(lambda numbers, a, b, d, values: (1 + a + b, d + (a or b or values)))
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         late = kept_result(operands[0], operands[1], numbers[0], results[0])

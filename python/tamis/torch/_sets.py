@@ -1,7 +1,7 @@
 """Patterns as sets of places: union, intersection, equality, dense forms and loops. Results are CSR with rising columns, without values."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from .. import _errors
 from ._held import apart
 
 
-def _keys(pattern: Any) -> Tensor:
+def row_major(pattern: Any) -> Tensor:
     """Return the row-major position of each entry as one number."""
     if pattern.rows * pattern.cols > torch.iinfo(torch.int64).max:
         raise _errors.ArgumentError(f"the pattern is {pattern.rows} x {pattern.cols}: its places are more than 63 bits count")
@@ -38,7 +38,7 @@ def combined(a: Any, b: Any, both: bool) -> Any:
     """Return the places of both patterns, or of at least one of them."""
     _check(a, b, "intersection" if both else "union")
     with apart():
-        sets = [_keys(a), _keys(b)]
+        sets = [row_major(a), row_major(b)]
         if both:  # a place of both comes twice
             keys, counts = torch.unique(torch.cat([torch.unique(x) for x in sets]), return_counts=True)
             keys = keys[counts == 2]
@@ -64,9 +64,9 @@ def with_loops(pattern: Any) -> Any:
     return combined(pattern, type(pattern)(loops, loops, pattern.rows, pattern.cols, True), False)
 
 
-def dense(pattern: Any) -> Tensor:
-    """Return True at the places; of a pattern with values their sums."""
-    if pattern.values is None:
-        return torch.zeros(pattern.shape, dtype=torch.bool, device=pattern.device).index_put((pattern._rows().long(), pattern.columns.long()),
-                                                                                             torch.tensor(True, device=pattern.device))
-    return pattern.values.new_zeros(pattern.shape).index_put((pattern._rows().long(), pattern.columns.long()), pattern.values, accumulate=True)
+def dense(pattern: Any, values: Optional[Tensor]) -> Tensor:
+    """Return True at the places; of values (nnz, ...) the matrix with their sums."""
+    places = pattern._rows().long(), pattern.columns.long()
+    if values is None:
+        return torch.zeros(pattern.shape, dtype=torch.bool, device=pattern.device).index_put(places, torch.tensor(True, device=pattern.device))
+    return values.new_zeros((*pattern.shape, *values.shape[1:])).index_put(places, values, accumulate=True)

@@ -7,7 +7,7 @@ out. Examples assume `import torch` and `from tamis.torch.dglsp import *`.
 """
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 import torch
 from torch import Tensor
@@ -114,40 +114,23 @@ def sp_broadcast_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
     return A._like(broadcast(A, v))
 
 
-def sp_add_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
-    """A with v added at its places, as `sp_broadcast_v`.
+def _with_vector(name: str, how: str, function: Any, shown: str) -> Callable[[SparseMatrix, Tensor], SparseMatrix]:
+    """Make a function of a matrix and a vector. shown: the values that its example prints."""
 
-    >>> sp_add_v(identity((2, 2)), torch.tensor([1., 2.])).val
-    tensor([2., 3.])
+    def combined(A: SparseMatrix, v: Tensor) -> SparseMatrix:
+        return A._like(function(A.val, sp_broadcast_v(A, v).val))
+
+    combined.__name__ = combined.__qualname__ = name
+    combined.__doc__ = f"""A {how} v at its places, as `sp_broadcast_v`.
+
+    >>> {name}(identity((2, 2)), torch.tensor([1., 2.])).val
+    tensor({shown})
     """
-    return A._like(A.val + sp_broadcast_v(A, v).val)
+    return combined
 
 
-def sp_sub_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
-    """A with v subtracted at its places, as `sp_broadcast_v`.
-
-    >>> sp_sub_v(identity((2, 2)), torch.tensor([1., 2.])).val
-    tensor([ 0., -1.])
-    """
-    return A._like(A.val - sp_broadcast_v(A, v).val)
-
-
-def sp_mul_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
-    """A times v at its places, as `sp_broadcast_v`.
-
-    >>> sp_mul_v(identity((2, 2)), torch.tensor([1., 2.])).val
-    tensor([1., 2.])
-    """
-    return A._like(A.val * sp_broadcast_v(A, v).val)
-
-
-def sp_div_v(A: SparseMatrix, v: Tensor) -> SparseMatrix:
-    """A divided by v at its places, as `sp_broadcast_v`.
-
-    >>> sp_div_v(identity((2, 2)), torch.tensor([1., 2.])).val
-    tensor([1.0000, 0.5000])
-    """
-    return A._like(A.val / sp_broadcast_v(A, v).val)
+sp_add_v, sp_sub_v = _with_vector("sp_add_v", "plus", torch.add, "[2., 3.]"), _with_vector("sp_sub_v", "minus", torch.sub, "[ 0., -1.]")
+sp_mul_v, sp_div_v = _with_vector("sp_mul_v", "times", torch.mul, "[1., 2.]"), _with_vector("sp_div_v", "divided by", torch.div, "[1.0000, 0.5000]")
 
 
 __all__ = ["SparseMatrix", "add", "bsddmm", "bspmm", "diag", "div", "from_coo", "from_csc", "from_csr", "from_torch_sparse", "identity",

@@ -1,7 +1,8 @@
-"""Layers: attention over the places of a pattern, in graphs and in sequences.
+"""Layers: attention over the places of a pattern, in graphs and in sequences; and patterns as parts of modules.
 
 Node i of a graph attends to the columns of row i of the pattern: to the sources of its edges, for `Pattern.from_edge_index`. Layers
-add no edges: give each node an edge to itself where a model wants it. Examples assume `import torch`, `from tamis.torch import Pattern` and
+add no edges: give each node an edge to itself where a model wants it. In place of a pattern they take a sparse tensor or a mask of bool; a tensor's
+numbers are the edge weights of GraphConv and the bias of SparseAttention, and other layers read its places alone. Examples assume `import torch`, `from tamis.torch import Pattern` and
 `from tamis.torch.nn import *`.
 """
 from __future__ import annotations
@@ -12,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from . import Pattern, _cast, _check_tensors, attention, sddmm, softmax, spmm
-from ._graphs import edges, remembered
+from ._graphs import edges
+from ._pattern import remembered
+from ._taken import PatternBuffer, PatternLike, places_of, taken
 
 
 def _check_sizes(**sizes: int) -> None:
@@ -42,10 +45,10 @@ class DotGATConv(nn.Module):
         self.heads, self.out_features = heads, out_features
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
 
-    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
         _check_input(x)
         z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
-        return attention(z, z, z, pattern).transpose(0, 1)
+        return attention(z, z, z, places_of(pattern)).transpose(0, 1)
 
 
 class GATConv(nn.Module):
@@ -76,7 +79,8 @@ class GATConv(nn.Module):
             for head in weight:
                 nn.init.xavier_uniform_(head)
 
-    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
+        pattern = places_of(pattern)
         z = self.weight(x).view(-1, self.heads, self.out_features).transpose(0, 1)
         to, of = z @ self.target, z @ self.source  # (heads, nodes, 1): a . z_i + b . z_j is a product of K = 2
         one = torch.ones_like(to)
@@ -114,8 +118,9 @@ class GraphConv(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
-    def forward(self, pattern: Pattern, x: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Tensor, edge_weight: Optional[Tensor] = None) -> Tensor:
         _check_input(x)
+        pattern, edge_weight = taken(pattern, edge_weight)
         z = x @ self.weight
         factors = self._factors(pattern, torch.promote_types(x.dtype, torch.float32))
         if edge_weight is not None:
@@ -152,10 +157,10 @@ class AGNNConv(nn.Module):
         super().__init__()
         self.beta = nn.Parameter(torch.tensor(float(beta)), requires_grad=learn)
 
-    def forward(self, pattern: Pattern, x: Tensor) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Tensor) -> Tensor:
         _check_input(x)
         unit = nn.functional.normalize(x, dim=-1)
-        return attention(self.beta * unit, unit, x, pattern, scale=1.0)
+        return attention(self.beta * unit, unit, x, places_of(pattern), scale=1.0)
 
 
 class SparseAttention(nn.Module):
@@ -176,7 +181,7 @@ class SparseAttention(nn.Module):
         self.project = nn.Linear(features, 3 * features, bias=bias)
         self.out = nn.Linear(features, features, bias=bias)
 
-    def forward(self, pattern: Pattern, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
+    def forward(self, pattern: PatternLike, x: Tensor, bias: Optional[Tensor] = None) -> Tensor:
         _check_input(x)
         *lead, positions, features = x.shape
         parts = self.project(x).view(*lead, positions, 3, self.heads, features // self.heads)
@@ -185,4 +190,4 @@ class SparseAttention(nn.Module):
         return self.out(attention(q, k, v, pattern, bias=bias).transpose(-2, -3).reshape(*lead, positions, features))
 
 
-__all__ = ["AGNNConv", "DotGATConv", "GATConv", "GraphConv", "SparseAttention"]
+__all__ = ["AGNNConv", "DotGATConv", "GATConv", "GraphConv", "PatternBuffer", "SparseAttention"]

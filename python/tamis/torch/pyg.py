@@ -25,6 +25,7 @@ from ._graphs import EdgeIndex, FillValue
 from ._held import apart
 from ._layer import Channels, Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
 from ._messages import edge_op_as_given
+from ._pattern import remembered
 
 
 # ------------------------------------------------------------------------------ attention
@@ -433,7 +434,7 @@ class GCNConv(_Layer):
             return full, inverse[ends[0]] * given * inverse[ends[1]]
 
         if weight is None:
-            return _graphs.remembered(pattern, ("gcn", self.add_self_loops, wide), make)
+            return remembered(pattern, ("gcn", self.add_self_loops, wide), make)
         return make()
 
 
