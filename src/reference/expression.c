@@ -170,14 +170,24 @@ static interval range_of(const evaluation *e, const tamis_step *step) {
     return found;
 }
 
-/* The interval of a leaf, and its value. */
-static interval leaf_of(const evaluation *e, const double *scalars, const tamis_step *step, const double *variables,
-                        double d, double *value) {
-    if (step->kind == TAMIS_STEP_NUMBER)
-        *value = step->number;
-    else
-        *value = step->kind == TAMIS_STEP_SCALAR ? scalars[step->of[0]] : variables[step->kind];
-    return step->kind == TAMIS_STEP_X ? between(*value - d, *value + d) : rounded(e, *value);
+/* The value of a step, from those of its operands in `value`. */
+static double step_value(const tamis_step *step, const double *scalars, const double *variables, const double *value) {
+    if (step->kind >= TAMIS_STEP_LEAVES)
+        return tamis_function_value(step->kind, value[step->of[0]], value[step->of[1]], value[step->of[2]]);
+    if (step->kind == TAMIS_STEP_NUMBER) return step->number;
+    return step->kind == TAMIS_STEP_SCALAR ? scalars[step->of[0]] : variables[step->kind];
+}
+
+double tamis_program_value(const tamis_program *program, const double *scalars,
+                           const double variables[TAMIS_STEP_LEAVES]) {
+    double value[TAMIS_PROGRAM_STEPS];
+    for (int t = 0; t < program->count; t++) value[t] = step_value(&program->steps[t], scalars, variables, value);
+    return value[program->result[0]];
+}
+
+/* The interval of a leaf of that value. */
+static interval leaf_of(const evaluation *e, const tamis_step *step, double value, double d) {
+    return step->kind == TAMIS_STEP_X ? between(value - d, value + d) : rounded(e, value);
 }
 
 double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
@@ -188,11 +198,11 @@ double tamis_program_results(const tamis_program *program, const double *scalars
     for (int t = 0; t < program->count; t++) {
         const tamis_step *const step = &program->steps[t];
         interval *const range = &e.range[t];
+        e.value[t] = step_value(step, scalars, variables, e.value);
         if (step->kind < TAMIS_STEP_LEAVES) {
-            *range = leaf_of(&e, scalars, step, variables, d, &e.value[t]);
+            *range = leaf_of(&e, step, e.value[t], d);
             continue;
         }
-        e.value[t] = tamis_function_value(step->kind, e.value[step->of[0]], e.value[step->of[1]], e.value[step->of[2]]);
         *range = range_of(&e, step);
         if (isfinite(size_of(*range))) largest = fmax(largest, size_of(*range));
     }

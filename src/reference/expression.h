@@ -17,6 +17,10 @@ typedef struct tamis_edge_result {
     bool jumps;     /* a comparison or floor is undecided, and evaluations differ by more than roundings */
 } tamis_edge_result;
 
+/* The first result of a program, by itself. */
+double tamis_program_value(const tamis_program *program, const double *scalars,
+                           const double variables[TAMIS_STEP_LEAVES]);
+
 /* The results of a program. variables[TAMIS_STEP_X] is known within d. Returns the largest number on the way. */
 double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
                              const double variables[TAMIS_STEP_LEAVES], double d,

@@ -10,6 +10,7 @@ enum { U, E, V, OUT, ARGUMENT, D_OUT, D_U, D_E, D_V };
 typedef struct own {
     tamis_message_options o;
     bool reads[3]; /* U, E, V */
+    bool exact;    /* the text is one of those */
     tamis_edge_number numbers[5];
     char text[TAMIS_TEXT_MOST + 1];
 } own;
@@ -39,15 +40,18 @@ static int64_t edge_columns(const tamis_message_options *o) {
 
 /* A text, and what it reads: one of the lists, or on the CPU, which compiles nothing, any. */
 static void draw_text(operation_case *c) {
+    enum { LARGE = 1 << 14 }; /* elements of messages, whose bounds would take the oracle long */
     static const tamis_edge_number numbers[] = {{"a", 0.25}, {"b", -1.5}, {"c", 3}, {"f", 0.75}, {"g", 0.5}};
     own *const x = OPERATION_OWN(c);
     tamis_message_text text;
+    const bool large = c->S.nnz * x->o.heads * x->o.width > LARGE;
     const bool any = !c->small && strcmp(c->on, "cpu") == 0 && operation_once_in(c, 2);
     memcpy(x->numbers, numbers, sizeof numbers);
-    if (x->o.reduce >= TAMIS_REDUCE_MAX && !c->small)
+    x->exact = large || (x->o.reduce >= TAMIS_REDUCE_MAX && !c->small);
+    if (x->exact)
         snprintf(x->text, sizeof x->text, "%s", OPERATION_ONE_OF(c, exact));
     else if (any)
-        drawn_expression(&c->random, leaves, 1 + (int)operation_below(c, 3), x->text, sizeof x->text);
+        drawn_expression(&c->random, leaves, 1 + (int)operation_below(c, 2), x->text, sizeof x->text);
     else
         snprintf(x->text, sizeof x->text, "%s", OPERATION_ONE_OF(c, smooth));
     x->o.text = x->text;
@@ -70,12 +74,13 @@ static void draw(operation_case *c) {
     o->op = (tamis_message_op)operation_pick(c, 7);
     x->reads[U] = o->op != TAMIS_MESSAGE_COPY_E;
     x->reads[E] = o->op != TAMIS_MESSAGE_COPY_U;
-    if (o->op == TAMIS_MESSAGE_TEXT) draw_text(c);
     o->edge_data = x->reads[E] ? (tamis_edge_data)(1 + operation_pick(c, 3)) : TAMIS_E_NONE;
     o->type = c->type;
     o->argument_type = (tamis_index_type)operation_below(c, 2);
     const int64_t *const shape = c->small ? operation_shapes[OPERATION_SMALL] : OPERATION_ONE_OF(c, operation_shapes);
     o->heads = shape[0], o->width = shape[1];
+    if (o->op == TAMIS_MESSAGE_TEXT) draw_text(c);
+    if (!x->reads[E]) o->edge_data = TAMIS_E_NONE;
     const int64_t all = o->heads * o->width;
     operation_says(c, ", op %d, reduce %d, edge data %d, heads %lld", o->op, o->reduce, o->edge_data,
                    (long long)o->heads);
@@ -168,7 +173,8 @@ static void reference(operation_case *c) {
     const double means = (double)(operation_longest(c) + c->of[OUT].m.here.cols + 4);
     if (o->op == TAMIS_MESSAGE_TEXT) {
         operation_expect(c, evaluate, 0);
-        if (o->reduce < TAMIS_REDUCE_MAX) bound_texts(c, means + 4);
+        if (o->reduce == TAMIS_REDUCE_MEAN || (o->reduce == TAMIS_REDUCE_SUM && !OPERATION_OWN(c)->exact))
+            bound_texts(c, means + 4);
         return;
     }
     operation_expect(c, evaluate, o->reduce == TAMIS_REDUCE_MEAN ? means : 0);
