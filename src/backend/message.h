@@ -68,8 +68,8 @@ typedef struct tamis_message_job {
     bool mean;
     tamis_message_operand x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
     tamis_message_operand out;
-    /* TAMIS_TERM_TEXT: its u is x, v is z and e is y, or u is z and v is x if `turned`, in an order of S's columns. w is
-       the gradient of the reduced messages: rows at the other end, or rows at this end if `here`, and so are
+    /* TAMIS_TERM_TEXT: its u is x, v is z and e is y, or u is z and v is x if `turned`, in an order of S's columns. w
+       is the gradient of the reduced messages: rows at the other end, or rows at this end if `here`, and so are
        arguments */
     const tamis_message_text *text;
     bool turned, here;
@@ -91,6 +91,7 @@ struct tamis_message_functions {
     tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, void **plan);
     void (*release)(void *device, void *plan); /* NULL is allowed */
     tamis_status (*run)(const tamis_message_job *job);
+    const char *texts; /* how a message that is a text is computed, for explanations */
     /* Adds how calls divide the rows of an order, beginning with "; ". */
     void (*explain)(const tamis_message_order *order, tamis_text_buffer *text);
 };

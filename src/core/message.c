@@ -237,7 +237,7 @@ static int64_t edge_columns(const tamis_message_options *o) {
     return o->edge_data == TAMIS_E_HEAD ? o->heads : 1;
 }
 
-/* What an operation reads, its term, and that of its gradients, which is applied to dOut. */
+/* An operation: its name, the operands that it reads, its term, and the term that gradients apply to dOut. */
 typedef struct operation_row {
     const char *name;
     bool reads_u, reads_e;
@@ -272,12 +272,14 @@ static tamis_status read_operation(message_call *c) {
     const tamis_message_options *const o = &c->o;
     c->op = operations[o->op];
     c->reads_v = false;
+    c->text.program.leaves = 0;
     if (o->op != TAMIS_MESSAGE_TEXT) {
         if (!o->text && !o->numbers && o->number_count == 0) return TAMIS_OK;
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "options.text or its numbers are set, but options.op = %d: set TAMIS_MESSAGE_TEXT = %d for an "
-                          "expression",
-                          (int)o->op, (int)TAMIS_MESSAGE_TEXT);
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "options.text or its numbers are set, but options.op = %d: set TAMIS_MESSAGE_TEXT = %d for an "
+            "expression",
+            (int)o->op, (int)TAMIS_MESSAGE_TEXT);
     }
     TRY(tamis_message_text_make(o, &c->text));
     c->op.reads_u = tamis_message_text_reads(&c->text, TAMIS_STEP_X);
@@ -404,8 +406,7 @@ static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) 
 /* The gradient by V, over the rows, where dOut and the arguments are. */
 static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
     tamis_message_text by_v;
-    tamis_message_job job =
-        message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &c->graph->rows);
+    tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &c->graph->rows);
     job.here = true;
     job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
     job.out = tamis_message_operand_of(dV);

@@ -281,22 +281,18 @@ tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning
 
 /* ------------------------------------------------------------------------------------------ forms */
 
-const tamis_form tamis_edge_form = {.what = "edge",
-                                    .fields = "edge_",
-                                    .names = "x, s, i, j, h",
-                                    .variables = {{"x", TAMIS_STEP_X},
-                                                  {"s", TAMIS_STEP_S},
-                                                  {"i", TAMIS_STEP_I},
-                                                  {"j", TAMIS_STEP_J},
-                                                  {"h", TAMIS_STEP_H}}};
-const tamis_form tamis_message_form = {.what = "message",
-                                       .fields = "",
-                                       .names = "u, v, e, i, j",
-                                       .variables = {{"u", TAMIS_STEP_X},
-                                                     {"v", TAMIS_STEP_V},
-                                                     {"e", TAMIS_STEP_S},
-                                                     {"i", TAMIS_STEP_I},
-                                                     {"j", TAMIS_STEP_J}}};
+const tamis_form tamis_edge_form = {
+    .what = "edge",
+    .fields = "edge_",
+    .names = "x, s, i, j, h",
+    .variables = {
+        {"x", TAMIS_STEP_X}, {"s", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}, {"h", TAMIS_STEP_H}}};
+const tamis_form tamis_message_form = {
+    .what = "message",
+    .fields = "",
+    .names = "u, v, e, i, j",
+    .variables = {
+        {"u", TAMIS_STEP_X}, {"v", TAMIS_STEP_V}, {"e", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}}};
 enum { VARIABLES = 5 };
 
 static tamis_status check_name(const tamis_form *form, const char *name) {
@@ -347,8 +343,7 @@ tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const
 }
 
 tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
-                                const tamis_edge_number *numbers, int64_t count,
-                                double values[TAMIS_PROGRAM_SCALARS]) {
+                                const tamis_edge_number *numbers, int64_t count, double values[TAMIS_PROGRAM_SCALARS]) {
     const char *const what = form->what;
     const char *names[TAMIS_PROGRAM_SCALARS] = {NULL};
     if (count < 0 || count > TAMIS_PROGRAM_SCALARS)

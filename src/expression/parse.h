@@ -18,7 +18,7 @@ typedef struct tamis_meaning {
     int step;
 } tamis_meaning;
 
-/* What texts are written for: edges, or messages. */
+/* The use of a text, in an edge or in a message. */
 typedef struct tamis_form {
     const char *what, *fields, *names; /* begins the messages of errors; begins the options' fields; the variables */
     tamis_meaning variables[8];        /* each is a leaf, TAMIS_STEP_...; ends with a NULL name */
@@ -37,7 +37,6 @@ tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const
 
 /* The same for the numbers of options, which are `count`; their values become `values`. */
 tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
-                                const tamis_edge_number *numbers, int64_t count,
-                                double values[TAMIS_PROGRAM_SCALARS]);
+                                const tamis_edge_number *numbers, int64_t count, double values[TAMIS_PROGRAM_SCALARS]);
 
 #endif

@@ -156,8 +156,8 @@ static bool take_slots(tamis_program *p) {
 
 tamis_status tamis_program_finish(tamis_program *p, const int *results, int count) {
     if (p->full)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: it has more than %d steps, with its derivatives: shorten it", p->what,
-                          TAMIS_PROGRAM_STEPS);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: it has more than %d steps, with its derivatives: shorten it",
+                          p->what, TAMIS_PROGRAM_STEPS);
     p->results = count;
     for (int r = 0; r < count; r++) p->result[r] = (uint16_t)results[r];
     drop_others(p);

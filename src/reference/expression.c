@@ -170,7 +170,7 @@ static interval range_of(const evaluation *e, const tamis_step *step) {
     return found;
 }
 
-/* The value of a step, from those of its operands in `value`. */
+/* The value of a step, from its operands in `value`. */
 static double step_value(const tamis_step *step, const double *scalars, const double *variables, const double *value) {
     if (step->kind >= TAMIS_STEP_LEAVES)
         return tamis_function_value(step->kind, value[step->of[0]], value[step->of[1]], value[step->of[2]]);

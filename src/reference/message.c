@@ -19,7 +19,7 @@ typedef struct call {
     tamis_message_options o;
     const tamis_dense *U, *E;
     tamis_message_text text;
-    double roundings; /* bounds are computed, with so many for each message; 0: values are */
+    double roundings; /* > 0: bounds are computed, which allow them for each message; 0: values are */
     int64_t heads, width, all;
 } call;
 
@@ -51,12 +51,12 @@ static bool reads(const call *c, int leaf) { return tamis_message_text_reads(&c-
 /* The message of an element, or a derivative of it; or its bound. */
 static double value_of(const call *c, const tamis_message_text *text, int64_t t, int64_t k) {
     const int64_t i = c->places.row[t], j = c->places.column[t];
-    const double variables[TAMIS_STEP_LEAVES] = {
-        [TAMIS_STEP_X] = reads(c, TAMIS_STEP_X) ? at(c->U, j, k) : 0,
-        [TAMIS_STEP_S] = reads(c, TAMIS_STEP_S) ? at(c->E, t, edge_column(c, k)) : 0,
-        [TAMIS_STEP_V] = reads(c, TAMIS_STEP_V) ? at(c->o.V, i, k) : 0,
-        [TAMIS_STEP_I] = (double)i,
-        [TAMIS_STEP_J] = (double)j};
+    const double variables[TAMIS_STEP_LEAVES] = {[TAMIS_STEP_X] = reads(c, TAMIS_STEP_X) ? at(c->U, j, k) : 0,
+                                                 [TAMIS_STEP_S] =
+                                                     reads(c, TAMIS_STEP_S) ? at(c->E, t, edge_column(c, k)) : 0,
+                                                 [TAMIS_STEP_V] = reads(c, TAMIS_STEP_V) ? at(c->o.V, i, k) : 0,
+                                                 [TAMIS_STEP_I] = (double)i,
+                                                 [TAMIS_STEP_J] = (double)j};
     if (c->roundings == 0) return tamis_program_value(&text->program, text->scalars, variables);
     tamis_edge_result found[TAMIS_PROGRAM_RESULTS];
     tamis_program_results(&text->program, text->scalars, c->o.type, variables, 0, found);
@@ -86,12 +86,10 @@ static void reduce(const call *c, double *out, int64_t *argument) {
 
 static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_message_options *options,
                                   const tamis_dense *U, const tamis_dense *E) {
-    static const char *const texts[] = {[TAMIS_MESSAGE_COPY_U] = "u",
-                                        [TAMIS_MESSAGE_ADD] = "u + e",
-                                        [TAMIS_MESSAGE_SUB] = "u - e",
-                                        [TAMIS_MESSAGE_MUL] = "u * e",
-                                        [TAMIS_MESSAGE_COPY_E] = "e",
-                                        [TAMIS_MESSAGE_ADD_RELU] = "where(u + e <= 0, 0, u + e)"};
+    static const char *const texts[] = {
+        [TAMIS_MESSAGE_COPY_U] = "u",  [TAMIS_MESSAGE_ADD] = "u + e",
+        [TAMIS_MESSAGE_SUB] = "u - e", [TAMIS_MESSAGE_MUL] = "u * e",
+        [TAMIS_MESSAGE_COPY_E] = "e",  [TAMIS_MESSAGE_ADD_RELU] = "where(u + e <= 0, 0, u + e)"};
     tamis_status status = TAMIS_OK;
     c->places = (tamis_oracle_places){0};
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation and the sizes");
@@ -150,8 +148,7 @@ static tamis_status back(const call *c, const tamis_dense *dOut, const int64_t *
     const tamis_dense *const dV = c->o.dV;
     tamis_oracle_clear(du, c->S->cols * c->all);
     tamis_oracle_clear(de, c->S->nnz * edge_columns(c));
-    if (du && reads(c, TAMIS_STEP_X))
-        TRY(add_back(c, TAMIS_STEP_X, dOut, argument, c->places.column, c->all, du));
+    if (du && reads(c, TAMIS_STEP_X)) TRY(add_back(c, TAMIS_STEP_X, dOut, argument, c->places.column, c->all, du));
     if (de && reads(c, TAMIS_STEP_S)) TRY(add_back(c, TAMIS_STEP_S, dOut, argument, NULL, edge_columns(c), de));
     if (!dV) return TAMIS_OK;
     if (dV->type != TAMIS_F64 || dV->layout != TAMIS_ROW_MAJOR || (dV->stride && dV->stride != c->all))

@@ -4,8 +4,8 @@
 
 #include <tamis/reference.h>
 
-/* How far the results of tamis_reference_message, and unless dOut is NULL those of tamis_reference_message_backward, may
-   be off: what an evaluation of each message may, and so many roundings of its size. Infinite: not bounded. */
+/* How far the results of tamis_reference_message may be off, and unless dOut is NULL the gradients: what an evaluation
+   of each message may, and `roundings` of its size. Infinite: not bounded. */
 tamis_status tamis_reference_message_bounds(const tamis_sparse *S, const tamis_message_options *options,
                                             const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
                                             double roundings, double *out, double *du, double *de);

@@ -4,11 +4,11 @@
 
 #include "base/random.h"
 #include "base/text_buffer.h"
-#include "support/drawn_expression.h"
 #include "expression/differentiate.h"
 #include "expression/edge.h"
 #include "expression/text.h"
 #include "reference/expression.h"
+#include "support/drawn_expression.h"
 #include "support/seed.h"
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -325,8 +325,10 @@ TEST(names_are_checked) {
         {"x", "is that of a variable"},         {"exp", "is that of a function"},
         {"a", "two numbers have the name 'a'"}, {"", "does not begin with a letter"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-        REFUSED(ARGUMENT, wrong[k][1], tamis_program_parse(&p, &tamis_edge_form, "x", (const char *const[]){"a", wrong[k][0]}, 2));
-    REFUSED(ARGUMENT, "17 named numbers: expected at most 16", tamis_program_parse(&p, &tamis_edge_form, "x", names, 17));
+        REFUSED(ARGUMENT, wrong[k][1],
+                tamis_program_parse(&p, &tamis_edge_form, "x", (const char *const[]){"a", wrong[k][0]}, 2));
+    REFUSED(ARGUMENT, "17 named numbers: expected at most 16",
+            tamis_program_parse(&p, &tamis_edge_form, "x", names, 17));
     REFUSED(ARGUMENT, "its text is NULL", tamis_program_parse(&p, &tamis_edge_form, NULL, names, 0));
 }
 
@@ -336,7 +338,8 @@ TEST(limits_are_kept) {
     char text[2 * TAMIS_TEXT_MOST] = "";
     for (int k = 0; k < TAMIS_TEXT_DEPTH; k++) strcat(text, "(");
     strcat(text, "x");
-    REFUSED(ARGUMENT, "^edge:1:65: more than 64 levels of parentheses", tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
+    REFUSED(ARGUMENT, "^edge:1:65: more than 64 levels of parentheses",
+            tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
     text[0] = '\0';
     for (int k = 0; k < 40; k++) strcat(text, "exp(");
     strcat(text, "x");

@@ -1,6 +1,6 @@
 /*
- * Edges and messages that are texts: a program runs over a block of elements, step by step. Each step is a loop over the vectors of
- * the block, whose values stay in L1, so what decides which step it is costs nothing beside it.
+ * Edges and messages that are texts: a program runs over a block of elements, step by step. Each step is a loop over
+ * the vectors of the block, whose values stay in L1, so what decides which step it is costs nothing beside it.
  */
 #ifndef TAMIS_CPU_KERNELS_EXPRESSION_H
 #define TAMIS_CPU_KERNELS_EXPRESSION_H

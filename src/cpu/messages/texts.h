@@ -1,6 +1,6 @@
 /*
- * Messages that are texts: a program (kernels/expression.h) runs over a block of entries times a piece of the width. The
- * rows that it reads are copied into the block, since they are scattered; its results are reduced from there in the
+ * Messages that are texts: a program (kernels/expression.h) runs over a block of entries times a piece of the width.
+ * The rows that it reads are copied into the block, since they are scattered; its results are reduced from there in the
  * order of the entries, as rows.h does. Each element is computed by itself, so results depend neither on the blocks nor
  * on how threads divide rows.
  */
@@ -10,7 +10,8 @@
 #include "cpu/kernels/expression.h"
 #include "cpu/messages/pass.h"
 
-/* Entries of a pass, one behind the other, and a piece of the width of each: element m of entry e is at e * wide + m. */
+/* Entries of a pass, one behind the other, and a piece of the width of each: element m of entry e is at e * wide + m.
+ */
 typedef struct text_block {
     const pass *p;
     int count;              /* entries */
@@ -129,8 +130,7 @@ static void text_add(text_row *r, const text_block *b, int e) {
     const bool taken = p->job->kind == TAMIS_PASS_TAKEN;
     EACH_VECTOR(b->width, {
         vector add = text_vector(b, e, t, tail);
-        if (taken)
-            add = vector_select(pass_taken(p, end, b->element + t, tail, b->entry[e]), add, vector_zero());
+        if (taken) add = vector_select(pass_taken(p, end, b->element + t, tail, b->entry[e]), add, vector_zero());
         part_store((char *)(r->best + t), REAL, tail, part_load((char *)(r->best + t), REAL, tail) + add);
     });
 }
@@ -206,13 +206,12 @@ static void text_store(const text_block *b, vector *sums) {
         const char *const w = p->w.at + b->row[e] * p->w.stride + b->element * p->size;
         char *const out = p->out.at + b->entry[e] * p->out.stride + b->element * p->size;
         const int64_t row = b->row[e];
-        const real weight = job->mean ? (real)job->factor / (real)(order_offset(&p->order, row + 1) -
-                                                                   order_offset(&p->order, row))
-                                      : (real)job->factor;
+        const real weight =
+            job->mean ? (real)job->factor / (real)(order_offset(&p->order, row + 1) - order_offset(&p->order, row))
+                      : (real)job->factor;
         EACH_VECTOR(b->width, {
             vector v = text_vector(b, e, t, tail) * pass_load(w + t * p->size, tail);
-            if (p->argument)
-                v = vector_select(pass_taken(p, row, b->element + t, tail, b->entry[e]), v, vector_zero());
+            if (p->argument) v = vector_select(pass_taken(p, row, b->element + t, tail, b->entry[e]), v, vector_zero());
             if (sums)
                 sums[e] += weight * v;
             else

@@ -29,17 +29,17 @@
 #define TERM_TEXT 6
 
 #if defined(EDGE_TEXT)
-#define READS_X  (READS & 1)
-#define READS_Y  (READS & 2)
-#define READS_Z  (READS & 4)
-#define WEIGHED  (READS & 8)
+#define READS_X (READS & 1)
+#define READS_Y (READS & 2)
+#define READS_Z (READS & 4)
+#define WEIGHED (READS & 8)
 #else
-#define READS_X  (TERM != TERM_Y)
-#define READS_Y  (TERM != TERM_X)
-#define READS_Z  (TERM == TERM_GATE)
-#define WEIGHED  0
-#define TURNED   0
-#define HERE     0
+#define READS_X (TERM != TERM_Y)
+#define READS_Y (TERM != TERM_X)
+#define READS_Z (TERM == TERM_GATE)
+#define WEIGHED 0
+#define TURNED  0
+#define HERE    0
 #endif
 
 #define REALS (UNITS * UNIT) /* per lane */

@@ -143,7 +143,8 @@ static bool fits_unit(const pass *p, int64_t unit) {
     return (job->edge_data == TAMIS_E_HEAD ? job->width : p->all) % unit == 0 &&
            is_aligned(p, reads_x(job), &job->x, unit) &&
            is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
-           is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, reads_w(job), &job->w, unit) && is_aligned(p, !makes_numbers(job), &job->out, unit) &&
+           is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, reads_w(job), &job->w, unit) &&
+           is_aligned(p, !makes_numbers(job), &job->out, unit) &&
            (!job->argument.base ||
             tamis_gpu_aligned(p->call.device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
 }
@@ -351,4 +352,8 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
 }
 
 const tamis_message_functions tamis_gpu_message_functions = {
-    .prepare = prepare, .release = release, .run = run, .explain = explain};
+    .prepare = prepare,
+    .release = release,
+    .run = run,
+    .texts = "is compiled into the kernel, once for each text and kind of call",
+    .explain = explain};
