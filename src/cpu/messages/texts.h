@@ -81,11 +81,22 @@ static void text_begin(text_block *b, const pass *p) {
     program_begin(&b->state, &text->program, text->scalars, 0, false);
 }
 
+/* Fetches what a later entry reads at scattered places. */
+static void text_prefetch(const text_block *b, int64_t t) {
+    const pass *const p = b->p;
+    const int64_t column = order_column(&p->order, t), from = b->element * p->size, bytes = b->width * p->size;
+    if (p->x.at) prefetch_bytes(p->x.at + column * p->x.stride, from, bytes);
+    if (p->w.at && !p->job->here) prefetch_bytes(p->w.at + column * p->w.stride, from, bytes);
+    if (p->y.at && p->order.entries) /* otherwise y is read in order */
+        prefetch_bytes(p->y.at + p->order.entries[t] * p->y.stride, p->job->edge_data == TAMIS_E_VECTOR ? from : 0,
+                       p->job->edge_data == TAMIS_E_VECTOR ? bytes : 1);
+}
+
 /* Takes entries t .. end - 1, or as many as fit; *row is the row of entry t, or before, and becomes that of the last
    one. */
 static void text_take(text_block *b, int64_t t, int64_t end, int64_t *row) {
     const pass *const p = b->p;
-    const int64_t most = PROGRAM_BLOCK / b->wide, bytes = b->width * p->size;
+    const int64_t most = PROGRAM_BLOCK / b->wide;
     int64_t stop = order_offset(&p->order, *row + 1);
     b->count = (int)(end - t < most ? end - t : most);
     for (int e = 0; e < b->count; e++, t++) {
@@ -93,18 +104,8 @@ static void text_take(text_block *b, int64_t t, int64_t end, int64_t *row) {
         b->row[e] = *row;
         b->column[e] = order_column(&p->order, t);
         b->entry[e] = order_entry(&p->order, t);
-        if (p->x.at && p->ahead && t + p->ahead < end)
-            prefetch_bytes(p->x.at + order_column(&p->order, t + p->ahead) * p->x.stride, b->element * p->size, bytes);
+        if (p->ahead && t + p->ahead < end) text_prefetch(b, t + p->ahead);
     }
-}
-
-/* The result of a vector of an entry's piece, times the gradient if that is of the other end. */
-INLINE vector text_vector(const text_block *b, int e, int64_t m, int tail) {
-    const pass *const p = b->p;
-    const vector v = part_load((const char *)(b->of + e * b->wide + m), REAL, tail);
-    if (!p->w.at || p->job->here) return v;
-    return pass_weight(p, b->column[e]) *
-           (v * pass_load(p->w.at + b->column[e] * p->w.stride + (b->element + m) * p->size, tail));
 }
 
 /* ------------------------------------------------------------------------------------------ rows */
@@ -124,25 +125,45 @@ static void text_open(text_row *r, const pass *p, int64_t row) {
     for (int64_t m = 0; m < PROGRAM_BLOCK / LANES; m++) r->place[m] = (vector_bits){0};
 }
 
-static void text_add(text_row *r, const text_block *b, int e) {
+/* Adds an entry's piece; w, if it is not NULL, is the gradient at its other end, and `weight` applies to that. */
+INLINE void text_add_as(real *best, const text_block *b, int e, const char *w, real weight, int taken) {
     const pass *const p = b->p;
+    const real *const of = b->of + e * b->wide;
+    const int64_t element = b->element, width = b->width, size = element_bytes(TYPE);
     const int64_t end = p->job->here ? b->row[e] : b->column[e]; /* whose arguments count */
-    const bool taken = p->job->kind == TAMIS_PASS_TAKEN;
-    EACH_VECTOR(b->width, {
-        vector add = text_vector(b, e, t, tail);
-        if (taken) add = vector_select(pass_taken(p, end, b->element + t, tail, b->entry[e]), add, vector_zero());
-        part_store((char *)(r->best + t), REAL, tail, part_load((char *)(r->best + t), REAL, tail) + add);
+    EACH_VECTOR(width, {
+        vector add = part_load((const char *)(of + t), REAL, tail);
+        if (w) add = weight * (add * pass_load(w + t * size, tail));
+        if (taken) add = vector_select(pass_taken(p, end, element + t, tail, b->entry[e]), add, vector_zero());
+        part_store((char *)(best + t), REAL, tail, part_load((const char *)(best + t), REAL, tail) + add);
     });
 }
 
+static void text_add(text_row *r, const text_block *b, int e) {
+    const pass *const p = b->p;
+    const bool weighed = p->w.at && !p->job->here, taken = p->job->kind == TAMIS_PASS_TAKEN;
+    const char *const w = weighed ? p->w.at + b->column[e] * p->w.stride + b->element * p->size : NULL;
+    const real weight = weighed ? pass_weight(p, b->column[e]) : 1;
+    if (taken)
+        text_add_as(r->best, b, e, w, weight, 1);
+    else if (weighed)
+        text_add_as(r->best, b, e, w, weight, 0);
+    else
+        text_add_as(r->best, b, e, NULL, 1, 0);
+}
+
 static void text_compare(text_row *r, const text_block *b, int e, int64_t place) {
-    const real factor = (real)b->p->job->factor;
-    const vector_bits here = (real_bits)place - (vector_bits){0};
-    EACH_VECTOR(b->width, {
-        const vector best = part_load((char *)(r->best + t), REAL, tail), next = factor * text_vector(b, e, t, tail);
-        const vector_bits take = place == 0 ? ~(vector_bits){0} : pass_larger(next, best);
-        part_store((char *)(r->best + t), REAL, tail, vector_select(take, next, best));
-        r->place[t / LANES] = (here & take) | (r->place[t / LANES] & ~take);
+    const real factor = (real)b->p->job->factor, *const of = b->of + e * b->wide;
+    const vector_bits here = (real_bits)place - (vector_bits){0}, all = (vector_bits){0} - (real_bits)(place == 0);
+    const int64_t width = b->width;
+    real *const to = r->best;
+    vector_bits *const places = r->place;
+    EACH_VECTOR(width, {
+        const vector best = part_load((const char *)(to + t), REAL, tail);
+        const vector next = factor * part_load((const char *)(of + t), REAL, tail);
+        const vector_bits take = all | pass_larger(next, best);
+        part_store((char *)(to + t), REAL, tail, vector_select(take, next, best));
+        places[t / LANES] = (here & take) | (places[t / LANES] & ~take);
     });
 }
 
@@ -210,7 +231,8 @@ static void text_store(const text_block *b, vector *sums) {
             job->mean ? (real)job->factor / (real)(order_offset(&p->order, row + 1) - order_offset(&p->order, row))
                       : (real)job->factor;
         EACH_VECTOR(b->width, {
-            vector v = text_vector(b, e, t, tail) * pass_load(w + t * p->size, tail);
+            vector v =
+                part_load((const char *)(b->of + e * b->wide + t), REAL, tail) * pass_load(w + t * p->size, tail);
             if (p->argument) v = vector_select(pass_taken(p, row, b->element + t, tail, b->entry[e]), v, vector_zero());
             if (sums)
                 sums[e] += weight * v;
