@@ -2,7 +2,7 @@
  * Message passing on graphs. S is the pattern of a graph: entry t of S, at (i, j), is an edge that brings a message
  * from node j to node i. S may be rectangular; its values are not read.
  *
- *   messages      out_i = reduce over the entries t = (i, j) of row i of  message(u_j, e_t)
+ *   messages      out_i = reduce over the entries t = (i, j) of row i of  message(u_j, v_i, e_t)
  *   edge vectors  out_t = u_i op v_j                                      for each entry t = (i, j)
  *
  * U, V and out are matrices with a row for each node, E and the result of edge vectors have a row for each entry, in
@@ -57,14 +57,15 @@ TAMIS_API tamis_status tamis_graph_explain(const tamis_graph *graph, char *text,
 
 /* ---------------------------------------------------------------------------------------------- messages */
 
-/* The message of an edge t from node j, with u = u_j and e = e_t. */
+/* The message of an edge t = (i, j) from node j to node i, with u = u_j, v = v_i and e = e_t, element by element. */
 typedef enum tamis_message_op {
-    TAMIS_MESSAGE_COPY_U = 0,  /* u */
-    TAMIS_MESSAGE_ADD = 1,     /* u + e */
-    TAMIS_MESSAGE_SUB = 2,     /* u - e */
-    TAMIS_MESSAGE_MUL = 3,     /* u * e */
-    TAMIS_MESSAGE_COPY_E = 4,  /* e */
-    TAMIS_MESSAGE_ADD_RELU = 5 /* max(u + e, 0); NaN stays NaN */
+    TAMIS_MESSAGE_COPY_U = 0,   /* u */
+    TAMIS_MESSAGE_ADD = 1,      /* u + e */
+    TAMIS_MESSAGE_SUB = 2,      /* u - e */
+    TAMIS_MESSAGE_MUL = 3,      /* u * e */
+    TAMIS_MESSAGE_COPY_E = 4,   /* e */
+    TAMIS_MESSAGE_ADD_RELU = 5, /* max(u + e, 0); NaN stays NaN */
+    TAMIS_MESSAGE_TEXT = 6      /* options.text, such as "leaky_relu(u + v + e)" */
 } tamis_message_op;
 
 /*
@@ -81,7 +82,7 @@ typedef enum tamis_reduce {
 
 /* Shape of the edge data E. A number applies to all elements of its vector or head. */
 typedef enum tamis_edge_data {
-    TAMIS_E_NONE = 0,   /* nothing; only with COPY_U */
+    TAMIS_E_NONE = 0,   /* nothing; with COPY_U, and with a text that does not read e */
     TAMIS_E_NUMBER = 1, /* E is nnz x 1 */
     TAMIS_E_HEAD = 2,   /* a number for each head: E is nnz x heads */
     TAMIS_E_VECTOR = 3  /* E is nnz x (heads * width) */
@@ -92,11 +93,26 @@ typedef struct tamis_message_options {
     tamis_message_op op;
     tamis_reduce reduce;
     tamis_edge_data edge_data;
-    tamis_type type;                /* of all matrices */
-    tamis_index_type argument_type; /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
-    int64_t heads, width;           /* 0 or more; heads = 0 means 1 */
-    uint64_t reserved[6];           /* zero */
+    tamis_type type;                  /* of all matrices */
+    tamis_index_type argument_type;   /* of `argument`; TAMIS_I32 holds up to 2^31 entries */
+    int64_t heads, width;             /* 0 or more; heads = 0 means 1 */
+    const char *text;                 /* of TAMIS_MESSAGE_TEXT, else NULL: see below */
+    const tamis_edge_number *numbers; /* the numbers that `text` names; NULL: none */
+    int64_t number_count;             /* of `numbers`, 0 .. 16 */
+    const tamis_dense *V;             /* what a text calls v: S.rows x (heads * width); NULL: it does not read v */
+    const tamis_dense *dV;            /* gets the gradient by V in the backward call; NULL: not wanted */
+    uint64_t reserved[1];             /* zero */
 } tamis_message_options;
+
+/*
+ * A text is an expression of the language of docs/manual/edges.md, of at most 1024 bytes. Its variables are u, v and e,
+ * the elements of U's row j, of V's row i and of E's row t at the same place of the width, and i and j, the row and the
+ * column in S; it may use the named numbers. It is computed for each element, in fp32 for half types and TAMIS_F32. All
+ * that it reads must be given; all else must be NULL, or TAMIS_E_NONE. The message of an error begins with the place:
+ * "message:1:14: unknown name 'tahn'; did you mean 'tanh'?". Nothing is kept of the options, the text and the numbers
+ * after the call. A GPU compiles each text once for each kind of call; of the numbers the first three may change
+ * without that.
+ */
 
 /*
  * out = the reduced messages. U is S.cols x (heads * width), or NULL with COPY_E. E is as edge_data says, or NULL with
@@ -117,8 +133,10 @@ TAMIS_API tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_
 /*
  * Computes the gradients of a loss with respect to U and E from dOut, its gradient with respect to out. dU and dE have
  * the shapes of U and E; NULL: not wanted. U is read for dE of MUL, E for dU of MUL, and both for ADD_RELU, whose
- * gradient is 0 where u + e <= 0; otherwise they may be NULL. MAX and MIN need the `argument` of the forward call: the
- * gradient goes to the selected entry. Errors and guarantees are as for tamis_message_pass.
+ * gradient is 0 where u + e <= 0; all that a text reads is read. Otherwise they may be NULL. options.dV gets the
+ * gradient with respect to options.V, of its shape. A text is differentiated exactly (docs/manual/edges.md says how at
+ * kinks). MAX and MIN need the `argument` of the forward call: the gradient goes to the selected entry. Errors and
+ * guarantees are as for tamis_message_pass.
  */
 TAMIS_API tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,

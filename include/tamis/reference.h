@@ -43,8 +43,8 @@ TAMIS_API tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_d
 
 /*
  * Message passing, as <tamis/message.h> defines it. All results are doubles, row-major and packed; `argument` has an
- * int64 for each element of out, or is NULL. The backward call takes both U and E if the message reads both, and finds
- * the arguments itself. du, de and dv that are NULL are not computed.
+ * int64 for each element of out, or is NULL. The backward call takes all that the message reads, and finds the
+ * arguments itself. du, de and dv that are NULL are not computed; options.dV is a packed matrix of TAMIS_F64.
  */
 TAMIS_API tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_options *options,
                                                const tamis_dense *U, const tamis_dense *E, double *out,

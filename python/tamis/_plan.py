@@ -36,7 +36,7 @@ def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
     number = EDGES.get(edge) if numbers is None else None
     if number is None:
         if isinstance(edge, str) and not WORD.fullmatch(edge):
-            return _expression(edge, numbers or {})
+            return expression_number(edge, numbers or {}, "edge", EDGES)
         if numbers is not None:
             raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as edge names numbers, and edge = {edge!r}")
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
@@ -46,27 +46,37 @@ def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
 MOST_EXPRESSIONS = 1 << 16  # that are kept; the oldest are forgotten
 
 
-def _expression(edge: str, numbers: Mapping[str, float]) -> int:
-    """Keep an expression, and return its number: a hash, so that another process, which reads compiled code from a cache, has the same or none."""
+def expression_number(edge: str, numbers: Mapping[str, float], name: str, known: dict[str, int]) -> int:
+    """Keep an expression, the argument `name`, and return its number: a hash, so that another process, which reads compiled code from a cache, has the same
+    or none. known: gets those without named numbers."""
     try:
         pairs = tuple(sorted((str(name), float(value)) for name, value in numbers.items()))
     except (AttributeError, TypeError, ValueError):
         raise TypeError(f"numbers = {numbers!r}: expected a dict of names and numbers") from None
-    if "\0" in edge or any("\0" in name for name, _ in pairs):
-        raise _errors.ArgumentError(f"edge = {edge!r}: an expression and the names of its numbers have no zero characters")
+    if "\0" in edge or any("\0" in one for one, _ in pairs):
+        raise _errors.ArgumentError(f"{name} = {edge!r}: an expression and the names of its numbers have no zero characters")
     while len(EXPRESSIONS) >= MOST_EXPRESSIONS:
         EXPRESSIONS.pop(next(iter(EXPRESSIONS)), None)
     sum_of = int.from_bytes(hashlib.blake2b(repr((edge, pairs)).encode(), digest_size=8).digest(), "little")
     number = c.TAMIS_EDGE_TEXT + 1 + (sum_of >> 3)
     EXPRESSIONS[number] = edge, pairs
     if not numbers:
-        EDGES[edge] = number
+        known[edge] = number
     return number
 
 
 def is_expression(number: int) -> bool:
     """Return True if an edge's number stands for an expression."""
     return number > c.TAMIS_EDGE_TEXT
+
+
+def expression_of(number: int, name: str) -> tuple[bytes, Any, int]:
+    """Return the text of an expression, its numbers for the library, and how many they are. name: the argument."""
+    found = EXPRESSIONS.get(number)
+    if found is None:
+        raise _errors.ArgumentError(f"{name} is the number of an expression that this process has not made: call the function with it here")
+    text, pairs = found
+    return text.encode(), (c.tamis_edge_number * len(pairs))(*((one.encode(), value) for one, value in pairs)), len(pairs)
 
 
 def reads_member(number: int) -> bool:
@@ -90,12 +100,8 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
 def options(**given: Any) -> c.tamis_options:
     """Return the library's options: the defaults, overridden by the arguments."""
     if is_expression(given.get("edge", 0)):
-        found = EXPRESSIONS.get(given["edge"])
-        if found is None:
-            raise _errors.ArgumentError("edge is the number of an expression that this process has not made: call the function with it here")
-        edge, pairs = found
-        numbers = (c.tamis_edge_number * len(pairs))(*((name.encode(), value) for name, value in pairs))
-        given = {**given, "edge": c.TAMIS_EDGE_TEXT, "edge_text": edge.encode(), "edge_numbers": numbers, "edge_number_count": len(pairs)}
+        text, numbers, count = expression_of(given["edge"], "edge")
+        given = {**given, "edge": c.TAMIS_EDGE_TEXT, "edge_text": text, "edge_numbers": numbers, "edge_number_count": count}
     return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)
 
 

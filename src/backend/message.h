@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "base/text_buffer.h"
+#include "expression/message.h"
 
 /* A matrix, row-major; base NULL: absent. */
 typedef struct tamis_message_operand {
@@ -33,7 +34,8 @@ typedef enum tamis_message_term {
     TAMIS_TERM_MUL,  /* x * y */
     TAMIS_TERM_Y,    /* y */
     TAMIS_TERM_GATE, /* x if z + y > 0 (z: the row at this end), else 0; x if that is NaN */
-    TAMIS_TERM_RELU  /* x + y if that is > 0, else 0; NaN stays NaN */
+    TAMIS_TERM_RELU, /* x + y if that is > 0, else 0; NaN stays NaN */
+    TAMIS_TERM_TEXT  /* a program of all three, times w if that is present */
 } tamis_message_term;
 
 typedef enum tamis_message_pass_kind {
@@ -47,7 +49,7 @@ typedef enum tamis_message_pass_kind {
     /* out_t = factor * z_i (TAMIS_TERM_X), z_i + sign * x_j (ADD), or z_i * x_j (MUL); unless edge_data is VECTOR, the
        sum over a head's or all elements; with `mean` divided by the number of entries of row i; with arguments,
        elements whose argument in row i is another entry count as 0. GATE: factor * z_i if x_j + y > 0, with y the
-       entry's own data */
+       entry's own data. TEXT: factor * w_i * program */
     TAMIS_PASS_ENTRIES
 } tamis_message_pass_kind;
 
@@ -66,15 +68,30 @@ typedef struct tamis_message_job {
     bool mean;
     tamis_message_operand x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
     tamis_message_operand out;
+    /* TAMIS_TERM_TEXT: its u is x, v is z and e is y, or u is z and v is x if `turned`, in an order of S's columns. w
+       is the gradient of the reduced messages: rows at the other end, or rows at this end if `here`, and so are
+       arguments */
+    const tamis_message_text *text;
+    bool turned, here;
+    tamis_message_operand w;
     tamis_place argument; /* packed; base NULL: none */
     tamis_index_type argument_type;
 } tamis_message_job;
+
+/* The leaf of a text that is the row at the other end, or at this end. */
+static inline int tamis_message_leaf_there(const tamis_message_job *job) {
+    return job->turned ? TAMIS_STEP_V : TAMIS_STEP_X;
+}
+static inline int tamis_message_leaf_here(const tamis_message_job *job) {
+    return job->turned ? TAMIS_STEP_X : TAMIS_STEP_V;
+}
 
 struct tamis_message_functions {
     /* Preprocesses an order once for `run`; NULL: not needed. May wait for the stream. */
     tamis_status (*prepare)(void *device, void *stream, const tamis_message_order *order, void **plan);
     void (*release)(void *device, void *plan); /* NULL is allowed */
     tamis_status (*run)(const tamis_message_job *job);
+    const char *texts; /* how a message that is a text is computed, for explanations */
     /* Adds how calls divide the rows of an order, beginning with "; ". */
     void (*explain)(const tamis_message_order *order, tamis_text_buffer *text);
 };

@@ -4,6 +4,8 @@
  */
 #include "core/message.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
@@ -235,135 +237,248 @@ static int64_t edge_columns(const tamis_message_options *o) {
     return o->edge_data == TAMIS_E_HEAD ? o->heads : 1;
 }
 
-static tamis_status read_options(const tamis_graph *g, const tamis_message_options *options, tamis_message_options *o) {
+/* An operation: its name, the operands that it reads, its term, and the term that gradients apply to dOut. */
+typedef struct operation_row {
+    const char *name;
+    bool reads_u, reads_e;
+    tamis_message_term term, back;
+    int sign;
+} operation_row;
+
+static const operation_row operations[] = {
+    [TAMIS_MESSAGE_COPY_U] = {"copy_u", true, false, TAMIS_TERM_X, TAMIS_TERM_X, 1},
+    [TAMIS_MESSAGE_ADD] = {"add", true, true, TAMIS_TERM_ADD, TAMIS_TERM_X, 1},
+    [TAMIS_MESSAGE_SUB] = {"sub", true, true, TAMIS_TERM_ADD, TAMIS_TERM_X, -1},
+    [TAMIS_MESSAGE_MUL] = {"mul", true, true, TAMIS_TERM_MUL, TAMIS_TERM_MUL, 1},
+    [TAMIS_MESSAGE_COPY_E] = {"copy_e", false, true, TAMIS_TERM_Y, TAMIS_TERM_X, 1},
+    [TAMIS_MESSAGE_ADD_RELU] = {"add_relu", true, true, TAMIS_TERM_RELU, TAMIS_TERM_GATE, 1},
+    [TAMIS_MESSAGE_TEXT] = {"the text", true, true, TAMIS_TERM_TEXT, TAMIS_TERM_TEXT, 1},
+};
+
+/* A call: its options, its operation, and what the message reads. */
+typedef struct message_call {
+    const tamis_graph *graph;
+    void *stream;
+    tamis_message_options o;
+    operation_row op;
+    bool reads_v;
+    const tamis_dense *U, *E, *dOut;
+    const void *argument;
+    tamis_message_text text; /* of TAMIS_MESSAGE_TEXT */
+} message_call;
+
+/* Finds the operation, and what it reads. */
+static tamis_status read_operation(message_call *c) {
+    const tamis_message_options *const o = &c->o;
+    c->op = operations[o->op];
+    c->reads_v = false;
+    c->text.program.leaves = 0;
+    if (o->op != TAMIS_MESSAGE_TEXT) {
+        if (!o->text && !o->numbers && o->number_count == 0) return TAMIS_OK;
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "options.text or its numbers are set, but options.op = %d: set TAMIS_MESSAGE_TEXT = %d for an "
+            "expression",
+            (int)o->op, (int)TAMIS_MESSAGE_TEXT);
+    }
+    TRY(tamis_message_text_make(o, &c->text));
+    c->op.reads_u = tamis_message_text_reads(&c->text, TAMIS_STEP_X);
+    c->op.reads_e = tamis_message_text_reads(&c->text, TAMIS_STEP_S);
+    c->reads_v = tamis_message_text_reads(&c->text, TAMIS_STEP_V);
+    return TAMIS_OK;
+}
+
+static tamis_status read_options(const tamis_graph *g, const tamis_message_options *options, void *stream,
+                                 message_call *c) {
+    tamis_message_options *const o = &c->o;
     if (!options)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation, the sizes and the type");
+    c->graph = g;
+    c->stream = stream;
     *o = *options;
     TRY(TAMIS_RESERVED(o, "options"));
-    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_MESSAGE_ADD_RELU));
+    TRY(tamis_message_check_number("op", (int64_t)o->op, TAMIS_MESSAGE_TEXT));
     TRY(tamis_message_check_number("reduce", (int64_t)o->reduce, TAMIS_REDUCE_MIN));
     TRY(tamis_message_check_number("edge_data", (int64_t)o->edge_data, TAMIS_E_VECTOR));
     TRY(tamis_message_check_number("argument_type", (int64_t)o->argument_type, TAMIS_I64));
     TRY(tamis_message_check_sizes(o->type, &o->heads, o->width));
-    if ((o->op == TAMIS_MESSAGE_COPY_U) != (o->edge_data == TAMIS_E_NONE))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_data = %d: expected %s", (int)o->edge_data,
-                          o->op == TAMIS_MESSAGE_COPY_U ? "TAMIS_E_NONE, since copy_u reads no E"
-                                                        : "a number, a number for each head, or a vector, since the "
-                                                          "message reads E");
+    TRY(read_operation(c));
+    if (c->op.reads_e != (o->edge_data != TAMIS_E_NONE))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_data = %d: expected %s%s%s", (int)o->edge_data,
+                          c->op.reads_e ? "a number, a number for each head, or a vector, since the message reads E"
+                                        : "TAMIS_E_NONE, since ",
+                          c->op.reads_e ? "" : c->op.name, c->op.reads_e ? "" : " reads no E");
     return is_extreme(o) ? tamis_message_check_argument_type(g, o->argument_type) : TAMIS_OK;
 }
 
-static tamis_message_term term_of(tamis_message_op op) {
-    switch (op) {
-    case TAMIS_MESSAGE_COPY_U: return TAMIS_TERM_X;
-    case TAMIS_MESSAGE_MUL: return TAMIS_TERM_MUL;
-    case TAMIS_MESSAGE_COPY_E: return TAMIS_TERM_Y;
-    case TAMIS_MESSAGE_ADD_RELU: return TAMIS_TERM_RELU;
-    default: return TAMIS_TERM_ADD;
-    }
+/* Refuses a matrix that belongs to an operand which the message does not read. */
+static tamis_status check_unread(const message_call *c, const char *name, const void *given, bool reads,
+                                 const char *what) {
+    char why[48];
+    if (reads) return TAMIS_OK;
+    snprintf(why, sizeof why, "%s does not read %s", c->op.name, what);
+    return tamis_message_check_unread(name, given, why);
+}
+
+static tamis_message_job message_job(const message_call *c, tamis_message_pass_kind kind,
+                                     const tamis_message_order *order) {
+    const tamis_message_options *const o = &c->o;
+    tamis_message_job job = job_of(c->graph, c->stream, kind, order, o->type, o->heads, o->width);
+    job.edge_data = o->edge_data;
+    job.argument_type = o->argument_type;
+    return job;
+}
+
+/* A pass over a text or a derivative of it. */
+static void set_text(const message_call *c, const tamis_message_text *text, bool turned, tamis_message_job *job) {
+    const tamis_message_operand u = tamis_message_operand_of(c->U), v = tamis_message_operand_of(c->o.V);
+    job->term = TAMIS_TERM_TEXT;
+    job->text = text;
+    job->turned = turned;
+    job->x = turned ? v : u;
+    job->z = turned ? u : v;
+    job->y = tamis_message_operand_of(c->E);
+    job->w = tamis_message_operand_of(c->dOut);
 }
 
 tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options, const tamis_dense *U,
                                 const tamis_dense *E, const tamis_dense *out, void *argument, void *stream) {
-    tamis_message_options o;
+    message_call c;
     tamis_clear_error();
     TRY(tamis_message_check_graph(graph, stream));
-    TRY(read_options(graph, options, &o));
-    const int64_t all = o.heads * o.width;
+    TRY(read_options(graph, options, stream, &c));
+    const tamis_message_options *const o = &c.o;
+    const int64_t all = o->heads * o->width;
     const tamis_message_matrix operands[] = {{"U", U, graph->rows.cols, all, false},
-                                             {"E", E, graph->rows.nnz, edge_columns(&o), false},
+                                             {"E", E, graph->rows.nnz, edge_columns(o), false},
+                                             {"options.V", o->V, graph->rows.rows, all, false},
                                              {"out", out, graph->rows.rows, all, true}};
-    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(tamis_message_check_unread("U", U, "copy_e does not read it"));
-    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(tamis_message_check_unread("E", E, "copy_u does not read it"));
-    TRY(tamis_message_check_wanted(&operands[0], o.op != TAMIS_MESSAGE_COPY_E, "the message reads"));
-    TRY(tamis_message_check_wanted(&operands[1], o.op != TAMIS_MESSAGE_COPY_U, "the message reads"));
-    TRY(tamis_message_check_wanted(&operands[2], true, "gets the result"));
-    TRY(check_operands(graph, operands, 3, o.type));
-    TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
-    tamis_message_job job = job_of(graph, stream, is_extreme(&o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows,
-                                   o.type, o.heads, o.width);
-    job.term = term_of(o.op);
-    job.edge_data = o.edge_data;
-    job.sign = o.op == TAMIS_MESSAGE_SUB ? -1 : 1;
-    job.factor = o.reduce == TAMIS_REDUCE_MIN ? -1 : 1;
-    job.mean = o.reduce == TAMIS_REDUCE_MEAN;
+    const bool reads[] = {c.op.reads_u, c.op.reads_e, c.reads_v};
+    for (int k = 0; k < 3; k++) {
+        TRY(check_unread(&c, operands[k].name, operands[k].view, reads[k], "it"));
+        TRY(tamis_message_check_wanted(&operands[k], reads[k], "the message reads"));
+    }
+    TRY(tamis_message_check_wanted(&operands[3], true, "gets the result"));
+    TRY(tamis_message_check_unread("options.dV", o->dV, "only the backward call has gradients"));
+    TRY(check_operands(graph, operands, 4, o->type));
+    TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), false));
+    tamis_message_job job = message_job(&c, is_extreme(o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows);
+    job.term = c.op.term;
+    job.sign = c.op.sign;
+    job.factor = o->reduce == TAMIS_REDUCE_MIN ? -1 : 1;
+    job.mean = o->reduce == TAMIS_REDUCE_MEAN;
     job.x = tamis_message_operand_of(U);
     job.y = tamis_message_operand_of(E);
     job.out = tamis_message_operand_of(out);
     job.argument = (tamis_place){argument, 0};
-    job.argument_type = o.argument_type;
+    c.U = U;
+    c.E = E;
+    c.dOut = NULL;
+    if (o->op == TAMIS_MESSAGE_TEXT) set_text(&c, &c.text, false, &job);
     return run(graph, &job);
 }
 
-/* The term of the gradients, applied to dOut. */
-static tamis_message_term gradient_term(tamis_message_op op) {
-    if (op == TAMIS_MESSAGE_MUL) return TAMIS_TERM_MUL;
-    return op == TAMIS_MESSAGE_ADD_RELU ? TAMIS_TERM_GATE : TAMIS_TERM_X;
-}
-
-static tamis_status back_to_nodes(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
-                                  const tamis_dense *U, const tamis_dense *E, const void *argument,
-                                  const tamis_dense *dU, void *stream) {
-    tamis_message_job job =
-        job_of(g, stream, is_extreme(o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns, o->type, o->heads, o->width);
-    job.term = gradient_term(o->op);
-    job.edge_data = job.term == TAMIS_TERM_X ? TAMIS_E_NONE : o->edge_data;
-    job.x = tamis_message_operand_of(dOut);
-    if (job.term != TAMIS_TERM_X) job.y = tamis_message_operand_of(E);
-    if (job.term == TAMIS_TERM_GATE) job.z = tamis_message_operand_of(U);
+/* The gradient by U, over the columns. */
+static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) {
+    const tamis_graph *const g = c->graph;
+    tamis_message_text by_u;
+    tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns);
+    job.term = c->op.back;
+    job.x = tamis_message_operand_of(c->dOut);
+    if (job.term == TAMIS_TERM_X)
+        job.edge_data = TAMIS_E_NONE;
+    else
+        job.y = tamis_message_operand_of(c->E);
+    if (job.term == TAMIS_TERM_GATE) job.z = tamis_message_operand_of(c->U);
     job.out = tamis_message_operand_of(dU);
-    job.argument = tamis_place_at(argument, 0);
-    job.argument_type = o->argument_type;
-    if (o->reduce == TAMIS_REDUCE_MEAN) {
+    job.argument = tamis_place_at(c->argument, 0);
+    if (c->o.reduce == TAMIS_REDUCE_MEAN) {
         job.other_offsets = g->rows.offsets;
         job.other_offset_type = g->rows.offset_type;
+    }
+    if (job.term == TAMIS_TERM_TEXT) {
+        TRY(tamis_message_text_by(&c->text, TAMIS_STEP_X, &by_u));
+        set_text(c, &by_u, true, &job);
     }
     return run(g, &job);
 }
 
-static tamis_status back_to_edges(const tamis_graph *g, const tamis_message_options *o, const tamis_dense *dOut,
-                                  const tamis_dense *U, const tamis_dense *E, const void *argument,
-                                  const tamis_dense *dE, void *stream) {
-    tamis_message_job job = job_of(g, stream, TAMIS_PASS_ENTRIES, &g->rows, o->type, o->heads, o->width);
-    job.term = gradient_term(o->op);
-    job.edge_data = o->edge_data;
-    job.factor = o->op == TAMIS_MESSAGE_SUB ? -1 : 1;
-    job.mean = o->reduce == TAMIS_REDUCE_MEAN;
-    job.z = tamis_message_operand_of(dOut);
-    if (job.term != TAMIS_TERM_X) job.x = tamis_message_operand_of(U);
-    if (job.term == TAMIS_TERM_GATE) job.y = tamis_message_operand_of(E);
+/* The gradient by V, over the rows, where dOut and the arguments are. */
+static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
+    tamis_message_text by_v;
+    tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &c->graph->rows);
+    job.here = true;
+    job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
+    job.out = tamis_message_operand_of(dV);
+    job.argument = tamis_place_at(c->argument, 0);
+    TRY(tamis_message_text_by(&c->text, TAMIS_STEP_V, &by_v));
+    set_text(c, &by_v, false, &job);
+    return run(c->graph, &job);
+}
+
+static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) {
+    tamis_message_text by_e;
+    tamis_message_job job = message_job(c, TAMIS_PASS_ENTRIES, &c->graph->rows);
+    job.term = c->op.back;
+    job.factor = c->op.sign;
+    job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
+    job.z = tamis_message_operand_of(c->dOut);
+    if (job.term != TAMIS_TERM_X) job.x = tamis_message_operand_of(c->U);
+    if (job.term == TAMIS_TERM_GATE) job.y = tamis_message_operand_of(c->E);
     job.out = tamis_message_operand_of(dE);
-    job.argument = tamis_place_at(argument, 0);
-    job.argument_type = o->argument_type;
-    return run(g, &job);
+    job.argument = tamis_place_at(c->argument, 0);
+    if (job.term == TAMIS_TERM_TEXT) {
+        TRY(tamis_message_text_by(&c->text, TAMIS_STEP_S, &by_e));
+        set_text(c, &by_e, false, &job);
+        job.here = true;
+    }
+    return run(c->graph, &job);
+}
+
+/* Checks what the gradients read: of a product the other factor, of a ReLU and of a text all that the message reads. */
+static tamis_status check_read_back(const message_call *c, const tamis_message_matrix operands[3], bool by_u, bool by_e,
+                                    bool any) {
+    const bool mul = c->op.back == TAMIS_TERM_MUL;
+    const bool all = any && (c->op.back == TAMIS_TERM_GATE || c->op.back == TAMIS_TERM_TEXT);
+    TRY(tamis_message_check_wanted(&operands[0], (by_e && mul) || (all && c->op.reads_u),
+                                   mul ? "the gradient by E reads" : "the gradient reads"));
+    TRY(tamis_message_check_wanted(&operands[1], (by_u && mul) || (all && c->op.reads_e),
+                                   mul ? "the gradient by U reads" : "the gradient reads"));
+    return tamis_message_check_wanted(&operands[2], all && c->reads_v, "the gradient reads");
 }
 
 tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
                                     const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
                                     const void *argument, const tamis_dense *dU, const tamis_dense *dE, void *stream) {
-    tamis_message_options o;
+    message_call c;
     tamis_clear_error();
     TRY(tamis_message_check_graph(graph, stream));
     TRY(tamis_message_check_backward(graph));
-    TRY(read_options(graph, options, &o));
-    const int64_t all = o.heads * o.width, edges = edge_columns(&o);
-    const bool relu = o.op == TAMIS_MESSAGE_ADD_RELU, mul = o.op == TAMIS_MESSAGE_MUL;
-    const tamis_message_matrix operands[] = {{"dOut", dOut, graph->rows.rows, all, false},
-                                             {"U", U, graph->rows.cols, all, false},
+    TRY(read_options(graph, options, stream, &c));
+    const tamis_message_options *const o = &c.o;
+    const int64_t all = o->heads * o->width, edges = edge_columns(o);
+    const tamis_message_matrix operands[] = {{"U", U, graph->rows.cols, all, false},
                                              {"E", E, graph->rows.nnz, edges, false},
+                                             {"options.V", o->V, graph->rows.rows, all, false},
+                                             {"dOut", dOut, graph->rows.rows, all, false},
                                              {"dU", dU, graph->rows.cols, all, true},
-                                             {"dE", dE, graph->rows.nnz, edges, true}};
-    if (o.op == TAMIS_MESSAGE_COPY_E) TRY(tamis_message_check_unread("dU", dU, "copy_e does not read U"));
-    if (o.op == TAMIS_MESSAGE_COPY_U) TRY(tamis_message_check_unread("dE", dE, "copy_u does not read E"));
-    TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
-    TRY(tamis_message_check_wanted(&operands[1], (dE && mul) || ((dU || dE) && relu),
-                                   relu ? "the gradient reads" : "the gradient by E reads"));
-    TRY(tamis_message_check_wanted(&operands[2], (dU && mul) || ((dU || dE) && relu),
-                                   relu ? "the gradient reads" : "the gradient by U reads"));
-    TRY(check_operands(graph, operands, 5, o.type));
-    TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows && all));
-    if (dU) TRY(back_to_nodes(graph, &o, dOut, U, E, argument, dU, stream));
-    return dE ? back_to_edges(graph, &o, dOut, U, E, argument, dE, stream) : TAMIS_OK;
+                                             {"dE", dE, graph->rows.nnz, edges, true},
+                                             {"options.dV", o->dV, graph->rows.rows, all, true}};
+    TRY(check_unread(&c, "options.V", o->V, c.reads_v, "it"));
+    TRY(check_unread(&c, "dU", dU, c.op.reads_u, "U"));
+    TRY(check_unread(&c, "dE", dE, c.op.reads_e, "E"));
+    TRY(check_unread(&c, "options.dV", o->dV, c.reads_v, "V"));
+    TRY(tamis_message_check_wanted(&operands[3], true, "is the gradient of the result"));
+    TRY(check_read_back(&c, operands, dU, dE, dU || dE || o->dV));
+    TRY(check_operands(graph, operands, 7, o->type));
+    TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), graph->rows.rows && all));
+    c.U = U;
+    c.E = E;
+    c.dOut = dOut;
+    c.argument = argument;
+    if (dU) TRY(back_to_nodes(&c, dU));
+    if (o->dV) TRY(back_to_rows(&c, o->dV));
+    return dE ? back_to_edges(&c, dE) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ edge vectors */

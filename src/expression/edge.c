@@ -1,6 +1,5 @@
 #include "expression/edge.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/fnv.h"
@@ -26,22 +25,8 @@ static tamis_status name_of(const tamis_program *p, const double *scalars, uint6
 }
 
 static tamis_status read(const tamis_options *o, tamis_edge_text *edge) {
-    const char *names[TAMIS_PROGRAM_SCALARS] = {NULL};
-    if (o->edge_number_count < 0 || o->edge_number_count > TAMIS_PROGRAM_SCALARS)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_number_count = %lld: expected 0 .. %d",
-                          (long long)o->edge_number_count, TAMIS_PROGRAM_SCALARS);
-    if (o->edge_number_count > 0 && !o->edge_numbers)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.edge_numbers = NULL, but options.edge_number_count = %lld",
-                          (long long)o->edge_number_count);
-    for (int k = 0; k < (int)o->edge_number_count; k++) {
-        names[k] = o->edge_numbers[k].name;
-        edge->scalars[k] = o->edge_numbers[k].value;
-    }
-    TRY(tamis_program_parse(&edge->value, o->edge_text, names, (int)o->edge_number_count));
-    for (int k = 0; k < (int)o->edge_number_count; k++)
-        if (!isfinite(edge->scalars[k]))
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the number '%s' = %g is not finite", names[k],
-                              edge->scalars[k]);
+    TRY(tamis_program_read(&edge->value, &tamis_edge_form, o->edge_text, o->edge_numbers, o->edge_number_count,
+                           edge->scalars));
     memcpy(edge->text, o->edge_text, strlen(o->edge_text) + 1);
     edge->all = edge->value;
     TRY(tamis_program_differentiate(&edge->all));

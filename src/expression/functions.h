@@ -50,6 +50,8 @@ enum {
     ROW(SQRT,          "sqrt",    1, TAMIS_SHAPE_RISES,  0, SQRT(a),              "da / (2 * f)")                      \
     ROW(RSQRT,         "rsqrt",   1, TAMIS_SHAPE_FALLS,  0, 1 / SQRT(a),          "-0.5 * f / a * da")                 \
     ROW(RELU,          "relu",    1, TAMIS_SHAPE_RISES,  0, SELECT(a < 0, 0, a),  "where(a > 0, da, 0)")               \
+    ROW(LEAKY_RELU,    "leaky_relu", 2, TAMIS_SHAPE_OWN, 0, SELECT(a < 0, a * b, a),                                   \
+        "where(a > 0, da, da * b + a * db)")                                                                           \
     ROW(SILU,          "silu",    1, TAMIS_SHAPE_VALLEY, -1.2784645427610738, a / (1 + EXP(-a)),                       \
         "sigmoid(a) * (1 + a * sigmoid(-a)) * da")                                                                     \
     ROW(GELU,          "gelu",    1, TAMIS_SHAPE_VALLEY, -0.75179152958226,                                            \

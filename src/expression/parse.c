@@ -66,7 +66,7 @@ static tamis_status fail_at(const reader *r, const char *place, const char *what
         column = *c == '\n' ? 1 : column + 1;
         line += *c == '\n';
     }
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge:%d:%d: %s%s", line, column, what, detail);
+    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s:%d:%d: %s%s", r->program->what, line, column, what, detail);
 }
 
 /* Letters to insert, drop or change to make one name of the other, at most `most` + 1. */
@@ -108,7 +108,8 @@ static tamis_status unknown(const reader *r) {
     if (nearest)
         snprintf(detail, sizeof detail, "%s; did you mean '%s'?", show(r).text, nearest);
     else
-        snprintf(detail, sizeof detail, "%s; names are x, s, i, j, h, functions and the named numbers", show(r).text);
+        snprintf(detail, sizeof detail, "%s; names are %s, functions and the named numbers", show(r).text,
+                 (r->program->what == tamis_message_form.what ? &tamis_message_form : &tamis_edge_form)->names);
     return fail_at(r, r->token, "unknown name ", detail);
 }
 
@@ -180,6 +181,8 @@ static tamis_status number(reader *r, int *step) {
     return TAMIS_OK;
 }
 
+#define USUAL_SLOPE 0.01 /* of leaky_relu with one operand */
+
 static tamis_status call(reader *r, int kind, int *step) {
     const tamis_function *const f = tamis_function_of(kind);
     const char *const place = r->token;
@@ -198,6 +201,7 @@ static tamis_status call(reader *r, int kind, int *step) {
         given++;
     } while (token_is(r, ","));
     TRY(expect(r, ")", "the operands of a function"));
+    if (kind == TAMIS_STEP_LEAKY_RELU && given == 1) of[given++] = tamis_program_number(r->program, USUAL_SLOPE);
     if (given != f->arity) {
         snprintf(what, sizeof what, "%s takes %d operand%s, not %d", f->name, f->arity, f->arity == 1 ? "" : "s",
                  given);
@@ -275,49 +279,87 @@ tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning
     return fail_at(&r, r.token, "expected an operator or the end, not ", show(&r).text);
 }
 
-/* ------------------------------------------------------------------------------------------ edges */
+/* ------------------------------------------------------------------------------------------ forms */
 
-static const char *const variables[] = {"x", "s", "i", "j", "h"};
-enum { VARIABLES = sizeof variables / sizeof *variables };
+const tamis_form tamis_edge_form = {
+    .what = "edge",
+    .fields = "edge_",
+    .names = "x, s, i, j, h",
+    .variables = {
+        {"x", TAMIS_STEP_X}, {"s", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}, {"h", TAMIS_STEP_H}}};
+const tamis_form tamis_message_form = {
+    .what = "message",
+    .fields = "",
+    .names = "u, v, e, i, j",
+    .variables = {
+        {"u", TAMIS_STEP_X}, {"v", TAMIS_STEP_V}, {"e", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}}};
+enum { VARIABLES = 5 };
 
-static tamis_status check_name(const char *name) {
+static tamis_status check_name(const tamis_form *form, const char *name) {
     size_t length = 0;
     if (!name || !is_letter(name[0]))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%.40s' of a number does not begin with a letter",
-                          name ? name : "");
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%.40s' of a number does not begin with a letter",
+                          form->what, name ? name : "");
     while (is_letter(name[length]) || is_digit(name[length])) length++;
     if (name[length] != '\0' || length > TAMIS_NAME_MOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "edge: the name '%.40s' of a number is not up to %d letters, digits and _", name,
+                          "%s: the name '%.40s' of a number is not up to %d letters, digits and _", form->what, name,
                           TAMIS_NAME_MOST);
     for (int k = 0; k < VARIABLES; k++)
-        if (strcmp(name, variables[k]) == 0)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%s' of a number is that of a variable", name);
+        if (strcmp(name, form->variables[k].name) == 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a variable", form->what,
+                              name);
     for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++)
         if (strcmp(name, tamis_function_of(kind)->name) == 0)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: the name '%s' of a number is that of a function", name);
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a function", form->what,
+                              name);
     return TAMIS_OK;
 }
 
-tamis_status tamis_program_parse(tamis_program *p, const char *text, const char *const *scalars, int scalar_count) {
+tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
+                                 int scalar_count) {
     tamis_meaning meanings[VARIABLES + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};
     int step = 0;
-    *p = (tamis_program){.scalars = scalar_count};
-    if (!text) return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: its text is NULL: expected an expression");
+    *p = (tamis_program){.what = form->what, .scalars = scalar_count};
+    if (!text)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: its text is NULL: expected an expression of %s", form->what,
+                          form->names);
     if (strnlen(text, TAMIS_TEXT_MOST + 1) > TAMIS_TEXT_MOST)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: a text of more than %d bytes", TAMIS_TEXT_MOST);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: a text of more than %d bytes", form->what, TAMIS_TEXT_MOST);
     if (scalar_count < 0 || scalar_count > TAMIS_PROGRAM_SCALARS)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: %d named numbers: expected at most %d", scalar_count,
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: %d named numbers: expected at most %d", form->what, scalar_count,
                           TAMIS_PROGRAM_SCALARS);
     for (int k = 0; k < VARIABLES; k++)
-        meanings[k] = (tamis_meaning){variables[k], tamis_program_leaf(p, TAMIS_STEP_X + k, 0)};
+        meanings[k] = (tamis_meaning){form->variables[k].name, tamis_program_leaf(p, form->variables[k].step, 0)};
     for (int k = 0; k < scalar_count; k++) {
-        TRY(check_name(scalars[k]));
+        TRY(check_name(form, scalars[k]));
         for (int other = 0; other < k; other++)
             if (strcmp(scalars[k], scalars[other]) == 0)
-                return tamis_fail(TAMIS_ERROR_ARGUMENT, "edge: two numbers have the name '%s'", scalars[k]);
+                return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: two numbers have the name '%s'", form->what, scalars[k]);
         meanings[VARIABLES + k] = (tamis_meaning){scalars[k], tamis_program_leaf(p, TAMIS_STEP_SCALAR, k)};
     }
     TRY(tamis_parse(p, text, meanings, &step));
     return tamis_program_finish(p, &step, 1);
+}
+
+tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
+                                const tamis_edge_number *numbers, int64_t count, double values[TAMIS_PROGRAM_SCALARS]) {
+    const char *const what = form->what;
+    const char *names[TAMIS_PROGRAM_SCALARS] = {NULL};
+    if (count < 0 || count > TAMIS_PROGRAM_SCALARS)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%snumber_count = %lld: expected 0 .. %d", form->fields,
+                          (long long)count, TAMIS_PROGRAM_SCALARS);
+    if (count > 0 && !numbers)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%snumbers = NULL, but options.%snumber_count = %lld",
+                          form->fields, form->fields, (long long)count);
+    for (int k = 0; k < (int)count; k++) {
+        names[k] = numbers[k].name;
+        values[k] = numbers[k].value;
+    }
+    TRY(tamis_program_parse(p, form, text, names, (int)count));
+    for (int k = 0; k < (int)count; k++)
+        if (!isfinite(values[k]))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the number '%s' = %g is not finite", what, names[k],
+                              values[k]);
+    return TAMIS_OK;
 }

@@ -1,6 +1,8 @@
-/* From the text of an edge expression to a program. */
+/* From the text of an expression to a program. */
 #ifndef TAMIS_EXPRESSION_PARSE_H
 #define TAMIS_EXPRESSION_PARSE_H
+
+#include <tamis/tamis.h>
 
 #include "expression/program.h"
 
@@ -16,12 +18,25 @@ typedef struct tamis_meaning {
     int step;
 } tamis_meaning;
 
+/* The use of a text, in an edge or in a message. */
+typedef struct tamis_form {
+    const char *what, *fields, *names; /* begins the messages of errors; begins the options' fields; the variables */
+    tamis_meaning variables[8];        /* each is a leaf, TAMIS_STEP_...; ends with a NULL name */
+} tamis_form;
+extern const tamis_form tamis_edge_form;    /* x, s, i, j, h */
+extern const tamis_form tamis_message_form; /* u, v, e, i, j */
+
 /* Adds the steps of a text to the program; *step becomes the last one's. The message of an error begins with the place,
-   as "edge:1:14: ". meanings end with a NULL name. */
+   as "edge:1:14: " with the program's `what`. meanings end with a NULL name. */
 tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning *meanings, int *step);
 
-/* Makes a program with one result, the value of `text`, whose variables are x, s, i, j, h and the named numbers. Also
-   checks the names. */
-tamis_status tamis_program_parse(tamis_program *p, const char *text, const char *const *scalars, int scalar_count);
+/* Makes a program with one result, the value of `text`, whose names are the form's variables and the named numbers.
+   Also checks the names. */
+tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
+                                 int scalar_count);
+
+/* The same for the numbers of options, which are `count`; their values become `values`. */
+tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
+                                const tamis_edge_number *numbers, int64_t count, double values[TAMIS_PROGRAM_SCALARS]);
 
 #endif

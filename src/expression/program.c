@@ -156,16 +156,16 @@ static bool take_slots(tamis_program *p) {
 
 tamis_status tamis_program_finish(tamis_program *p, const int *results, int count) {
     if (p->full)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "edge: it has more than %d steps, with its derivatives: shorten it",
-                          TAMIS_PROGRAM_STEPS);
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: it has more than %d steps, with its derivatives: shorten it",
+                          p->what, TAMIS_PROGRAM_STEPS);
     p->results = count;
     for (int r = 0; r < count; r++) p->result[r] = (uint16_t)results[r];
     drop_others(p);
     if (take_slots(p)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                      "edge: it has more than %d numbers, or needs more than %d values at the same time, with its "
+                      "%s: it has more than %d numbers, or needs more than %d values at the same time, with its "
                       "derivatives: shorten it",
-                      TAMIS_PROGRAM_CONSTANTS, TAMIS_PROGRAM_SLOTS);
+                      p->what, TAMIS_PROGRAM_CONSTANTS, TAMIS_PROGRAM_SLOTS);
 }
 
 static bool same_step(const tamis_step *x, const tamis_step *y) {

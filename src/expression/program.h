@@ -27,6 +27,7 @@ enum {
     TAMIS_STEP_I,
     TAMIS_STEP_J,
     TAMIS_STEP_H,
+    TAMIS_STEP_V, /* of messages: the row's element; there x is u, the column's, and s is e, the entry's */
     TAMIS_STEP_LEAVES,
     TAMIS_STEP_BEFORE_FUNCTIONS = TAMIS_STEP_LEAVES - 1,
 #define ROW(NAME, ...) TAMIS_STEP_##NAME,
@@ -43,11 +44,12 @@ typedef struct tamis_step {
 } tamis_step;
 
 typedef struct tamis_program {
-    int count;       /* steps */
-    int slots;       /* values that are kept at the same time */
-    int constants;   /* steps that are the same for all samples of a member */
-    int scalars;     /* named numbers, whether or not steps take them */
-    unsigned leaves; /* bit TAMIS_STEP_... is set if a step is that */
+    const char *what; /* begins the messages of errors: "edge" or "message" */
+    int count;        /* steps */
+    int slots;        /* values that are kept at the same time */
+    int constants;    /* steps that are the same for all samples of a member */
+    int scalars;      /* named numbers, whether or not steps take them */
+    unsigned leaves;  /* bit TAMIS_STEP_... is set if a step is that */
     int results;
     uint16_t result[TAMIS_PROGRAM_RESULTS];
     tamis_step steps[TAMIS_PROGRAM_STEPS];
@@ -88,7 +90,8 @@ tamis_status tamis_program_finish(tamis_program *p, const int *results, int coun
 /* True if the programs have the same steps and results. */
 bool tamis_program_same(const tamis_program *p, const tamis_program *q);
 
-/* The variables of an evaluation of up to TAMIS_PROGRAM_RUN samples. Those that no step takes may be NULL. */
+/* The variables of an evaluation of an edge for up to TAMIS_PROGRAM_RUN samples. Those that no step takes may be NULL.
+ */
 enum { TAMIS_PROGRAM_RUN = 256 };
 typedef struct tamis_variables {
     const double *x, *s, *i, *j;

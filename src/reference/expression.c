@@ -136,6 +136,14 @@ static interval choice(interval a, interval b, interval c) {
     return found;
 }
 
+/* leaky_relu: the part of a from 0 on, the other part times b. */
+static interval leak(interval a, interval b, double v, double least) {
+    if (is_nan(a)) return a;
+    const interval kept = {fmax(a.low, 0), a.high, a.maybe, a.jumps};
+    const interval rest = widen(times((interval){a.low, fmin(a.high, 0), a.maybe, a.jumps}, b), v, least);
+    return a.low >= 0 ? kept : a.high < 0 ? rest : hull(kept, rest);
+}
+
 static interval range_of(const evaluation *e, const tamis_step *step) {
     const interval a = e->range[step->of[0]], b = e->range[step->of[1]], c = e->range[step->of[2]];
     const double v = e->arithmetic.both, least = e->arithmetic.least;
@@ -150,6 +158,7 @@ static interval range_of(const evaluation *e, const tamis_step *step) {
     case TAMIS_STEP_SUBTRACT: found = widen(between(a.low - b.high, a.high - b.low), v, 0); break;
     case TAMIS_STEP_MULTIPLY: found = widen(times(a, b), v, least); break;
     case TAMIS_STEP_DIVIDE: found = widen(over(a, b), 6 * v, least); break;
+    case TAMIS_STEP_LEAKY_RELU: found = leak(a, b, v, least); break;
     case TAMIS_STEP_POW: found = widen(power(a, b), CALLS * v, LOST * least); break;
     default: found = curve(e, step->kind, a); break;
     }
@@ -161,34 +170,39 @@ static interval range_of(const evaluation *e, const tamis_step *step) {
     return found;
 }
 
-/* The interval of a leaf, and its value. */
-static interval leaf_of(const evaluation *e, const tamis_edge_text *edge, const tamis_step *step,
-                        const double *variables, double d, double *value) {
-    if (step->kind == TAMIS_STEP_NUMBER)
-        *value = step->number;
-    else
-        *value = step->kind == TAMIS_STEP_SCALAR ? edge->scalars[step->of[0]] : variables[step->kind];
-    return step->kind == TAMIS_STEP_X ? between(*value - d, *value + d) : rounded(e, *value);
+/* The value of a step, from its operands in `value`. */
+static double step_value(const tamis_step *step, const double *scalars, const double *variables, const double *value) {
+    if (step->kind >= TAMIS_STEP_LEAVES)
+        return tamis_function_value(step->kind, value[step->of[0]], value[step->of[1]], value[step->of[2]]);
+    if (step->kind == TAMIS_STEP_NUMBER) return step->number;
+    return step->kind == TAMIS_STEP_SCALAR ? scalars[step->of[0]] : variables[step->kind];
 }
 
-double tamis_edge_results(const tamis_program *program, const tamis_edge_text *edge, tamis_type type, double s,
-                          double x, double d, tamis_edge_place place,
-                          tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
-    const double variables[] = {[TAMIS_STEP_X] = x,
-                                [TAMIS_STEP_S] = s,
-                                [TAMIS_STEP_I] = (double)place.row,
-                                [TAMIS_STEP_J] = (double)place.column,
-                                [TAMIS_STEP_H] = (double)place.member};
+double tamis_program_value(const tamis_program *program, const double *scalars,
+                           const double variables[TAMIS_STEP_LEAVES]) {
+    double value[TAMIS_PROGRAM_STEPS];
+    for (int t = 0; t < program->count; t++) value[t] = step_value(&program->steps[t], scalars, variables, value);
+    return value[program->result[0]];
+}
+
+/* The interval of a leaf of that value. */
+static interval leaf_of(const evaluation *e, const tamis_step *step, double value, double d) {
+    return step->kind == TAMIS_STEP_X ? between(value - d, value + d) : rounded(e, value);
+}
+
+double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
+                             const double variables[TAMIS_STEP_LEAVES], double d,
+                             tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
     evaluation e = {.arithmetic = tamis_arithmetic_of(type)};
     double largest = 0;
     for (int t = 0; t < program->count; t++) {
         const tamis_step *const step = &program->steps[t];
         interval *const range = &e.range[t];
+        e.value[t] = step_value(step, scalars, variables, e.value);
         if (step->kind < TAMIS_STEP_LEAVES) {
-            *range = leaf_of(&e, edge, step, variables, d, &e.value[t]);
+            *range = leaf_of(&e, step, e.value[t], d);
             continue;
         }
-        e.value[t] = tamis_function_value(step->kind, e.value[step->of[0]], e.value[step->of[1]], e.value[step->of[2]]);
         *range = range_of(&e, step);
         if (isfinite(size_of(*range))) largest = fmax(largest, size_of(*range));
     }
@@ -199,6 +213,17 @@ double tamis_edge_results(const tamis_program *program, const tamis_edge_text *e
         results[r] = (tamis_edge_result){is, isnan(off) ? INFINITY : fmax(off, 0), one_class, range.jumps && off > 0};
     }
     return largest;
+}
+
+double tamis_edge_results(const tamis_program *program, const tamis_edge_text *edge, tamis_type type, double s,
+                          double x, double d, tamis_edge_place place,
+                          tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
+    const double variables[TAMIS_STEP_LEAVES] = {[TAMIS_STEP_X] = x,
+                                                 [TAMIS_STEP_S] = s,
+                                                 [TAMIS_STEP_I] = (double)place.row,
+                                                 [TAMIS_STEP_J] = (double)place.column,
+                                                 [TAMIS_STEP_H] = (double)place.member};
+    return tamis_program_results(program, edge->scalars, type, variables, d, results);
 }
 
 tamis_edge_point tamis_edge_text_at(const tamis_edge_text *edge, tamis_type type, double s, double x, double d,

@@ -17,7 +17,16 @@ typedef struct tamis_edge_result {
     bool jumps;     /* a comparison or floor is undecided, and evaluations differ by more than roundings */
 } tamis_edge_result;
 
-/* The results of a program of the edge. x is known within d. Returns the largest number on the way. */
+/* The first result of a program, by itself. */
+double tamis_program_value(const tamis_program *program, const double *scalars,
+                           const double variables[TAMIS_STEP_LEAVES]);
+
+/* The results of a program. variables[TAMIS_STEP_X] is known within d. Returns the largest number on the way. */
+double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
+                             const double variables[TAMIS_STEP_LEAVES], double d,
+                             tamis_edge_result results[TAMIS_PROGRAM_RESULTS]);
+
+/* The same of a program of the edge. */
 double tamis_edge_results(const tamis_program *program, const tamis_edge_text *edge, tamis_type type, double s,
                           double x, double d, tamis_edge_place place, tamis_edge_result results[TAMIS_PROGRAM_RESULTS]);
 

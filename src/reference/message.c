@@ -1,9 +1,14 @@
 /* The oracle of message passing: loops over the entries in S's order, in double. */
-#include <tamis/reference.h>
+#include "reference/message.h"
+
+#include <math.h>
 
 #include "base/memory.h"
 #include "base/reserved.h"
 #include "base/status.h"
+#include "expression/message.h"
+#include "reference/bounds.h"
+#include "reference/expression.h"
 #include "reference/places.h"
 #include "reference/request.h"
 
@@ -12,11 +17,16 @@ typedef struct call {
     const tamis_sparse *S;
     tamis_oracle_places places;
     tamis_message_options o;
+    const tamis_dense *U, *E;
+    tamis_message_text text;
+    double roundings; /* > 0: bounds are computed, which allow them for each message; 0: values are */
     int64_t heads, width, all;
 } call;
 
 static tamis_status begin(call *c, const tamis_sparse *S, int64_t heads, int64_t width) {
-    *c = (call){.S = S, .o = c->o, .heads = heads ? heads : 1, .width = width};
+    c->S = S;
+    c->heads = heads ? heads : 1;
+    c->width = width;
     c->all = c->heads * width;
     return tamis_oracle_places_begin(&c->places, S);
 }
@@ -36,28 +46,33 @@ static int64_t edge_columns(const call *c) {
     return c->o.edge_data == TAMIS_E_HEAD ? c->heads : 1;
 }
 
-static double message(const call *c, const tamis_dense *U, const tamis_dense *E, int64_t t, int64_t k) {
-    const double u = c->o.op == TAMIS_MESSAGE_COPY_E ? 0 : at(U, c->places.column[t], k);
-    const double e = c->o.op == TAMIS_MESSAGE_COPY_U ? 0 : at(E, t, edge_column(c, k));
-    switch (c->o.op) {
-    case TAMIS_MESSAGE_COPY_U: return u;
-    case TAMIS_MESSAGE_ADD: return u + e;
-    case TAMIS_MESSAGE_SUB: return u - e;
-    case TAMIS_MESSAGE_MUL: return u * e;
-    case TAMIS_MESSAGE_ADD_RELU: return u + e <= 0 ? 0 : u + e;
-    default: return e;
-    }
+static bool reads(const call *c, int leaf) { return tamis_message_text_reads(&c->text, leaf); }
+
+/* The message of an element, or a derivative of it; or its bound. */
+static double value_of(const call *c, const tamis_message_text *text, int64_t t, int64_t k) {
+    const int64_t i = c->places.row[t], j = c->places.column[t];
+    const double variables[TAMIS_STEP_LEAVES] = {[TAMIS_STEP_X] = reads(c, TAMIS_STEP_X) ? at(c->U, j, k) : 0,
+                                                 [TAMIS_STEP_S] =
+                                                     reads(c, TAMIS_STEP_S) ? at(c->E, t, edge_column(c, k)) : 0,
+                                                 [TAMIS_STEP_V] = reads(c, TAMIS_STEP_V) ? at(c->o.V, i, k) : 0,
+                                                 [TAMIS_STEP_I] = (double)i,
+                                                 [TAMIS_STEP_J] = (double)j};
+    if (c->roundings == 0) return tamis_program_value(&text->program, text->scalars, variables);
+    tamis_edge_result found[TAMIS_PROGRAM_RESULTS];
+    tamis_program_results(&text->program, text->scalars, c->o.type, variables, 0, found);
+    if (!found->one_class || found->jumps) return INFINITY;
+    return isfinite(found->is) ? found->off + c->roundings * fabs(found->is) : 0;
 }
 
 static bool is_extreme(const call *c) { return c->o.reduce == TAMIS_REDUCE_MAX || c->o.reduce == TAMIS_REDUCE_MIN; }
 
-static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, double *out, int64_t *argument) {
+static void reduce(const call *c, double *out, int64_t *argument) {
     tamis_oracle_clear(out, c->S->rows * c->all);
     for (int64_t i = 0; argument && i < c->S->rows * c->all; i++) argument[i] = -1;
     for (int64_t t = 0; t < c->S->nnz; t++)
         for (int64_t k = 0; k < c->all; k++) {
             const int64_t place = c->places.row[t] * c->all + k;
-            const double next = message(c, U, E, t, k);
+            const double next = value_of(c, &c->text, t, k);
             if (!is_extreme(c)) {
                 out[place] +=
                     c->o.reduce == TAMIS_REDUCE_MEAN ? next / (double)c->places.count[c->places.row[t]] : next;
@@ -71,13 +86,24 @@ static void reduce(const call *c, const tamis_dense *U, const tamis_dense *E, do
 
 static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_message_options *options,
                                   const tamis_dense *U, const tamis_dense *E) {
+    static const char *const texts[] = {
+        [TAMIS_MESSAGE_COPY_U] = "u",  [TAMIS_MESSAGE_ADD] = "u + e",
+        [TAMIS_MESSAGE_SUB] = "u - e", [TAMIS_MESSAGE_MUL] = "u * e",
+        [TAMIS_MESSAGE_COPY_E] = "e",  [TAMIS_MESSAGE_ADD_RELU] = "where(u + e <= 0, 0, u + e)"};
     tamis_status status = TAMIS_OK;
+    c->places = (tamis_oracle_places){0};
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation and the sizes");
     c->o = *options;
+    c->U = U;
+    c->E = E;
+    c->roundings = 0;
     TRY(TAMIS_RESERVED(options, "options"));
+    if (c->o.op != TAMIS_MESSAGE_TEXT) c->o.text = texts[c->o.op];
+    TRY(tamis_message_text_make(&c->o, &c->text));
     TRY(begin(c, S, options->heads, options->width));
-    if (c->o.op != TAMIS_MESSAGE_COPY_E) TRY_GOTO(failed, tamis_oracle_check_matrix(U, "U", S->cols, c->all));
-    if (c->o.op != TAMIS_MESSAGE_COPY_U) TRY_GOTO(failed, tamis_oracle_check_matrix(E, "E", S->nnz, edge_columns(c)));
+    if (reads(c, TAMIS_STEP_X)) TRY_GOTO(failed, tamis_oracle_check_matrix(U, "U", S->cols, c->all));
+    if (reads(c, TAMIS_STEP_S)) TRY_GOTO(failed, tamis_oracle_check_matrix(E, "E", S->nnz, edge_columns(c)));
+    if (reads(c, TAMIS_STEP_V)) TRY_GOTO(failed, tamis_oracle_check_matrix(c->o.V, "options.V", S->rows, c->all));
     return TAMIS_OK;
 failed:
     tamis_oracle_places_end(&c->places);
@@ -93,11 +119,42 @@ tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_
     TRY(begin_message(&c, S, options, U, E));
     TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
     if (!argument) TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *own, "arguments", (void **)&own));
-    reduce(&c, U, E, out, argument ? argument : own);
+    reduce(&c, out, argument ? argument : own);
 done:
     tamis_release(own);
     tamis_oracle_places_end(&c.places);
     return status;
+}
+
+/* Adds to the gradient of an operand, whose row of entry t is row[t] (NULL: t) and has `stride` numbers. */
+static tamis_status add_back(const call *c, int leaf, const tamis_dense *dOut, const int64_t *argument,
+                             const int64_t *row, int64_t stride, double *to) {
+    tamis_message_text by;
+    TRY(tamis_message_text_by(&c->text, leaf, &by));
+    for (int64_t t = 0; t < c->S->nnz; t++)
+        for (int64_t k = 0; k < c->all; k++) {
+            const int64_t i = c->places.row[t];
+            double g = at(dOut, i, k);
+            if (c->roundings > 0) g = fabs(g);
+            if (c->o.reduce == TAMIS_REDUCE_MEAN) g /= (double)c->places.count[i];
+            if (is_extreme(c) && argument[i * c->all + k] != t) continue;
+            to[(row ? row[t] : t) * stride + (leaf == TAMIS_STEP_S ? edge_column(c, k) : k)] +=
+                g * value_of(c, &by, t, k);
+        }
+    return TAMIS_OK;
+}
+
+static tamis_status back(const call *c, const tamis_dense *dOut, const int64_t *argument, double *du, double *de) {
+    const tamis_dense *const dV = c->o.dV;
+    tamis_oracle_clear(du, c->S->cols * c->all);
+    tamis_oracle_clear(de, c->S->nnz * edge_columns(c));
+    if (du && reads(c, TAMIS_STEP_X)) TRY(add_back(c, TAMIS_STEP_X, dOut, argument, c->places.column, c->all, du));
+    if (de && reads(c, TAMIS_STEP_S)) TRY(add_back(c, TAMIS_STEP_S, dOut, argument, NULL, edge_columns(c), de));
+    if (!dV) return TAMIS_OK;
+    if (dV->type != TAMIS_F64 || dV->layout != TAMIS_ROW_MAJOR || (dV->stride && dV->stride != c->all))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.dV: expected doubles, row-major and packed");
+    tamis_oracle_clear(dV->data, c->S->rows * c->all);
+    return add_back(c, TAMIS_STEP_V, dOut, argument, c->places.row, c->all, dV->data);
 }
 
 tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis_message_options *options,
@@ -112,25 +169,25 @@ tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis
     TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *argument, "arguments", (void **)&argument));
     TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *out, "results", (void **)&out));
-    reduce(&c, U, E, out, argument);
-    tamis_oracle_clear(du, S->cols * c.all);
-    tamis_oracle_clear(de, S->nnz * edge_columns(&c));
-    for (int64_t t = 0; t < S->nnz; t++)
-        for (int64_t k = 0; k < c.all; k++) {
-            const int64_t i = c.places.row[t], j = c.places.column[t], edge = edge_column(&c, k);
-            double g = at(dOut, i, k);
-            if (c.o.reduce == TAMIS_REDUCE_MEAN) g /= (double)c.places.count[i];
-            if (is_extreme(&c) && argument[i * c.all + k] != t) continue;
-            if (c.o.op == TAMIS_MESSAGE_ADD_RELU && at(U, j, k) + at(E, t, edge) <= 0) continue;
-            if (du && c.o.op != TAMIS_MESSAGE_COPY_E)
-                du[j * c.all + k] += c.o.op == TAMIS_MESSAGE_MUL ? g * at(E, t, edge) : g;
-            if (de && c.o.op != TAMIS_MESSAGE_COPY_U)
-                de[t * edge_columns(&c) + edge] +=
-                    c.o.op == TAMIS_MESSAGE_MUL ? g * at(U, j, k) : (c.o.op == TAMIS_MESSAGE_SUB ? -g : g);
-        }
+    reduce(&c, out, argument);
+    TRY_GOTO(done, back(&c, dOut, argument, du, de));
 done:
     tamis_release(out);
     tamis_release(argument);
+    tamis_oracle_places_end(&c.places);
+    return status;
+}
+
+tamis_status tamis_reference_message_bounds(const tamis_sparse *S, const tamis_message_options *options,
+                                            const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
+                                            double roundings, double *out, double *du, double *de) {
+    tamis_status status = TAMIS_OK;
+    call c;
+    TRY(begin_message(&c, S, options, U, E));
+    c.roundings = roundings * tamis_arithmetic_of(options->type).both;
+    reduce(&c, out, NULL);
+    if (dOut) TRY_GOTO(done, back(&c, dOut, NULL, du, de));
+done:
     tamis_oracle_places_end(&c.places);
     return status;
 }

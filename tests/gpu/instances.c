@@ -251,6 +251,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
         tamis_message_term term;
         tamis_edge_data data;
         bool argument;
+        bool turned, here; /* of a text */
     } passes[] = {{TAMIS_PASS_SUM, TAMIS_TERM_X, TAMIS_E_NONE, false},
                   {TAMIS_PASS_SUM, TAMIS_TERM_ADD, TAMIS_E_VECTOR, false},
                   {TAMIS_PASS_SUM, TAMIS_TERM_MUL, TAMIS_E_HEAD, false},
@@ -268,16 +269,31 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_VECTOR, true},
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_ADD, TAMIS_E_VECTOR, false},
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_HEAD, false},
-                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_NUMBER, true}};
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_MUL, TAMIS_E_NUMBER, true},
+                  {TAMIS_PASS_SUM, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, false},
+                  {TAMIS_PASS_LARGEST, TAMIS_TERM_TEXT, TAMIS_E_HEAD, true},
+                  {TAMIS_PASS_SUM, TAMIS_TERM_TEXT, TAMIS_E_NUMBER, false, .turned = true},
+                  {TAMIS_PASS_TAKEN, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, true, .turned = true},
+                  {TAMIS_PASS_TAKEN, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, true, .here = true},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, true, .here = true},
+                  {TAMIS_PASS_ENTRIES, TAMIS_TERM_TEXT, TAMIS_E_HEAD, false, .here = true}};
     enum { PASSES = sizeof passes / sizeof *passes };
     static const int64_t widths[] = {16, 64, 37, 256, 2, 8};
+    const tamis_message_options options = {.text = "leaky_relu(u + v + e) * tanh(u - i + j)"};
+    tamis_message_text text;
     tamis_gpu_message_plan plan = with_a_cut_row;
+    TRY(tamis_message_text_make(&options, &text));
     const tamis_place zeros = {(void *)(uintptr_t)instance_zeros(), 0};
     for (int i = 0; i < PASSES; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
         const tamis_index_type index = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32, offset = i % 4 == 3 ? TAMIS_I64 : TAMIS_I32;
         const tamis_message_operand operand = {zeros, 4 * width};
+        const bool is_text = passes[i].term == TAMIS_TERM_TEXT, weighed = passes[i].turned || passes[i].here;
         const tamis_message_job job = {.device = d,
+                                       .text = is_text ? &text : NULL,
+                                       .turned = passes[i].turned,
+                                       .here = passes[i].here,
+                                       .w = weighed ? operand : (tamis_message_operand){.stride = 0},
                                        .kind = passes[i].kind,
                                        .type = type,
                                        .order = order_of(offset, index, i % 2 ? zeros.base : NULL, &plan),

@@ -15,6 +15,7 @@ SPARSE = "sampled_addmm returns a sparse tensor, of which torch.func and forward
 NO_SPARSE = "Skip inlining `torch.compiler.disable()`d function"
 NO_STRIDES = "Sparse CSR tensors do not have "
 NO_SECOND = "sampled_addmm has no second derivatives, since PyTorch loses those of sparse tensors: use sddmm("
+NO_SECOND_OF_TEXTS = "message: the gradients of an expression have no derivatives: write it with PyTorch's functions on the edges for them"
 NO_META = "Tensor on device cpu is not on the expected device meta!"
 NO_EXPORT = "Cannot serialize code with custom calls whose targets have no compatibility guarantees"
 NO_FORWARD = "tamis::{} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev"
@@ -51,7 +52,7 @@ TORCH = {
     "autocast": "`torch.autocast`",
     "meta": "tensors of the device `meta`",
 }
-TORCH_OPERATIONS = ("sddmm", "spmm", "fused", "attention", "softmax", "sampled_addmm", "nn", "message", "messages", "edge_op", "graph_attention", "segment")
+TORCH_OPERATIONS = ("sddmm", "spmm", "fused", "attention", "softmax", "sampled_addmm", "nn", "message", "message, expression", "messages", "edge_op", "graph_attention", "segment")
 
 JAX = {
     "jit": "`jax.jit`",
@@ -79,7 +80,7 @@ def _table(transforms, operations, errors):
 
 _WITHOUT_SPARSE = ("vmap", "nested vmap", "jvp", "jacfwd", "jacobian", "duals", "grad", "vjp", "jacrev", "hessian", "orders", "orders of forward mode", "vmap of grad")
 _FORWARD = ("jvp", "jacfwd", "jacobian", "duals", "hessian", "orders of forward mode")
-_GRAPHS = {"message": "message", "messages": "message", "edge_op": "edge_op", "graph_attention": "graph_attention", "segment": "segment"}
+_GRAPHS = {"message": "message", "message, expression": "message", "messages": "message", "edge_op": "edge_op", "graph_attention": "graph_attention", "segment": "segment"}
 TORCH_TABLE = _table(TORCH, TORCH_OPERATIONS, {
     **{(transform, "sampled_addmm"): SPARSE for transform in _WITHOUT_SPARSE},
     **{(transform, "sampled_addmm"): NO_SPARSE for transform in ("compile", "compile of transforms", "compile of jvp")},
@@ -88,6 +89,7 @@ TORCH_TABLE = _table(TORCH, TORCH_OPERATIONS, {
     **{("vmap over a pattern", operation): PATTERN for operation in TORCH_OPERATIONS},
     ("is_grads_batched", "sampled_addmm"): NO_STRIDES,
     ("double backward", "sampled_addmm"): NO_SECOND,
+    **{(transform, "message, expression"): NO_SECOND_OF_TEXTS for transform in ("orders", "double backward")},
     ("export", "sampled_addmm"): NO_STRIDES,
     ("meta", "sampled_addmm"): NO_META,
 })
@@ -187,6 +189,10 @@ class Dense:
         x = None if x is None else self.at(self.C, x)
         return self.reduced({"copy_u": lambda: x, "add": lambda: x + e, "sub": lambda: x - e, "mul": lambda: x * e, "copy_e": lambda: e,
                              "add_relu": lambda: (x + e).relu()}[op](), reduce)
+
+    def text(self, value, u, e, v, reduce):
+        e = 0 if e is None else e.reshape(*e.shape, *(1,) * (3 - e.ndim))
+        return self.reduced(value(u if u is None else self.at(self.C, u), e, v if v is None else self.at(self.R, v)), reduce)
 
     def edge_op(self, op, x, y):
         x, y = self.at(self.R, x), self.at(self.C, y)
@@ -315,6 +321,21 @@ def _graphs():
                 yield Row("message", f"{op} {kind} {reduce}".replace("  ", " "), shapes,
                           lambda t, p, *x, op=op, reduce=reduce, given=operands: t.message(p, op, *given(x), reduce),
                           lambda d, *x, op=op, reduce=reduce, given=operands: d.message(op, *given(x), reduce), brief=brief, rare=not brief and (i + j + k) % 4 > 0)
+    def leaky(x):
+        return x.clamp(min=0) + 0.2 * x.clamp(max=0)
+
+    texts = {"leaky_relu(u + v + e, slope)": ("nhl ehl mhl", lambda u, e, v: leaky(u + v + e)), "silu(u - v) * e": ("nhl eh mhl", lambda u, e, v: (u - v) * (u - v).sigmoid() * e),
+             "u * sigmoid(e) * slope": ("nhl e", lambda u, e, v: u * e.sigmoid() * 0.2), "exp(v) * u": ("nhl _ mhl", lambda u, e, v: v.exp() * u)}
+    for i, (text, (shapes, value)) in enumerate(texts.items()):
+        for k, reduce in enumerate(REDUCES):
+            def given(x, shapes=shapes):
+                left = iter(x)
+                return [None if shape == "_" else next(left) for shape in (shapes.split() + ["_"])[:3]]
+
+            numbers = {"slope": 0.2} if "slope" in text else None
+            yield Row("message, expression", f"{text} {reduce}", shapes.replace("_ ", ""),
+                      lambda t, p, *x, text=text, reduce=reduce, given=given, numbers=numbers: t.message(p, text, *given(x)[:2], reduce, given(x)[2], numbers),
+                      lambda d, *x, value=value, reduce=reduce, given=given: d.text(value, *given(x), reduce), brief=(i, reduce) == (0, "max"), rare=(i + k) % 3 > 0)
     for reduce in REDUCES:
         yield Row("messages", f"mul {reduce}", "nhl nhl eh eh", lambda t, p, x, y, e, f, reduce=reduce: t.messages([p, p], "mul", [x, y], [e, f], reduce),
                   functools.partial(lambda reduce, d, x, y, e, f: d.twice().message("mul", d.xp.cat([x, y]), d.xp.cat([e, f]), reduce), reduce), brief=reduce == "mean")

@@ -243,7 +243,8 @@ def test_finite_differences(row):
         return case.ours(*[left.pop(0) if reads else x for x, reads in zip(case.inputs, used)])
 
     given = [x for x, reads in zip(leaves, used) if reads]
-    assert not given or (torch.autograd.gradcheck(call, given) and torch.autograd.gradgradcheck(call, given))
+    twice = table.TORCH_TABLE["double backward", row.operation] == table.WORKS
+    assert not given or (torch.autograd.gradcheck(call, given) and (not twice or torch.autograd.gradgradcheck(call, given)))
 
 
 @registered

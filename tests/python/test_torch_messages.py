@@ -57,6 +57,20 @@ def test_ties_and_nan():
     assert tt.message(pattern, "add", nan, torch.zeros_like(e), reduce="max").isnan().flatten().tolist() == [True, True, False]
 
 
+def test_expressions_again_and_compiled():
+    """The same call has the same recipe; other numbers, operands and expressions have others, in compiled code too."""
+    pattern, rows, columns = make()
+    x, v = operand(COLS, 4).detach(), operand(ROWS, 4).detach()
+    each = dense(rows, columns)
+    compiled = torch.compile(lambda op, x, v: tt.message(pattern, op, x, v=v, numbers={"a": 0.5}), backend="eager", fullgraph=True)
+    for op, value in (("u * v * a", lambda u, e, v: u * v * 0.5), ("a * u - v", lambda u, e, v: 0.5 * u - v)):
+        for scale in (1, 2, 3):
+            want = each.text(value, x * scale, None, v, "sum")
+            torch.testing.assert_close(tt.message(pattern, op, x * scale, v=v, numbers={"a": 0.5}), want)
+            torch.testing.assert_close(compiled(op, x * scale, v), want)
+            torch.testing.assert_close(tt.message(pattern, op, x, v=v, numbers={"a": scale}), tt.message(pattern, op.replace("a", str(scale)), x, v=v))
+
+
 def test_errors():
     pattern, _, _ = make()
     x, e, y = operand(COLS, 4), operand(NNZ, 4), operand(ROWS, 4)
@@ -67,6 +81,14 @@ def test_errors():
         (lambda: tt.message(pattern, "copy_u", x, e), ValueError, "e is given: copy_u does not read it"),
         (lambda: tt.message(pattern, "copy_e", x, e), ValueError, "x is given: copy_e does not read it"),
         (lambda: tt.message(pattern, "copy_u", None), ValueError, "x is None: copy_u reads it"),
+        (lambda: tt.message(pattern, "tahn(u)", x), ValueError, "message:1:1: unknown name 'tahn'; did you mean 'tanh'"),
+        (lambda: tt.message(pattern, "relu(u + e)", x), ValueError, r"e is None: relu\(u \+ e\) reads it"),
+        (lambda: tt.message(pattern, "relu(u)", x, v=x), ValueError, r"v is given: relu\(u\) does not read it"),
+        (lambda: tt.message(pattern, "u + v", x, v=x), ValueError, r"v has shape \(5, 4\): expected \(7, width\)"),
+        (lambda: tt.message(pattern, "u + v", x, v=y[:, :3]), ValueError, r"v has shape \(7, 3\) and x \(5, 4\)"),
+        (lambda: tt.message(pattern, "1 + i", None), ValueError, "expected an expression of u, the row of x, of v or of e"),
+        (lambda: tt.message(pattern, "u * slope", x, numbers={"slope": float("inf")}), ValueError, "the number 'slope' = inf is not finite"),
+        (lambda: tt.message(pattern, "copy_u", x, numbers={"a": 1}), ValueError, "only an expression as op names numbers"),
         (lambda: tt.message(pattern, "copy_u", y), ValueError, r"x has shape \(7, 4\): expected \(5, width\)"),
         (lambda: tt.message(pattern, "mul", x, e[:, :3]), ValueError, r"e has shape \(24, 3\): expected \(24,\) or \(24, 4\)"),
         (lambda: tt.message(pattern, "mul", x, e.float()), ValueError, "e is torch.float32 and x torch.float64"),

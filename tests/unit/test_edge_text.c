@@ -7,7 +7,7 @@
 #include <tamis/slabs.h>
 
 #include "cpu_device.h"
-#include "drawn_expression.h"
+#include "support/drawn_expression.h"
 #include "support/problem.h"
 #include "support/seed.h"
 
@@ -194,7 +194,7 @@ TEST(drawn_expressions_are_right) {
         char text[2 * TAMIS_TEXT_MOST];
         const tamis_type type = (tamis_type)(n % 4);
         const tamis_operation operation = n % 3 ? TAMIS_OP_SDDMM : TAMIS_OP_FUSED;
-        drawn_expression(&random, 1 + (int)tamis_random_below(&random, 3), text, sizeof text);
+        drawn_expression(&random, drawn_of_edges, 1 + (int)tamis_random_below(&random, 3), text, sizeof text);
         if (strlen(text) > TAMIS_TEXT_MOST) continue;
         const problem_options shape = {.rows = DRAWN,
                                        .cols = DRAWN,

@@ -4,11 +4,11 @@
 
 #include "base/random.h"
 #include "base/text_buffer.h"
-#include "drawn_expression.h"
 #include "expression/differentiate.h"
 #include "expression/edge.h"
 #include "expression/text.h"
 #include "reference/expression.h"
+#include "support/drawn_expression.h"
 #include "support/seed.h"
 
 /* ------------------------------------------------------------------------------------------ values */
@@ -89,7 +89,7 @@ enum { FORMULAS = sizeof formulas / sizeof *formulas, POINTS = 200 };
 
 static tamis_program parsed(const char *text) {
     tamis_program p;
-    works(tamis_program_parse(&p, text, names, NUMBERS));
+    works(tamis_program_parse(&p, &tamis_edge_form, text, names, NUMBERS));
     return p;
 }
 
@@ -315,7 +315,7 @@ static const struct {
 TEST(faults_have_places) {
     tamis_program p;
     for (size_t k = 0; k < sizeof faults / sizeof *faults; k++)
-        REFUSED(ARGUMENT, faults[k].message, tamis_program_parse(&p, faults[k].text, names, NUMBERS));
+        REFUSED(ARGUMENT, faults[k].message, tamis_program_parse(&p, &tamis_edge_form, faults[k].text, names, NUMBERS));
 }
 
 TEST(names_are_checked) {
@@ -325,9 +325,11 @@ TEST(names_are_checked) {
         {"x", "is that of a variable"},         {"exp", "is that of a function"},
         {"a", "two numbers have the name 'a'"}, {"", "does not begin with a letter"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-        REFUSED(ARGUMENT, wrong[k][1], tamis_program_parse(&p, "x", (const char *const[]){"a", wrong[k][0]}, 2));
-    REFUSED(ARGUMENT, "17 named numbers: expected at most 16", tamis_program_parse(&p, "x", names, 17));
-    REFUSED(ARGUMENT, "its text is NULL", tamis_program_parse(&p, NULL, names, 0));
+        REFUSED(ARGUMENT, wrong[k][1],
+                tamis_program_parse(&p, &tamis_edge_form, "x", (const char *const[]){"a", wrong[k][0]}, 2));
+    REFUSED(ARGUMENT, "17 named numbers: expected at most 16",
+            tamis_program_parse(&p, &tamis_edge_form, "x", names, 17));
+    REFUSED(ARGUMENT, "its text is NULL", tamis_program_parse(&p, &tamis_edge_form, NULL, names, 0));
 }
 
 /* Each limit is reached by a text, which is refused, and by none that is a little smaller. */
@@ -336,22 +338,23 @@ TEST(limits_are_kept) {
     char text[2 * TAMIS_TEXT_MOST] = "";
     for (int k = 0; k < TAMIS_TEXT_DEPTH; k++) strcat(text, "(");
     strcat(text, "x");
-    REFUSED(ARGUMENT, "^edge:1:65: more than 64 levels of parentheses", tamis_program_parse(&p, text, NULL, 0));
+    REFUSED(ARGUMENT, "^edge:1:65: more than 64 levels of parentheses",
+            tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
     text[0] = '\0';
     for (int k = 0; k < 40; k++) strcat(text, "exp(");
     strcat(text, "x");
     for (int k = 0; k < 40; k++) strcat(text, ")");
-    works(tamis_program_parse(&p, text, NULL, 0));
+    works(tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
     assert_int_equal(p.count, 41);
     assert_int_equal(p.slots, 1);
     memset(text, ' ', sizeof text);
     strcpy(text + TAMIS_TEXT_MOST - 1, "x");
-    works(tamis_program_parse(&p, text, NULL, 0));
+    works(tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
     strcpy(text + TAMIS_TEXT_MOST, "x");
-    REFUSED(ARGUMENT, "a text of more than 1024 bytes", tamis_program_parse(&p, text, NULL, 0));
+    REFUSED(ARGUMENT, "a text of more than 1024 bytes", tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
     text[0] = '\0';
     for (int k = 0; k < 70; k++) sprintf(text + strlen(text), "%sx*%d", k ? "+" : "", k + 2);
-    REFUSED(UNSUPPORTED, "it has more than 64 numbers", tamis_program_parse(&p, text, NULL, 0));
+    REFUSED(UNSUPPORTED, "it has more than 64 numbers", tamis_program_parse(&p, &tamis_edge_form, text, NULL, 0));
 }
 
 /* ------------------------------------------------------------------------------------------ normal forms */
@@ -403,7 +406,7 @@ static int try_text(const char *text) {
     tamis_program p;
     char key[1 << 16];
     double found[TAMIS_PROGRAM_RESULTS];
-    if (tamis_program_parse(&p, text, names, NUMBERS) != TAMIS_OK) {
+    if (tamis_program_parse(&p, &tamis_edge_form, text, names, NUMBERS) != TAMIS_OK) {
         assert_true(message_says(tamis_last_error(), "^edge:"));
         return 0;
     }
@@ -438,7 +441,7 @@ TEST(any_tokens_are_read_or_refused) {
     }
     for (int n = test_rounds(4000, 1000); n > 0; n--) {
         char text[4 * TAMIS_TEXT_MOST];
-        drawn_expression(&random, 1 + (int)tamis_random_below(&random, 4), text, sizeof text);
+        drawn_expression(&random, drawn_of_edges, 1 + (int)tamis_random_below(&random, 4), text, sizeof text);
         read += try_text(text);
     }
     assert_true(read > 1000);

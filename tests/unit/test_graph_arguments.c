@@ -67,6 +67,7 @@ TEST(graphs_explain_themselves) {
     assert_int_equal(strncmp(text, "graph        ", 13), 0);
     assert_non_null(strstr(text, "\nby rows      S's own arrays; no row has 1024 entries"));
     assert_non_null(strstr(text, "\nby columns   "));
+    assert_non_null(strstr(text, "\ntexts        a message that is an expression runs step by step"));
     works(tamis_graph_explain(c.graph, cut, sizeof cut, &again));
     assert_int_equal(again, needed);
     assert_int_equal(strncmp(cut, text, sizeof cut - 1), 0);
@@ -138,6 +139,76 @@ TEST(messages) {
             tamis_edge_vectors_backward(c.graph, &c.pair, &c.E[0], &c.R[1], NULL, &c.R[0], NULL, NULL));
     SPOILT(c.pair.op, TAMIS_PAIR_DOT, ARGUMENT, "out.cols = 4: expected 2",
            tamis_edge_vectors(c.graph, &c.pair, &c.R[1], &c.C[0], &c.E[0], NULL));
+}
+
+static tamis_status say(const char *text, const tamis_dense *U, const tamis_dense *V, const tamis_dense *E) {
+    const tamis_message_options o = {.op = TAMIS_MESSAGE_TEXT,
+                                     .edge_data = E ? TAMIS_E_VECTOR : TAMIS_E_NONE,
+                                     .heads = HEADS,
+                                     .width = WIDTH,
+                                     .text = text,
+                                     .V = V};
+    return tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL);
+}
+
+TEST(texts) {
+    const tamis_dense *const U = &c.C[0], *const V = &c.R[1], *const E = &c.E[0];
+    const tamis_edge_number twice[] = {{"a", 1}, {"a", 2}}, endless[] = {{"a", INFINITY}}, taken[] = {{"v", 1}};
+    works(say("leaky_relu(u + v + e)", U, V, E));
+    works(say("i - 2 * j", NULL, NULL, NULL));
+    REFUSED(ARGUMENT, "message: its text is NULL: expected an expression of u, v, e, i, j", say(NULL, U, NULL, NULL));
+    REFUSED(ARGUMENT, "^message:1:9: unknown name 'w'; names are u, v, e, i, j, functions and",
+            say("relu(u +w)", U, V, E));
+    REFUSED(ARGUMENT, "^message:1:1: unknown name 'tahn'; did you mean 'tanh'?", say("tahn(u)", U, NULL, NULL));
+    REFUSED(ARGUMENT, "^message:1:1: leaky_relu takes 2 operands, not 3", say("leaky_relu(u, 1, 2)", U, NULL, NULL));
+    REFUSED(ARGUMENT, "options.V = NULL: expected a matrix of 3 x 4, which the message reads",
+            say("u * v", U, NULL, NULL));
+    REFUSED(ARGUMENT, "options.edge_data = 0: expected a number", say("u * e", U, NULL, NULL));
+    REFUSED(ARGUMENT, "U = NULL: expected a matrix of 4 x 4, which the message reads", say("u * v", NULL, V, NULL));
+    REFUSED(ARGUMENT, "U is not NULL, but the text does not read it: expected NULL", say("v", U, V, NULL));
+    REFUSED(ARGUMENT, "options.V is not NULL, but the text does not read it", say("u", U, V, NULL));
+    REFUSED(ARGUMENT, "TAMIS_E_NONE, since the text reads no E", say("u", U, NULL, E));
+    tamis_message_options o = c.options;
+    o.text = "u";
+    REFUSED(ARGUMENT, "options.text or its numbers are set, but options.op = 3: set TAMIS_MESSAGE_TEXT = 6",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], c.argument, NULL));
+    o = c.options;
+    o.V = V;
+    REFUSED(ARGUMENT, "options.V is not NULL, but mul does not read it",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], c.argument, NULL));
+    o.op = TAMIS_MESSAGE_TEXT;
+    o.reduce = TAMIS_REDUCE_SUM;
+    o.text = "u * v * e + a";
+    o.number_count = 2;
+    REFUSED(ARGUMENT, "options.numbers = NULL, but options.number_count = 2",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    o.numbers = twice;
+    REFUSED(ARGUMENT, "message: two numbers have the name 'a'",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    o.number_count = 1;
+    works(tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    o.numbers = endless;
+    REFUSED(ARGUMENT, "message: the number 'a' = inf is not finite",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    o.numbers = taken;
+    REFUSED(ARGUMENT, "message: the name 'v' of a number is that of a variable",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    o.numbers = twice;
+    o.dV = &c.R[2];
+    REFUSED(ARGUMENT, "options.dV is not NULL, but only the backward call has gradients",
+            tamis_message_pass(c.graph, &o, U, E, &c.R[0], NULL, NULL));
+    REFUSED(ARGUMENT, "options.dV.data = 0x",
+            tamis_message_backward(c.graph, &o, &c.R[2], U, E, NULL, NULL, NULL, NULL));
+    REFUSED(ARGUMENT, "E = NULL: expected a matrix of 5 x 4, which the gradient reads",
+            tamis_message_backward(c.graph, &o, &c.R[0], U, NULL, NULL, NULL, NULL, NULL));
+    o.V = o.dV = NULL;
+    o.text = "u * e";
+    o.numbers = NULL;
+    o.number_count = 0;
+    works(tamis_message_backward(c.graph, &o, &c.R[0], U, E, NULL, &c.C[1], &c.E[1], NULL));
+    o.dV = &c.R[2];
+    REFUSED(ARGUMENT, "options.dV is not NULL, but the text does not read V",
+            tamis_message_backward(c.graph, &o, &c.R[0], U, E, NULL, NULL, NULL, NULL));
 }
 
 static tamis_status attend(void) {

@@ -12,6 +12,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _edges
 from .._edges import total
+from .._plan import is_expression
 
 EXTREME = (c.TAMIS_REDUCE_MAX, c.TAMIS_REDUCE_MIN)
 SEGMENT_EXTREME = (c.TAMIS_SEGMENT_MAX, c.TAMIS_SEGMENT_MIN)
@@ -112,7 +113,7 @@ def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     rows, cols, coo, op, reduce, data, heads = numbers
 
     def call(op: int, x: Optional[Tensor], e: Optional[Tensor], data: int, heads: int) -> Any:
-        return torch.ops.tamis.message(index, columns, x, e, rows, cols, coo, op, reduce, data, heads)[0]
+        return torch.ops.tamis.message(index, columns, x, e, None, rows, cols, coo, op, reduce, data, heads)[0]
 
     if dx is None and de is None:
         return None
@@ -140,9 +141,11 @@ def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     return -sums if op == c.TAMIS_MESSAGE_SUB else sums
 
 
-def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor]) -> tuple:
-    grad, index, columns, x, e, argument = ctx.saved_tensors
+def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor], ddv: Optional[Tensor]) -> tuple:
+    grad, index, columns, x, e, _, argument = ctx.saved_tensors
     *numbers, wanted = ctx.numbers
+    if is_expression(numbers[3]):
+        raise NotImplementedError("message: the gradients of an expression have no derivatives: write it with PyTorch's functions on the edges for them")
     ddx, dde = _asked(ddx, wanted[0]), _asked(dde, wanted[1])
     op, data, heads = numbers[3], numbers[5], numbers[6]
     by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if ctx.needs_input_grad[0] else None
@@ -152,9 +155,9 @@ def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor]) -> tuple:
     if op == c.TAMIS_MESSAGE_MUL:
         back = torch.ops.tamis.message_backward
         if dde is not None and ctx.needs_input_grad[3]:
-            by_x = back(grad, index, columns, None, dde, argument, *numbers, [True, False])[0]
+            by_x = back(grad, index, columns, None, dde, None, argument, *numbers, [True, False, False])[0]
         if ddx is not None and ctx.needs_input_grad[4]:
-            by_e = back(grad, index, columns, ddx, None, argument, *numbers, [False, True])[1]
+            by_e = back(grad, index, columns, ddx, None, None, argument, *numbers, [False, True, False])[1]
     return _results(ctx, {0: by_grad, 3: by_x, 4: by_e})
 
 
@@ -230,16 +233,16 @@ def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Ten
         return (x.index_select(0, row).reshape(nnz, heads, width) * p.unsqueeze(-1)).reshape(nnz, heads * width)
 
     def to_columns(x: Tensor, p: Tensor) -> Any:
-        return torch.ops.tamis.message_backward(x, index, columns, None, p, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
-                                                [True, False])[0]
+        return torch.ops.tamis.message_backward(x, index, columns, None, p, None, empty, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads,
+                                                [True, False, False])[0]
 
     scores = scale * dots(q, k)
     p = torch.ops.tamis.segment(index, columns, scores if b is None else scores + b, *where, c.TAMIS_SEGMENT_SOFTMAX, given)[0]
     ds = torch.ops.tamis.segment_backward(dots(grad, v), index, columns, p, empty, *where, c.TAMIS_SEGMENT_SOFTMAX, given)
-    dq = torch.ops.tamis.message(index, columns, k, ds, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads)[0]
+    dq = torch.ops.tamis.message(index, columns, k, ds, None, *where, c.TAMIS_MESSAGE_MUL, c.TAMIS_REDUCE_SUM, c.TAMIS_E_HEAD, heads)[0]
     if e is not None:
         of_edges = (e.reshape(nnz, heads, width) * ds.unsqueeze(-1)).reshape(nnz, heads * width)
-        dq = dq + torch.ops.tamis.message(index, columns, None, of_edges, *where, c.TAMIS_MESSAGE_COPY_E, c.TAMIS_REDUCE_SUM, c.TAMIS_E_VECTOR, heads)[0]
+        dq = dq + torch.ops.tamis.message(index, columns, None, of_edges, None, *where, c.TAMIS_MESSAGE_COPY_E, c.TAMIS_REDUCE_SUM, c.TAMIS_E_VECTOR, heads)[0]
     found = [scale * dq, scale * to_columns(q, ds), to_columns(grad, p)]
     if e is not None:
         found.append(weighed(grad, p) + scale * weighed(q, ds))

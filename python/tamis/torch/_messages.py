@@ -5,8 +5,9 @@ The operators take matrices: a row for each node or edge, heads side by side. `m
 from __future__ import annotations
 
 import functools
+import re
 from ctypes import addressof, byref
-from typing import Any, Optional
+from typing import Any, Mapping, Optional
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._owned import Owned
+from .._plan import EXPRESSIONS, WORD, expression_number, expression_of, is_expression
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _cast, _formulas, _vmap
@@ -33,7 +35,8 @@ OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TA
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
 STEPS = {c.TAMIS_MESSAGE_COPY_U: 0, c.TAMIS_MESSAGE_COPY_E: 0, c.TAMIS_MESSAGE_ADD_RELU: 2}  # operations of a message, 1 of the others
-READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # operations whose gradients read x and e
+TEXTS: dict[str, int] = {}  # the numbers of expressions without named numbers
+READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # named operations whose gradients read x and e
 
 
 # ------------------------------------------------------------------------------ calls of the library
@@ -79,8 +82,16 @@ _TYPES = {dtype: torch_type(dtype) for dtype in (torch.float32, torch.float64, t
 
 @functools.lru_cache(maxsize=1024)
 def _message_options(op: int, reduce: int, data: int, heads: int, columns: int, dtype: Any, argument: Any) -> Any:
+    text = {}
+    if is_expression(op):
+        text, op = dict(zip(("text", "numbers", "number_count"), expression_of(op, "op"))), c.TAMIS_MESSAGE_TEXT
     return c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=_TYPES.get(dtype, 0), heads=heads, width=columns // max(heads, 1),
-                                   argument_type=c.TAMIS_I64 if argument is torch.int64 else c.TAMIS_I32)
+                                   argument_type=c.TAMIS_I64 if argument is torch.int64 else c.TAMIS_I32, **text)
+
+
+def _with_rows(options: Any, v: Optional[Tensor], fields: dict[str, str]) -> Any:
+    """Return options as call_library takes them: where an expression reads v, the names of the matrices in their fields."""
+    return options if v is None else (functools.partial(c.tamis_message_options.from_buffer_copy, options), fields)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -97,7 +108,7 @@ def call_library(function: str, of: Any, key: Any, graph: Owned, options: Any, g
                  columns: bool = False) -> tuple:
     """Call a function of the library on a graph, keep the recipe of the call, and return the results. given: the tensors that it reads, by name; made: its
     results; the first `shown` are returned. arguments: names, whose views are passed; "*name" passes an address; a structure of views is a
-    pair of its type and of names by field; None is a null pointer. columns: matrices may lie by columns."""
+    pair of its type and of names by field, as options may be; None is a null pointer. columns: matrices may lie by columns."""
     places, tensors, structures = [*given, *made], [*given.values(), *made.values()], Structures()
     if room(*made.values()):
         key = None  # its memory is prepared in each call
@@ -112,9 +123,12 @@ def call_library(function: str, of: Any, key: Any, graph: Owned, options: Any, g
             key, tensors[number] = None, view.kept
         return structures.view(view, number)
 
-    passed = [structures.add(name[0](), *((field, *argument(of_field)) for field, of_field in name[1].items())) if type(name) is tuple else argument(name)
-              for name in arguments]
-    passed = [(CONSTANT, graph.value.value), (CONSTANT, addressof(options)), *passed, (STREAM, 0)]
+    def structure(made: Any, fields: dict[str, str]) -> tuple[int, int]:
+        return structures.add(made(), *((field, *argument(of_field)) for field, of_field in fields.items()))
+
+    described = structure(*options) if type(options) is tuple else (CONSTANT, addressof(options))
+    passed = [structure(*name) if type(name) is tuple else argument(name) for name in arguments]
+    passed = [(CONSTANT, graph.value.value), described, *passed, (STREAM, 0)]
     first, like = next((number, x) for number, x in enumerate(tensors) if x is not None)
     results = tuple(made.values())
     rows = tuple(row_of(x, first, like) for x in results)
@@ -160,36 +174,44 @@ class OfGraph(Operator):
 
 
 class Message(OfGraph):
-    name, operands, numbers = "message", "Tensor? x, Tensor? e", "int op, int reduce, int data, SymInt heads"
-    saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor argument", (0, 1), torch.int32
+    name, operands, numbers = "message", "Tensor? x, Tensor? e, Tensor? v", "int op, int reduce, int data, SymInt heads"
+    saved, gradients, nothing = "Tensor? x, Tensor? e, Tensor? v, Tensor argument", (0, 1, 2), torch.int32
     derivative = staticmethod(_formulas.message)
 
     def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
-        (x, e), (op, reduce, data, heads) = operands, numbers
-        (out, argument), like = self.empty(of, operands, numbers, keep), e if x is None else x
+        (x, e, v), (op, reduce, data, heads) = operands, numbers
+        (out, argument), like = self.empty(of, operands, numbers, keep), self.like(operands)
         options = _message_options(op, reduce, data, heads, like.shape[1], like.dtype, None if argument is None else argument.dtype)
-        return call_library("tamis_message_pass", of, key, _graph(of, like), options, {"x": x, "e": e}, {"out": out, "argument": argument},
-                            ("x", "e", "out", "*argument"))
+        return call_library("tamis_message_pass", of, key, _graph(of, like), _with_rows(options, v, {"V": "v"}), {"x": x, "e": e, "v": v},
+                            {"out": out, "argument": argument}, ("x", "e", "out", "*argument"))
 
     def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
-        like = operands[1] if operands[0] is None else operands[0]
+        like = self.like(operands)
         width = like.shape[1]
         return like.new_empty((of.shape[0], width)), arguments_of(like, of, width) if keep and numbers[1] in EXTREME else None
 
+    @staticmethod
+    def like(operands: tuple) -> Tensor:
+        """Return an operand as wide as the result."""
+        x, e, v = operands
+        return x if x is not None else e if v is None else v  # type: ignore[no-any-return]
+
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
-        return (*(operands if numbers[0] in READ_BACK else (None, None)), results[1]), numbers, 0
+        return (*(operands if numbers[0] in READ_BACK or is_expression(numbers[0]) else (None, None, None)), results[1]), numbers, 0
 
     def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
-        (grad, x, e, argument), (op, reduce, data, heads) = given, numbers
-        dx, de = self.back_empty(of, grad, given[1:], numbers, wanted)
+        (grad, x, e, v, argument), (op, reduce, data, heads) = given, numbers
+        dx, de, dv = self.back_empty(of, grad, given[1:], numbers, wanted)
         options = _message_options(op, reduce, data, heads, grad.shape[1], grad.dtype, None if argument is None else argument.dtype)
-        return call_library("tamis_message_backward", of, key, _graph(of, grad), options, {"grad": grad, "x": x, "e": e, "argument": argument},
-                            {"dx": dx, "de": de}, ("grad", "x", "e", "*argument" if reduce in EXTREME else None, "dx", "de"))
+        return call_library("tamis_message_backward", of, key, _graph(of, grad), _with_rows(options, v, {"V": "v", "dV": "dv"}),
+                            {"grad": grad, "x": x, "e": e, "v": v, "argument": argument}, {"dx": dx, "de": de, "dv": dv},
+                            ("grad", "x", "e", "*argument" if reduce in EXTREME else None, "dx", "de"))
 
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         width, (_, _, data, heads) = grad.shape[1], numbers
         each = width if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1  # numbers of an edge
-        return grad.new_empty((of.shape[1], width)) if wanted[0] else None, grad.new_empty((of.nnz, each)) if wanted[1] else None
+        lengths = (of.shape[1], width), (of.nnz, each), (of.shape[0], width)
+        return tuple(grad.new_empty(length) if wants else None for length, wants in zip(lengths, wanted))
 
     def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
         return of.nnz * (operands[1] if operands[0] is None else operands[0]).shape[1] * (1 + STEPS.get(numbers[0], 1))
@@ -276,8 +298,8 @@ def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
     return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
 
 
-def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
-    """Return e as a matrix, and the kind of its edge data."""
+def _edges(e: Tensor, x: Optional[Tensor], nnz: Any, name: str = "x") -> tuple[Tensor, int]:
+    """Return e as a matrix, and the kind of its edge data. name: of x."""
     if x is None:
         return _matrix(e.unsqueeze(1) if e.dim() == 1 else e, "e", nnz, "edge"), c.TAMIS_E_VECTOR
     if e.shape[:1] == (nnz,):
@@ -290,18 +312,43 @@ def _edges(e: Tensor, x: Optional[Tensor], nnz: Any) -> tuple[Tensor, int]:
         if x.dim() == 2 and e.shape == (nnz, 1):
             return e, c.TAMIS_E_NUMBER
     heads = f", ({nnz}, {x.shape[1]}), a number for each head," if x.dim() == 3 else ""
-    raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since x has shape {tuple(x.shape)}")
+    raise _errors.ArgumentError(f"e has shape {tuple(e.shape)}: expected ({nnz},){heads} or {(nnz, *x.shape[1:])}, since {name} has shape {tuple(x.shape)}")
 
 
-def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum") -> Tensor:
+def _operation(op: str, numbers: Optional[Mapping[str, float]]) -> tuple[int, tuple[bool, bool, bool]]:
+    """Return the number of an operation, or one that stands for an expression and its numbers, and whether it reads x, e and v."""
+    number = OPS.get(op) if isinstance(op, str) else None
+    if number is not None and numbers is None:
+        return number, (op != "copy_e", op != "copy_u", False)
+    if number is not None:
+        raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as op names numbers, and op = {op!r}")
+    if not isinstance(op, str) or WORD.fullmatch(op):
+        raise _errors.ArgumentError(f"op = {op!r}: expected one of {', '.join(map(repr, OPS))}, or an expression such as 'relu(u + e)'")
+    number = TEXTS.get(op) if numbers is None else None
+    if number is None or number not in EXPRESSIONS:
+        number = expression_number(op, numbers or {}, "op", TEXTS)
+    words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", op))
+    reads = "u" in words, "e" in words, "v" in words
+    if not any(reads):
+        raise _errors.ArgumentError(f"op = {op!r}: expected an expression of u, the row of x, of v or of e")
+    return number, reads
+
+
+_operation._dynamo_marked_constant = True  # type: ignore[attr-defined]  # as by torch.compiler.assume_constant_result, which imports torch._dynamo
+
+
+def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tensor] = None, reduce: str = "sum", v: Optional[Tensor] = None,
+            numbers: Optional[Mapping[str, float]] = None) -> Tensor:
     """Messages over the edges of a graph, reduced for each node: out[i] = reduce of op(x[j], e[t]) over the entries t = (i, j) of row i.
 
-    op: "copy_u", the row of x; "add", "sub", "mul", with e; "add_relu", relu(x + e); "copy_e", e alone, where x is None. reduce: "sum", "mean", "max", "min".
-    x: (cols, width) or (cols, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
+    op: "copy_u", the row of x; "add", "sub", "mul", with e; "add_relu", relu(x + e); "copy_e", e alone, where x is None. Or an expression, such as
+    "leaky_relu(u + v + e)", of u, an element of x[j], v, that of v[i], and e, that of e[t], of i and j and the named `numbers`, which stay as they are: no
+    gradient reaches them. What it does not read is None. reduce: "sum", "mean", "max", "min".
+    x: (cols, width) or (cols, heads, width). v: (rows, width) or (rows, heads, width). e: a number for each edge (nnz,), a number for each head (nnz, heads), or as much as x
     has for a node, in the pattern's order. The messages are not stored. A view whose rows do not lie in one piece each is copied in each call, unless
     the copy would be larger than all operands together, as of an expanded view.
     Returns (rows, width) or (rows, heads, width); a row without entries gives 0. Of equal messages max and min take the first, and NaN
-    before numbers. Gradients to x and e, the same bits each time. Errors as in `sddmm`.
+    before numbers. Gradients to x, e and v, the same bits each time, which have derivatives themselves unless op is an expression. Errors as in `sddmm`.
 
     >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2], [1, 1, 0]]), num_nodes=3)
     >>> x = torch.tensor([[1., 10.], [2., -20.], [3., 30.]])
@@ -310,30 +357,31 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
             [ 2., 10.],
             [ 0.,  0.]])
     """
-    what, direct = ("message", op, reduce), plain((x, e))
-    alone = direct and type(pattern) is Pattern and not any_recorded(x, e)
+    what, direct = ("message", op, reduce), plain((x, e, v))
+    alone = direct and numbers is None and type(pattern) is Pattern and not any_recorded(x, e, v)
     if alone:
-        found = _recipe.repeat(pattern._current().recipes, what, (x, e), True, 1.0, 0.0)
+        found = _recipe.repeat(pattern._current().recipes, what, (x, e, v), True, 1.0, 0.0)
         if found is not None:
             return found[0]  # type: ignore[no-any-return]
-    number, how = _number("op", op, OPS), _number("reduce", reduce, REDUCES)
+    (number, reads), how = _operation(op, numbers), _number("reduce", reduce, REDUCES)
     if not direct:
-        x, e = _cast.operands(x, e)
-    pattern = _check(pattern, x=x, e=e)
-    if (x is None) != (op == "copy_e"):
-        raise _errors.ArgumentError(f"x is {'None' if x is None else 'given'}: {op} {'does not read it, expected None' if x is not None else 'reads it'}")
-    if (e is None) != (op == "copy_u"):
-        raise _errors.ArgumentError(f"e is {'None' if e is None else 'given'}: {op} {'does not read it, expected None' if e is not None else 'reads it'}")
-    like = e if x is None else x
-    assert like is not None
+        x, e, v = _cast.operands(x, e, v)
+    pattern = _check(pattern, x=x, e=e, v=v)
+    for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
+        if (given is not None) != wanted:
+            raise _errors.ArgumentError(f"{name} is {'None' if given is None else 'given'}: {op} {'reads it' if wanted else 'does not read it, expected None'}")
+    like = MESSAGE.like((x, e, v))
     heads = like.shape[1] if like.dim() == 3 else 1
-    rows = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
-    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, x, pattern.nnz)
+    left = None if x is None else _matrix(x, "x", pattern.cols, "node at the other end, a column of the pattern")
+    right = None if v is None else _matrix(v, "v", pattern.rows, "node, a row of the pattern")
+    if x is not None and v is not None and x.shape[1:] != v.shape[1:]:
+        raise _errors.ArgumentError(f"v has shape {tuple(v.shape)} and x {tuple(x.shape)}: expected the same heads and width")
+    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, v if x is None else x, pattern.nnz, "v" if x is None else "x")
     if heads == 0:
-        return nothing((pattern.rows, *like.shape[1:]), x, e)
-    out = MESSAGE.called(direct, pattern, (number, how, data, heads), rows, edges)
+        return nothing((pattern.rows, *like.shape[1:]), x, e, v)
+    out = MESSAGE.called(direct, pattern, (number, how, data, heads), left, edges, right)
     if alone and like.dim() == 2:
-        MESSAGE.found_by(pattern._current(), what, (x, e), (number, how, data, heads), (rows, edges))
+        MESSAGE.found_by(pattern._current(), what, (x, e, v), (number, how, data, heads), (left, edges, right))
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 

@@ -6,7 +6,7 @@
 #define TAMIS_CPU_KERNELS_EDGES_H
 
 #include "base/edge_rows.h"
-#include "cpu/kernels/expression.h"
+#include "cpu/kernels/edge_text.h"
 #include "cpu/kernels/softmax.h"
 
 typedef struct edge_arguments {

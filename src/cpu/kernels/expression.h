@@ -1,6 +1,6 @@
 /*
- * Edges that are texts: a program runs over a block of samples, step by step. Each step is a loop over the vectors of
- * the block, whose values stay in L1, so what decides which step it is costs nothing beside it.
+ * Edges and messages that are texts: a program runs over a block of elements, step by step. Each step is a loop over
+ * the vectors of the block, whose values stay in L1, so what decides which step it is costs nothing beside it.
  */
 #ifndef TAMIS_CPU_KERNELS_EXPRESSION_H
 #define TAMIS_CPU_KERNELS_EXPRESSION_H
@@ -140,106 +140,65 @@ static void program_call(int kind, real *to, const program_operand *of, int64_t 
 #undef FLOOR
 #undef POW
 
-/* ------------------------------------------------------------------------------------------ variables */
+/* ------------------------------------------------------------------------------------------ blocks */
 
 static void program_copy(real *to, const char *from, tamis_type type, int64_t n) {
     EACH_VECTOR(n, vector_store((char *)(to + t), REAL, part_load(from + t * element_bytes(type), type, tail)));
 }
 
-/* The last row that begins at nonzero t or before. */
-static int64_t program_row(const tamis_cpu_job *job, int64_t t) {
-    int64_t low = 1, high = job->rows;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (offset_at(job, middle) < t + 1)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - 1;
-}
-
-/* The rows of nonzeros first .. first + n - 1, or their columns. */
-static void program_places(const tamis_cpu_job *job, int kind, real *to, int64_t first, int64_t n) {
-    if (kind == TAMIS_STEP_I) {
-        int64_t row = program_row(job, first);
-        for (int64_t t = 0; t < n; t++) {
-            while (offset_at(job, row + 1) <= first + t) row++;
-            to[t] = (real)row;
-        }
-    } else {
-        for (int64_t t = 0; t < n; t++) to[t] = (real)column_at(job->columns, first + t, job->wide_columns);
-    }
-}
-
-INLINE real program_constant(const tamis_cpu_job *job, const tamis_step *step) {
-    switch (step->kind) {
-    case TAMIS_STEP_SCALAR: return (real)job->edge_constants.text->scalars[step->of[0]];
-    case TAMIS_STEP_H: return (real)job->member;
-    case TAMIS_STEP_S: return 1;
-    default: return (real)step->number;
-    }
-}
+/* Where the values of a variable, TAMIS_STEP_..., are for n elements from `first` on: in their place, of whole vectors,
+   or in `to`, which gets them. */
+typedef const real *program_leaf(const void *context, int kind, real *to, int64_t first, int64_t n);
 
 /* A program over the blocks of one call. */
 typedef struct program_state {
-    const tamis_cpu_job *job;
     const tamis_program *program;
+    program_leaf *leaf;
+    const void *context;
     int last; /* the step that is the result */
     program_operand at[TAMIS_PROGRAM_STEPS];
     real constants[TAMIS_PROGRAM_CONSTANTS + 1][LANES] __attribute__((aligned(64)));
     real slots[TAMIS_PROGRAM_SLOTS][PROGRAM_BLOCK] __attribute__((aligned(64)));
 } program_state;
 
-/* One block. What is whole vectors is read and written in its place; a step may write where its operand is. */
-static void program_block(program_state *s, tamis_type type, real *x, int64_t first, int64_t n) {
+/* ones: S has no values, so that each is 1. */
+static void program_begin(program_state *s, const tamis_program *p, const double *scalars, int64_t member, bool ones) {
+    s->program = p;
+    s->last = p->result[0];
+    for (int k = 0, constant = 0; k < p->count; k++) {
+        const tamis_step *const step = &p->steps[k];
+        const bool is_constant = tamis_step_is_constant(step->kind) || (ones && step->kind == TAMIS_STEP_S);
+        s->at[k] = (program_operand){s->constants[constant], !is_constant};
+        if (!is_constant) continue;
+        const real is = step->kind == TAMIS_STEP_SCALAR ? (real)scalars[step->of[0]]
+                        : step->kind == TAMIS_STEP_H    ? (real)member
+                        : step->kind == TAMIS_STEP_S    ? 1
+                                                        : (real)step->number;
+        vector_store((char *)s->constants[constant++], REAL, vector_of(is));
+    }
+}
+
+/* One block, whose result gets into `to`: what is whole vectors is written there at once. A step may write where its
+   operand is. */
+static void program_block(program_state *s, real *to, int64_t first, int64_t n) {
     const tamis_step *const steps = s->program->steps;
     const bool whole = n % LANES == 0;
     bool stored = false;
     for (int k = 0; k <= s->last; k++) {
         const tamis_step *const step = &steps[k];
-        real *to = s->slots[step->slot];
+        real *const slot = s->slots[step->slot];
         if (s->at[k].step == 0) continue;
-        s->at[k].at = to;
-        if (step->kind >= TAMIS_STEP_LEAVES) {
-            if (whole && k == s->last) {
-                to = x;
-                stored = true;
-            }
-            program_call(step->kind, to,
-                         (program_operand[]){s->at[step->of[0]], s->at[step->of[1]], s->at[step->of[2]]}, n);
-        } else if (step->kind == TAMIS_STEP_X && whole) {
-            s->at[k].at = x;
-        } else if (step->kind == TAMIS_STEP_X) {
-            program_copy(to, (const char *)x, REAL, n);
-        } else if (step->kind == TAMIS_STEP_S) {
-            program_copy(to, s->job->values + first * element_bytes(type), type, n);
-        } else {
-            program_places(s->job, step->kind, to, first, n);
+        if (step->kind < TAMIS_STEP_LEAVES) {
+            s->at[k].at = s->leaf(s->context, step->kind, slot, first, n);
+            continue;
         }
+        stored = whole && k == s->last;
+        s->at[k].at = stored ? to : slot;
+        program_call(step->kind, stored ? to : slot,
+                     (program_operand[]){s->at[step->of[0]], s->at[step->of[1]], s->at[step->of[2]]}, n);
     }
     const program_operand result = s->at[s->last];
-    if (!stored) EACH_VECTOR(n, part_store((char *)(x + t), REAL, tail, program_load(&result, t)));
-}
-
-/* Replaces the samples x[0 .. n), of nonzero `first` and the next ones, with the edge's values. */
-static void program_run(const tamis_cpu_job *job, tamis_type type, real *x, int64_t first, int64_t n) {
-    const tamis_program *const p = &job->edge_constants.text->value;
-    program_state s;
-    const bool ones = job->values == NULL;
-    s.job = job;
-    s.program = p;
-    s.last = p->result[0];
-    for (int k = 0, constant = 0; k < p->count; k++) {
-        const tamis_step *const step = &p->steps[k];
-        const bool is_constant = tamis_step_is_constant(step->kind) || (ones && step->kind == TAMIS_STEP_S);
-        s.at[k] = (program_operand){s.constants[constant], !is_constant};
-        if (is_constant) vector_store((char *)s.constants[constant++], REAL, vector_of(program_constant(job, step)));
-    }
-    for (int64_t begin = 0, count; begin < n; begin += count) {
-        count = n - begin < PROGRAM_BLOCK ? n - begin : PROGRAM_BLOCK;
-        program_block(&s, type, x + begin, first + begin, count);
-    }
+    if (!stored) EACH_VECTOR(n, part_store((char *)(to + t), REAL, tail, program_load(&result, t)));
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TAMIS_CPU_MESSAGES_ENTRIES_H
 #define TAMIS_CPU_MESSAGES_ENTRIES_H
 
-#include "cpu/messages/pass.h"
+#include "cpu/messages/texts.h"
 #include "sparse/index.h"
 
 /* An entry, the rows at its ends, and its own data. */
@@ -111,6 +111,7 @@ static void message_entries(const tamis_message_job *job, int64_t begin, int64_t
     const int64_t row = tamis_index_first(p.order.offsets, job->order.offset_type, 1, job->order.rows, begin + 1) - 1;
     switch (job->term) {
     case TAMIS_TERM_ADD: entries_of(&p, begin, end, row, TAMIS_TERM_ADD, 0); return;
+    case TAMIS_TERM_TEXT: text_entries(&p, begin, end, row); return;
     case TAMIS_TERM_GATE: entries_of(&p, begin, end, row, TAMIS_TERM_GATE, p.argument != NULL); return;
 #define ENTRIES(term)                                                                                                  \
     if (p.argument)                                                                                                    \

@@ -35,4 +35,6 @@ static tamis_status run_job(const tamis_message_job *job) {
 const tamis_message_functions tamis_cpu_message_functions = {.prepare = tamis_cpu_find_long_rows,
                                                              .release = tamis_cpu_forget_long_rows,
                                                              .run = run_job,
+                                                             .texts = "runs step by step, over blocks of 256 elements "
+                                                                      "in vectors",
                                                              .explain = tamis_cpu_explain_long_rows};

@@ -42,7 +42,7 @@ INLINE int64_t order_entry(const entry_order *o, int64_t t) { return o->entries 
 typedef struct pass {
     const tamis_message_job *job;
     entry_order order;
-    rows_of x, y, z, out;
+    rows_of x, y, z, w, out;
     char *argument;
     const char *other_offsets;
     int wide_other, wide_argument;
@@ -63,6 +63,7 @@ static pass pass_of(const tamis_message_job *job) {
                   .x = rows_at(job->x, size),
                   .y = rows_at(job->y, size),
                   .z = rows_at(job->z, size),
+                  .w = rows_at(job->w, size),
                   .out = rows_at(job->out, size),
                   .argument = pass_address(job->argument),
                   .other_offsets = job->other_offsets,
@@ -110,6 +111,14 @@ INLINE vector_bits pass_taken(const pass *p, int64_t row, int64_t element, int t
     for (int i = 0; i < (tail ? tail : LANES); i++)
         taken[i] = column_at(at, i, p->wide_argument) == entry ? (real_bits)-1 : 0;
     return taken;
+}
+
+/* Converts places within a row to entries, for `lanes` elements from `element` on. */
+static void store_arguments(const pass *p, int64_t row, int64_t element, int lanes, int64_t begin, int64_t stop,
+                            vector_bits places) {
+    char *const to = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
+    for (int i = 0; i < lanes; i++)
+        column_store(to, i, p->wide_argument, begin < stop ? order_entry(&p->order, begin + places[i]) : -1);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef TAMIS_CPU_MESSAGES_ROWS_H
 #define TAMIS_CPU_MESSAGES_ROWS_H
 
+#include "cpu/messages/texts.h"
 #include "cpu/messages/weighted.h"
 
 #define PIECE 8
@@ -105,14 +106,6 @@ INLINE void sum_rows(const pass *p, int64_t row, int64_t end, const piece *q, ta
         for (int k = 0; k < count; k++)
             pass_store(out + k * LANES * p->size, q->tail, (real)job->factor * sum[k] / divisor);
     }
-}
-
-/* Converts places within a row to entries, for `lanes` elements from `element` on. */
-static void store_arguments(const pass *p, int64_t row, int64_t element, int lanes, int64_t begin, int64_t stop,
-                            vector_bits places) {
-    char *const to = p->argument + (row * p->all + element) * (p->wide_argument ? 8 : 4);
-    for (int i = 0; i < lanes; i++)
-        column_store(to, i, p->wide_argument, begin < stop ? order_entry(&p->order, begin + places[i]) : -1);
 }
 
 /* TAMIS_PASS_LARGEST. Places are relative to the row, so that they fit a lane. */
@@ -240,6 +233,10 @@ static void run_pieces(const pass *p, rows_function *const sizes[5], int64_t beg
 static void message_rows(const void *context, int64_t begin, int64_t end, int64_t first, int64_t last) {
     const tamis_message_job *const job = context;
     const pass p = pass_of(job);
+    if (job->term == TAMIS_TERM_TEXT) {
+        text_rows(&p, begin, end, first, last);
+        return;
+    }
     const int numbers = job->edge_data == TAMIS_E_NUMBER || job->edge_data == TAMIS_E_HEAD;
     const tamis_message_term term = job->term == TAMIS_TERM_RELU ? TAMIS_TERM_ADD : job->term;
     rows_function *const *const sizes = functions[job->kind][term][numbers && term != TAMIS_TERM_X];

@@ -5,46 +5,19 @@
  */
 
 #include "edge_rows.h"
+#include "texts.h"
 
 #define ROW(NAME, number, name, entry, shape, e_is, f_is, gradient_e, gradient_f, df_dx) EDGE_##NAME = number,
 enum { TAMIS_EDGES(ROW) EDGE_IS_TEXT = 100 };
 #undef ROW
 
-#define NUMBER(x)                          ((real)(x))
-#define SELECT(condition, this, otherwise) ((condition) ? (this) : (otherwise))
-#define EXPONENTIAL(z)                     (has_e = 1, z)
-#define NONE                               0
-
-/*
- * An edge that is a text: EDGE_TEXT are declarations of r0, its value, and in gradients of r1 and r2, its derivatives
- * by x and by s, which src/expression/text.c writes. i, j and h are where the entry is: kernels of plans do not say it.
- */
-#if defined(EDGE_TEXT)
-#define EXP(x)    exp(x)
-#define LOG(x)    log(x)
-#define TANH(x)   tanh(x)
-#define ERF(x)    erf(x)
-#define ERFC(x)   erfc(x)
-#define SQRT(x)   sqrt(x)
-#define FLOOR(x)  floor(x)
-#define POW(x, y) pow(x, y)
-typedef struct text_results {
-    real p, by_x, by_s;
-} text_results;
-FUNCTION text_results text_results_of(real x, real s, real i, real j, real h, real p0, real p1, real p2) {
-    text_results found;
-    EDGE_TEXT
-    found.p = r0;
-    found.by_x = r1;
-    found.by_s = r2;
-    return found;
-}
-#endif
+#define EXPONENTIAL(z) (has_e = 1, z)
+#define NONE           0
 
 /* The edge's value; for softmax the score, which the row normalises later. */
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
 #if defined(EDGE_TEXT)
-    if (edge == EDGE_IS_TEXT) return text_results_of(x, has_values ? s : 1, 0, 0, 0, scale, slope, epsilon).p;
+    if (edge == EDGE_IS_TEXT) return text_results_of(x, has_values ? s : 1, 0, 0, 0, 0, scale, slope, epsilon).p;
 #endif
     const real y = scale * x;
     real e = 0;

@@ -9,12 +9,16 @@
  *   STORES     (optional) 1: rows of results are not aligned to units
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
+ *   READS      of a text: 1: x, 2: y, 4: z, 8: w, the gradient of the reduced messages
+ *   TURNED     1: a text's u is z and its v is x, and rows are columns of S
+ *   HERE       1: w and arguments are rows at this end
  * TERM, NUMBERS, TAKEN, PERMUTED, ORDERED, WEIGHTED and MEAN come from the job, or are kernel arguments where
  * compilation is slow. All rows begin at multiples of a unit; so do heads, if there is a number per head.
  */
 #define LANES TEAM
 #include "lane_kernels.h"
 #include "taken_kernels.h"
+#include "texts.h"
 
 #define TERM_X    0
 #define TERM_ADD  1
@@ -22,6 +26,21 @@
 #define TERM_Y    3
 #define TERM_GATE 4
 #define TERM_RELU 5
+#define TERM_TEXT 6
+
+#if defined(EDGE_TEXT)
+#define READS_X (READS & 1)
+#define READS_Y (READS & 2)
+#define READS_Z (READS & 4)
+#define WEIGHED (READS & 8)
+#else
+#define READS_X (TERM != TERM_Y)
+#define READS_Y (TERM != TERM_X)
+#define READS_Z (TERM == TERM_GATE)
+#define WEIGHED 0
+#define TURNED  0
+#define HERE    0
+#endif
 
 #define REALS (UNITS * UNIT) /* per lane */
 
@@ -154,6 +173,27 @@ FUNCTION void load_edge(real *to, GLOBAL const element *e, const int numbers, co
 
 FUNCTION real unless_below(real x, real sum) { return sum <= 0 ? (real)0 : x; }
 
+/* The three numbers of a text that change without another kernel. */
+typedef struct text_numbers {
+    real p0, p1, p2;
+} text_numbers;
+FUNCTION text_numbers numbers_of(real p0, real p1, real p2) {
+    text_numbers n;
+    n.p0 = p0, n.p1 = p1, n.p2 = p2;
+    return n;
+}
+
+/* A text of the rows at the other end and at this end, and of the entry's own data. */
+FUNCTION real text_of(real x, real y, real z, int64 row, int64 column, text_numbers n) {
+#if defined(EDGE_TEXT)
+    return text_results_of(TURNED ? z : x, y, TURNED ? x : z, (real)(TURNED ? column : row),
+                           (real)(TURNED ? row : column), 0, n.p0, n.p1, n.p2)
+        .p;
+#else
+    return 0;
+#endif
+}
+
 /* z: with TERM_GATE, the row at this end. */
 FUNCTION real term_of(const int term, real x, real y, real z, real sign) {
     if (term == TERM_GATE) return unless_below(x, z + y);
@@ -175,4 +215,6 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
 #define JOB_PARAMETERS                                                                                                 \
     int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered,                     \
         IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign,   \
-        real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean
+        real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean, real text_p0, real text_p1,   \
+        real text_p2
+#define TEXT_NUMBERS numbers_of(text_p0, text_p1, text_p2)

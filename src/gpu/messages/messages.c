@@ -106,17 +106,26 @@ static bool makes_numbers(const tamis_message_job *job) {
 
 static int64_t numbers_made(const tamis_message_job *job) { return job->edge_data == TAMIS_E_HEAD ? job->heads : 1; }
 
+static bool text_reads(const tamis_message_job *job, int leaf) {
+    return job->text && tamis_message_text_reads(job->text, leaf);
+}
+
 static bool reads_x(const tamis_message_job *job) {
+    if (job->text) return text_reads(job, tamis_message_leaf_there(job));
     return job->kind == TAMIS_PASS_ENTRIES ? job->term != TAMIS_TERM_X : job->term != TAMIS_TERM_Y;
 }
 
 static bool reads_y(const tamis_message_job *job) {
+    if (job->text) return text_reads(job, TAMIS_STEP_S);
     return job->kind == TAMIS_PASS_ENTRIES ? job->term == TAMIS_TERM_GATE : job->term != TAMIS_TERM_X;
 }
 
 static bool reads_z(const tamis_message_job *job) {
+    if (job->text) return text_reads(job, tamis_message_leaf_here(job));
     return job->kind == TAMIS_PASS_ENTRIES || job->term == TAMIS_TERM_GATE;
 }
+
+static bool reads_w(const tamis_message_job *job) { return job->w.at.base != NULL; }
 
 static bool reads_arguments(const tamis_message_job *job) {
     return job->argument.base && job->kind != TAMIS_PASS_LARGEST;
@@ -134,7 +143,8 @@ static bool fits_unit(const pass *p, int64_t unit) {
     return (job->edge_data == TAMIS_E_HEAD ? job->width : p->all) % unit == 0 &&
            is_aligned(p, reads_x(job), &job->x, unit) &&
            is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
-           is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, !makes_numbers(job), &job->out, unit) &&
+           is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, reads_w(job), &job->w, unit) &&
+           is_aligned(p, !makes_numbers(job), &job->out, unit) &&
            (!job->argument.base ||
             tamis_gpu_aligned(p->call.device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
 }
@@ -157,21 +167,22 @@ static void share_row(pass *p, bool quick) {
 }
 
 /* Entries whose rows are loaded at once: as many as fit in registers, and as short rows have. The numbers were
-   measured: lab/notes/messages.md. */
+   measured: lab/notes/messages.md. A long text is not repeated as often: that takes the compiler's time. */
 static int32_t loads_of(const pass *p) {
-    enum { REGISTERS = 64, FEWEST = 2, USUAL = 4, MOST = 8, SHORT = 6, LONG = 16, WIDE_TEAM = 16 };
+    enum { REGISTERS = 64, FEWEST = 2, USUAL = 4, MOST = 8, SHORT = 6, LONG = 16, WIDE_TEAM = 16, UNROLLED = 256 };
     const tamis_message_job *const job = p->job;
     const tamis_gpu_message_variant *const v = &p->call.variant;
     const bool rows = job->kind != TAMIS_PASS_ENTRIES;
     const bool slow =
         job->type == TAMIS_F16 || (job->type == TAMIS_BF16 && job->term == TAMIS_TERM_MUL && v->team >= WIDE_TEAM);
     const bool many = rows && !slow && v->units == 1 && job->order.nnz >= LONG * job->order.rows;
-    const int64_t matrices =
-        reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_arguments(job) * 1;
+    const int64_t matrices = reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) +
+                             (reads_w(job) && !job->here) + (reads_arguments(job) && !(job->text && job->here));
+    const int64_t steps = job->text ? job->text->program.count : 0;
     const int64_t of_one =
         (matrices > 0 ? matrices : 1) * v->units * v->unit * (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
     int32_t loads = many ? MOST : rows && job->order.nnz < SHORT * job->order.rows ? FEWEST : USUAL;
-    while (loads > 1 && loads * of_one > REGISTERS) loads /= 2;
+    while (loads > 1 && (loads * of_one > REGISTERS || loads * v->units * v->unit * steps > UNROLLED)) loads /= 2;
     return loads;
 }
 
@@ -200,8 +211,12 @@ static void choose(pass *p) {
     v->argument = job->argument.base ? tamis_gpu_index_bits(job->argument_type) : 32;
     share_row(p, quick);
     v->loads = quick ? loads_of(p) : 4;
-    v->near = (uint64_t)job->x.stride * tamis_type_size(job->type) <= INT32_MAX;
-    v->term = quick ? (int32_t)job->term : -1;
+    v->near = (uint64_t)tamis_gpu_max(job->x.stride, job->w.stride) * tamis_type_size(job->type) <= INT32_MAX;
+    v->text = job->text;
+    v->reads = job->text ? reads_x(job) | reads_y(job) << 1 | reads_z(job) << 2 | reads_w(job) << 3 : 0;
+    v->turned = job->turned;
+    v->here = job->here;
+    v->term = quick || job->text ? (int32_t)job->term : -1;
     v->numbers = quick ? numbers_of(job) : -1;
     v->taken = quick ? reads_arguments(job) : -1;
     v->permuted = quick ? job->order.entries != NULL : -1;
@@ -212,7 +227,7 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x and y. */
+/* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x, y and z. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);
@@ -221,6 +236,9 @@ static void add_job(const pass *p, tamis_gpu_list *to) {
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
     tamis_gpu_list_add(
         to, tamis_gpu_integer("width", p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS ? p->span : job->width));
+    tamis_gpu_list_add(to, tamis_gpu_real("text_p0", job->text ? job->text->scalars[0] : 0));
+    tamis_gpu_list_add(to, tamis_gpu_real("text_p1", job->text ? job->text->scalars[1] : 0));
+    tamis_gpu_list_add(to, tamis_gpu_real("text_p2", job->text ? job->text->scalars[2] : 0));
     tamis_gpu_list_add(to, tamis_gpu_real("sign", job->sign));
     tamis_gpu_list_add(to, tamis_gpu_real("factor", job->factor));
     tamis_gpu_list_add(to, tamis_gpu_integer("term", job->term));
@@ -229,6 +247,7 @@ static void add_job(const pass *p, tamis_gpu_list *to) {
     tamis_gpu_list_add(to, tamis_gpu_integer("mean", job->mean));
     tamis_gpu_list_matrix(to, &p->call, "x", "x_stride", &job->x);
     tamis_gpu_list_matrix(to, &p->call, "y", "y_stride", &job->y);
+    tamis_gpu_list_matrix(to, &p->call, "z", "z_stride", &job->z);
     tamis_gpu_list_place(to, &p->call, "argument", job->argument);
     tamis_gpu_list_matrix(to, &p->call, "out", "out_stride", &job->out);
 }
@@ -240,7 +259,7 @@ static void add_rest(const pass *p, tamis_gpu_list *to) {
         tamis_gpu_list_place(to, &p->call, "places", p->call.places);
         tamis_gpu_list_add(to, tamis_gpu_integer("has_argument", job->argument.base != NULL));
     } else {
-        tamis_gpu_list_matrix(to, &p->call, "z", "z_stride", &job->z);
+        tamis_gpu_list_matrix(to, &p->call, "w", "w_stride", &job->w);
     }
     if (job->kind != TAMIS_PASS_ENTRIES) tamis_gpu_list_place(to, &p->call, "parts", p->call.parts);
     if (p->call.variant.kernel == TAMIS_MESSAGE_SUMS) {
@@ -333,4 +352,8 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
 }
 
 const tamis_message_functions tamis_gpu_message_functions = {
-    .prepare = prepare, .release = release, .run = run, .explain = explain};
+    .prepare = prepare,
+    .release = release,
+    .run = run,
+    .texts = "is compiled into the kernel, once for each text and kind of call",
+    .explain = explain};

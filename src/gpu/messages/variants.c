@@ -1,9 +1,13 @@
 /* Table of the kernels, keyed by variant: frequent calls find theirs without formatting its definitions. */
 #include "gpu/messages/variants.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
+#include "expression/edge.h"
 #include "gpu/compile/jit.h"
 #include "gpu/compile/kernel_lists.h"
 
@@ -20,9 +24,12 @@ static const struct {
              [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"},
              [TAMIS_ORDER_MERGE] = {"order_merge.simt", "order_merge"}};
 
-/* All int32, without padding, so memcmp compares keys. */
+/* All int32 before the text, without padding, so memcmp compares them. */
 static bool same(const void *key, const void *other) {
-    return memcmp(key, other, sizeof(tamis_gpu_message_variant)) == 0;
+    const tamis_message_text *const x = ((const tamis_gpu_message_variant *)key)->text;
+    const tamis_message_text *const y = ((const tamis_gpu_message_variant *)other)->text;
+    return memcmp(key, other, offsetof(tamis_gpu_message_variant, text)) == 0 && !x == !y &&
+           (x == y || tamis_message_text_same(x, y));
 }
 
 static tamis_gpu_shared_kernels variants = TAMIS_GPU_SHARED_KERNELS(tamis_gpu_message_variant, same);
@@ -68,9 +75,36 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
         if (v->stores) tamis_gpu_define(&d, "STORES", v->stores);
         return d;
     }
+    if (v->text) {
+        tamis_gpu_define(&d, "READS", v->reads);
+        tamis_gpu_define(&d, "TURNED", v->turned);
+        tamis_gpu_define(&d, "HERE", v->here);
+    }
     choice(&d, "WEIGHTED", v->weighted, "weighted");
     choice(&d, "MEAN", v->mean, "mean");
     return d;
+}
+
+/* Compiles the kernel of a text, which is kept with it. */
+static tamis_status get_text(tamis_gpu_device *device, tamis_gpu_message_variant variant,
+                             const tamis_gpu_definitions *definitions, tamis_gpu_shared_kernel **found) {
+    tamis_message_text *const kept = malloc(sizeof *kept); /* not counted, as the kernel is not */
+    char *declarations = NULL, *code = NULL, *whole = NULL;
+    tamis_status status = TAMIS_OK;
+    if (!kept) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for a message that is a text");
+    *kept = *variant.text;
+    variant.text = kept;
+    TRY_GOTO(done, tamis_edge_text_declare(&kept->program, kept->scalars, &declarations));
+    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
+    TRY_GOTO(done, tamis_gpu_with_code(definitions, code, &whole));
+    status = tamis_gpu_shared_add(&variants, device, &variant, files[variant.kernel].file, files[variant.kernel].name,
+                                  whole, found);
+done:
+    if (status != TAMIS_OK) free(kept);
+    tamis_release(declarations);
+    tamis_release(code);
+    tamis_release(whole);
+    return status;
 }
 
 static tamis_status get(tamis_gpu_device *device, const tamis_gpu_message_variant *variant,
@@ -78,6 +112,7 @@ static tamis_status get(tamis_gpu_device *device, const tamis_gpu_message_varian
     *found = tamis_gpu_shared_find(&variants, device, variant);
     if (*found) return TAMIS_OK;
     const tamis_gpu_definitions definitions = define(variant);
+    if (variant->text) return get_text(device, *variant, &definitions, found);
     return tamis_gpu_shared_add(&variants, device, variant, files[variant->kernel].file, files[variant->kernel].name,
                                 definitions.text, found);
 }

@@ -2,6 +2,7 @@
 #ifndef TAMIS_GPU_MESSAGES_VARIANTS_H
 #define TAMIS_GPU_MESSAGES_VARIANTS_H
 
+#include "expression/message.h"
 #include "gpu/runtime/arguments.h"
 
 typedef enum tamis_gpu_message_kernel {
@@ -23,9 +24,11 @@ typedef struct tamis_gpu_message_variant {
     int32_t element, index, offset, other, argument;
     int32_t group, team, unit, units, full, loads, near;
     int32_t term, numbers, taken, permuted, ordered, weighted, mean;
-    int32_t has_e, whole, stores; /* attention_kernels.h */
-    int32_t op, back;             /* segments.simt */
-    int32_t kind;                 /* order_merge.simt */
+    int32_t has_e, whole, stores;   /* attention_kernels.h */
+    int32_t op, back;               /* segments.simt */
+    int32_t kind;                   /* order_merge.simt */
+    int32_t reads, turned, here;    /* of a text */
+    const tamis_message_text *text; /* NULL: none; in the list of kernels it lives as long as they do */
 } tamis_gpu_message_variant;
 
 /* Launches the variant; the list of arguments ends with one without a name. */
