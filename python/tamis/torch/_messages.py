@@ -214,7 +214,7 @@ class Message(OfGraph):
         return tuple(grad.new_empty(length) if wants else None for length, wants in zip(lengths, wanted))
 
     def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
-        return of.nnz * (operands[1] if operands[0] is None else operands[0]).shape[1] * (1 + STEPS.get(numbers[0], 1))
+        return of.nnz * self.like(operands).shape[1] * (1 + STEPS.get(numbers[0], 1))
 
     def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         return of.nnz * grad.shape[1] * sum(wanted) * (2 if numbers[0] in READ_BACK else 1)
