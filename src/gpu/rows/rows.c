@@ -77,7 +77,7 @@ static tamis_status check(tamis_prepared *p) {
 /* ------------------------------------------------------------------------------------------ preparing */
 
 static tamis_status compile_sums(tamis_prepared *p) {
-    enum { ITEMS = 768 /* of a multiprocessor */ };
+    enum { ITEMS = 896 /* of a multiprocessor */ };
     const int64_t *const v = p->parameters;
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_define_lanes(&definitions, p, ((rows_state *)p->state)->slices);
