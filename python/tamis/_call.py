@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import functools
 import math as mathematics
+import numbers
 import struct
-from ctypes import byref, c_double
+from ctypes import byref
 from typing import Any, NamedTuple, Optional
 
 import numpy
@@ -43,10 +44,8 @@ class Settings(NamedTuple):
 def check_numbers(**given: Any) -> None:
     """Refuse the first argument that is not a number."""
     for name, value in given.items():
-        try:
-            c_double(value)
-        except TypeError:
-            raise TypeError(f"{name} = {value!r}: expected a number") from None
+        if not isinstance(value, numbers.Real):  # a tensor of one number may change, and is part of keys
+            raise TypeError(f"{name} = {value!r}: expected a number, such as float({name}); no gradient reaches it")
 
 
 @functools.lru_cache(maxsize=256)

@@ -34,7 +34,7 @@ SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers fro
 def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
     """Return the number of an edge's name, or one of an expression, which stands for it and its numbers in this process."""
     number = EDGES.get(edge) if numbers is None else None
-    if number is None:
+    if number is None or (is_expression(number) and number not in EXPRESSIONS):
         if isinstance(edge, str) and not WORD.fullmatch(edge):
             return expression_number(edge, numbers or {}, "edge", EDGES)
         if numbers is not None:
@@ -56,7 +56,7 @@ def expression_number(edge: str, numbers: Mapping[str, float], name: str, known:
     if "\0" in edge or any("\0" in one for one, _ in pairs):
         raise _errors.ArgumentError(f"{name} = {edge!r}: an expression and the names of its numbers have no zero characters")
     while len(EXPRESSIONS) >= MOST_EXPRESSIONS:
-        EXPRESSIONS.pop(next(iter(EXPRESSIONS)), None)
+        known.pop(EXPRESSIONS.pop(next(iter(EXPRESSIONS)), ("", ()))[0], None)
     sum_of = int.from_bytes(hashlib.blake2b(repr((edge, pairs)).encode(), digest_size=8).digest(), "little")
     number = c.TAMIS_EDGE_TEXT + 1 + (sum_of >> 3)
     EXPRESSIONS[number] = edge, pairs

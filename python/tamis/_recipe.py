@@ -190,7 +190,11 @@ def _key(what: tuple, arrays: tuple, recorded: bool) -> Optional[tuple]:
 def _repeat(recipes: dict, what: tuple, arrays: tuple, recorded: bool, alpha: float, beta: float) -> Any:
     """Make a call as an earlier one with arrays of the same forms, and return its results; None if there was none, or if alpha or beta is no number."""
     recipe = recipes.get(_key(what, arrays, recorded))
-    return None if recipe is None or not (hasattr(alpha, "__float__") and hasattr(beta, "__float__")) else recipe.run(arrays, alpha, beta)
+    try:
+        alpha, beta = float(alpha), float(beta)
+    except (TypeError, ValueError):
+        return None
+    return None if recipe is None else recipe.run(arrays, alpha, beta)
 
 
 later: Any = Recipe  # the type of recipes for later calls
@@ -205,7 +209,10 @@ def _compiled() -> Any:
         if place.exists():
             loader = importlib.machinery.ExtensionFileLoader("tamis._calls", str(place))
             found = importlib.util.module_from_spec(importlib.util.spec_from_loader("tamis._calls", loader))  # type: ignore[arg-type]
-            loader.exec_module(found)
+            try:
+                loader.exec_module(found)
+            except ImportError:
+                return None
             if getattr(found, "interface", 0) != INTERFACE:
                 return None
             found.numpy_known(_ndarray, _tensor_types, must)
@@ -221,10 +228,13 @@ def _use(compiled: Any) -> None:
 
 def _use_torch(torch: Any) -> None:
     capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)  # PyTorch 2.10 and newer
-    if calls is not None and capsule is not None:
-        calls.torch_known(_tensors, capsule, torch.is_grad_enabled)
-    else:
-        _use(None)
+    try:
+        if calls is not None and capsule is not None:
+            calls.torch_known(_tensors, capsule, torch.is_grad_enabled)
+            return
+    except (RuntimeError, ValueError):  # another version of the interface
+        pass
+    _use(None)
 
 
 calls: Any = _compiled()

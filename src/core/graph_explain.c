@@ -43,8 +43,8 @@ tamis_status tamis_graph_explain(const tamis_graph *graph, char *out, size_t byt
         tamis_text_add(&t, "by columns   no order: it was made for forward calls only\n");
     else
         add_order(&t, graph, "by columns", &graph->columns, false, graph->column_order.own_columns != NULL);
-    tamis_text_add(&t, "texts        a message that is an expression %s\n", graph->device->backend->messages->texts);
     if (graph->column_places) tamis_text_add(&t, "             8 bytes an entry tell its place among the columns\n");
+    tamis_text_add(&t, "texts        a message that is an expression %s\n", graph->device->backend->messages->texts);
     if (needed) *needed = t.used + 1;
     return TAMIS_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * Message passing: checks, and the passes of each call. Gradients are passes of the same kinds: by U over the columns,
- * by E over the entries.
+ * by V over the rows, by E over the entries.
  */
 #include "core/message.h"
 
@@ -264,7 +264,8 @@ typedef struct message_call {
     bool reads_v;
     const tamis_dense *U, *E, *dOut;
     const void *argument;
-    tamis_message_text text; /* of TAMIS_MESSAGE_TEXT */
+    tamis_message_text text;             /* of TAMIS_MESSAGE_TEXT */
+    tamis_message_text by_u, by_v, by_e; /* its derivatives that the backward call needs */
 } message_call;
 
 /* Finds the operation, and what it reads. */
@@ -381,7 +382,6 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
 /* The gradient by U, over the columns. */
 static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) {
     const tamis_graph *const g = c->graph;
-    tamis_message_text by_u;
     tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns);
     job.term = c->op.back;
     job.x = tamis_message_operand_of(c->dOut);
@@ -396,28 +396,22 @@ static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) 
         job.other_offsets = g->rows.offsets;
         job.other_offset_type = g->rows.offset_type;
     }
-    if (job.term == TAMIS_TERM_TEXT) {
-        TRY(tamis_message_text_by(&c->text, TAMIS_STEP_X, &by_u));
-        set_text(c, &by_u, true, &job);
-    }
+    if (job.term == TAMIS_TERM_TEXT) set_text(c, &c->by_u, true, &job);
     return run(g, &job);
 }
 
 /* The gradient by V, over the rows, where dOut and the arguments are. */
 static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
-    tamis_message_text by_v;
     tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &c->graph->rows);
     job.here = true;
     job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
     job.out = tamis_message_operand_of(dV);
     job.argument = tamis_place_at(c->argument, 0);
-    TRY(tamis_message_text_by(&c->text, TAMIS_STEP_V, &by_v));
-    set_text(c, &by_v, false, &job);
+    set_text(c, &c->by_v, false, &job);
     return run(c->graph, &job);
 }
 
 static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) {
-    tamis_message_text by_e;
     tamis_message_job job = message_job(c, TAMIS_PASS_ENTRIES, &c->graph->rows);
     job.term = c->op.back;
     job.factor = c->op.sign;
@@ -428,11 +422,18 @@ static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) 
     job.out = tamis_message_operand_of(dE);
     job.argument = tamis_place_at(c->argument, 0);
     if (job.term == TAMIS_TERM_TEXT) {
-        TRY(tamis_message_text_by(&c->text, TAMIS_STEP_S, &by_e));
-        set_text(c, &by_e, false, &job);
+        set_text(c, &c->by_e, false, &job);
         job.here = true;
     }
     return run(c->graph, &job);
+}
+
+/* Makes the derivatives before anything is written: they may have too many steps. */
+static tamis_status derive(message_call *c, bool by_u, bool by_e, bool by_v) {
+    if (c->op.back != TAMIS_TERM_TEXT) return TAMIS_OK;
+    if (by_u) TRY(tamis_message_text_by(&c->text, TAMIS_STEP_X, &c->by_u));
+    if (by_v) TRY(tamis_message_text_by(&c->text, TAMIS_STEP_V, &c->by_v));
+    return by_e ? tamis_message_text_by(&c->text, TAMIS_STEP_S, &c->by_e) : TAMIS_OK;
 }
 
 /* Checks what the gradients read: of a product the other factor, of a ReLU and of a text all that the message reads. */
@@ -464,6 +465,9 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
                                              {"dU", dU, graph->rows.cols, all, true},
                                              {"dE", dE, graph->rows.nnz, edges, true},
                                              {"options.dV", o->dV, graph->rows.rows, all, true}};
+    const bool text = o->op == TAMIS_MESSAGE_TEXT;
+    TRY(check_unread(&c, "U", U, !text || c.op.reads_u, "it"));
+    TRY(check_unread(&c, "E", E, !text || c.op.reads_e, "it"));
     TRY(check_unread(&c, "options.V", o->V, c.reads_v, "it"));
     TRY(check_unread(&c, "dU", dU, c.op.reads_u, "U"));
     TRY(check_unread(&c, "dE", dE, c.op.reads_e, "E"));
@@ -476,6 +480,7 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     c.E = E;
     c.dOut = dOut;
     c.argument = argument;
+    TRY(derive(&c, dU, dE, o->dV));
     if (dU) TRY(back_to_nodes(&c, dU));
     if (o->dV) TRY(back_to_rows(&c, o->dV));
     return dE ? back_to_edges(&c, dE) : TAMIS_OK;

@@ -27,10 +27,6 @@ tamis_status tamis_message_text_by(const tamis_message_text *text, int leaf, tam
     return TAMIS_OK;
 }
 
-/* Hashes tell most texts apart, but are not trusted to: the text may come from anybody. */
 bool tamis_message_text_same(const tamis_message_text *a, const tamis_message_text *b) {
-    if (a->name != b->name || !tamis_program_same(&a->program, &b->program)) return false;
-    for (int k = TAMIS_TEXT_ARGUMENTS; k < a->program.scalars; k++)
-        if (a->scalars[k] != b->scalars[k]) return false;
-    return a->program.scalars == b->program.scalars;
+    return a->name == b->name && tamis_program_same_declarations(&a->program, a->scalars, &b->program, b->scalars);
 }

@@ -203,8 +203,8 @@ static tamis_status call(reader *r, int kind, int *step) {
     TRY(expect(r, ")", "the operands of a function"));
     if (kind == TAMIS_STEP_LEAKY_RELU && given == 1) of[given++] = tamis_program_number(r->program, USUAL_SLOPE);
     if (given != f->arity) {
-        snprintf(what, sizeof what, "%s takes %d operand%s, not %d", f->name, f->arity, f->arity == 1 ? "" : "s",
-                 given);
+        snprintf(what, sizeof what, "%s takes %s%d operand%s, not %d", f->name,
+                 kind == TAMIS_STEP_LEAKY_RELU ? "1 or " : "", f->arity, f->arity == 1 ? "" : "s", given);
         return fail_at(r, place, what, "");
     }
     *step = tamis_program_call(r->program, kind, of[0], of[1], of[2]);

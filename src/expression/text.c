@@ -70,3 +70,19 @@ void tamis_program_declarations(const tamis_program *p, const double *scalars, t
                        p->result[r < p->results ? r : 0]);
     tamis_c_locale_leave(before);
 }
+
+static uint64_t bits_of(double number) { /* tells -0 from 0 */
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+bool tamis_program_same_declarations(const tamis_program *p, const double *scalars, const tamis_program *other,
+                                     const double *other_scalars) {
+    if (!tamis_program_same(p, other)) return false;
+    for (const tamis_step *step = p->steps; step < p->steps + p->count; step++)
+        if (step->kind == TAMIS_STEP_SCALAR && step->of[0] >= TAMIS_TEXT_ARGUMENTS &&
+            bits_of(scalars[step->of[0]]) != bits_of(other_scalars[step->of[0]]))
+            return false;
+    return true;
+}

@@ -15,4 +15,8 @@ void tamis_program_key(const tamis_program *p, tamis_text_buffer *text);
 enum { TAMIS_TEXT_ARGUMENTS = 3 };
 void tamis_program_declarations(const tamis_program *p, const double *scalars, tamis_text_buffer *text);
 
+/* True if the declarations are the same: the steps, and the bits of the named numbers that are constants in them. */
+bool tamis_program_same_declarations(const tamis_program *p, const double *scalars, const tamis_program *other,
+                                     const double *other_scalars);
+
 #endif

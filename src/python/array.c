@@ -86,17 +86,32 @@ static PyObject *capsule_of(PyObject *object, const numpy_interface **found) {
     return capsule;
 }
 
+/* The type of the items, which lives as long as its module; NULL: no floating-point numbers. bf16 is an extension,
+   whose kind is V, as that of structures. */
+static PyObject *type_of(PyObject *object, const numpy_interface *of) {
+    if (of->kind != 'f' && (of->kind != 'V' || of->item_size != 2)) {
+        return NULL;
+    }
+    PyObject *const dtype = PyObject_GetAttrString(object, "dtype");
+    PyObject *const type = dtype == NULL ? NULL : PyObject_GetAttrString(dtype, "type");
+    Py_XDECREF(dtype);
+    return type;
+}
+
 static bool form_of_ndarray(PyObject *object, array_form *form, array_memory *memory) {
     const numpy_interface *of;
     PyObject *const capsule = capsule_of(object, &of);
     bool found = false;
-    if (of != NULL && of->kind == 'f') { /* bf16 is an extension, whose items have no kind of their own */
+    PyObject *const type = of == NULL ? NULL : type_of(object, of);
+    const uintptr_t address = (uintptr_t)type;
+    if (type != NULL) {
         *memory = memory_of(of->data, of->dimensions, of->shape, of->strides, 1, of->item_size);
         const int32_t head[] = {'n', of->item_size, of->flags, of->dimensions};
         const size_t size = (size_t)of->dimensions * sizeof *of->shape;
         found = write_form(form, head, sizeof head) && write_form(form, of->shape, size) &&
-                write_form(form, of->strides, size);
+                write_form(form, of->strides, size) && write_form(form, &address, sizeof address);
     }
+    Py_XDECREF(type);
     Py_XDECREF(capsule);
     return found;
 }
@@ -134,7 +149,7 @@ static bool form_of(PyObject *object, bool recorded, array_form *form, array_mem
     return form_of_tensor(object, recorded, form, memory);
 }
 
-bool array_forms(PyObject *tuple, bool recorded, array_form *form, array_memory *memory) {
+int array_forms(PyObject *tuple, bool recorded, array_form *form, array_memory *memory) {
     const Py_ssize_t count = PyTuple_Size(tuple);
     bool found = count >= 0 && count <= CALL_ARRAYS;
     for (Py_ssize_t number = 0; found && number < count; number++) {
@@ -145,7 +160,13 @@ bool array_forms(PyObject *tuple, bool recorded, array_form *form, array_memory 
         }
         found = found && write_form(form, &same, 1);
     }
-    PyErr_Clear(); /* what has no form is called in the other way, which reports errors */
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return -1;
+        }
+        PyErr_Clear(); /* what has no form is called in the other way, which reports errors */
+        return 0;
+    }
     return found;
 }
 
@@ -162,7 +183,7 @@ bool array_address(PyObject *object, void **data) {
     array_memory memory;
     if (!form_of_ndarray(object, &form, &memory)) {
         if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "a result is of a type that calls cannot fill");
+            PyErr_SetString(PyExc_TypeError, "new_empty returned neither a tensor nor an array of NumPy");
         }
         return false;
     }

@@ -38,9 +38,10 @@ typedef struct array_memory {
 } array_memory;
 
 /* array_forms(tuple, recorded, form, memory) writes the form of the tuple's arrays, each None, an array, or an address,
-   and their memory. recorded: tensors may require gradients. Returns false, without an exception, if an array has no
-   form: it is of another type, sparse, lazily negated, on no device, or has too many dimensions. */
-bool array_forms(PyObject *tuple, bool recorded, array_form *form, array_memory *memory);
+   and their memory. recorded: tensors may require gradients. Returns 1; 0, without an exception, if an array has no
+   form: it is of another type, sparse, lazily negated, on no device, or has too many dimensions. -1 with an exception
+   that is no error, such as KeyboardInterrupt. */
+int array_forms(PyObject *tuple, bool recorded, array_form *form, array_memory *memory);
 
 /* array_address(object, data) reads the address of an array that was just made. Returns false with an exception set. */
 bool array_address(PyObject *object, void **data);

@@ -33,6 +33,9 @@ static PyObject *torch_known(PyObject *module, PyObject *given) {
     if (exchange == NULL) {
         return NULL;
     }
+    if (exchange->describe == NULL || exchange->stream_of == NULL) {
+        return PyErr_Format(PyExc_RuntimeError, "DLPack's interface lacks a function");
+    }
     if (exchange->major != 1) {
         return PyErr_Format(PyExc_RuntimeError, "DLPack's interface has version %u: expected 1",
                             (unsigned)exchange->major);
@@ -42,6 +45,8 @@ static PyObject *torch_known(PyObject *module, PyObject *given) {
     Py_INCREF(array_known.tensors = tensors);
     Py_RETURN_NONE;
 }
+
+static PyObject *none(void) { Py_RETURN_NONE; }
 
 static PyObject *key_of(PyObject *what, const array_form *form) {
     PyObject *const bytes = PyBytes_FromStringAndSize((const char *)form->bytes, (Py_ssize_t)form->size);
@@ -59,8 +64,9 @@ static PyObject *key(PyObject *module, PyObject *given) {
     }
     array_form form = {.size = 0};
     array_memory memory[CALL_ARRAYS];
-    if (!array_forms(arrays, recorded != 0, &form, memory)) {
-        Py_RETURN_NONE;
+    const int formed = array_forms(arrays, recorded != 0, &form, memory);
+    if (formed <= 0) {
+        return formed == 0 ? none() : NULL;
     }
     return key_of(what, &form);
 }
@@ -75,13 +81,17 @@ static PyObject *repeat(PyObject *module, PyObject *given) {
     }
     const double alpha = PyFloat_AsDouble(of_alpha), beta = PyFloat_AsDouble(of_beta);
     if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
+        }
         PyErr_Clear(); /* the first call says what is wrong */
         Py_RETURN_NONE;
     }
     array_form form = {.size = 0};
     array_memory memory[CALL_ARRAYS];
-    if (!array_forms(arrays, recorded != 0, &form, memory)) {
-        Py_RETURN_NONE;
+    const int formed = array_forms(arrays, recorded != 0, &form, memory);
+    if (formed <= 0) {
+        return formed == 0 ? none() : NULL;
     }
     PyObject *const name = key_of(what, &form);
     if (name == NULL) {
@@ -89,7 +99,7 @@ static PyObject *repeat(PyObject *module, PyObject *given) {
     }
     PyObject *const found = PyDict_GetItemWithError(recipes, name);
     PyObject *result = NULL;
-    if (found != NULL) {
+    if (found != NULL && (PyObject *)Py_TYPE(found) == recipe_type()) {
         Py_INCREF(found);
         result = recipe_run(found, arrays, memory, alpha, beta, must);
         Py_DECREF(found);
@@ -118,8 +128,7 @@ PyMODINIT_FUNC PyInit__calls(void) {
     PyObject *const module = PyModule_Create(&definition);
     PyObject *const type = module == NULL ? NULL : recipe_type();
     if (type == NULL || PyModule_AddIntConstant(module, "interface", INTERFACE) != 0 ||
-        PyModule_AddObject(module, "Recipe", type) != 0) { /* which takes the reference if it succeeds */
-        Py_XDECREF(type);
+        PyObject_SetAttrString(module, "Recipe", type) != 0) {
         Py_XDECREF(module);
         return NULL;
     }

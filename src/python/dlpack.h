@@ -1,6 +1,6 @@
 #pragma once
 
-/* The part of DLPack's C interface by which PyTorch 2.9 and newer describe a tensor without a call of Python.
+/* The part of DLPack's C interface by which PyTorch 2.10 and newer describe a tensor without a call of Python.
    Source: DLPack 1.2, "C Exchange API". */
 
 #include <stdint.h>

@@ -127,9 +127,13 @@ static void recipe_free(PyObject *object) {
 #define ADDRESS(function) ((void *)(uintptr_t)(function)) /* ISO C has no conversion of functions to void * */
 
 PyObject *recipe_type(void) {
+    static PyObject *type;
     static PyType_Slot slots[] = {{Py_tp_new, ADDRESS(recipe_new)}, {Py_tp_dealloc, ADDRESS(recipe_free)}, {0, NULL}};
     static PyType_Spec spec = {"tamis._calls.Recipe", sizeof(recipe), 0, Py_TPFLAGS_DEFAULT, slots};
-    return PyType_FromSpec(&spec);
+    if (type == NULL) {
+        type = PyType_FromSpec(&spec);
+    }
+    return type;
 }
 
 /* ------------------------------------------------------------------ running */
@@ -154,36 +158,36 @@ static PyObject *make_result(PyObject *one, PyObject *arrays) {
     return PyObject_CallMethodObjArgs(of, how, PyTuple_GetItem(given, 0), PyTuple_GetItem(given, 1), NULL);
 }
 
-/* make_results(of, arrays, memory, others) returns the tuple of the results that are shown; others: memory that only
- * the call needs. */
-static PyObject *make_results(const recipe *of, PyObject *arrays, array_memory *memory, PyObject **others) {
+/* make_results(of, arrays, memory, made) makes the results and what only the call needs. No tuple has them yet:
+   Python's code may run meanwhile, and could hold it. */
+static bool make_results(const recipe *of, PyObject *arrays, array_memory *memory, PyObject **made) {
     const Py_ssize_t first = PyTuple_Size(arrays), count = PyTuple_Size(of->results);
     if (first + count > CALL_ARRAYS) {
         PyErr_SetString(PyExc_ValueError, "a call has too many arrays");
-        return NULL;
+        return false;
     }
-    PyObject *const shown = PyTuple_New(of->shown);
-    for (Py_ssize_t number = 0; shown != NULL && number < count; number++) {
+    for (Py_ssize_t number = 0; number < count; number++) {
         PyObject *const one = PyTuple_GetItem(of->results, number);
-        PyObject *made = Py_None;
         memory[first + number].data = NULL;
         if (one == Py_None) {
-            Py_INCREF(made);
-        } else {
-            made = make_result(one, arrays);
+            Py_INCREF(made[number] = Py_None);
+            continue;
         }
-        if (made == NULL || (one != Py_None && !array_address(made, &memory[first + number].data))) {
-            Py_XDECREF(made);
-            Py_DECREF(shown);
-            return NULL;
-        }
-        if (number < of->shown) {
-            PyTuple_SetItem(shown, number, made); /* takes the reference */
-        } else {
-            others[number] = made;
+        made[number] = make_result(one, arrays);
+        if (made[number] == NULL || !array_address(made[number], &memory[first + number].data)) {
+            return false;
         }
     }
-    return shown;
+    return true;
+}
+
+static PyObject *tuple_of(PyObject **made, Py_ssize_t count) {
+    PyObject *const tuple = PyTuple_New(count);
+    for (Py_ssize_t number = 0; tuple != NULL && number < count; number++) {
+        Py_INCREF(made[number]);
+        PyTuple_SetItem(tuple, number, made[number]);
+    }
+    return tuple;
 }
 
 typedef struct values {
@@ -272,46 +276,36 @@ PyObject *recipe_run(PyObject *object, PyObject *arrays, array_memory *memory, d
     const recipe *const of = (const recipe *)object;
     _Alignas(16) char structures[MOST_BYTES];
     uintptr_t arguments[MOST_ARGUMENTS];
-    PyObject *others[CALL_ARRAYS] = {NULL};
+    PyObject *made[CALL_ARRAYS] = {NULL};
     values in = {.memory = memory, .structures = structures, .alpha = alpha, .beta = beta};
     PyObject *shown = NULL;
     const int there = owner_value(of->owner, &in.owner);
-    if (there <= 0 || out_overlaps(of, arrays, memory)) {
-        if (there >= 0) {
-            Py_RETURN_NONE;
-        }
+    if (there < 0) {
         return NULL;
     }
-    shown = make_results(of, arrays, memory, others);
-    if (shown == NULL || (of->device >= 0 && !array_stream(of->device, &in.stream))) {
-        goto failed;
+    if (there == 0 || out_overlaps(of, arrays, memory)) {
+        Py_RETURN_NONE;
     }
-    memcpy(structures, PyBytes_AsString(of->structures), (size_t)PyBytes_Size(of->structures));
-    for (Py_ssize_t number = 0; number < of->fill_count; number++) {
-        const uintptr_t value = value_of(&of->fills[number], &in);
-        memcpy(structures + of->fills[number].place, &value, sizeof value);
-    }
-    for (Py_ssize_t number = 0; number < of->argument_count; number++) {
-        arguments[number] = value_of(&of->arguments[number], &in);
-    }
-    Py_INCREF(object); /* another thread may drop the recipe meanwhile */
-    PyThreadState *const state = PyEval_SaveThread();
-    const int status = call_with(of->function, of->argument_count, arguments);
-    PyEval_RestoreThread(state);
-    Py_DECREF(object);
-    if (status != 0) {
-        PyObject *const none = PyObject_CallFunction(must, "i", status);
-        Py_XDECREF(none);
-        goto failed;
+    if (make_results(of, arrays, memory, made) && (of->device < 0 || array_stream(of->device, &in.stream))) {
+        memcpy(structures, PyBytes_AsString(of->structures), (size_t)PyBytes_Size(of->structures));
+        for (Py_ssize_t number = 0; number < of->fill_count; number++) {
+            const uintptr_t value = value_of(&of->fills[number], &in);
+            memcpy(structures + of->fills[number].place, &value, sizeof value);
+        }
+        for (Py_ssize_t number = 0; number < of->argument_count; number++) {
+            arguments[number] = value_of(&of->arguments[number], &in);
+        }
+        PyThreadState *const state = PyEval_SaveThread();
+        const int status = call_with(of->function, of->argument_count, arguments);
+        PyEval_RestoreThread(state);
+        if (status == 0) {
+            shown = tuple_of(made, of->shown);
+        } else {
+            Py_XDECREF(PyObject_CallFunction(must, "i", status)); /* which raises */
+        }
     }
     for (int number = 0; number < CALL_ARRAYS; number++) {
-        Py_XDECREF(others[number]);
+        Py_XDECREF(made[number]);
     }
     return shown;
-failed:
-    for (int number = 0; number < CALL_ARRAYS; number++) {
-        Py_XDECREF(others[number]);
-    }
-    Py_XDECREF(shown);
-    return NULL;
 }

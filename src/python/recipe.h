@@ -4,7 +4,8 @@
 
 #include "python/array.h"
 
-/* The type's name in Python is Recipe; its constructor's arguments are stated in python/tamis/_recipe.py. */
+/* Returns the type, which this module keeps; NULL with an exception. Its name in Python is Recipe; its constructor's
+ * arguments are stated in python/tamis/_recipe.py. */
 PyObject *recipe_type(void);
 
 /* recipe_run(recipe, arrays, memory, alpha, beta, must) makes the results, calls the function without Python's lock and

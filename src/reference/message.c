@@ -98,6 +98,9 @@ static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_me
     c->E = E;
     c->roundings = 0;
     TRY(TAMIS_RESERVED(options, "options"));
+    if ((unsigned)c->o.op > TAMIS_MESSAGE_TEXT)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.op = %d: expected 0 .. %d", (int)c->o.op,
+                          (int)TAMIS_MESSAGE_TEXT);
     if (c->o.op != TAMIS_MESSAGE_TEXT) c->o.text = texts[c->o.op];
     TRY(tamis_message_text_make(&c->o, &c->text));
     TRY(begin(c, S, options->heads, options->width));
@@ -151,6 +154,11 @@ static tamis_status back(const call *c, const tamis_dense *dOut, const int64_t *
     if (du && reads(c, TAMIS_STEP_X)) TRY(add_back(c, TAMIS_STEP_X, dOut, argument, c->places.column, c->all, du));
     if (de && reads(c, TAMIS_STEP_S)) TRY(add_back(c, TAMIS_STEP_S, dOut, argument, NULL, edge_columns(c), de));
     if (!dV) return TAMIS_OK;
+    TRY(tamis_oracle_check_matrix(dV, "options.dV", c->S->rows, c->all));
+    TRY(tamis_oracle_check_output(dV->data, "options.dV", c->S->rows * c->all));
+    if (!reads(c, TAMIS_STEP_V))
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "options.dV is not NULL, but the message does not read V: expected NULL");
     if (dV->type != TAMIS_F64 || dV->layout != TAMIS_ROW_MAJOR || (dV->stride && dV->stride != c->all))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.dV: expected doubles, row-major and packed");
     tamis_oracle_clear(dV->data, c->S->rows * c->all);

@@ -145,7 +145,7 @@ def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor], ddv: Optiona
     grad, index, columns, x, e, _, argument = ctx.saved_tensors
     *numbers, wanted = ctx.numbers
     if is_expression(numbers[3]):
-        raise NotImplementedError("message: the gradients of an expression have no derivatives: write it with PyTorch's functions on the edges for them")
+        raise NotImplementedError("message: the gradients of an expression have no derivatives: for second derivatives compute the messages with PyTorch's functions")
     ddx, dde = _asked(ddx, wanted[0]), _asked(dde, wanted[1])
     op, data, heads = numbers[3], numbers[5], numbers[6]
     by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if ctx.needs_input_grad[0] else None

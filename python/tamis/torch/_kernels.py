@@ -233,6 +233,7 @@ def _by_others(operation: int, pattern: Pattern, how: Settings, values: Optional
 def _first_backward(operation: int, pattern: Pattern, how: Settings, arrays: tuple, wanted: list[bool], key: Optional[tuple]) -> list:
     """Make a call that repeats no earlier one, and keep its recipe. arrays: the gradient that is given, the matrices, values, statistics and result."""
     grad, *matrices, values, statistics, result = arrays
+    recipes = pattern.recipes  # before the plan: another thread may replace both meanwhile
     nnz, like, batch, names = pattern.nnz, matrices[0], math.prod(lead_of(*matrices, values)), OPERANDS[operation]
     results = [_empty(wants, x, 2, batch) for wants, x in zip(wanted, matrices)]
     results.append(_empty(wanted[-1] and how.edge != MASK, values, 1, batch))
@@ -260,7 +261,7 @@ def _first_backward(operation: int, pattern: Pattern, how: Settings, arrays: tup
         fields.append(("result", *made.view(_dense(result, "E"), count - 1)))
     arguments.append(made.add(execution, *fields))
     without = wanted[-1] and values is not None and (ds is None or nnz == 0)  # zeros, which the library does not write
-    first_run(pattern.recipes, None if without else key, tuple(results), arrays, BACKWARD[operation], made, arguments, tuple(rows),
+    first_run(recipes, None if without else key, tuple(results), arrays, BACKWARD[operation], made, arguments, tuple(rows),
               device_of(like), handle, None)
     if without:
         results[-1] = torch.zeros_like(values) if ds is None else ds

@@ -270,7 +270,7 @@ def _check(pattern: Any, **tensors: Any) -> Pattern:
     if not REGISTERED:
         raise NotImplementedError("message passing needs PyTorch 2.4 or newer")
     pattern = places_of(pattern)
-    first: Optional[Tensor] = None
+    first, named = None, ""
     for name, x in tensors.items():
         if x is None:
             continue
@@ -280,8 +280,9 @@ def _check(pattern: Any, **tensors: Any) -> Pattern:
             raise _errors.ArgumentError(f"{name} is on {x.device} and the pattern on {pattern.device}: move one, for instance by {name}.to({str(pattern.device)!r}); "
                                         f"a tamis.torch.nn.PatternBuffer moves with its module")
         if first is not None and x.dtype != first.dtype:
-            raise _errors.ArgumentError(f"{name} is {x.dtype} and x {first.dtype}: convert one, for instance by {name}.to({first.dtype})")
-        first = x if first is None else first
+            raise _errors.ArgumentError(f"{name} is {x.dtype} and {named} {first.dtype}: convert one, for instance by {name}.to({first.dtype})")
+        if first is None:
+            first, named = x, name
     return pattern
 
 
@@ -327,10 +328,10 @@ def _operation(op: str, numbers: Optional[Mapping[str, float]]) -> tuple[int, tu
     number = TEXTS.get(op) if numbers is None else None
     if number is None or number not in EXPRESSIONS:
         number = expression_number(op, numbers or {}, "op", TEXTS)
-    words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", op))
+    words = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", op))  # not the e of 1e-3
     reads = "u" in words, "e" in words, "v" in words
     if not any(reads):
-        raise _errors.ArgumentError(f"op = {op!r}: expected an expression of u, the row of x, of v or of e")
+        raise _errors.ArgumentError(f"op = {op!r}: expected an expression that reads u (a row of x), v or e")
     return number, reads
 
 
@@ -357,8 +358,10 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
             [ 2., 10.],
             [ 0.,  0.]])
     """
-    what, direct = ("message", op, reduce), plain((x, e, v))
-    alone = direct and numbers is None and type(pattern) is Pattern and not any_recorded(x, e, v)
+    if type(pattern) is not Pattern:
+        pattern = places_of(pattern)
+    what, direct = ("message as given", op, reduce), plain((x, e, v))
+    alone = direct and numbers is None and type(op) is type(reduce) is str and pattern._known is not None and not any_recorded(x, e, v)
     if alone:
         found = _recipe.repeat(pattern._current().recipes, what, (x, e, v), True, 1.0, 0.0)
         if found is not None:

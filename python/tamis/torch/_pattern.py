@@ -310,12 +310,17 @@ class Pattern:
     @property
     def T(self) -> Pattern:
         """The transpose: rows are columns, with each entry's value in the place that it has here. The entries are then COO in the order of this
-        pattern. It is made once.
+        pattern. It is made once, and again for other values.
 
         >>> Pattern.from_csr(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 1]), (2, 3)).T
         <tamis.torch.Pattern 3 x 2, 3 nonzeros, cpu>
         """
-        return remembered(self, "T", lambda: Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values))
+        def turned() -> Pattern:
+            return remembered(self, "T", lambda: Pattern(self.columns, self._rows(), self.cols, self.rows, True, self.values))
+
+        if turned().values is not self.values:  # which may be assigned
+            self._derived.pop("T", None)
+        return turned()
 
     def _rows(self) -> Tensor:
         """Return the row of each entry."""

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/jit.h"
 
@@ -59,6 +60,26 @@ tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_devic
     memcpy(made->key, key, all->key_bytes);
     *found = add(all, made);
     return TAMIS_OK;
+}
+
+tamis_status tamis_gpu_shared_add_text(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
+                                       const char *file, const char *name, const tamis_gpu_definitions *definitions,
+                                       const tamis_program *program, const double *scalars, void *kept,
+                                       tamis_gpu_shared_kernel **found) {
+    char *declarations = NULL, *code = NULL, *whole = NULL;
+    tamis_status status = TAMIS_OK;
+    bool taken = false;
+    TRY_GOTO(done, tamis_edge_text_declare(program, scalars, &declarations));
+    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
+    TRY_GOTO(done, tamis_gpu_with_code(definitions, code, &whole));
+    TRY_GOTO(done, tamis_gpu_shared_add(all, device, key, file, name, whole, found));
+    taken = memcmp((*found)->key, key, all->key_bytes) == 0; /* another thread's key refers to another text */
+done:
+    if (!taken) free(kept);
+    tamis_release(declarations);
+    tamis_release(code);
+    tamis_release(whole);
+    return status;
 }
 
 tamis_status tamis_gpu_shared_launch(tamis_gpu_shared_kernel *kernel, void *stream, const tamis_gpu_launch *grid,

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "expression/program.h"
+#include "gpu/compile/jit.h"
 #include "gpu/runtime/arguments.h"
 
 typedef struct tamis_gpu_shared_kernel tamis_gpu_shared_kernel;
@@ -36,6 +38,13 @@ tamis_gpu_shared_kernel *tamis_gpu_shared_find(tamis_gpu_shared_kernels *all, co
 tamis_status tamis_gpu_shared_add(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
                                   const char *file, const char *name, const char *definitions,
                                   tamis_gpu_shared_kernel **found);
+
+/* The same for a kernel that has a program in its code. kept: what the key refers to, from malloc; it is released
+   unless the list keeps the key. */
+tamis_status tamis_gpu_shared_add_text(tamis_gpu_shared_kernels *all, tamis_gpu_device *device, const void *key,
+                                       const char *file, const char *name, const tamis_gpu_definitions *definitions,
+                                       const tamis_program *program, const double *scalars, void *kept,
+                                       tamis_gpu_shared_kernel **found);
 
 /* The list of arguments ends with one without a name. */
 tamis_status tamis_gpu_shared_launch(tamis_gpu_shared_kernel *kernel, void *stream, const tamis_gpu_launch *grid,

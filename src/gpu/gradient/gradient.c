@@ -32,44 +32,27 @@ static const tamis_program *program_of(const text_kernel *k) {
     return k->derivatives ? &k->text->all : &k->text->value;
 }
 
-/* Hashes tell most texts apart, but are not trusted to: the text may come from anybody. */
 static bool is_same_text(const void *key, const void *other) {
     const text_kernel *const x = key, *const y = other;
-    bool same = true;
-    for (int k = TAMIS_TEXT_ARGUMENTS; k < TAMIS_PROGRAM_SCALARS; k++)
-        same = same && x->text->scalars[k] == y->text->scalars[k];
-    return same && x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index &&
-           x->kinds.offset == y->kinds.offset && x->derivatives == y->derivatives &&
-           x->text->names[x->derivatives] == y->text->names[y->derivatives] &&
-           tamis_program_same(program_of(x), program_of(y));
+    return x->kinds.type == y->kinds.type && x->kinds.index == y->kinds.index && x->kinds.offset == y->kinds.offset &&
+           x->derivatives == y->derivatives && x->text->names[x->derivatives] == y->text->names[y->derivatives] &&
+           tamis_program_same_declarations(program_of(x), x->text->scalars, program_of(y), y->text->scalars);
 }
 
 static tamis_gpu_shared_kernels text_kernels = TAMIS_GPU_SHARED_KERNELS(text_kernel, is_same_text);
 
 static tamis_status compile_text(const tamis_edge_job *job, text_kernel key, tamis_gpu_shared_kernel **found) {
-    const tamis_edge_text *const text = job->constants.text;
-    tamis_gpu_device *const device = job->device;
     tamis_edge_text *const kept = malloc(sizeof *kept); /* not counted, as the kernel is not */
     tamis_gpu_definitions definitions = {.used = 0};
-    char *declarations = NULL, *code = NULL, *whole = NULL;
-    tamis_status status = TAMIS_OK;
     if (!kept) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for an edge that is a text");
-    *kept = *text;
+    *kept = *job->constants.text;
+    key.text = kept;
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
     tamis_gpu_define_kinds(&definitions, key.kinds);
-    if (device->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
-    TRY_GOTO(done, tamis_edge_text_declare(program_of(&key), text->scalars, &declarations));
-    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
-    TRY_GOTO(done, tamis_gpu_with_code(&definitions, code, &whole));
-    key.text = kept;
-    status = tamis_gpu_shared_add(&text_kernels, device, &key, "edge_text.simt", "edge_text", whole, found);
-done:
-    if (status != TAMIS_OK) free(kept);
-    tamis_release(declarations);
-    tamis_release(code);
-    tamis_release(whole);
-    return status;
+    if (((tamis_gpu_device *)job->device)->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
+    return tamis_gpu_shared_add_text(&text_kernels, job->device, &key, "edge_text.simt", "edge_text", &definitions,
+                                     program_of(&key), kept->scalars, kept, found);
 }
 
 /* The kernel of the value alone, or with its derivatives. */

@@ -201,6 +201,9 @@ FUNCTION real term_of(const int term, real x, real y, real z, real sign) {
     return term == TERM_X ? x : term == TERM_ADD ? x + sign * y : term == TERM_MUL ? x * y : y;
 }
 
+/* True if a kernel reads the columns: of the rows of x, or for a text, which may read j and w at the other end. */
+#define READS_COLUMN(of_x) ((of_x) || TERM == TERM_TEXT)
+
 /* Loads entries `at` and following of a row that ends at `end`; past the end the last entry is repeated. */
 FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *columns, GLOBAL const int64 *entries,
                          const int has_column, const int permuted, int64 at, int64 end) {

@@ -152,13 +152,14 @@ static bool fits_unit(const pass *p, int64_t unit) {
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
    whose lanes go through the row in slices. */
 static void share_row(pass *p, bool quick) {
-    enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4, GROUP = 128 };
+    enum { LANES_MOST = 32, LANES_OF_ONE = 16, SLOW_TEAM = 4, GROUP = 128, UNROLLED = 2048 /* steps of a text */ };
+    const int64_t steps = p->job->text ? p->job->text->program.count : 0;
     tamis_gpu_message_variant *const v = &p->call.variant;
     int64_t unit = 16 / (int64_t)tamis_type_size(p->job->type);
-    while (unit > 1 && !fits_unit(p, unit)) unit = quick ? unit / 2 : 1;
+    while (unit > 1 && (!fits_unit(p, unit) || unit * steps > UNROLLED)) unit = quick ? unit / 2 : 1;
     const int64_t across = tamis_gpu_ceiling(p->span, unit);
     v->unit = (int32_t)unit;
-    v->units = across > LANES_OF_ONE || !quick ? 2 : 1;
+    v->units = (across > LANES_OF_ONE && 2 * unit * steps <= UNROLLED) || !quick ? 2 : 1;
     v->team = quick ? 1 : SLOW_TEAM;
     while (quick && v->team < LANES_MOST && v->team * v->units < across) v->team *= 2;
     v->group = quick ? GROUP : SLOW_TEAM; /* ONE_TEAM of simt.h */
@@ -227,7 +228,7 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, x, y and z. */
+/* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, and the arrays. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);

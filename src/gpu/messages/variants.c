@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/status.h"
-#include "expression/edge.h"
 #include "gpu/compile/jit.h"
 #include "gpu/compile/kernel_lists.h"
 
@@ -24,12 +22,12 @@ static const struct {
              [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"},
              [TAMIS_ORDER_MERGE] = {"order_merge.simt", "order_merge"}};
 
-/* All int32 before the text, without padding, so memcmp compares them. */
+/* All int32 up to `here`, without padding, so memcmp compares them. */
 static bool same(const void *key, const void *other) {
     const tamis_message_text *const x = ((const tamis_gpu_message_variant *)key)->text;
     const tamis_message_text *const y = ((const tamis_gpu_message_variant *)other)->text;
-    return memcmp(key, other, offsetof(tamis_gpu_message_variant, text)) == 0 && !x == !y &&
-           (x == y || tamis_message_text_same(x, y));
+    enum { NUMBERS = offsetof(tamis_gpu_message_variant, here) + sizeof(int32_t) };
+    return memcmp(key, other, NUMBERS) == 0 && !x == !y && (x == y || tamis_message_text_same(x, y));
 }
 
 static tamis_gpu_shared_kernels variants = TAMIS_GPU_SHARED_KERNELS(tamis_gpu_message_variant, same);
@@ -89,22 +87,12 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
 static tamis_status get_text(tamis_gpu_device *device, tamis_gpu_message_variant variant,
                              const tamis_gpu_definitions *definitions, tamis_gpu_shared_kernel **found) {
     tamis_message_text *const kept = malloc(sizeof *kept); /* not counted, as the kernel is not */
-    char *declarations = NULL, *code = NULL, *whole = NULL;
-    tamis_status status = TAMIS_OK;
     if (!kept) return tamis_fail(TAMIS_ERROR_MEMORY, "no memory for a message that is a text");
     *kept = *variant.text;
     variant.text = kept;
-    TRY_GOTO(done, tamis_edge_text_declare(&kept->program, kept->scalars, &declarations));
-    TRY_GOTO(done, tamis_gpu_edge_code(declarations, &code));
-    TRY_GOTO(done, tamis_gpu_with_code(definitions, code, &whole));
-    status = tamis_gpu_shared_add(&variants, device, &variant, files[variant.kernel].file, files[variant.kernel].name,
-                                  whole, found);
-done:
-    if (status != TAMIS_OK) free(kept);
-    tamis_release(declarations);
-    tamis_release(code);
-    tamis_release(whole);
-    return status;
+    return tamis_gpu_shared_add_text(&variants, device, &variant, files[variant.kernel].file,
+                                     files[variant.kernel].name, definitions, &kept->program, kept->scalars, kept,
+                                     found);
 }
 
 static tamis_status get(tamis_gpu_device *device, const tamis_gpu_message_variant *variant,

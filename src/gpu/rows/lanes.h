@@ -28,8 +28,9 @@ double tamis_gpu_lanes_nonzero(const tamis_problem *problem, double bytes);
 /* Pieces per lane of a row of C: enough for the slice; the same for all widths if compilation is slow. */
 int64_t tamis_gpu_lanes_pieces(const tamis_prepared *p);
 
-/* True if aligned rows of B come in whole pieces of 16 bits, which are converted when they are added: by itself the
-   compiler does that when they come, which takes twice their registers. */
+/* True if aligned rows of B come in whole pieces of 16 bits. The compiler converts them when they come, which takes
+   twice their registers, unless it is told for how many groups registers must suffice: then it converts when it adds.
+ */
 bool tamis_gpu_lanes_packed(const tamis_prepared *p);
 
 /* Registers of a work-item for its sums, and for the elements, address, column and weight of each row in flight.

@@ -27,18 +27,21 @@ static int64_t usual_slice(const tamis_problem *problem) {
 
 /* Nonzeros of a team: of narrow rows, fewer if there are few, so that all multiprocessors are busy. If there are many
    (`large`) and rows are even, a team has a whole row: fewest rows then compete for L1. */
-static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, bool narrow, int64_t large) {
-    enum { FEWEST = 16, MOST = 64, TEAMS = 64, ROWS = 32 /* of a multiprocessor */ };
+static int64_t usual_share(const tamis_problem *problem, int64_t multiprocessors, int64_t lanes, bool narrow,
+                           int64_t large) {
+    enum { FEWEST = 16, MOST = 64 };
+    enum { TEAMS = 64, ITEMS = 512, ROWS = 32 }; /* of a multiprocessor */
+    const int64_t teams = tamis_gpu_max(TEAMS, ITEMS / lanes);
     const tamis_profile *const profile = &problem->evidence->profile;
     int64_t share = large > 0 ? large : narrow ? FEWEST : MOST;
     if (large > 0 && tamis_gpu_tasks_even(profile) && problem->rows >= ROWS * multiprocessors)
         while (share < profile->max) share *= 2;
-    while (share < MOST && problem->nnz > share * TEAMS * multiprocessors) share *= 2;
+    while (share < MOST && problem->nnz > share * teams * multiprocessors) share *= 2;
     return share;
 }
 
-/* Rows of B in flight. Four of 16 bits have the sums of eight of 32 bits; where rows differ, the teams of a warp wait
-   for the longest, and more groups help instead. */
+/* Rows of B in flight. A piece of 16-bit numbers has twice as many sums, so four; where rows differ, the teams of a
+   warp wait for the longest, and more groups help instead. */
 static int64_t loads_of(const tamis_problem *problem, bool narrow) {
     const tamis_profile *const profile = &problem->evidence->profile;
     if (tamis_type_size(problem->type) == 2 || (narrow && !tamis_gpu_tasks_level(profile))) return 4;
@@ -48,7 +51,7 @@ static int64_t loads_of(const tamis_problem *problem, bool narrow) {
 /* The best of 60 parameter sets on an H100, on 23 matrices of 11 thousand to 2.6 million nonzeros and C of 32 and 128
    columns. */
 static void defaults(const tamis_problem *problem, const tamis_gpu_device *device, int64_t *v) {
-    enum { LANES_FEWEST = 4, ITEMS_FEWEST = 384 /* of a multiprocessor */ };
+    enum { LANES_FEWEST = 4, LANES_MOST = 16, ITEMS_FEWEST = 512 /* of a multiprocessor */ };
     const int64_t slice = usual_slice(problem);
     int64_t pieces;
     const int64_t lanes = tamis_gpu_lanes_usual(problem, slice, &pieces);
@@ -57,9 +60,11 @@ static void defaults(const tamis_problem *problem, const tamis_gpu_device *devic
     v[TEAM_LANES] = lanes > LANES_FEWEST ? lanes : LANES_FEWEST;
     v[SLICE] = slice;
     const int64_t large = tamis_gpu_tasks_large_share(problem, multiprocessors, v[TEAM_LANES]);
-    v[SHARE] = usual_share(problem, multiprocessors, narrow, large);
+    v[SHARE] = usual_share(problem, multiprocessors, v[TEAM_LANES], narrow, large);
     const int64_t tasks = tamis_gpu_max(problem->rows, problem->nnz / v[SHARE]);
-    if (lanes <= LANES_FEWEST && tasks * v[TEAM_LANES] < ITEMS_FEWEST * multiprocessors) v[TEAM_LANES] *= 2;
+    while (lanes <= LANES_FEWEST && v[TEAM_LANES] < LANES_MOST &&
+           tasks * v[TEAM_LANES] < ITEMS_FEWEST * multiprocessors)
+        v[TEAM_LANES] *= 2;
     v[SPLIT] = v[TEAM_LANES] / lanes;
     v[GROUP] = device->limits.is_cpu ? 64 : tamis_gpu_tasks_group(problem, v[TEAM_LANES], narrow ? 32 : 64);
     v[LOADS] = loads_of(problem, narrow);
