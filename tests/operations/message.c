@@ -129,10 +129,17 @@ static tamis_status back(operation_case *c) {
                                   operand_there(c, D_E), c->stream);
 }
 
+/* What the oracle gets as options.dV. */
+static tamis_dense gradient_by_v(const operation_case *c, double *to) {
+    const tamis_message_options *const o = &OPERATION_OWN(c)->o;
+    return (tamis_dense){
+        .data = to, .rows = c->S.rows, .cols = (o->heads ? o->heads : 1) * o->width, .type = TAMIS_F64};
+}
+
 static void evaluate(operation_case *c, double *const to[OPERANDS]) {
     tamis_message_options o = OPERATION_OWN(c)->o;
     OWN(int64_t) *const argument = test_room(operand_count(c, OUT), sizeof *argument);
-    const tamis_dense dV = {.data = to[D_V], .rows = c->S.rows, .cols = o.heads * o.width, .type = TAMIS_F64};
+    const tamis_dense dV = gradient_by_v(c, to[D_V]);
     if (c->without_signs && o.op == TAMIS_MESSAGE_SUB) o.op = TAMIS_MESSAGE_ADD;
     o.V = operand_here(c, V);
     test_must(tamis_reference_message(&c->S, &o, operand_here(c, U), operand_here(c, E), to[OUT], argument));
@@ -150,7 +157,7 @@ static void bound_texts(operation_case *c, double roundings) {
     double *to[OPERANDS] = {NULL};
     for (int k = 0; k < OPERANDS; k++)
         if (c->of[k].name && c->of[k].want) to[k] = test_doubles(operand_count(c, k));
-    const tamis_dense dV = {.data = to[D_V], .rows = c->S.rows, .cols = o.heads * o.width, .type = TAMIS_F64};
+    const tamis_dense dV = gradient_by_v(c, to[D_V]);
     o.V = operand_here(c, V);
     o.dV = dV.data ? &dV : NULL;
     test_must(tamis_reference_message_bounds(&c->S, &o, to[D_U] || to[D_E] || to[D_V] ? operand_here(c, D_OUT) : NULL,
