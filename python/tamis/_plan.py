@@ -33,14 +33,20 @@ SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers fro
 
 def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
     """Return the number of an edge's name, or one of an expression, which stands for it and its numbers in this process."""
-    number = EDGES.get(edge) if numbers is None else None
-    if number is None or (is_expression(number) and number not in EXPRESSIONS):
+    number = known_number(edge, numbers, EDGES)
+    if number is None:
         if isinstance(edge, str) and not WORD.fullmatch(edge):
             return expression_number(edge, numbers or {}, "edge", EDGES)
         if numbers is not None:
             raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as edge names numbers, and edge = {edge!r}")
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
     return number
+
+
+def known_number(text: str, numbers: Mapping[str, float] | None, known: dict[str, int]) -> int | None:
+    """Return the number that `known` has of a name or an expression without named numbers; None if there is none, or the expression was forgotten."""
+    number = known.get(text) if numbers is None else None
+    return None if number is None or (is_expression(number) and number not in EXPRESSIONS) else number
 
 
 MOST_EXPRESSIONS = 1 << 16  # that are kept; the oldest are forgotten

@@ -122,7 +122,6 @@ class Recipe:
             must(status)
         return tuple(made[:self.shown])
 
-
     def _overlaps(self, arrays: tuple) -> bool:
         extents = [extent(view(x, "")) for number, x in enumerate(arrays) if x is not None and type(x) is not int and number != self.out]
         first, end = extent(view(arrays[self.out], ""))

@@ -18,7 +18,7 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._owned import Owned
-from .._plan import EXPRESSIONS, WORD, expression_number, expression_of, is_expression
+from .._plan import WORD, expression_number, expression_of, is_expression, known_number
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _cast, _formulas, _vmap
@@ -325,8 +325,8 @@ def _operation(op: str, numbers: Optional[Mapping[str, float]]) -> tuple[int, tu
         raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as op names numbers, and op = {op!r}")
     if not isinstance(op, str) or WORD.fullmatch(op):
         raise _errors.ArgumentError(f"op = {op!r}: expected one of {', '.join(map(repr, OPS))}, or an expression such as 'relu(u + e)'")
-    number = TEXTS.get(op) if numbers is None else None
-    if number is None or number not in EXPRESSIONS:
+    number = known_number(op, numbers, TEXTS)
+    if number is None:
         number = expression_number(op, numbers or {}, "op", TEXTS)
     words = set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", op))  # not the e of 1e-3
     reads = "u" in words, "e" in words, "v" in words
