@@ -5,7 +5,7 @@
 #   scripts/unpack-aarch64.sh FOLDER
 set -eu
 [ $# -eq 1 ] || { echo 'usage: unpack-aarch64.sh FOLDER' >&2; exit 2; }
-packages='zlib1g-dev liblzma-dev libzstd-dev python3 libstdc++6'
+packages='zlib1g-dev liblzma-dev libzstd-dev python3 libpython3-dev libstdc++6'
 [ "$(cat "$1/unpacked" 2>/dev/null || true)" != "$packages" ] || exit 0
 rm -rf "$1"
 mkdir -p "$1"

@@ -21,7 +21,7 @@ from . import _declarations as c
 from ._library import _places, lib, must
 from ._views import extent, view
 
-INTERFACE = 1  # of the compiled module that this file knows
+INTERFACE = 2  # of the compiled module that this file knows
 MOST = 256  # recipes per pattern or plan
 CONSTANT, PLACE, ARRAY, STREAM, ALPHA, BETA, OWNER = range(7)  # what an argument, or a field of a structure, holds
 _ndarray = numpy.ndarray

@@ -39,7 +39,7 @@ static bool is(PyObject *found, PyObject *value) {
     return found == value;
 }
 
-static bool is_recorded(PyObject *object) {
+bool array_is_recorded(PyObject *object) {
     static PyObject *name;
     return !is(PyObject_GetAttr(object, interned(&name, "requires_grad")), Py_False) &&
            !is(PyObject_CallObject(array_known.grad_enabled, NULL), Py_False);
@@ -49,6 +49,21 @@ static bool is_recorded(PyObject *object) {
 static bool is_negated(PyObject *object) {
     static PyObject *name;
     return !is(PyObject_CallMethodObjArgs(object, interned(&name, "is_neg"), NULL), Py_False);
+}
+
+static bool is_tensor(PyObject *type) {
+    const Py_ssize_t count = array_known.tensors == NULL ? 0 : PyTuple_Size(array_known.tensors);
+    for (Py_ssize_t number = 0; number < count; number++) {
+        if (PyTuple_GetItem(array_known.tensors, number) == type) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool array_is_plain(PyObject *object) {
+    static PyObject *name;
+    return is_tensor((PyObject *)Py_TYPE(object)) && is(PyObject_GetAttr(object, interned(&name, "is_meta")), Py_False);
 }
 
 static array_memory memory_of(void *data, int dimensions, const int64_t *shape, const int64_t *strides, int64_t unit,
@@ -67,7 +82,7 @@ static array_memory memory_of(void *data, int dimensions, const int64_t *shape, 
 
 static bool form_of_tensor(PyObject *object, bool recorded, array_form *form, array_memory *memory) {
     dlpack_tensor of;
-    if (array_known.exchange == NULL || is_negated(object) || (!recorded && is_recorded(object)) ||
+    if (array_known.exchange == NULL || is_negated(object) || (!recorded && array_is_recorded(object)) ||
         array_known.exchange->describe(object, &of) != 0) {
         return false;
     }
@@ -114,16 +129,6 @@ static bool form_of_ndarray(PyObject *object, array_form *form, array_memory *me
     Py_XDECREF(type);
     Py_XDECREF(capsule);
     return found;
-}
-
-static bool is_tensor(PyObject *type) {
-    const Py_ssize_t count = array_known.tensors == NULL ? 0 : PyTuple_Size(array_known.tensors);
-    for (Py_ssize_t number = 0; number < count; number++) {
-        if (PyTuple_GetItem(array_known.tensors, number) == type) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool form_of(PyObject *object, bool recorded, array_form *form, array_memory *memory) {

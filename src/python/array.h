@@ -37,6 +37,11 @@ typedef struct array_memory {
     uintptr_t begin, end;
 } array_memory;
 
+/* array_is_plain(object): a tensor of PyTorch's own types with memory. array_is_recorded(object): autograd must record
+   a call with this tensor. False, perhaps with an exception, where an attribute cannot be read. */
+bool array_is_plain(PyObject *object);
+bool array_is_recorded(PyObject *object);
+
 /* array_forms(tuple, recorded, form, memory) writes the form of the tuple's arrays, each None, an array, or an address,
    and their memory. recorded: tensors may require gradients. Returns 1; 0, without an exception, if an array has no
    form: it is of another type, sparse, lazily negated, on no device, or has too many dimensions. -1 with an exception

@@ -6,8 +6,10 @@
 #include "python/recipe.h"
 
 enum {
-    INTERFACE = 1
-}; /* grows where Recipe's arguments or the functions' change; python/tamis/_recipe.py has the same number */
+    INTERFACE = 2, /* grows where Recipe's arguments or the functions' change; python/tamis/_recipe.py has the same */
+    ALONE = 1,     /* what a call needs at most: nothing, autograd; python/tamis/torch/_direct.py has the same */
+    RECORDED = 2
+};
 
 static PyObject *must;
 
@@ -44,6 +46,49 @@ static PyObject *torch_known(PyObject *module, PyObject *given) {
     Py_INCREF(array_known.grad_enabled = grad_enabled);
     Py_INCREF(array_known.tensors = tensors);
     Py_RETURN_NONE;
+}
+
+static PyObject *states, *forward_mode;
+
+static PyObject *states_known(PyObject *module, PyObject *given) {
+    (void)module;
+    PyObject *functions, *levels;
+    if (!PyArg_ParseTuple(given, "O!O", &PyTuple_Type, &functions, &levels)) {
+        return NULL;
+    }
+    Py_INCREF(states = functions);
+    Py_INCREF(forward_mode = levels);
+    Py_RETURN_NONE;
+}
+
+/* any_state() is 1 if a state of PyTorch is one in which calls go through its dispatcher, and -1 with an exception. */
+static int any_state(void) {
+    for (Py_ssize_t number = 0; number < PyTuple_Size(states); number++) {
+        PyObject *const state = PyObject_CallObject(PyTuple_GetItem(states, number), NULL);
+        const int is = state == NULL ? -1 : PyObject_IsTrue(state);
+        Py_XDECREF(state);
+        if (is != 0) {
+            return is;
+        }
+    }
+    PyObject *const level = PyObject_GetAttrString(forward_mode, "_current_level");
+    const long number = level == NULL ? -1 : PyLong_AsLong(level);
+    Py_XDECREF(level);
+    return PyErr_Occurred() ? -1 : number >= 0;
+}
+
+static PyObject *needs(PyObject *module, PyObject *tensors) {
+    (void)module;
+    const int state = states == NULL || !PyTuple_Check(tensors) ? 1 : any_state();
+    bool plain = state == 0, recorded = false;
+    for (Py_ssize_t number = 0; plain && number < PyTuple_Size(tensors); number++) {
+        PyObject *const one = PyTuple_GetItem(tensors, number);
+        if (one != Py_None) {
+            plain = array_is_plain(one);
+            recorded = recorded || (plain && array_is_recorded(one));
+        }
+    }
+    return state < 0 || PyErr_Occurred() ? NULL : PyLong_FromLong(!plain ? 0 : recorded ? RECORDED : ALONE);
 }
 
 static PyObject *none(void) { Py_RETURN_NONE; }
@@ -114,6 +159,8 @@ static PyMethodDef functions[] = {
     {"numpy_known", numpy_known, METH_VARARGS, "numpy_known(ndarray, unknown, must)"},
     {"torch_known", torch_known, METH_VARARGS,
      "torch_known(types of tensors, capsule of the exchange, is_grad_enabled)"},
+    {"states_known", states_known, METH_VARARGS, "states_known(functions that return a state of PyTorch, forward_ad)"},
+    {"needs", needs, METH_O, "needs(tensors) -> what a call needs at most"},
     {"key", key, METH_VARARGS, "key(what, arrays, recorded) -> the key of a recipe, or None"},
     {"repeat", repeat, METH_VARARGS, "repeat(recipes, what, arrays, recorded, alpha, beta) -> results, or None"},
     {NULL, NULL, 0, NULL},

@@ -53,6 +53,8 @@ def test_what_is_in_it(wheel):
     files = {str(path): path for path in wheel.files}
     for name in ("tamis/py.typed", "tamis/_operations.pyi", "tamis/lib/libtamis.so.1", "tamis/lib/libtamis_ml.so.1", "tamis/lib/libtamis_xla.so.1"):
         assert name in files
+    if "manylinux" in wheel.read_text("WHEEL"):  # `pip install .` leaves it out without Python's headers
+        assert "tamis/lib/_calls.abi3.so" in files
     assert any(name.endswith("/LICENSE") for name in files)
     for name, path in files.items():
         if path.hash is not None:

@@ -1,6 +1,7 @@
 """Calls that repeat an earlier one: the compiled steps and the same in Python, with arrays that differ from the first call's in one property each."""
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 
@@ -201,3 +202,36 @@ def test_calls_keep_nothing(steps):
         assert alive() <= before + 1
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("state", ["plain", "no_grad", "autocast", "forward mode", "vmap", "mode", "profiler"])
+def test_what_a_call_needs_is_the_same_in_c_and_python(state):
+    direct = pytest.importorskip("tamis.torch._direct")
+    if direct._needs is direct._needs_of:
+        pytest.skip("the compiled module is not in use")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    class Own(torch.Tensor):
+        pass
+
+    x, recorded = torch.ones(3), torch.ones(3, requires_grad=True)
+    cases = {(x, None): 1, (x, recorded): 2, (None,): 1, (): 1, (torch.ones(3, device="meta"),): 0, (torch.ones(3).as_subclass(Own),): 0, (1.0,): 0}
+
+    def compare(plain):
+        for tensors, wanted in cases.items():
+            wanted = 0 if not plain else 1 if wanted == 2 and state == "no_grad" else wanted
+            assert direct._needs(tensors) == direct._needs_of(tensors) == wanted
+
+    with contextlib.ExitStack() as entered:
+        if state == "vmap":
+            torch.vmap(lambda y: (compare(False), y)[1])(torch.ones(2, 3))
+            return
+        managers = {"no_grad": torch.no_grad, "autocast": lambda: torch.autocast("cpu"), "forward mode": torch.autograd.forward_ad.dual_level, "mode": Mode,
+                    "profiler": torch.profiler.profile}
+        if state in managers:
+            entered.enter_context(managers[state]())
+        compare(state in ("plain", "no_grad"))

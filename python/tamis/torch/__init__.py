@@ -97,8 +97,9 @@ def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] =
     """
     if type(pattern) is not Pattern:
         pattern, values = taken(pattern, values)
-    if plain((A, B, values)) and A is not None and B is not None:
-        return SDDMM.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
+    need = plain((A, B, values))
+    if need and A is not None and B is not None:
+        return SDDMM.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
     A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
     keep = edge == "softmax" and any_recorded(A, B, values)
@@ -117,8 +118,9 @@ def spmm(pattern: PatternLike, B: Tensor, values: Optional[Tensor] = None, *, tr
     """
     if type(pattern) is not Pattern:
         pattern, values = taken(pattern, values)
-    if plain((B, values)) and B is not None:
-        return SPMM.direct(pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False), values, B)
+    need = plain((B, values))
+    if need and B is not None:
+        return SPMM.direct(need, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False), values, B)
     _check_tensors({"B": B}, values=values)
     given = values
     B, values = _cast.operands(B, values)
@@ -143,8 +145,9 @@ def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optiona
     """
     if type(pattern) is not Pattern:
         pattern, values = taken(pattern, values)
-    if plain((A, B, D, values)) and A is not None and B is not None and D is not None:
-        return FUSED.direct(pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
+    need = plain((A, B, D, values))
+    if need and A is not None and B is not None and D is not None:
+        return FUSED.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
     A, B, D, values = _cast.operands(A, B, D, values)
     keep = edge == "softmax" and any_recorded(A, B, D, values)

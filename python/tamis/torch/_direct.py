@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from .. import _recipe
+
 REGISTERED = hasattr(torch.library, "register_fake")  # PyTorch 2.4 and newer
 compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 autocast = getattr(torch._C, "_is_any_autocast_enabled", lambda: True)
@@ -16,6 +18,7 @@ _traced = getattr(torch._C, "_get_tracing_state", lambda: True)
 modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
 transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 PLAIN = (Tensor, torch.nn.Parameter, type(None))
+ALONE, RECORDED = 1, 2  # what a call needs at most: nothing, autograd
 POSSIBLE = REGISTERED and getattr(forward_ad, "_current_level", None) is not None
 # detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
@@ -37,20 +40,32 @@ def watched() -> None:
                 registry.setdefault(packet, formula)
 
 
-def plain(tensors: tuple) -> bool:
-    """Return True if a call with these tensors needs at most autograd: tensors of PyTorch itself, no compilation, no functional transform, no mode,
-    no autocast, no profiler."""
-    if not POSSIBLE or compiling() or transforms() or autocast() or _profiled() or _traced() is not None:
-        return False
-    if modes():
+def plain(tensors: tuple) -> int:
+    """Return ALONE or RECORDED if a call with these tensors needs at most autograd: tensors of PyTorch itself, no compilation, no functional transform, no
+    mode, no autocast, no profiler. Else 0. RECORDED: autograd must record it."""
+    if not POSSIBLE or compiling():
+        return 0
+    found = _needs(tensors)
+    if not found and modes():
         watched()
-        return False
-    if forward_ad._current_level >= 0:
-        return False
+    return found  # type: ignore[no-any-return]
+
+
+def _needs_of(tensors: tuple) -> int:
+    """Return what `plain` does, where nobody compiles. src/python has the same in C."""
+    if any(state() for state in _STATES) or forward_ad._current_level >= 0:
+        return 0
     for x in tensors:
         if type(x) not in PLAIN or (x is not None and x.is_meta):
-            return False
-    return True
+            return 0
+    return RECORDED if any_recorded(*tensors) else ALONE
+
+
+_STATES = transforms, autocast, _profiled, _traced, modes
+_needs: Any = _needs_of
+if POSSIBLE and _recipe.repeat is getattr(_recipe.calls, "repeat", None):  # the compiled module knows PyTorch
+    _recipe.calls.states_known(_STATES, forward_ad)
+    _needs = _recipe.calls.needs
 
 
 def forward_mode() -> bool:

@@ -145,8 +145,8 @@ def graph_attention(pattern: PatternLike, q: Tensor, k: Tensor, v: Tensor, e: Op
             [1., 1.],
             [0., 0.]])
     """
-    direct = plain((q, k, v, e, bias))
-    if not direct:
+    need = plain((q, k, v, e, bias))
+    if not need:
         q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
     pattern = _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
@@ -164,15 +164,15 @@ def graph_attention(pattern: PatternLike, q: Tensor, k: Tensor, v: Tensor, e: Op
         return nothing(q.shape, q, k, v, e, bias)
     if scale is None:
         scale = max(q.shape[-1], 1) ** -0.5
-    out = ATTEND.called(direct, pattern, (heads, float(scale)), *matrices, edges, bias)
+    out = ATTEND.called(need, pattern, (heads, float(scale)), *matrices, edges, bias)
     return out.reshape(q.shape)
 
 
 def _run_segments(pattern: PatternLike, values: Tensor, op: int, order: str, dim: int) -> Tensor:
     """Reshape values to a matrix with a row for each entry, of either layout, and the result back."""
     where = _number("order", order, ORDERS)
-    direct = plain((values,))
-    if op == c.TAMIS_SEGMENT_SOFTMAX and not direct:
+    need = plain((values,))
+    if op == c.TAMIS_SEGMENT_SOFTMAX and not need:
         values, = _cast.operands(values, wide=True)
     pattern = _check(pattern, values=values)
     if dim not in (0, -1):
@@ -187,7 +187,7 @@ def _run_segments(pattern: PatternLike, values: Tensor, op: int, order: str, dim
     if heads == 0:
         return values.new_empty(values.shape if op == c.TAMIS_SEGMENT_SOFTMAX else (pattern.rows, *rest) if last else (*rest, pattern.rows))
     x = values.reshape(pattern.nnz, heads) if last else values.reshape(heads, pattern.nnz).t()
-    out = SEGMENT.called(direct, pattern, (op, where), x)
+    out = SEGMENT.called(need, pattern, (op, where), x)
     return out.reshape(-1, *rest) if last else out.t().reshape(*rest, -1)
 
 

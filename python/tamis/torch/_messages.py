@@ -22,7 +22,7 @@ from .._plan import WORD, expression_number, expression_of, is_expression, known
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _cast, _formulas, _vmap
-from ._direct import REGISTERED, any_recorded, plain
+from ._direct import ALONE, RECORDED, REGISTERED, plain
 from ._formulas import EXTREME, MULTIPLIES
 from ._kernels import device_of, row_of
 from ._ops import Operator
@@ -34,6 +34,7 @@ OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TA
        "copy_e": c.TAMIS_MESSAGE_COPY_E, "add_relu": c.TAMIS_MESSAGE_ADD_RELU}
 REDUCES = {"sum": c.TAMIS_REDUCE_SUM, "mean": c.TAMIS_REDUCE_MEAN, "max": c.TAMIS_REDUCE_MAX, "min": c.TAMIS_REDUCE_MIN}
 PAIRS = {"add": c.TAMIS_PAIR_ADD, "sub": c.TAMIS_PAIR_SUB, "mul": c.TAMIS_PAIR_MUL, "dot": c.TAMIS_PAIR_DOT}
+NUMBER = -c.TAMIS_E_NUMBER  # a number for each edge as a vector, which direct calls take as it is: another tensor would be another step of autograd
 STEPS = {c.TAMIS_MESSAGE_COPY_U: 0, c.TAMIS_MESSAGE_COPY_E: 0, c.TAMIS_MESSAGE_ADD_RELU: 2}  # operations of a message, 1 of the others
 TEXTS: dict[str, int] = {}  # the numbers of expressions without named numbers
 READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # named operations whose gradients read x and e
@@ -62,7 +63,7 @@ def _described(x: Optional[Tensor], name: str, call: tuple = (), of: Any = None,
     or with `columns` neither rows nor columns. call: the tensors of the call; of: the pattern that it reads."""
     if x is None:
         return None
-    kind = _TYPES.get(x.dtype)
+    x, kind = x if x.dim() == 2 else x.unsqueeze(1), _TYPES.get(x.dtype)
     if kind is not None and x.is_contiguous() and not x.is_neg():
         rows, cols = x.shape
         return c.tamis_dense(x.data_ptr(), rows, cols, 0, kind, c.TAMIS_ROW_MAJOR, c.TAMIS_DEVICE if x.is_cuda else c.TAMIS_HOST, 0)
@@ -85,7 +86,7 @@ def _message_options(op: int, reduce: int, data: int, heads: int, columns: int, 
     text = {}
     if is_expression(op):
         text, op = dict(zip(("text", "numbers", "number_count"), expression_of(op, "op"))), c.TAMIS_MESSAGE_TEXT
-    return c.tamis_message_options(op=op, reduce=reduce, edge_data=data, type=_TYPES.get(dtype, 0), heads=heads, width=columns // max(heads, 1),
+    return c.tamis_message_options(op=op, reduce=reduce, edge_data=abs(data), type=_TYPES.get(dtype, 0), heads=heads, width=columns // max(heads, 1),
                                    argument_type=c.TAMIS_I64 if argument is torch.int64 else c.TAMIS_I32, **text)
 
 
@@ -151,12 +152,22 @@ class OfGraph(Operator):
         found = _recipe.repeat(of.recipes, what, given, True, 1.0, 0.0)
         return found if found is not None else self.first_back(of, given, numbers, wanted, _recipe.key(what, given, True))
 
-    def found_by(self, of: Any, what: tuple, given: tuple, numbers: Any, operands: tuple) -> None:
-        """Let the recipe of a call with `operands` be found by what the caller has given, which has the same addresses: its checks need no repetition."""
-        recipe = of.recipes.get(_recipe.key((self.name, numbers, False), operands, True))
-        key = None if recipe is None else _recipe.key(what, given, True)
-        if key is not None:
-            keep_recipe(of.recipes, key, recipe)
+    def as_before(self, pattern: Any, what: tuple, operands: tuple) -> Optional[Tensor]:
+        """Make a call that repeats an earlier one, whose checks need no repetition; None: there was none. what: all but the pattern and the operands, `need`
+        last."""
+        of = pattern._current()
+        if what[-1] == ALONE:
+            found = _recipe.repeat(of.recipes, what, operands, True, 1.0, 0.0)
+            return None if found is None else found[0]  # type: ignore[no-any-return]
+        numbers = of.recipes.get(_recipe.key(what, operands, True))
+        return None if numbers is None else self.function.apply(pattern, numbers, *operands)
+
+    def remember(self, pattern: Any, what: tuple, operands: tuple, numbers: Any) -> None:
+        """Let `as_before` find a call that was made."""
+        of, key = pattern._current(), _recipe.key(what, operands, True)
+        found = numbers if what[-1] == RECORDED else of.recipes.get(_recipe.key((self.name, numbers, False), operands, True))
+        if key is not None and found is not None:
+            keep_recipe(of.recipes, key, found)
 
     def packed(self, grad: Tensor) -> Tensor:
         return grad.contiguous()  # a sum's gradient is one number at every place
@@ -196,6 +207,17 @@ class Message(OfGraph):
         x, e, v = operands
         return x if x is not None else e if v is None else v  # type: ignore[no-any-return]
 
+    def outer(self, numbers: Any) -> tuple:
+        op, reduce, data, heads = numbers
+        return op, reduce, abs(data), heads
+
+    def outer_saved(self, saved: tuple, numbers: Any) -> tuple:
+        x, e, v, argument = saved
+        return x, e.unsqueeze(1) if e is not None and e.dim() == 1 else e, v, argument
+
+    def direct_gradients(self, found: Any, numbers: Any) -> Any:
+        return (found[0], found[1].flatten(), found[2]) if numbers[2] == NUMBER else found
+
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*(operands if numbers[0] in READ_BACK or is_expression(numbers[0]) else (None, None, None)), results[1]), numbers, 0
 
@@ -210,7 +232,7 @@ class Message(OfGraph):
     def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
         width, (_, _, data, heads) = grad.shape[1], numbers
         each = width if data == c.TAMIS_E_VECTOR else heads if data == c.TAMIS_E_HEAD else 1  # numbers of an edge
-        lengths = (of.shape[1], width), (of.nnz, each), (of.shape[0], width)
+        lengths = (of.shape[1], width), (of.nnz,) if data == NUMBER else (of.nnz, each), (of.shape[0], width)
         return tuple(grad.new_empty(length) if wants else None for length, wants in zip(lengths, wanted))
 
     def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
@@ -299,13 +321,13 @@ def nothing(shape: tuple, *given: Optional[Tensor]) -> Tensor:
     return sum(there[1:], there[0]).to(there[0].dtype).expand(shape)
 
 
-def _edges(e: Tensor, x: Optional[Tensor], nnz: Any, name: str = "x") -> tuple[Tensor, int]:
-    """Return e as a matrix, and the kind of its edge data. name: of x."""
+def _edges(e: Tensor, x: Optional[Tensor], nnz: Any, name: str = "x", direct: int = 0) -> tuple[Tensor, int]:
+    """Return e as a matrix, and the kind of its edge data. name: of x. direct: the call goes without the dispatcher."""
     if x is None:
         return _matrix(e.unsqueeze(1) if e.dim() == 1 else e, "e", nnz, "edge"), c.TAMIS_E_VECTOR
     if e.shape[:1] == (nnz,):
         if e.dim() == 1:
-            return e.unsqueeze(1), c.TAMIS_E_NUMBER
+            return (e, NUMBER) if direct else (e.unsqueeze(1), c.TAMIS_E_NUMBER)
         if e.shape == (nnz, *x.shape[1:]):
             return (e if e.dim() == 2 else e.flatten(1)), c.TAMIS_E_VECTOR
         if x.dim() == 3 and tuple(e.shape) in ((nnz, x.shape[1]), (nnz, x.shape[1], 1)):
@@ -360,14 +382,14 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
     """
     if type(pattern) is not Pattern:
         pattern = places_of(pattern)
-    what, direct = ("message as given", op, reduce), plain((x, e, v))
-    alone = direct and numbers is None and type(op) is type(reduce) is str and pattern._known is not None and not any_recorded(x, e, v)
-    if alone:
-        found = _recipe.repeat(pattern._current().recipes, what, (x, e, v), True, 1.0, 0.0)
+    need = plain((x, e, v))
+    what = ("message as given", op, reduce, need) if need and numbers is None and type(op) is type(reduce) is str and pattern._known is not None else None
+    if what is not None:
+        found = MESSAGE.as_before(pattern, what, (x, e, v))
         if found is not None:
-            return found[0]  # type: ignore[no-any-return]
+            return found
     (number, reads), how = _operation(op, numbers), _number("reduce", reduce, REDUCES)
-    if not direct:
+    if not need:
         x, e, v = _cast.operands(x, e, v)
     pattern = _check(pattern, x=x, e=e, v=v)
     for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
@@ -379,12 +401,12 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
     right = None if v is None else _matrix(v, "v", pattern.rows, "node, a row of the pattern")
     if x is not None and v is not None and x.shape[1:] != v.shape[1:]:
         raise _errors.ArgumentError(f"v has shape {tuple(v.shape)} and x {tuple(x.shape)}: expected the same heads and width")
-    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, v if x is None else x, pattern.nnz, "v" if x is None else "x")
+    edges, data = (None, c.TAMIS_E_NONE) if e is None else _edges(e, v if x is None else x, pattern.nnz, "v" if x is None else "x", need)
     if heads == 0:
         return nothing((pattern.rows, *like.shape[1:]), x, e, v)
-    out = MESSAGE.called(direct, pattern, (number, how, data, heads), left, edges, right)
-    if alone and like.dim() == 2:
-        MESSAGE.found_by(pattern._current(), what, (x, e, v), (number, how, data, heads), (left, edges, right))
+    out = MESSAGE.called(need, pattern, (number, how, data, heads), left, edges, right)
+    if what is not None and left is x and edges is e and right is v:
+        MESSAGE.remember(pattern, what, (x, e, v), (number, how, data, heads))
     return out if like.dim() == 2 else out.reshape(pattern.rows, *like.shape[1:])  # autograd would record this
 
 
@@ -402,14 +424,14 @@ def edge_op(pattern: PatternLike, op: str, x: Tensor, y: Tensor) -> Tensor:
             [  0.,   0.],
             [ -2., -20.]])
     """
-    direct = plain((x, y))
-    if not direct:
+    need = plain((x, y))
+    if not need:
         x, y = _cast.operands(x, y)
-    return edge_op_as_given(pattern, op, x, y, direct)
+    return edge_op_as_given(pattern, op, x, y, need)
 
 
-def edge_op_as_given(pattern: PatternLike, op: str, x: Tensor, y: Tensor, direct: bool = False) -> Tensor:
-    """edge_op in the type of its operands, regardless of autocast. direct: the call needs at most autograd."""
+def edge_op_as_given(pattern: PatternLike, op: str, x: Tensor, y: Tensor, need: int = 0) -> Tensor:
+    """edge_op in the type of its operands, regardless of autocast. need: as `plain` returns."""
     number = _number("op", op, PAIRS)
     pattern = _check(pattern, x=x, y=y)
     rows = _matrix(x, "x", pattern.rows, "row of the pattern")
@@ -419,7 +441,7 @@ def edge_op_as_given(pattern: PatternLike, op: str, x: Tensor, y: Tensor, direct
     heads = x.shape[1] if x.dim() == 3 else 1
     if heads == 0:
         return nothing((pattern.nnz, *x.shape[1:2 if op == "dot" else 3]), x, y)
-    out = EDGE_OP.called(direct, pattern, (number, heads), rows, cols)
+    out = EDGE_OP.called(need, pattern, (number, heads), rows, cols)
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
     return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])

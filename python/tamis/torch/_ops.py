@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ._direct import FLOPS, PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
+from ._direct import FLOPS, PLAIN, RECORDED, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
 from ._kernels import pattern_of
 
 if REGISTERED:
@@ -91,6 +91,14 @@ class Operator:
     def outer(self, numbers: Any) -> tuple:
         return numbers  # type: ignore[no-any-return]
 
+    def outer_saved(self, saved: tuple, numbers: Any) -> tuple:
+        """Return what is saved as the schema has it, where direct calls take other shapes. numbers: as `run` takes them."""
+        return saved
+
+    def direct_gradients(self, found: Any, numbers: Any) -> Any:
+        """Return the schema's gradients in the shapes of direct calls."""
+        return found
+
     # -------------------------------------------------------------------------- schemas and kernels
 
     def __init__(self) -> None:
@@ -148,18 +156,16 @@ class Operator:
 
     # -------------------------------------------------------------------------- calls
 
-    def direct(self, pattern: Any, numbers: Any, *operands: Any) -> Tensor:
-        """Make a call that `plain` allows, without the dispatcher; autograd records it if it must. numbers: as `run` takes them."""
-        if torch.is_grad_enabled():
-            for x in operands:
-                if x is not None and x.requires_grad:
-                    return self.function.apply(pattern, numbers, *operands)  # type: ignore[no-any-return]
+    def direct(self, need: int, pattern: Any, numbers: Any, *operands: Any) -> Tensor:
+        """Make a call without the dispatcher. need: ALONE or RECORDED, as `plain` returns. numbers: as `run` takes them."""
+        if need == RECORDED:
+            return self.function.apply(pattern, numbers, *operands)  # type: ignore[no-any-return]
         return self.run(pattern._current(), operands, numbers, False)[0]  # type: ignore[no-any-return]
 
-    def called(self, direct: bool, pattern: Any, numbers: tuple, *operands: Any) -> Tensor:
-        """Return the first result. direct: `plain` allows to go without the dispatcher."""
-        if direct:
-            return self.direct(pattern, numbers, *operands)
+    def called(self, need: int, pattern: Any, numbers: tuple, *operands: Any) -> Tensor:
+        """Return the first result. need: as `plain` returns."""
+        if need:
+            return self.direct(need, pattern, numbers, *operands)
         found = CALLS[self.name](pattern.index, pattern.columns, *operands, pattern.rows, pattern.cols, pattern.coo, *numbers)
         return found if self.results == 1 else found[0]  # type: ignore[no-any-return]
 
@@ -230,7 +236,14 @@ class Operator:
             known = pattern._still(known)
             if not repeated and plain((grad, *kept)) and not batched(grad):
                 return self.back(known, grad, saved, numbers, wanted, *late)
-            index, columns, sizes, numbers = pattern.index, pattern.columns, (pattern.rows, pattern.cols, pattern.coo), self.outer(numbers)
+            index, columns, sizes = pattern.index, pattern.columns, (pattern.rows, pattern.cols, pattern.coo)
+            outer = index, columns, self.outer_saved(saved, numbers), sizes, self.outer(numbers)
+            return self.direct_gradients(self._registered_gradients(grad, *outer, wanted, late, repeated), numbers)
+        return self._registered_gradients(grad, index, columns, saved, sizes, numbers, wanted, late, repeated)
+
+    def _registered_gradients(self, grad: Tensor, index: Tensor, columns: Tensor, saved: tuple, sizes: tuple, numbers: tuple, wanted: list[bool], late: tuple,
+                              repeated: bool) -> Any:
+        """Return the gradients by the registered operator; if it may be differentiated, `repeated`, by a formula where there is one."""
         if repeated and self.formula is not None:
             return self.formula((index, columns, *sizes), grad, saved, numbers, wanted)
         if saved[-1] is None and not self._optional:

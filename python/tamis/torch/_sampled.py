@@ -12,6 +12,7 @@ from .. import _edges, _errors
 from .._call import Settings
 from .._types import OPERANDS
 from . import _vmap
+from ._direct import RECORDED
 from ._formulas import Operations, packed, wide
 from ._kernels import MASK, SCALE, SOFTMAX, backward, computed, empty_like, kept_result, lead_of, settings_of, statistics_of
 from ._ops import CALLS, Operator
@@ -74,11 +75,9 @@ class Sampled(Operator):
         how = settings_of(*how[:5], statistics.numel() > 0)
         return computed(self.operation, of, how, operands, statistics.data_ptr() or None), statistics
 
-    def direct(self, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
-        if torch.is_grad_enabled():
-            for x in operands:
-                if x is not None and x.requires_grad:
-                    return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
+    def direct(self, need: int, pattern: Any, how: Any, *operands: Any) -> Tensor:  # half of such a call's time is Python's
+        if need == RECORDED:
+            return self.function.apply(pattern, how, *operands)  # type: ignore[no-any-return]
         return computed(self.operation, pattern._current(), how, operands, None)
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
