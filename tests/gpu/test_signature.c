@@ -15,7 +15,7 @@ static fake_device chip;
 static const char text[] = "#define FEW_PARAMETERS int64 rows, \\\n    IN(real, pairs)\n"
                            "#define ALL_PARAMETERS FEW_PARAMETERS, real alpha\n"
                            "\nKERNEL some_kernel(ALL_PARAMETERS, OUT(element, out), int32 stage,\n"
-                           "                   int wide, FEW_PARAMETERS) {}\n"
+                           "                   int wide, FEW_PARAMETERS, MAP(tiles)) {}\n"
                            "\nKERNEL odd(int64 rows, const float *x) {}\n\nKERNEL open(int64 rows";
 
 TEST(parameters_are_read) {
@@ -24,7 +24,7 @@ TEST(parameters_are_read) {
         tamis_gpu_kind kind;
     } wanted[] = {{"rows", TAMIS_GPU_INT64}, {"pairs", TAMIS_GPU_PLACE}, {"alpha", TAMIS_GPU_FLOAT64},
                   {"out", TAMIS_GPU_PLACE},  {"stage", TAMIS_GPU_INT32}, {"wide", TAMIS_GPU_INT32},
-                  {"rows", TAMIS_GPU_INT64}, {"pairs", TAMIS_GPU_PLACE}};
+                  {"rows", TAMIS_GPU_INT64}, {"pairs", TAMIS_GPU_PLACE}, {"tiles", TAMIS_GPU_TILES}};
     tamis_gpu_signature s;
     works(tamis_gpu_signature_read(text, "some_kernel", true, &s));
     assert_int_equal(s.count, sizeof wanted / sizeof wanted[0]);

@@ -40,6 +40,22 @@ FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 ga
     if (item == 0) copy_bulk(to, from, bytes, gate);
 }
 
+/* A matrix whose tiles are copied (tamis_gpu_tiles), a parameter of a kernel. */
+typedef struct __align__(64) tile_map {
+    uint64 words[16];
+}
+tile_map;
+#define MAP(name) const __grid_constant__ tile_map name
+
+/* One thread copies a tile and signals the gate: 64 numbers from `column` on of the map's rows from `row` on, as
+   operand_of and operand_across take them. What lies outside the matrix becomes 0, and counts as bytes that arrive. */
+FUNCTION void copy_tile(uint32 to, const tile_map *map, int column, int row, int member, uint32 gate) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, "
+                 "%4}], [%5];" ::"r"(to),
+                 "l"(map), "r"(column), "r"(row), "r"(member), "r"(gate)
+                 : "memory");
+}
+
 /* Proxy fence. wgmma and bulk copies use the async proxy, threads the generic one: this makes the thread's earlier
    writes, its finished copies and its initialised gates visible to the async proxy. It waits for the thread's
    outstanding reads and writes. */

@@ -53,6 +53,7 @@ enum { FIELDS = sizeof fields / sizeof fields[0] };
 /* True if an argument of this kind can be passed for a parameter of that kind. */
 static bool goes_with(int given, tamis_gpu_kind taken) {
     return given == (taken == TAMIS_GPU_PLACE                               ? TAMIS_GPU_IS_PLACE
+                     : taken == TAMIS_GPU_TILES                             ? TAMIS_GPU_IS_TILES
                      : taken == TAMIS_GPU_INT32 || taken == TAMIS_GPU_INT64 ? TAMIS_GPU_IS_INTEGER
                                                                             : TAMIS_GPU_IS_REAL);
 }
@@ -74,6 +75,7 @@ static bool convert(const void *from, tamis_gpu_kind kind, tamis_gpu_argument *t
     case TAMIS_GPU_INT64: to->value.int64 = *(const int64_t *)from; break;
     case TAMIS_GPU_FLOAT32: to->value.float32 = (float)*(const double *)from; break;
     case TAMIS_GPU_FLOAT64: to->value.float64 = *(const double *)from; break;
+    case TAMIS_GPU_TILES: to->value.tiles = *(const tamis_gpu_tiles *const *)from; break;
     case TAMIS_GPU_INT32:
         to->value.int32 = (int32_t) * (const int64_t *)from;
         return to->value.int32 == *(const int64_t *)from;
@@ -82,7 +84,7 @@ static bool convert(const void *from, tamis_gpu_kind kind, tamis_gpu_argument *t
 }
 
 static tamis_status wrong_kind(const tamis_gpu_kernel *kernel, const tamis_gpu_named *from, tamis_gpu_kind kind) {
-    static const char *const kinds[] = {"a place in memory", "an integer", "a real number"};
+    static const char *const kinds[] = {"a place in memory", "an integer", "a real number", "tiles"};
     int taken = TAMIS_GPU_IS_PLACE;
     while (!goes_with(taken, kind)) taken++;
     if (taken == (int)from->kind)

@@ -10,11 +10,12 @@
 /* An argument by name. Integers are converted to the 32 or 64 bits that the kernel takes, reals to its fp32 or fp64. */
 typedef struct tamis_gpu_named {
     const char *name; /* NULL: the end of a list */
-    enum { TAMIS_GPU_IS_PLACE, TAMIS_GPU_IS_INTEGER, TAMIS_GPU_IS_REAL } kind;
+    enum { TAMIS_GPU_IS_PLACE, TAMIS_GPU_IS_INTEGER, TAMIS_GPU_IS_REAL, TAMIS_GPU_IS_TILES } kind;
     union {
         tamis_place place;
         int64_t integer;
         double real;
+        const tamis_gpu_tiles *tiles;
     } value;
 } tamis_gpu_named;
 
@@ -32,6 +33,10 @@ static inline tamis_gpu_named tamis_gpu_integer(const char *name, int64_t value)
 
 static inline tamis_gpu_named tamis_gpu_real(const char *name, double value) {
     return (tamis_gpu_named){.name = name, .kind = TAMIS_GPU_IS_REAL, .value.real = value};
+}
+
+static inline tamis_gpu_named tamis_gpu_tiles_of(const char *name, const tamis_gpu_tiles *tiles) {
+    return (tamis_gpu_named){.name = name, .kind = TAMIS_GPU_IS_TILES, .value.tiles = tiles};
 }
 
 /* A terminated list of arguments. */

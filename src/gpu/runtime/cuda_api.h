@@ -53,6 +53,7 @@ enum { CU_CAPTURE_STATUS_NONE = 0 };
 enum { CU_ALLOCATION_PINNED = 1, CU_LOCATION_DEVICE = 1, CU_POOL_RELEASE_THRESHOLD = 4 };
 enum { CU_POINTER_MEMORY_TYPE = 2, CU_POINTER_IS_MANAGED = 8, CU_POINTER_DEVICE_ORDINAL = 9 };
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2 }; /* 0: unknown to the driver */
+enum { CU_TENSOR_MAP_UINT16 = 1, CU_TENSOR_MAP_SWIZZLE_128B = 3, CU_TENSOR_MAP_L2_256B = 3 };
 enum { CU_LINK_INPUT_CUBIN = 0, CU_LINK_INPUT_LIBRARY = 4 };
 enum { CU_LINK_ERROR_LOG_BUFFER = 5, CU_LINK_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
@@ -67,6 +68,11 @@ typedef struct cu_launch_config {
     cu_launch_attribute *attributes;
     unsigned attribute_count;
 } cu_launch_config;
+
+/* CUtensorMap */
+typedef struct cu_tensor_map {
+    _Alignas(64) uint64_t words[16];
+} cu_tensor_map;
 
 /* CUmemPoolProps; older drivers know only the first four fields */
 typedef struct cu_pool_properties {
@@ -125,6 +131,9 @@ typedef struct cuda_api {
                         void **extra);
     cu_result (*launch_with)(const cu_launch_config *config, cu_function function, void **arguments,
                              void **extra); /* NULL: a driver before 11.8 */
+    cu_result (*tensor_map)(cu_tensor_map *map, int type, uint32_t rank, void *address, const uint64_t *sizes,
+                            const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                            int swizzle, int l2, int outside); /* NULL: a driver before 12.0 */
     cu_result (*event_create)(cu_event *event, unsigned flags);
     cu_result (*event_record)(cu_event event, cu_stream stream);
     cu_result (*event_synchronize)(cu_event event);

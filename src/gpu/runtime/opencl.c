@@ -417,6 +417,7 @@ static int32_t set_arguments(ocl_kernel kernel, const tamis_gpu_argument *argume
         case TAMIS_GPU_FLOAT32: result = api.kernel_argument(kernel, at++, 4, &a->value); break;
         case TAMIS_GPU_INT64:
         case TAMIS_GPU_FLOAT64: result = api.kernel_argument(kernel, at++, 8, &a->value); break;
+        case TAMIS_GPU_TILES: break; /* no kernel of the dialect takes them, so that the launch fails */
         }
     }
     return result;

@@ -23,6 +23,7 @@ typedef struct tamis_gpu_limits {
     char about[464];       /* driver and compiler, for messages */
     bool is_cpu;           /* an OpenCL device that is a CPU */
     bool has_fp64;
+    bool copies_tiles;    /* kernels take TAMIS_GPU_TILES */
     bool compiles_beside; /* its compiler runs in several threads at once */
     int subgroup;        /* lanes that shuffle without a barrier: 32 on CUDA; 0: teams exchange through shared memory */
     int multiprocessors; /* or compute units */
@@ -58,6 +59,14 @@ typedef struct tamis_gpu_kernel {
     tamis_gpu_signature *signature;
 } tamis_gpu_kernel;
 
+/* A matrix of 16-bit numbers of which a kernel copies tiles of 64 numbers of `tile_rows` rows: `members` matrices,
+   `member_stride` numbers apart. All addresses are aligned to 16 bytes. */
+typedef struct tamis_gpu_tiles {
+    tamis_place place;
+    int64_t numbers, rows, stride, members, member_stride;
+    uint32_t tile_rows; /* 0: the kernel copies none */
+} tamis_gpu_tiles;
+
 /* A kernel argument, in order. */
 typedef struct tamis_gpu_argument {
     tamis_gpu_kind kind;
@@ -67,6 +76,7 @@ typedef struct tamis_gpu_argument {
         int64_t int64;
         float float32;
         double float64;
+        const tamis_gpu_tiles *tiles;
     } value;
 } tamis_gpu_argument;
 

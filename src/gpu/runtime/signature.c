@@ -1,5 +1,5 @@
-/* Parser of a kernel's parameter list. The dialect keeps it simple: IN(type, name), OUT(type, name), `type name`, and
-   macros for lists that several kernels share. */
+/* Parser of a kernel's parameter list. The dialect keeps it simple: IN(type, name), OUT(type, name), `type name`,
+   MAP(name), and macros for lists that several kernels share. */
 #include "gpu/runtime/signature.h"
 
 #include <ctype.h>
@@ -107,6 +107,7 @@ static tamis_status read_one(reader *r, span s, int depth) {
     if (s.begin == s.end) return TAMIS_OK; /* before a macro that begins with a comma */
     for (word.begin = word.end = s.begin; word.end < s.end && is_word(*word.end);) word.end++;
     if (is(word, "IN") || is(word, "OUT")) return read_place(r, s);
+    if (is(word, "MAP")) return add(r, trim((span){word.end + 1, s.end - 1}), TAMIS_GPU_TILES);
     for (const char *at = s.begin; at < s.end; at = word.end + (word.end < s.end)) {
         for (word.begin = word.end = at; word.end < s.end && is_word(*word.end);) word.end++;
         const size_t bytes = (size_t)(word.end - word.begin);

@@ -15,7 +15,8 @@ typedef enum tamis_gpu_kind {
     TAMIS_GPU_INT32,
     TAMIS_GPU_INT64,
     TAMIS_GPU_FLOAT32,
-    TAMIS_GPU_FLOAT64
+    TAMIS_GPU_FLOAT64,
+    TAMIS_GPU_TILES /* a description of a matrix, of CUDA alone */
 } tamis_gpu_kind;
 
 typedef struct tamis_gpu_signature {

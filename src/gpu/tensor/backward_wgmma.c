@@ -290,6 +290,12 @@ static void share_cells(tamis_prepared_backward *back) {
     const int64_t multiprocessors = back->ways[0]->device->limits.multiprocessors;
     const int64_t highest = back->ways[0]->device->limits.groups_most[2];
     int64_t fit = p->batch < highest ? p->batch : highest;
+    for (int i = 0; i < 2 && is_narrow(p); i++) { /* members apart are launches apart, which must pay */
+        const back_state *const s = back->ways[i]->state;
+        const int64_t row = (tiles_of(p->inner) + tiles_of(p->width)) * LINE;
+        fit = tamis_gpu_min(fit, tamis_gpu_tensor_members_near(back->ways[i], &s->cells,
+                                                               multiprocessors * s->passes[BACK].sharing, row, 4));
+    }
     do {
         back->at_once = fit;
         for (int i = 0; i < 4; i++) {

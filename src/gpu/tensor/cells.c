@@ -180,3 +180,21 @@ tamis_status tamis_gpu_tensor_cells_mask(tamis_prepared *p, tamis_gpu_tensor_cel
     release_masked(p, cells);
     return status;
 }
+
+/* A group that goes from panel to panel reads most rows of a panel again for the next one. Half as many members have
+   twice as many groups each, whose rows overlap, down to all rows of one member. All members where that cannot help, or
+   would leave groups few panels. Measured: lab/notes/attention.md. */
+int64_t tamis_gpu_tensor_members_near(const tamis_prepared *p, const tamis_gpu_tensor_cells *cells, int64_t resident,
+                                      int64_t row_bytes, double worth) {
+    enum { PANELS_LEAST = 3 /* of a group */ };
+    const double l2 = (double)p->device->limits.cache_l2, fits = 0.6 * l2;
+    const double panels = (double)tamis_gpu_ceiling(p->problem.rows, cells->rows);
+    const double of_panel = (double)(row_bytes * cells->count * cells->columns) / fmax(panels, 1);
+    const double of_member = (double)(row_bytes * p->problem.cols);
+    if ((double)resident * of_panel <= worth * l2) return p->problem.batch;
+    for (int64_t members = p->problem.batch;; members /= 2) {
+        const double groups = fmax(floor((double)resident / (double)members), 1);
+        if ((double)members * fmin(of_member, groups * of_panel) <= fits) return members;
+        if (members % 2 != 0 || 2 * groups * PANELS_LEAST > panels) return p->problem.batch;
+    }
+}

@@ -29,6 +29,12 @@ double tamis_gpu_cells_about(const tamis_problem *problem, int64_t side);
    must be sorted within rows. Masked cells must then be passed to tamis_gpu_tensor_cells_mask. */
 tamis_status tamis_gpu_tensor_cells_build(tamis_prepared *p, tamis_gpu_tensor_cells *cells);
 
+/* Number of members to compute at once, so that the rows which come with their cells, of `row_bytes` each, are in L2
+   when they are read again. `resident`: groups of the device, which the members share. `worth`: how many times L2 the
+   groups' rows must exceed before that pays. */
+int64_t tamis_gpu_tensor_members_near(const tamis_prepared *p, const tamis_gpu_tensor_cells *cells, int64_t resident,
+                                      int64_t row_bytes, double worth);
+
 /* Masks of cells, and which cells have contiguous columns; the plan owns the memory. The last two arrays are needed if
    S has values: masks by row, and the place in S of a row's first entry. NULL: not wanted. See cell_entries.cu. */
 typedef struct tamis_gpu_cell_masks {

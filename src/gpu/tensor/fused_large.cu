@@ -2,7 +2,7 @@
  * E = softmax(scale <A, B>) D by large cells on Hopper's tensor cores, for operands of 16 bits: attention whose mask
  * has whole blocks, such as windows and documents, without values of S. The same arithmetic as fused_narrow.cu.
  *
- *   copying warps        rows of A (per panel), B and D of the next cells (cp.async)  -->  ring of STAGES cells
+ *   copying warps        rows of A (per panel), B and D of the next cells  ------------->  ring of STAGES cells
  *                                                                                              | FULL / EMPTY gates
  *   two teams, 64 rows   cell c:      A B' <--------------------------------------------------+
  *   each, of four warps  cell c - 1:  sums += exponentials times D     at the same time
@@ -16,9 +16,12 @@
  * several groups share a panel, each stores partial sums, and the last one merges them in order. Non-finite results are
  * recomputed in fp32, since a cell's products outside the mask may be infinite.
  *
+ * Rows of A, and neighbouring rows of B and D, are copied as tiles by one thread (cp.async.bulk.tensor), if the operand
+ * is aligned to 16 bytes; other rows in pieces of 16 bytes by all threads that copy (cp.async).
+ *
  * Moves, for each cell, SIDE rows of B and of D and SIDE / 8 bytes of masks a row; and for each panel its rows of A and
- * of the result. With K = L = 128 it waits for these copies, with 64 for exponentials. The right choice for attention in
- * 16 bits unless cells of 64 x 64 are so much fuller that they save a third of the products: blocks of 64 at random.
+ * of the result. The right choice for attention in 16 bits unless cells of 64 x 64 are so much fuller that they save a
+ * third of the products: blocks of 64 at random.
  *
  * INNER_STEPS, WIDTH_STEPS: K and L in steps of 16 numbers. STAGES: cells in shared memory.
  */
@@ -89,9 +92,32 @@ FUNCTION void open_last(uint32 &before) {
     before = 0;
 }
 
+/* Opens a gate: later, if this thread's own copies belong to it; else at once, since tiles open it when they arrive. */
+FUNCTION void open(uint32 &before, uint32 gate, int copies) {
+    if (copies) {
+        open_before(before, gate);
+    } else {
+        open_last(before);
+        gate_arrive(gate);
+    }
+}
+
+/* The operands as tiles; `tiled` says which can be copied so: 1 A, 2 B, 4 D. */
+typedef struct tiled_operands {
+    const tile_map *a, *b, *d;
+    int a_member, b_member, d_member; /* the group's */
+    int tiled;
+} tiled_operands;
+
+/* One thread begins to copy `count` tiles of a line each, from `row` on, to places TILE bytes apart. */
+FUNCTION void copy_tiles(uint32 to, const tile_map *map, int count, int row, int member, uint32 gate) {
+    gate_expect(gate, count * TILE);
+    for (int i = 0; i < count; i++) copy_tile(to + i * TILE, map, i * LINE, row, member, gate);
+}
+
 /* Copies the group's cells in the order of multiplication. A panel's rows of A come with its first cell's of B. */
-FUNCTION void copy_cells(const problem &p, const cell_run &run, const shared_memory &shared, const int64 *records, const int32 *together,
-                         const index *lists, int item) {
+FUNCTION void copy_cells(const problem &p, const cell_run &run, const shared_memory &shared, const tiled_operands &tiles, const int64 *records,
+                         const int32 *together, const index *lists, int item) {
     const source a = source_of(p.a, p.a_stride, p.inner, INNER_TILES, item), b = source_of(p.b, p.b_stride, p.inner, INNER_TILES, item),
                  d = source_of(p.d, p.d_stride, p.width, WIDTH_TILES, item);
     int64 panel = -1;
@@ -101,25 +127,36 @@ FUNCTION void copy_cells(const problem &p, const cell_run &run, const shared_mem
     load_mixed_record(record, records, together, run.begin);
 #pragma unroll 1
     for (int c = run.begin; c < run.end; c++) {
-        if (record.panel != panel) {
+        const int new_panel = record.panel != panel;
+        if (new_panel) {
             open_last(before); /* the multiplying warps may need it before they release the rows of A */
             panel = record.panel;
             gate_wait(OWN_EMPTY, own_passed);
             own_passed ^= 1;
+            if (tiles.tiled & 1) {
+                gate_wait(B_EMPTY(stage.place), stage.passed ^ 1);
+                for (int i = 0; item == 0 && i < ROWS / SIDE; i++)
+                    copy_tiles(shared.own + i * (INNER_TILES * TILE), tiles.a, INNER_TILES, (int)panel * ROWS + i * SIDE, tiles.a_member, B_FULL(stage.place));
+            }
 #pragma unroll 1
-            for (int i = 0; i < ROWS / SIDE; i++) {
+            for (int i = 0; !(tiles.tiled & 1) && i < ROWS / SIDE; i++) {
                 own_rows(rows, panel * ROWS + i * SIDE, p.rows, item);
                 copy_rows(shared.own + i * (INNER_TILES * TILE), a, INNER_TILES, INNER_WHOLE, rows, item);
             }
         }
-        load_rows(rows, record, lists, p.others, item);
+        const int start = record.start, b_tiled = tiles.tiled & 2 && start >= 0, d_tiled = tiles.tiled & 4 && start >= 0;
+        const uint32 b_place = shared.ring + stage.place * (INNER_TILES * TILE);
+        const uint32 d_place = shared.ring + (STAGES * INNER_TILES + stage.place * WIDTH_TILES) * TILE;
+        if (!b_tiled || !d_tiled) load_rows(rows, record, lists, p.others, item);
         load_mixed_record(record, records, together, min(c + 1, run.end - 1));
         gate_wait(B_EMPTY(stage.place), stage.passed ^ 1);
-        copy_rows(shared.ring + stage.place * (INNER_TILES * TILE), b, INNER_TILES, INNER_WHOLE, rows, item);
-        open_before(before, B_FULL(stage.place));
+        if (b_tiled && item == 0) copy_tiles(b_place, tiles.b, INNER_TILES, start, tiles.b_member, B_FULL(stage.place));
+        if (!b_tiled) copy_rows(b_place, b, INNER_TILES, INNER_WHOLE, rows, item);
+        open(before, B_FULL(stage.place), !b_tiled || new_panel & !(tiles.tiled & 1));
         gate_wait(D_EMPTY(stage.place), stage.passed ^ 1);
-        copy_rows(shared.ring + (STAGES * INNER_TILES + stage.place * WIDTH_TILES) * TILE, d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
-        open_before(before, D_FULL(stage.place));
+        if (d_tiled && item == 0) copy_tiles(d_place, tiles.d, WIDTH_TILES, start, tiles.d_member, D_FULL(stage.place));
+        if (!d_tiled) copy_rows(d_place, d, WIDTH_TILES, WIDTH_WHOLE, rows, item);
+        open(before, D_FULL(stage.place), !d_tiled);
         next_turn(stage, STAGES);
     }
     open_last(before);
@@ -233,7 +270,7 @@ FUNCTION void multiply_cells(const problem &p, const cell_run &run, const shared
     if (team == 0) await_turn(team); /* the other's last pass */
 }
 
-KERNEL fused_large(FUSED_PARAMETERS) {
+KERNEL fused_large(FUSED_PARAMETERS, int32 tiled, MAP(a_tiles), MAP(b_tiles), MAP(d_tiles)) {
     extern __shared__ __align__(1024) char memory[];
     MEMBER(partials, scratch_batch_stride);
     MEMBER(arrived, scratch_batch_stride);
@@ -246,7 +283,9 @@ KERNEL fused_large(FUSED_PARAMETERS) {
     if (LOCAL_ID >= MULTIPLYING) {
         REGISTERS_LESS(LESS);
         wait_for_last_launch();
-        if (run.begin < run.end) copy_cells(p, run, shared, records, together, lists, LOCAL_ID - MULTIPLYING);
+        const int member = (int)GROUP_Z;
+        const tiled_operands tiles = {&a_tiles, &b_tiles, &d_tiles, a_batch_stride ? member : 0, b_batch_stride ? member : 0, d_batch_stride ? member : 0, tiled};
+        if (run.begin < run.end) copy_cells(p, run, shared, tiles, records, together, lists, LOCAL_ID - MULTIPLYING);
     } else {
         REGISTERS_MORE(MORE);
         wait_for_last_launch();

@@ -197,7 +197,9 @@ static size_t scratch_bytes(const tamis_problem *p, const fused_state *s) {
 /* The members of a call share the resident groups of the device. At least two cells per group. */
 static void share_cells(const tamis_prepared *p, fused_state *s) {
     const int64_t most = p->device->limits.multiprocessors * s->sharing;
-    int64_t members = p->problem.batch, fit = members;
+    const int64_t row = (s->resident + s->blocks) * LINE;
+    int64_t members, fit = p->problem.batch;
+    if (is_narrow(&p->problem)) fit = tamis_gpu_tensor_members_near(p, &s->cells, most, row, 1.1);
     do {
         members = fit;
         s->groups = most / members;
@@ -244,24 +246,55 @@ static tamis_status prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ executing */
 
+enum { A_TILED = 1, B_TILED = 2, D_TILED = 4 }; /* operands whose neighbouring rows fused_large.cu copies as tiles */
+
+/* Describes the operands' tiles; returns which of them can be copied so. */
+static int describe_tiles(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_tiles tiles[3]) {
+    const int64_t most = (int64_t)1 << 38; /* numbers between members that the hardware takes */
+    const uint32_t tile_rows = (uint32_t)((const fused_state *)p->state)->cells.columns;
+    int tiled = 0;
+    tiles[0] = (tamis_gpu_tiles){x->a, p->problem.inner, p->problem.rows, x->a_stride, x->batch, x->batch_stride.a, 0};
+    tiles[1] = (tamis_gpu_tiles){x->b, p->problem.inner, p->problem.cols, x->b_stride, x->batch, x->batch_stride.b, 0};
+    tiles[2] = (tamis_gpu_tiles){x->d, p->problem.width, p->problem.cols, x->d_stride, x->batch, x->batch_stride.d, 0};
+    for (int i = 0; i < 3; i++) {
+        tamis_gpu_tiles *const t = &tiles[i];
+        if (!p->device->limits.copies_tiles || t->rows > INT32_MAX || t->member_stride >= most ||
+            !tamis_gpu_aligned(p->device, t->place, t->stride, t->member_stride, tamis_type_size(p->problem.type), 16))
+            continue;
+        t->tile_rows = tile_rows;
+        tiled |= A_TILED << i;
+    }
+    return tiled;
+}
+
 static tamis_status execute_narrow(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const fused_state *const s = p->state;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_place arrived = tamis_gpu_after(x->scratch, partial_bytes(s));
     const tamis_gpu_launch clear = {.groups = {1, 1}, .group_size = s->group};
+    tamis_gpu_tiles tiles[3];
     const tamis_gpu_launch by_cells = {
         .groups = {s->groups, 1}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
     TRY(tamis_gpu_launch_kernel(
         p, stream, CLEAR, clear, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_place("arrived", arrived), tamis_gpu_integer("clears", counters(s)))));
-    return tamis_gpu_launch_kernel(
-        p, stream, ATTEND, by_cells, &common,
-        TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("others", p->problem.cols),
-                            tamis_gpu_integer("each", s->cells.count / s->groups),
-                            tamis_gpu_integer("more", s->cells.count % s->groups),
-                            tamis_gpu_memory("records", s->cells.records), tamis_gpu_place("partials", x->scratch),
-                            tamis_gpu_place("arrived", arrived), tamis_gpu_memory("lists", s->cells.lists),
-                            tamis_gpu_memory("together", s->together), tamis_gpu_memory("masks", s->masks)));
+    enum { OF_LARGE = 9 }; /* the arguments of fused_large.cu alone begin there */
+    tamis_gpu_named own[] = {tamis_gpu_integer("others", p->problem.cols),
+                             tamis_gpu_integer("each", s->cells.count / s->groups),
+                             tamis_gpu_integer("more", s->cells.count % s->groups),
+                             tamis_gpu_memory("records", s->cells.records),
+                             tamis_gpu_place("partials", x->scratch),
+                             tamis_gpu_place("arrived", arrived),
+                             tamis_gpu_memory("lists", s->cells.lists),
+                             tamis_gpu_memory("together", s->together),
+                             tamis_gpu_memory("masks", s->masks),
+                             tamis_gpu_integer("tiled", describe_tiles(p, x, tiles)),
+                             tamis_gpu_tiles_of("a_tiles", &tiles[0]),
+                             tamis_gpu_tiles_of("b_tiles", &tiles[1]),
+                             tamis_gpu_tiles_of("d_tiles", &tiles[2]),
+                             {.name = NULL}};
+    if (s->cells.rows != LARGE_ROWS) own[OF_LARGE].name = NULL;
+    return tamis_gpu_launch_kernel(p, stream, ATTEND, by_cells, &common, own);
 }
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
