@@ -189,7 +189,7 @@ SAME_SIZE(int, CUstreamCaptureMode);
 SAME_SIZE(int, CUstreamCaptureStatus);
 SAME(TAMIS_CU_EVENT_DEFAULT, CU_EVENT_DEFAULT);
 SAME_SIZE(cu_tensor_map, CUtensorMap);
-SAME(_Alignof(cu_tensor_map), _Alignof(CUtensorMap));
+_Static_assert(_Alignof(cu_tensor_map) >= _Alignof(CUtensorMap), "CUtensorMap is aligned further");
 SAME(CU_TENSOR_MAP_UINT16, CU_TENSOR_MAP_DATA_TYPE_UINT16);
 SAME(TAMIS_CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_SWIZZLE_128B);
 SAME(CU_TENSOR_MAP_L2_256B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);

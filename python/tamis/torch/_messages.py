@@ -216,7 +216,8 @@ class Message(OfGraph):
         return x, e.unsqueeze(1) if e is not None and e.dim() == 1 else e, v, argument
 
     def direct_gradients(self, found: Any, numbers: Any) -> Any:
-        return (found[0], found[1].flatten(), found[2]) if numbers[2] == NUMBER else found
+        by_x, by_e, by_v = found
+        return (by_x, by_e.squeeze(1), by_v) if numbers[2] == NUMBER and by_e is not None and by_e.dim() == 2 else found
 
     def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
         return (*(operands if numbers[0] in READ_BACK or is_expression(numbers[0]) else (None, None, None)), results[1]), numbers, 0

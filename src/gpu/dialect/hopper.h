@@ -41,7 +41,7 @@ FUNCTION void copy_together(uint32 to, const void *from, uint32 bytes, uint32 ga
 }
 
 /* A matrix whose tiles are copied (tamis_gpu_tiles), a parameter of a kernel. */
-typedef struct __align__(64) tile_map {
+typedef struct __align__(128) tile_map {
     uint64 words[16];
 }
 tile_map;

@@ -71,7 +71,7 @@ typedef struct cu_launch_config {
 
 /* CUtensorMap */
 typedef struct cu_tensor_map {
-    _Alignas(64) uint64_t words[16];
+    _Alignas(128) uint64_t words[16];
 } cu_tensor_map;
 
 /* CUmemPoolProps; older drivers know only the first four fields */
