@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 import numpy
 
 from . import _declarations as c
-from . import _errors, _recipe, _streams, _types
+from . import _errors, _kinds, _recipe, _types
 from ._device import opened
 from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
@@ -245,9 +245,9 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
         raise TypeError(f"alpha = {call.alpha!r}, beta = {call.beta!r}: expected numbers") from None
     if call.statistics is not None:
         execution.softmax_rows = call.statistics
-    others = _streams.others((*views, used.keep, result), execution.stream)
+    others = _kinds.others((*views, used.keep, result), execution.stream)
     for other in others:
-        _streams.wait(s.device, execution.stream, other)
+        _kinds.wait(s.device, execution.stream, other)
     planned = call.planned or (call.S.plan_of if isinstance(call.S, Pattern) else None)
     if planned is not None:
         handle = _by_plan(call, planned, how, used, matrices, P, execution, batch)
@@ -257,7 +257,7 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
     else:
         _once(call, s, how, used, matrices, P, execution, batch)
     for other in others:
-        _streams.wait(s.device, other, execution.stream)
+        _kinds.wait(s.device, other, execution.stream)
     return result.array, s
 
 

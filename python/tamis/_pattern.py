@@ -10,8 +10,8 @@ from . import _declarations as c
 from . import _device
 from ._convert import matrix
 from ._library import lib, must
-from ._living import Living
 from ._mask import Host, make, only_true
+from ._owned import Living
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
 

@@ -18,8 +18,7 @@ from . import _errors, _types
 from ._device import opened
 from ._kinds import Torch, kind_of
 from ._library import lib, must, named, text
-from ._living import Living
-from ._owned import Owned
+from ._owned import Living, Owned
 from ._sparse import Sparse
 from ._views import view
 

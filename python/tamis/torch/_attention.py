@@ -11,8 +11,8 @@ from .. import _errors
 from . import _ops
 from ._direct import compiling
 from ._formulas import Operations, wide
-from ._kernels import SOFTMAX, lead_of
 from ._pattern import Pattern
+from ._sampled import SOFTMAX, lead_of
 from ._taken import PatternLike
 
 

@@ -14,8 +14,8 @@ from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
 from .._views import fits, packed, seen, torch_view
-from . import _cast, _direct, _ops
-from ._kernels import follow_threads
+from . import _direct, _ops
+from ._held import follow_threads
 
 _INDICES = {torch.int32: c.TAMIS_I32, torch.int64: c.TAMIS_I64}
 
@@ -109,7 +109,7 @@ def cached_attention(q: Tensor, k: Tensor, v: Tensor, lengths: Tensor, *, pages:
     tensor([[0., 0., 0., 0.],
             [2., 2., 2., 2.]])
     """
-    q, k, v = _cast.operands(q, k, v)
+    q, k, v = _direct.cast(q, k, v)
     _check(q, k, v, lengths, pages)
     if window is not None and window < 1:
         raise _errors.ArgumentError(f"window = {window}: expected 1 or more, or None")

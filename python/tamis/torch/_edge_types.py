@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _cast
+from . import _direct
 from ._direct import compiling
 from ._messages import message
 from ._pattern import Pattern, _abstract, listed, remembered
@@ -104,7 +104,7 @@ def _joined(given: list, name: str) -> Optional[Tensor]:
     """Concatenate tensors by rows."""
     if all(x is None for x in given):
         return None
-    given = list(_cast.operands(*given))
+    given = list(_direct.cast(*given))
     for x in given:
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} has a {type(x).__name__}: expected a tensor for each pattern")

@@ -4,8 +4,10 @@ The operators take matrices: a row for each node or edge, heads side by side. `m
 """
 from __future__ import annotations
 
+import ctypes
 import functools
 import re
+import sys
 from ctypes import addressof, byref
 from typing import Any, Mapping, Optional
 
@@ -21,13 +23,12 @@ from .._owned import Owned
 from .._plan import WORD, expression_number, expression_of, is_expression, known_number
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _cast, _formulas, _vmap
+from . import _direct, _formulas, _vmap
 from ._direct import REGISTERED, any_recorded, plain
 from ._formulas import EXTREME, MULTIPLIES
-from ._kernels import device_of, row_of
 from ._ops import Operator
 from ._pattern import Pattern
-from ._room import room
+from ._sampled import device_of, row_of
 from ._taken import PatternLike, places_of
 
 OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
@@ -40,6 +41,28 @@ READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # named operations 
 
 
 # ------------------------------------------------------------------------------ calls of the library
+
+
+# The first touch of new memory costs a fault of the system for each page, which takes longer than computing what is written there. With the large pages that
+# Linux gives to those who ask for them it takes a third.
+LEAST, PAGE, MADV_HUGEPAGE = 8 << 20, 2 << 20, 14  # least bytes of a tensor that justify the request; bytes of a large page
+_advise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
+if _advise is not None:
+    _advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+
+def room(*results: Optional[Tensor]) -> bool:
+    """Request large pages for tensors whose content is written next. The system may refuse, which is harmless. Returns True if a tensor is so large."""
+    large = False
+    for x in results:
+        if x is None or _advise is None or x.device.type != "cpu":
+            continue
+        size = x.numel() * x.element_size()
+        if size >= LEAST:
+            large = True
+            begin = -(-x.data_ptr() // PAGE) * PAGE
+            _advise(begin, (x.data_ptr() + size - begin) // PAGE * PAGE, MADV_HUGEPAGE)
+    return large
 
 
 def _graph(pattern: Any, like: Tensor, places: bool = False) -> Owned:
@@ -140,6 +163,8 @@ class OfGraph(Operator):
     """An operator whose calls read a graph of the library. Calls that repeat an earlier one are made by its recipe."""
 
     rule = _vmap.of_graphs
+    first: Any       # first(of, operands, numbers, keep, key): the result as by `run`; keeps the recipe by its key
+    first_back: Any  # first_back(of, given, numbers, wanted, key): the gradients as by `back`. given: the gradient of the result, packed, and what is saved
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         what = self.name, numbers, keep
@@ -160,14 +185,6 @@ class OfGraph(Operator):
 
     def packed(self, grad: Tensor) -> Tensor:
         return grad.contiguous()  # a sum's gradient is one number at every place
-
-    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
-        """Compute the result as `run`, and keep the recipe by its key."""
-        raise NotImplementedError
-
-    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
-        """Compute the gradients as `back`. given: the gradient of the result, packed, and what is saved."""
-        raise NotImplementedError
 
 
 # ------------------------------------------------------------------------------ operators
@@ -368,7 +385,7 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
             return found[0]  # type: ignore[no-any-return]
     (number, reads), how = _operation(op, numbers), _number("reduce", reduce, REDUCES)
     if not direct:
-        x, e, v = _cast.operands(x, e, v)
+        x, e, v = _direct.cast(x, e, v)
     pattern = _check(pattern, x=x, e=e, v=v)
     for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
         if (given is not None) != wanted:
@@ -404,7 +421,7 @@ def edge_op(pattern: PatternLike, op: str, x: Tensor, y: Tensor) -> Tensor:
     """
     direct = plain((x, y))
     if not direct:
-        x, y = _cast.operands(x, y)
+        x, y = _direct.cast(x, y)
     return edge_op_as_given(pattern, op, x, y, direct)
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ._direct import FLOPS, PLAIN, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
-from ._kernels import pattern_of
+from ._held import pattern_of
 
 if REGISTERED:
     from torch._functorch.utils import enable_single_level_autograd_function as _single_level
@@ -56,33 +56,13 @@ class Operator:
     formula: Any = None               # or formula(where, grad, saved, numbers, wanted) computes the gradient by operators that can be differentiated
     tangent: Any = None               # tangent(where, saved, numbers, changes of operands) in forward mode
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
-        """Compute the result, and what is kept for the gradient."""
-        raise NotImplementedError
-
-    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
-        """Return the results without content. Wrong operands are refused here as the library refuses them, where their sizes are numbers."""
-        raise NotImplementedError
-
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
-        """Return the tensors that the gradient reads, its numbers, and how many of the tensors, the last ones, are its late input."""
-        raise NotImplementedError
-
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        """Compute the gradients."""
-        raise NotImplementedError
-
-    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
-        """Return the gradients without content."""
-        raise NotImplementedError
-
-    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
-        """Return the number of floating-point operations: additions, multiplications and comparisons."""
-        raise NotImplementedError
-
-    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
-        """Return that of the gradients."""
-        raise NotImplementedError
+    run: Any         # run(of, operands, numbers, keep): the result, and what is kept for the gradient
+    empty: Any       # empty(of, operands, numbers, keep): the same without content. It refuses wrong operands as the library does, where sizes are numbers
+    save: Any        # save(operands, results, numbers): the tensors that the gradient reads, its numbers, and how many of the tensors, the last, are its late input
+    back: Any        # back(of, grad, saved, numbers, wanted, *late): the gradients
+    back_empty: Any  # back_empty(of, grad, saved, numbers, wanted): the same without content
+    flops: Any       # flops(of, operands, numbers): the number of floating-point operations: additions, multiplications and comparisons
+    back_flops: Any  # back_flops(of, grad, saved, numbers, wanted): that of the gradients
 
     def inner(self, numbers: tuple) -> Any:
         """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
