@@ -346,8 +346,7 @@ def _by_plan(call: Call, planned: Any, how: Settings, used: Given, matrices: lis
 
 def _once(call: Call, s: Sparse, how: Settings, used: Given, matrices: list, P: Any, execution: Any, batch: int) -> None:
     """Execute without a plan."""
-    given = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
-                    transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)
+    given = options(how, batch=batch)
     allocator = kind_of(call.operands[0]).allocator(call.operands[0])
     if allocator is not None:
         given.allocator = allocator

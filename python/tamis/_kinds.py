@@ -16,8 +16,7 @@ import numpy
 from . import _declarations as c
 from . import _errors, _interrupts, _types
 from ._device import opened
-from ._library import lib, must
-from ._owned import Owned
+from ._library import Owned, lib, must
 from ._views import View, _current_stream, torch_device
 
 _NUMPY_DTYPES = {number: numpy.dtype(name) for number, name in _types.NUMPY_NAMES.items() if name != "bfloat16"}

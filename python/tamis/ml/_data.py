@@ -9,11 +9,10 @@ import numpy
 
 from .. import _declarations as c
 from .. import _errors
-from .._library import lib, models, must
-from .._owned import Owned
+from .._library import Owned, lib, models, must
 from . import _held
 from ._conventions import samples
-from ._handle import listed
+from ._handle import copied, listed
 
 
 def _names(names: Owned) -> Optional[list[str]]:
@@ -26,15 +25,10 @@ def _matrix(owned: Owned) -> Any:
     if not owned.value:
         return None
     s = lib.tamis_owned_sparse_view(owned.value).contents
-
-    def array(address: Any, count: int, kind: Any) -> numpy.ndarray:
-        if count == 0:
-            return numpy.empty(0, kind)
-        return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,)).copy()
     index = {c.TAMIS_I32: ctypes.c_int32, c.TAMIS_I64: ctypes.c_int64}
     value = ctypes.c_double if s.value_type == c.TAMIS_F64 else ctypes.c_float
-    return scipy.sparse.csr_matrix((array(s.values, s.nnz, value), array(s.columns, s.nnz, index[s.index_type]),
-                                    array(s.offsets, s.rows + 1, index[s.offset_type])), shape=(s.rows, s.cols))
+    return scipy.sparse.csr_matrix((copied(s.values, (s.nnz,), value), copied(s.columns, (s.nnz,), index[s.index_type]),
+                                    copied(s.offsets, (s.rows + 1,), index[s.offset_type])), shape=(s.rows, s.cols))
 
 
 class _Four(NamedTuple):

@@ -13,14 +13,13 @@ from .. import _declarations as c
 from .. import _errors
 from .._device import opened
 from .._kinds import settle
-from .._library import lib, models
-from .._owned import Owned
+from .._library import Owned, lib, models
 from .._sparse import Sparse
 from .._views import dense, view
 from . import _held
 from ._conventions import in_order, names_of, samples
 from ._fitting import WEIGHTS, Fitting
-from ._handle import Model, NoAttribute, lent, listed, must, places
+from ._handle import Model, NoAttribute, copied, lent, listed, must, places
 
 
 def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
@@ -179,11 +178,7 @@ class Estimator(Fitting):
             raise NoAttribute(str(error)) from None
         d = lib.tamis_owned_dense_view(owned.value).contents
         kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
-        stride = d.stride or d.cols
-        if d.rows == 0 or d.cols == 0:
-            return numpy.empty((d.rows, d.cols), model.type)
-        lent = numpy.ctypeslib.as_array(ctypes.cast(d.data, ctypes.POINTER(kind)), (d.rows, stride))
-        return lent[:, :d.cols].copy()  # the library's memory ends with `owned`
+        return numpy.ascontiguousarray(copied(d.data, (d.rows, d.stride or d.cols), kind)[:, :d.cols])
 
     def set_names(self, rows: Any = None, columns: Any = None) -> None:
         """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an

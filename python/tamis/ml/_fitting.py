@@ -14,8 +14,7 @@ import numpy
 from .. import _declarations as c
 from .. import _errors, _interrupts, _types
 from .._device import opened
-from .._library import lib, models, text
-from .._owned import Owned
+from .._library import Owned, lib, models, text
 from .._sparse import Sparse
 from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, samples, seed_of

@@ -28,11 +28,10 @@ from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
 from . import _attention, _direct, _pattern
+from ._attention import cached_attention
 from ._direct import any_recorded, plain
-from ._cached import cached_attention
-from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
-from ._messages import edge_op, message
+from ._messages import edge_op, message, messages
 from ._pattern import Pattern
 from ._sampled import FUSED, SDDMM, SPMM, settings_of
 from ._taken import PatternLike, places_of, taken

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from .. import _device
-from .._owned import Living
+from .._library import Living
 from .._pattern import Pattern
 from .._remembered import compare
 from .._sparse import Sparse
@@ -103,7 +103,7 @@ def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: 
     number = id(x)
     known = store.get(number)
     if known is None or not known.of(x, parts):
-        known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _owned.py
+        known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _library.py
     return known
 
 

@@ -1,4 +1,4 @@
-"""What patterns are made of: sparse tensors and masks; functions and block masks of torch.nn.attention.flex_attention, made where they are used, some rows
+"""Places of patterns from sparse tensors and masks; from functions and block masks of torch.nn.attention.flex_attention, made where they are used, some rows
 at a time; and patterns as sets of places: union, intersection, equality, dense forms and loops. Results of those are CSR with rising columns, without values.
 """
 from __future__ import annotations

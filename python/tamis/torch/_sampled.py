@@ -15,10 +15,9 @@ from .._pattern import Pattern
 from .._recipe import ARRAY, OWNER, STREAM, Structures, first_run
 from .._types import OPERANDS
 from .._views import column, dense, fits, packed, seen, torch_view, uneven
-from . import _vmap
 from ._formulas import Operations, wide
 from ._formulas import packed as packed_change
-from ._ops import CALLS, Operator
+from ._ops import CALLS, Operator, of_batches
 
 SCALE, SOFTMAX, MASK = c.TAMIS_EDGE_SCALE, c.TAMIS_EDGE_SOFTMAX, c.TAMIS_EDGE_MASK
 BACKWARD = {c.TAMIS_OP_SDDMM: "tamis_sddmm_backward", c.TAMIS_OP_SPMM: "tamis_spmm_backward", c.TAMIS_OP_FUSED: "tamis_fused_backward"}
@@ -280,7 +279,7 @@ class Sampled(Operator):
     operation = 0
     saved = "Tensor? values, Tensor a, Tensor b, Tensor statistics"
     keeps = True
-    rule = _vmap.of_batches
+    rule = of_batches
     repeated: Any = None  # repeated(numbers, *wanted) returns how often the gradient computes the products of rows, and the sums
     split: Any = None  # split(numbers of the schema) returns the edge's numbers, and `transpose`
 
