@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from ._operations import attention, fused, sddmm, spmm
     from ._pattern import Pattern
     from ._plan import Report
-    from ._planned import Plan, plan
-    from ._registry import Algorithm, algorithms
+    from ._planned import Algorithm, Plan, algorithms, plan
 
     __version__: str
 
@@ -38,8 +37,7 @@ _MODULES = {
     "_operations": ("attention", "fused", "sddmm", "spmm"),
     "_pattern": ("Pattern",),
     "_plan": ("Report",),
-    "_planned": ("Plan", "plan"),
-    "_registry": ("Algorithm", "algorithms"),
+    "_planned": ("Algorithm", "Plan", "algorithms", "plan"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 _SUBMODULES = ("torch", "jax", "ml")

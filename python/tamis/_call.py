@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Optional
 import numpy
 
 from . import _declarations as c
-from . import _errors, _recipe, _streams, _types
+from . import _errors, _kinds, _recipe, _types
 from ._device import opened
 from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
@@ -245,9 +245,9 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
         raise TypeError(f"alpha = {call.alpha!r}, beta = {call.beta!r}: expected numbers") from None
     if call.statistics is not None:
         execution.softmax_rows = call.statistics
-    others = _streams.others((*views, used.keep, result), execution.stream)
+    others = _kinds.others((*views, used.keep, result), execution.stream)
     for other in others:
-        _streams.wait(s.device, execution.stream, other)
+        _kinds.wait(s.device, execution.stream, other)
     planned = call.planned or (call.S.plan_of if isinstance(call.S, Pattern) else None)
     if planned is not None:
         handle = _by_plan(call, planned, how, used, matrices, P, execution, batch)
@@ -257,7 +257,7 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
     else:
         _once(call, s, how, used, matrices, P, execution, batch)
     for other in others:
-        _streams.wait(s.device, other, execution.stream)
+        _kinds.wait(s.device, other, execution.stream)
     return result.array, s
 
 
@@ -346,8 +346,7 @@ def _by_plan(call: Call, planned: Any, how: Settings, used: Given, matrices: lis
 
 def _once(call: Call, s: Sparse, how: Settings, used: Given, matrices: list, P: Any, execution: Any, batch: int) -> None:
     """Execute without a plan."""
-    given = options(edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope, edge_epsilon=how.edge_epsilon,
-                    transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, batch=batch)
+    given = options(how, batch=batch)
     allocator = kind_of(call.operands[0]).allocator(call.operands[0])
     if allocator is not None:
         given.allocator = allocator

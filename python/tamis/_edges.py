@@ -23,29 +23,13 @@ class Operations:
 
     rows: Any
     cols: Any
-
-    def products(self, a: Any, b: Any) -> Any:
-        """Return the products of a's and b's rows at the places."""
-        raise NotImplementedError
-
-    def times(self, values: Optional[Any], b: Any, transpose: bool) -> Any:
-        """Return the sparse matrix with these values (None: ones) times b."""
-        raise NotImplementedError
-
-    def softmax(self, values: Optional[Any], a: Any, b: Any, numbers: tuple) -> Any:
-        """Compute sddmm with the edge softmax."""
-        raise NotImplementedError
-
-    def largest(self, y: Any) -> Any:
-        """Return the largest y in each place's column, or 0 if it is minus infinity; without a derivative."""
-        raise NotImplementedError
-
-    def ones(self, x: Any, count: Any) -> Any:
-        """Return a column of ones of x's type, with as many dimensions as the operands."""
-        raise NotImplementedError
-
+    products: Any  # products(a, b): the products of a's and b's rows at the places
+    times: Any     # times(values, b, transpose): the sparse matrix with these values (None: ones) times b
+    softmax: Any   # softmax(values, a, b, numbers): sddmm with the edge softmax
+    largest: Any   # largest(y): the largest y in each place's column, or 0 if it is minus infinity; without a derivative
+    ones: Any      # ones(x, count): a column of ones of x's type, with as many dimensions as the operands
     exp: Any
-    where: Any  # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
+    where: Any     # where(condition, this, otherwise, like): the type is that of `like` if neither is an array
 
     def sums(self, x: Any, transpose: bool) -> Any:
         """Return the sums of x over rows, with the transpose over columns, (..., rows, 1)."""

@@ -99,7 +99,7 @@ def _result(form: Form, columns: Any, given: Given, lead: tuple[int, ...]) -> tu
     return (*lead, columns.shape[0]) if form.operation == SDDMM else (*lead, rows, given.operands[-1].shape[-1])
 
 
-def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool) -> list:
+def _forward_shapes(offsets: Any, columns: Any, *arrays: Any, form: Form, keep: bool = False) -> list:
     given = Given.of(form, arrays)
     dtype = arrays[0].dtype
     shapes = [_shaped(_result(form, columns, given, given.lead), dtype)]
@@ -179,25 +179,11 @@ _forward_p = _primitive("tamis_forward", _forward, _forward_shapes, several=True
 # two bilinear operations: the sampled products of two matrices, and a sparse matrix times a matrix
 
 
-def _products_plain(offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> Any:
-    return _forward(offsets, columns, a, b, form=Form(SDDMM, rows, cols, MASK))[0]
+def _bilinear(name: str) -> Primitive:
+    return _primitive(name, lambda *arrays, form: _forward(*arrays, form=form)[0], lambda *arrays, form: _forward_shapes(*arrays, form=form)[0])
 
 
-def _products_shape(offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> Any:
-    return _shaped((*jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2]), columns.shape[0]), a.dtype)
-
-
-def _times_plain(offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> Any:
-    return _forward(offsets, columns, b, *values, form=Form(SPMM, rows, cols, transpose=transpose))[0]
-
-
-def _times_shape(offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> Any:
-    lead = jnp.broadcast_shapes(b.shape[:-2], *[x.shape[:-1] for x in values])
-    return _shaped((*lead, cols if transpose else rows, b.shape[-1]), b.dtype)
-
-
-_products_p = _primitive("tamis_products", _products_plain, _products_shape)
-_times_p = _primitive("tamis_times", _times_plain, _times_shape)
+_products_p, _times_p = _bilinear("tamis_products"), _bilinear("tamis_times")
 
 
 def _bilinear_jvp(made: Primitive) -> Any:
@@ -212,24 +198,23 @@ def _bilinear_jvp(made: Primitive) -> Any:
     return jvp
 
 
-def _products_transpose(ct: Any, offsets: Any, columns: Any, a: Any, b: Any, *, rows: int, cols: int) -> list:
-    sizes = {"rows": rows, "cols": cols}
+def _products_transpose(ct: Any, offsets: Any, columns: Any, a: Any, b: Any, *, form: Form) -> list:
     if not _known(ct):
         return [None] * 4
+    times = Form(SPMM, form.rows, form.cols)
     if ad.is_undefined_primal(a):
-        return [None, None, _shared(_times_p.bind(offsets, columns, b, ct, **sizes, transpose=False), a.aval.shape), None]
-    return [None, None, None, _shared(_times_p.bind(offsets, columns, a, ct, **sizes, transpose=True), b.aval.shape)]
+        return [None, None, _shared(_times_p.bind(offsets, columns, b, ct, form=times), a.aval.shape), None]
+    return [None, None, None, _shared(_times_p.bind(offsets, columns, a, ct, form=times._replace(transpose=True)), b.aval.shape)]
 
 
-def _times_transpose(ct: Any, offsets: Any, columns: Any, b: Any, *values: Any, rows: int, cols: int, transpose: bool) -> list:
-    sizes = {"rows": rows, "cols": cols}
+def _times_transpose(ct: Any, offsets: Any, columns: Any, b: Any, *values: Any, form: Form) -> list:
     if not _known(ct):
         return [None] * (3 + len(values))
     if ad.is_undefined_primal(b):
-        found = _times_p.bind(offsets, columns, ct, *values, **sizes, transpose=not transpose)
+        found = _times_p.bind(offsets, columns, ct, *values, form=form._replace(transpose=not form.transpose))
         return [None, None, _shared(found, b.aval.shape), *[None for _ in values]]
-    x, y = (b, ct) if transpose else (ct, b)
-    return [None, None, None, _shared(_products_p.bind(offsets, columns, x, y, **sizes), values[0].aval.shape)]
+    x, y = (b, ct) if form.transpose else (ct, b)
+    return [None, None, None, _shared(_products_p.bind(offsets, columns, x, y, form=Form(SDDMM, form.rows, form.cols, MASK)), values[0].aval.shape)]
 
 
 for _made, _transposed in ((_products_p, _products_transpose), (_times_p, _times_transpose)):
@@ -250,11 +235,11 @@ class _Operations(_edges.Operations):
         self.lead = (1,) * (like.ndim - 2)
 
     def products(self, a: Any, b: Any) -> Any:
-        return _products_p.bind(self.offsets, self.columns, a, b, rows=self.rows, cols=self.cols)
+        return _products_p.bind(self.offsets, self.columns, a, b, form=Form(SDDMM, self.rows, self.cols, MASK))
 
     def times(self, values: Any, b: Any, transpose: bool) -> Any:
         given = () if values is None else (values,)
-        return _times_p.bind(self.offsets, self.columns, b, *given, rows=self.rows, cols=self.cols, transpose=transpose)
+        return _times_p.bind(self.offsets, self.columns, b, *given, form=Form(SPMM, self.rows, self.cols, transpose=transpose))
 
     def softmax(self, values: Any, a: Any, b: Any, numbers: tuple) -> Any:
         return operation(self.form._replace(operation=SDDMM), False, self.offsets, self.columns, a, b, *([] if values is None else [values]))[0]

@@ -9,8 +9,7 @@ from typing import Any
 from . import _declarations as c
 from . import _device
 from ._convert import matrix
-from ._library import lib, must
-from ._living import Living
+from ._library import Living, lib, must
 from ._mask import Host, make, only_true
 from ._plan import Handle, explained, options
 from ._sparse import Sparse, sparse
@@ -24,8 +23,7 @@ MOST_PLANS = 64        # per pattern; the oldest goes first
 def options_of(form: tuple, how: Any, **more: Any) -> c.tamis_options:
     """Return the library's options for a call's form and settings. After the fields, a form has the type of S's values and possibly D is
     B."""
-    return options(**dict(zip(FIELDS, form)), d_is_b=len(form) > D_IS_B and form[D_IS_B], edge=how.edge, edge_scale=how.edge_scale, edge_slope=how.edge_slope,
-                   edge_epsilon=how.edge_epsilon, transpose=how.transpose, math=how.math, keep_softmax=how.keep_softmax, **more)
+    return options(how, **dict(zip(FIELDS, form)), d_is_b=len(form) > D_IS_B and form[D_IS_B], **more)
 
 
 class Pattern:

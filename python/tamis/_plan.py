@@ -17,9 +17,7 @@ from . import _declarations as c
 from . import _errors, _types
 from ._device import opened
 from ._kinds import Torch, kind_of
-from ._library import lib, must, named, text
-from ._living import Living
-from ._owned import Owned
+from ._library import Living, Owned, lib, must, named, text
 from ._sparse import Sparse
 from ._views import view
 
@@ -28,6 +26,7 @@ EFFORT = {"estimate": c.TAMIS_EFFORT_ESTIMATE, "measure": c.TAMIS_EFFORT_MEASURE
 EDGES: dict[str, int] = {}
 EXPRESSIONS: dict[int, tuple[str, tuple]] = {}  # by number: the text, and pairs of names and numbers
 WORD = re.compile(r"[A-Za-z_]{2,}")           # which may be an edge's name
+OF_SETTINGS = ("edge", "edge_scale", "edge_slope", "edge_epsilon", "transpose", "math", "keep_softmax")  # fields of the library, in the order of Settings
 SIZES = ("inner", "width", "batch", "expected_calls", "threads")  # integers from the caller
 
 
@@ -103,9 +102,10 @@ def choice(table: dict[str, int], value: str, name: str) -> int:
         raise _errors.ArgumentError(f"{name} = {value!r}: expected {' or '.join(map(repr, table))}") from None
 
 
-def options(**given: Any) -> c.tamis_options:
-    """Return the library's options: the defaults, overridden by the arguments."""
-    if is_expression(given.get("edge", 0)):
+def options(how: Any, **given: Any) -> c.tamis_options:
+    """Return the library's options: the defaults, overridden by settings and by the arguments."""
+    given.update(zip(OF_SETTINGS, how))
+    if is_expression(how.edge):
         text, numbers, count = expression_of(given["edge"], "edge")
         given = {**given, "edge": c.TAMIS_EDGE_TEXT, "edge_text": text, "edge_numbers": numbers, "edge_number_count": count}
     return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, SIZES)

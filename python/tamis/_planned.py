@@ -1,18 +1,19 @@
-"""tamis.plan: a plan that the caller keeps."""
+"""tamis.plan: a plan that the caller keeps; and the algorithms that it may name."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from . import _declarations as c
 from . import _errors, _types
 from ._call import Given, Settings, check_numbers, compute, given_values, settings_with, turned
-from ._library import named
+from ._library import lib, must, named, text
 from ._pattern import Pattern, options_of
 from ._plan import EFFORT, Handle, Report, choice, explained, reported
-from ._registry import OPERATIONS
-from ._types import OPERANDS, SPMM
+from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
+OPERATIONS = {"sddmm": SDDMM, "spmm": SPMM, "fused": FUSED}
 LAYOUTS = {"row-major": c.TAMIS_ROW_MAJOR, "column-major": c.TAMIS_COLUMN_MAJOR}
 
 
@@ -162,3 +163,38 @@ def _element_type(type: Any) -> int:
     if number is not None and number <= _types.BF16:
         return number
     return named("tamis_type_from_name", name, "type")
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A row of the registry. `baseline`: only for comparison. `any_order`: the order of its sums depends on timing.
+
+    >>> [algorithm.operations for algorithm in tamis.algorithms() if algorithm.name == "cpu-nonzeros"]
+    [('sddmm', 'spmm', 'fused')]
+    """
+
+    name: str
+    device: str
+    operations: tuple[str, ...]
+    source: str
+    needs: str
+    when: str
+    parameters: str
+    baseline: bool
+    any_order: bool
+
+
+def algorithms() -> list[Algorithm]:
+    """Lists the algorithms of all devices, present or not. `tamis.plan` takes their names.
+
+    >>> "cpu-nonzeros" in [algorithm.name for algorithm in tamis.algorithms()]
+    True
+    """
+    found = []
+    for number in range(lib.tamis_algorithm_count()):
+        d = c.tamis_algorithm_description()
+        must(lib.tamis_algorithm_at(number, d))
+        operations = tuple(name for name, bit in OPERATIONS.items() if d.operations >> bit & 1)
+        found.append(Algorithm(text(d.name), text(d.device), operations, text(d.source), text(d.needs), text(d.when), text(d.parameters),
+                               d.baseline, d.any_order))
+    return found

@@ -14,8 +14,8 @@ import numpy
 
 from . import _declarations as c
 from . import _device, _errors, _types
+from ._kinds import settle
 from ._library import lib, must
-from ._streams import settle
 from ._views import View, vector, view
 
 BEYOND = 2**63  # too large for int64

@@ -68,11 +68,17 @@ def _numpy(array: numpy.ndarray, name: str) -> View:
         return View(array, _address(_byte_of(array)), shape, (shape[1], 1) if len(shape) == 2 else _packed(shape), kind, "cpu", True)  # type: ignore[arg-type]
     except (TypeError, ValueError, BufferError):
         pass
-    size = dtype.itemsize
     pointer, read_only = array.__array_interface__["data"]
-    if any(stride % size for stride in array.strides):
-        raise _bad_strides(name, array.strides)
-    return View(array, pointer, shape, tuple([stride // size for stride in array.strides]), kind, "cpu", not read_only)
+    return _of_bytes(array, name, pointer, shape, array.strides, kind, "cpu", not read_only)
+
+
+def _of_bytes(array: Any, name: str, pointer: int, shape: tuple, strides: tuple, kind: int, device: str, writable: bool, stream: Any = None) -> View:
+    """Return the view of an array with strides in bytes."""
+    size = _types.SIZES[kind]
+    if any(stride % size for stride in strides):
+        raise _errors.ArgumentError(f"{name} has strides of {strides} bytes, which are not multiples of its element size: copy it, for instance by "
+                                    f"numpy.ascontiguousarray({name})")
+    return View(array, pointer, shape, tuple([stride // size for stride in strides]), kind, device, writable, stream=stream)
 
 
 _byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
@@ -86,11 +92,6 @@ def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= length
     return tuple(reversed(strides))
-
-
-def _bad_strides(name: str, strides) -> _errors.ArgumentError:
-    return _errors.ArgumentError(f"{name} has strides of {strides} bytes, which are not multiples of its element size: copy it, for instance by "
-                                 f"numpy.ascontiguousarray({name})")
 
 
 _torch_types: dict[Any, int] = {}
@@ -207,20 +208,14 @@ def _cuda_interface(array: Any, name: str) -> View:
     if kind is None:
         raise refuse_type(name, dtype)
     shape = tuple(given["shape"])
-    strides = given.get("strides")
-    if strides is None:
-        strides = _packed(shape)
-    elif any(stride % dtype.itemsize for stride in strides):
-        raise _bad_strides(name, strides)
-    else:
-        strides = tuple(stride // dtype.itemsize for stride in strides)
+    strides = given.get("strides") or tuple(step * dtype.itemsize for step in _packed(shape))
     pointer, read_only = given["data"]
     device = getattr(getattr(array, "device", None), "id", 0)
     stream = given.get("stream")
     if stream == 0:
         raise _errors.ArgumentError(f"{name}.__cuda_array_interface__ has stream 0, which does not say which stream it is: expected 1, 2, the "
                                     f"address of a stream, or None")
-    return View(array, pointer, shape, strides, kind, f"cuda:{device}", not read_only, stream=stream)
+    return _of_bytes(array, name, pointer, shape, strides, kind, f"cuda:{device}", not read_only, stream)
 
 
 def view(array: Any, name: str) -> View:

@@ -22,7 +22,7 @@ import numpy
 from . import _command, ml
 from ._command import ResultsError
 from ._errors import ArgumentError
-from .ml._parameters import WEIGHTS
+from .ml._fitting import WEIGHTS
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr": ml.BPR, "item-knn": ml.ItemKNN, "ease": ml.EASE,
                            "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}

@@ -47,7 +47,7 @@ def test_baselines_are_the_program_s():
     import ctypes
     from tamis import _declarations as c
     from tamis._library import models, must
-    from tamis._samples import samples
+    from tamis.ml._conventions import samples
     train, test = ml.split_entries(data())
     baseline = ctypes.c_double()
     for method in (c.TAMIS_ALS, c.TAMIS_IMPLICIT_ALS):

@@ -274,10 +274,10 @@ def read(folder):
     (made_plan, "tamis._plan", "tamis_plan_create", "tamis_plan_destroy", 1),
     (made_graph, "tamis.torch._messages", "tamis_graph_create", "tamis_graph_destroy", 1),
     (lambda folder: fitted(), "tamis.ml._fitting", "tamis_model_create", "tamis_model_free", 1),
-    (lambda folder: fitted(devices=["cpu", "cpu"]), "tamis._group", "tamis_group_open_local", "tamis_group_close", 2),
+    (lambda folder: fitted(devices=["cpu", "cpu"]), "tamis.ml._fitting", "tamis_group_open_local", "tamis_group_close", 2),
     (loaded, "tamis.ml._estimator", "tamis_model_load", "tamis_model_free", 1),
-    (lambda folder: fitted().components_, "tamis.ml._using", "tamis_model_column_factors", "tamis_owned_dense_free", 1),
-    (read, "tamis.ml._read", "tamis_read_data_found", "tamis_names_free", 2)])
+    (lambda folder: fitted().components_, "tamis.ml._estimator", "tamis_model_column_factors", "tamis_owned_dense_free", 1),
+    (read, "tamis.ml._data", "tamis_read_data_found", "tamis_names_free", 2)])
 def test_what_is_made_by_an_interrupted_call(monkeypatch, tmp_path, make, where, create, destroy, count):
     """Python raises Ctrl-C right after the library's function has returned: what it has made has an owner then, and is freed."""
     fitted().save(tmp_path / "a.model")

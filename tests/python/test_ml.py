@@ -16,7 +16,7 @@ scipy_sparse = pytest.importorskip("scipy.sparse")
 from tamis import _declarations as c, _errors  # noqa: E402
 from tamis import ml  # noqa: E402
 from tamis._library import models, must  # noqa: E402
-from tamis.ml._parameters import WEIGHTS  # noqa: E402
+from tamis.ml._fitting import WEIGHTS  # noqa: E402
 
 METHODS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.LDA, ml.SFA, ml.GaP]
 KEEP_ROWS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD]
@@ -295,8 +295,8 @@ def test_an_interrupt_after_rows_were_put(monkeypatch):
     monkeypatch.setattr(_estimator, "must", returned)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[:3])
-    assert len(model.recommend(n=2)[0]) == 40 and model._model.remembered is not None
     monkeypatch.setattr(_estimator, "must", must)
+    assert len(model.recommend(n=2)[0]) == 40 and model._model.remembered is not None
     assert len(model.partial_fit(X[:3]).recommend(n=2)[0]) == 43 and model._model.remembered is None
 
 

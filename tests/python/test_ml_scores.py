@@ -9,7 +9,7 @@ import pytest
 scipy_sparse = pytest.importorskip("scipy.sparse")
 
 from tamis import ml  # noqa: E402
-from tamis._samples import samples  # noqa: E402
+from tamis.ml._conventions import samples  # noqa: E402
 from tamis.ml import _held, metrics  # noqa: E402
 
 METHODS = [ml.ALS, ml.ImplicitALS, ml.CCD, ml.LDA, ml.SFA, ml.GaP]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tamis
-from tamis import _call, _streams
+from tamis import _call, _kinds
 
 OFFSETS, COLUMNS = np.array([0, 1, 2], "int32"), np.array([1, 0], "int32")
 SIDE, OTHER = 0x7000, 0x9000
@@ -43,9 +43,9 @@ def log(monkeypatch):
         return 0
 
     device = SimpleNamespace(handle=None, on_gpu=True)
-    monkeypatch.setattr(_streams, "opened", lambda name: device)
+    monkeypatch.setattr(_kinds, "opened", lambda name: device)
     monkeypatch.setattr(_call, "opened", lambda name: device)
-    monkeypatch.setattr(_streams, "lib", SimpleNamespace(
+    monkeypatch.setattr(_kinds, "lib", SimpleNamespace(
         tamis_event_record=record, tamis_stream_wait=wait, tamis_event_destroy=lambda *_: None,
         tamis_stream_synchronize=lambda _, stream: found.append(("synchronized", stream)) or 0))
     monkeypatch.setattr(_call, "ONCE", {operation: compute for operation in _call.ONCE})

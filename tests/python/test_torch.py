@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
-from tamis.torch import _direct, _kernels, _ops  # noqa: E402
+from tamis.torch import _direct, _held, _ops  # noqa: E402
 
 ROWS, COLS, INNER = 7, 5, 3
 registered = pytest.mark.skipif(not _ops.REGISTERED, reason="operators are registered from PyTorch 2.4")
@@ -279,15 +279,15 @@ def test_plain_functions_take_tensors():
 
 def test_patterns_are_found_by_their_tensors():
     pattern = make()
-    assert _kernels.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is pattern._checked
-    assert _kernels.pattern_of(pattern.index.detach(), pattern.columns, ROWS, COLS, False) is pattern._checked
+    assert _held.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is pattern._checked
+    assert _held.pattern_of(pattern.index.detach(), pattern.columns, ROWS, COLS, False) is pattern._checked
     pattern.columns.add_(0)  # changed in place: no longer the tensors that were checked
-    assert _kernels.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is not pattern._checked
-    before = len(_kernels._unnamed)
+    assert _held.pattern_of(pattern.index, pattern.columns, ROWS, COLS, False) is not pattern._checked
+    before = len(_held._unnamed)
     for _ in range(40):
         columns = pattern.columns.clone()
         _ops.CALLS["spmm"](pattern.index, columns, None, torch.ones(COLS, 2), ROWS, COLS, False, False)
-    assert before <= len(_kernels._unnamed) <= _kernels.MOST_UNNAMED
+    assert before <= len(_held._unnamed) <= _held.MOST_UNNAMED
 
 
 def test_threads():

@@ -169,7 +169,7 @@ def test_each_member_has_a_pattern_of_its_own():
 
 @pytest.mark.parametrize("function", [lambda b, h, q, k: q >= k, lambda b, h, q, k: (q // 3 == k // 3) | (k < 1 + b + h)])
 def test_mask_functions_of_flex_attention(function, monkeypatch):
-    monkeypatch.setattr("tamis.torch._flex.AT_ONCE", 50)  # several pieces
+    monkeypatch.setattr("tamis.torch._places.AT_ONCE", 50)  # several pieces
     rows, cols = torch.arange(13).unsqueeze(1), torch.arange(11).unsqueeze(0)
     pattern = Pattern.from_mask_mod(function, 13, 11, batch=1, head=2)
     wanted = Pattern.from_torch(function(1, 2, rows, cols).expand(13, 11).contiguous())

@@ -11,7 +11,7 @@ import operators as table  # noqa: E402
 import tamis  # noqa: E402
 import tamis.torch as tt  # noqa: E402
 from tamis import _declarations, _errors  # noqa: E402
-from tamis.torch import _edge_types, _graph_attention, _messages, _ops  # noqa: E402
+from tamis.torch import _graph_attention, _messages, _ops  # noqa: E402
 
 if not _ops.REGISTERED:
     pytest.skip("operators are registered from PyTorch 2.4", allow_module_level=True)
@@ -268,7 +268,7 @@ def test_operands_that_types_share(monkeypatch):
     x = torch.randn(5, 4, device=DEVICE, requires_grad=True)
     joined, counted, run = [], [], _messages.MESSAGE.run
     monkeypatch.setattr(_messages.MESSAGE, "run", lambda *given: counted.append(1) or run(*given))
-    monkeypatch.setattr(_edge_types.torch, "cat", lambda given, cat=torch.cat: joined.append(len(given)) or cat(given))
+    monkeypatch.setattr(_messages.torch, "cat", lambda given, cat=torch.cat: joined.append(len(given)) or cat(given))
     tt.messages([patterns[0], patterns[2]], "copy_u", x)
     del joined[:], counted[:]
     got = tt.messages([patterns[0], patterns[2]], "copy_u", x)

@@ -60,7 +60,7 @@ def styles(measurements: Iterable[Measurement]) -> dict[str, Style]:
 def _sources() -> dict[str, str]:
     """The source of each algorithm, as the library names it; empty without a library."""
     try:
-        from tamis._registry import algorithms
+        from tamis._planned import algorithms
         return {one.name: "baseline" if one.baseline else one.source for one in algorithms()}
     except (ImportError, OSError):
         return {}

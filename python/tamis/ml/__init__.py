@@ -7,11 +7,9 @@ Estimators have `fit`, `transform`, `predict`, `get_params`, `set_params`; attri
 not be. Columns of a data frame are remembered (`feature_names_in_`), and another order of them is refused. Models are the files of the program
 `tamis`: `save` and `load`. Examples assume `import numpy as np, scipy.sparse` and `from tamis.ml import *`.
 """
+from ._data import Data, EntrySplit, last_out, leave_one_out, read, split_entries, split_time
 from ._estimator import BatchEstimator, Estimator
-from ._read import Data, read
-from ._recommenders import ALS, BPR, CCD, EASE, SFA, ImplicitALS, ItemKNN
-from ._split import EntrySplit, last_out, leave_one_out, split_entries, split_time
-from ._topics import LDA, GaP
+from ._methods import ALS, BPR, CCD, EASE, LDA, SFA, GaP, ImplicitALS, ItemKNN
 
 __all__ = ["ALS", "BPR", "BatchEstimator", "CCD", "Data", "EASE", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "ItemKNN", "LDA", "SFA", "last_out", "leave_one_out",
            "read", "split_entries", "split_time"]

@@ -1,4 +1,4 @@
-"""The estimators' common part: parameters, fitting and using, and here their files, which the program reads too."""
+"""The estimators' common part: using a fitted model (factors of new rows, predictions, recommendations, scores), and its files, which the program reads too."""
 from __future__ import annotations
 
 import ctypes
@@ -7,20 +7,222 @@ import tempfile
 from ctypes import byref
 from typing import Any, Optional, TypeVar
 
+import numpy
+
+from .. import _declarations as c
 from .. import _errors
 from .._device import opened
-from .._library import models
-from .._samples import samples
-from ._conventions import names_of
-from ._handle import Model, lent, must, places
-from ._parameters import WEIGHTS
-from ._using import Using
+from .._kinds import settle
+from .._library import Owned, lib, models
+from .._sparse import Sparse
+from .._views import dense, view
+from . import _held
+from ._conventions import in_order, names_of, samples
+from ._fitting import WEIGHTS, Fitting
+from ._handle import Model, NoAttribute, copied, lent, listed, must, places
+
+
+def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
+    """Return for each column if it may be recommended; None: all may."""
+    if among is None and without is None:
+        return None
+    allowed = numpy.full(model.about.cols, among is None)
+    for given, name, value in ((among, "among", True), (without, "without", False)):
+        numbers = places([] if given is None else given, name, model.names(False))
+        outside = numbers[(numbers < 0) | (numbers >= len(allowed))]
+        if outside.size:
+            raise _errors.ArgumentError(f"{name} has {outside[0]}: expected numbers of columns, 0 to {len(allowed) - 1}")
+        allowed[numbers] = value
+    return allowed
+
 
 Self = TypeVar("Self", bound="Estimator")
 
 
-class Estimator(Using):
+class Estimator(Fitting):
     """The common part of all estimators. Use one of its subclasses."""
+
+    def get_feature_names_out(self, input_features: Any = None) -> numpy.ndarray:
+        """Names of the columns of `transform`: "als0", "als1", ...
+
+        >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
+        >>> list(model.get_feature_names_out())  # two factors and a bias
+        ['als0', 'als1', 'als2']
+        """
+        width = self._fitted().about.width
+        return numpy.array([f"{type(self).__name__.lower()}{number}" for number in range(width)], dtype=object)
+
+    def transform(self, X: Any) -> numpy.ndarray:
+        """The factors of the rows of X, (rows, factors): topics of documents, or new users folded in; with biases one more column.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.transform(X[:1]).shape
+        (1, 3)
+        """
+        return self._transformed(self._fitted(), X)
+
+    def _transformed(self, model: Model, X: Any) -> numpy.ndarray:
+        """`transform` as an array, even if set_output requests data frames."""
+        s = self._samples(model, X)
+        W = numpy.empty((s.shape[0], model.about.width), model.type)
+        must(models().tamis_model_transform(model.value, byref(s.struct), byref(dense(view(W, "W"), "W"))))
+        return W
+
+    def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+        """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: of X's rows, from `transform`.
+
+        The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
+        factors=None: X's rows are the rows of the fit; if the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` computes
+        their factors.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.predict(X).shape
+        (6,)
+        """
+        model = self._fitted()
+        s = self._samples(model, in_order(X))
+        if factors is None and model.about.rows == 0:
+            factors = self._transformed(model, X)
+        out = numpy.empty(s.nnz, "float64")
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
+        must(models().tamis_model_predict(model.value, W, byref(s.struct), lent(out, ctypes.c_double)))
+        return out
+
+    def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
+                  factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
+
+        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no
+        rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
+        among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> columns, scores = model.recommend([0], n=1, seen=X)
+        >>> columns
+        array([[2]])
+        >>> model.recommend([0], n=1, without=[0, 1])[0]
+        array([[2]])
+        """
+        model = self._fitted()
+        allowed = _allowed(model, among, without)
+        numbers = None if rows is None else places(rows, "rows", model.names(True))
+        known = None if seen is None else self._samples(model, seen, "seen")
+        have = model.about.rows if factors is None else len(factors)
+        if factors is None and known is not None and self._pairs:
+            have = known.shape[0]
+        count = have if numbers is None else len(numbers)
+        columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
+        W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
+        must(models().tamis_model_recommend_among(
+            model.value, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
+            lent(columns, ctypes.c_int64), lent(scores, ctypes.c_double)))
+        return columns, scores
+
+    def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """For each column in `which` (numbers or names), the n columns with the largest cosines of factors, and the cosines; rows: rows of the fit.
+
+        Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN and EASE: the columns with the largest weights for a row that has only the
+        one column, and the weights.
+
+        >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
+        >>> columns, cosines = model.similar([0], n=2)
+        >>> sorted(columns[0].tolist())
+        [1, 2]
+        """
+        model = self._fitted()
+        numbers = places(which, "which", model.names(rows))
+        found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
+        must(models().tamis_model_similar(model.value, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
+        return found, cosines
+
+    def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
+        """How well entries that the factors of their rows have not seen are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of
+        words; of uses the share of those held out that is among the first ten recommended (recall), without what is known.
+
+        observed: what is known of X's rows; their factors are found from it, and X is scored. None: for ALS and CCD, if X has as many rows as the fit, they are
+        the rows of the fit, whose factors the model has; X that contradicts this is refused. In all other cases a fifth of each row's entries is held out, the
+        factors are found from the rest, and the held-out entries are scored.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.score(X) <= 0
+        True
+        """
+        model = self._fitted()
+        s = self._samples(model, X)
+        known: Optional[Sparse] = None
+        if observed is not None:
+            known = self._samples(model, observed, "observed")
+            if known.shape[0] != s.shape[0]:
+                raise _errors.ArgumentError(f"observed has {known.shape[0]} rows and X {s.shape[0]}: expected the same rows")
+        elif self._scores_rows and model.about.rows == s.shape[0]:
+            if model.remembered is not None:
+                model.remembered.check(s)
+        else:
+            s, known = _held.divided(s, self._counts or self._uses)
+        if s.nnz == 0:
+            raise _errors.ArgumentError("X has no entries: nothing can be scored")
+        held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
+        result = c.tamis_score()
+        must(models().tamis_model_score(model.value, byref(held), known is not None, 0, result))
+        return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
+
+    def _factors(self, function: Any) -> numpy.ndarray:
+        owned, model = Owned(lib.tamis_owned_dense_free), self._fitted()
+        try:
+            must(function(model.value, owned.value))
+        except _errors.UnsupportedError as error:
+            raise NoAttribute(str(error)) from None
+        d = lib.tamis_owned_dense_view(owned.value).contents
+        kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
+        return numpy.ascontiguousarray(copied(d.data, (d.rows, d.stride or d.cols), kind)[:, :d.cols])
+
+    def set_names(self, rows: Any = None, columns: Any = None) -> None:
+        """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an
+        empty list removes them. A model that the program trained has the names in its file, and a fit to a data frame has its column names.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.set_names(["ann", "bob", "eve"], ["Alien", "Brazil", "Casablanca"])
+        >>> columns, scores = model.recommend(["ann"], n=1, seen=X)
+        >>> model.column_names_[columns]
+        array([['Casablanca']], dtype=object)
+        """
+        with self._learning():
+            model = self._fitted().copy()
+            model.remembered = self._fitted().remembered
+            model.set_names(rows, columns)
+            self._publish(model, getattr(self, "feature_names_in_", None))
+
+    def _names_of(self, rows: bool) -> Optional[numpy.ndarray]:
+        model = self._fitted()
+        names = listed(model.names(rows))
+        return None if names is None else numpy.array(names, dtype=object)
+
+    @property
+    def row_names_(self) -> Optional[numpy.ndarray]:
+        """The names of the rows of the fit, by their numbers; None: they have none."""
+        return self._names_of(True)
+
+    @property
+    def column_names_(self) -> Optional[numpy.ndarray]:
+        """The names of the columns, by their numbers; None: they have none."""
+        return self._names_of(False)
+
+    @property
+    def components_(self) -> numpy.ndarray:
+        """The factors of the columns, (factors, columns): of items, or the words of each topic."""
+        return self._factors(models().tamis_model_column_factors).T
+
+    @property
+    def row_factors_(self) -> numpy.ndarray:
+        """The factors of the rows of the fit, (rows, factors); LDA and SFA keep none."""
+        return self._factors(models().tamis_model_row_factors)
+
+    # -------------------------------------------------------------------------- files
 
     def save(self, path: Any) -> None:
         """Writes the model's file, which the program `tamis` reads too.

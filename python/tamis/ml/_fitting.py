@@ -1,30 +1,194 @@
-"""Fitting: on a device, on several, in mini-batches; in a thread of its own, so that Ctrl-C ends it between two steps."""
+"""Fitting: the parameters of an estimator, as in scikit-learn, as the library's options; on a device, on several, in mini-batches; in a thread of its own,
+so that Ctrl-C ends it between two steps."""
 from __future__ import annotations
 
 import ctypes
+import inspect
 import threading
 import weakref
 from ctypes import byref
-from typing import Any, Optional, TypeVar
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 import numpy
 
 from .. import _declarations as c
-from .. import _errors, _group, _interrupts
+from .. import _errors, _interrupts, _types
 from .._device import opened
-from .._library import lib, models, text
-from .._samples import samples
+from .._library import Owned, lib, models, text
 from .._sparse import Sparse
 from . import _held
-from ._conventions import check_names, names_of
+from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, samples, seed_of
 from ._handle import Model, must, not_fitted
-from ._parameters import WEIGHTS, Parameters
 
+WEIGHTS = ("linear", "log", "bm25", "ones", "auto", "rp3beta")
 Self = TypeVar("Self", bound="Fitting")
 
 
-class Fitting(Parameters):
-    """Estimators with `fit`."""
+# ------------------------------------------------------------------------------ several devices of this process: each is a rank of a group, with its own
+# thread and model, and rows with about equally many entries
+
+
+def checked(devices: Any) -> list[str]:
+    """Return the names in `devices`, at least one."""
+    names = [] if isinstance(devices, str) or not hasattr(devices, "__iter__") else list(devices)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise _errors.ArgumentError(f"devices = {devices!r}: expected a list of one name or more, for instance ['cuda:0', 'cuda:1']")
+    return names
+
+
+class Rows:
+    """A matrix in host memory as CSR; each rank gets a slice of rows without a copy."""
+
+    def __init__(self, s: Sparse, name: str):
+        if s.device != "cpu":
+            raise _errors.ArgumentError(f"{name} is on {s.device}: fits on several devices take data in host memory")
+        s.validate()
+        self._given, self.struct = s, c.tamis_sparse.from_buffer_copy(s.struct)
+        if s.struct.format == c.TAMIS_COO:
+            self._sort(s.struct)
+
+    def _sort(self, coo: c.tamis_sparse) -> None:
+        index = "int64" if coo.index_type == c.TAMIS_I64 else "int32"
+        offsets, columns = numpy.empty(coo.rows + 1, "int64"), numpy.empty(coo.nnz, index)
+        values = numpy.empty(coo.nnz * _types.SIZES[coo.value_type], "uint8")
+        ordered = self.struct
+        ordered.offset_type = c.TAMIS_I64
+        must(lib.tamis_coo_to_csr(byref(ordered), offsets.ctypes.data, columns.ctypes.data, values.ctypes.data, None))
+        ordered.format, ordered.row_indices = c.TAMIS_CSR, None
+        ordered.offsets, ordered.columns, ordered.values = offsets.ctypes.data, columns.ctypes.data, values.ctypes.data
+        self._arrays = offsets, columns, values
+
+    def slice(self, first: int, end: int) -> c.tamis_sparse:
+        """Rows first .. end - 1."""
+        part = c.tamis_sparse()
+        must(lib.tamis_slice(byref(self.struct), first, end - first, 0, 0, byref(part)))
+        return part
+
+
+class Ranks:
+    """The ends of a group and the data of each rank."""
+
+    def __init__(self, devices: list[int], s: Rows, entries: Optional[Rows], observed: Optional[Rows]):
+        self._count = len(devices)
+        self._groups = (ctypes.c_void_p * self._count)()
+        self._ends = [Owned(lib.tamis_group_close, value=ctypes.c_void_p.from_buffer(self._groups, place * ctypes.sizeof(ctypes.c_void_p)))
+                      for place in range(self._count)]
+        starts = (ctypes.c_int64 * (self._count + 1))()
+        must(lib.tamis_partition(byref(s.struct), self._count, starts))
+        self._parts = [[None if rows is None else rows.slice(first, end) for rows in (s, entries, observed)] for first, end in zip(starts, starts[1:])]
+        self._held = [c.tamis_held_out(*(None if part is None else ctypes.pointer(part) for part in parts[1:])) for parts in self._parts]
+        must(lib.tamis_group_open_local((ctypes.c_void_p * self._count)(*devices), self._count, None, self._groups))
+
+    def fit(self, fitted: list[ctypes.c_void_p], keep: Any, stop: Callable[[BaseException], None]) -> tuple[int, str]:
+        """The status of the fit of these models, one per rank, and its message. keep: objects that live until it has ended.
+
+        The library starts the threads of the ranks and waits for them in a thread of ours, which closes the group; the caller's tells `stop` of Ctrl-C.
+        """
+        def one(_: Any, rank: int) -> int:
+            part, held = self._parts[rank], self._held[rank]
+            return models().tamis_model_fit_group(fitted[rank], self._groups[rank], byref(part[0]), None if part[1] is None else byref(held))
+
+        work, owned = c.tamis_rank_work(one), [keep]
+
+        def run() -> tuple[int, str]:
+            try:
+                status = lib.tamis_group_run(self._count, work, None)
+                return status, text(lib.tamis_last_error())  # messages belong to a thread
+            finally:
+                self._ends.clear()
+                owned.clear()
+
+        return _interrupts.apart(run, stop, self._ends.clear)
+
+
+# ------------------------------------------------------------------------------ estimators
+
+
+class Fitting(TransformerMixin, BaseEstimator):
+    """Estimators with parameters and `fit`, and the properties of each method."""
+
+    _method = -1
+    _counts = False  # X's values must not be negative
+    _pairs = False  # a model of pairs of columns, with scores in place of factors
+    _uses = False  # missing entries of X count as zeros
+    _scores_rows = False  # `score` assumes that rows are the rows of the fit
+    _stopped: Optional[BaseException] = None
+    _model: Model
+    device: str
+    devices: Optional[Sequence[str]]
+    dtype: str
+    seed: int
+    random_state: Any
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def _set(self, given: dict[str, Any]) -> None:
+        for name in self._names():
+            setattr(self, name, given[name])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor and their values.
+
+        >>> ALS(factors=8).get_params()["factors"]
+        8
+        """
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **given: Any) -> Any:
+        """Sets parameters of the constructor; a fit uses them.
+
+        >>> ALS().set_params(factors=8)
+        ALS(factors=8)
+        """
+        for name, value in given.items():
+            if name not in self._names():
+                raise _errors.ArgumentError(f"{name} is not a parameter of {type(self).__name__}: expected one of {', '.join(self._names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
+        changed = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
+        return f"{type(self).__name__}({changed})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags, TransformerTags
+        tags = Tags(estimator_type=None, target_tags=TargetTags(required=False), transformer_tags=TransformerTags(preserves_dtype=[]))
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._counts
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def _options(self) -> c.tamis_model_options:
+        options = c.tamis_model_options()
+        must(models().tamis_model_options_init(options, self._method))
+        kinds: dict[str, Any] = {name: kind for name, kind, *_ in options._fields_}
+        for name, value in {**self.get_params(), "seed": seed_of(self.seed, self.random_state)}.items():
+            if name == "dtype":
+                number = _types.OF_NUMPY_NAME.get(str(numpy.dtype(value)))
+                if number not in (_types.F32, _types.F64):
+                    raise _errors.ArgumentError(f"dtype = {value}: expected float32 or float64")
+                options.type = number
+            elif name == "weights":
+                if value not in WEIGHTS:
+                    raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(WEIGHTS)}")
+                options.weights = WEIGHTS.index(value)
+            elif name not in ("device", "devices", "random_state") and value is not None:
+                if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
+                    raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
+                if kinds[name] is not ctypes.c_double:
+                    _errors.fits(name, value, kinds[name])
+                try:
+                    setattr(options, name, float(value) if kinds[name] is ctypes.c_double else value)
+                except (TypeError, ValueError):
+                    raise _errors.ArgumentError(f"{name} = {value!r}: expected a number") from None
+        return options
+
+    # -------------------------------------------------------------------------- fitting
 
     def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
@@ -63,16 +227,16 @@ class Fitting(Parameters):
 
     def _fit_group(self: Self, s: Sparse, entries: Optional[Sparse], known: Optional[Sparse], names: Any, remembered: Any) -> Self:
         """Fit on several devices. Keeps the first device's model, which is the whole model."""
-        whole = [None if part is None else _group.Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
+        whole = [None if part is None else Rows(part, name) for part, name in ((s, "X"), (entries, "held_out"), (known, "observed"))]
         for part, name in zip(whole[1:], ("held_out", "observed")):
             if part is not None and part.struct.rows != s.shape[0]:
                 raise _errors.ArgumentError(f"{name} has {part.struct.rows} rows and X {s.shape[0]}: each device has the same rows of both")
-        devices = [opened(name).handle for name in _group.checked(self.devices)]
+        devices = [opened(name).handle for name in checked(self.devices)]
         others = [self._made(handle, self._options()) for handle in devices[1:]]
         model = self._start()
         model.remembered = remembered
         assert whole[0] is not None
-        ranks = _group.Ranks(devices, whole[0], *whole[1:])
+        ranks = Ranks(devices, whole[0], *whole[1:])
         fitted = [model, *others]
         status, message = ranks.fit([one.value for one in fitted], (fitted, self._callback), self._stop)
         return self._ended(model, status, message, names)
@@ -167,7 +331,7 @@ class Fitting(Parameters):
 
     def _home(self) -> str:
         """Return the model's device."""
-        return self.device if self.devices is None else _group.checked(self.devices)[0]
+        return self.device if self.devices is None else checked(self.devices)[0]
 
     def _publish(self, model: Model, names: Any = None) -> None:
         """Replace the former model by a fitted one. names: of a data frame's columns, for comparison in later calls."""

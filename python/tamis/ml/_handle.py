@@ -9,9 +9,8 @@ import numpy
 
 from .. import _declarations as c
 from .. import _errors
-from .._library import models
+from .._library import Owned, models
 from .._library import must as _must
-from .._owned import Owned
 
 
 def must(status: int) -> None:
@@ -80,6 +79,13 @@ def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise _errors.ArgumentError(f"{name} has shape {array.shape} and elements of {array.dtype}: expected a list of whole numbers, or of names")
     return numpy.ascontiguousarray(array, "int64")
+
+
+def copied(address: Any, shape: tuple[int, ...], kind: Any) -> numpy.ndarray:
+    """Return an array of the library's memory, which ends with its owner."""
+    if 0 in shape:
+        return numpy.empty(shape, kind)
+    return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), shape).copy()
 
 
 def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:

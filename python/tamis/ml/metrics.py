@@ -13,8 +13,8 @@ from typing import Any, Callable, Optional
 import numpy
 
 from .. import _errors
-from .._samples import samples
 from . import _held
+from ._conventions import samples
 
 
 def _whole(k: Any) -> int:

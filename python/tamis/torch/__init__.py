@@ -27,15 +27,13 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import edge_number
-from . import _attention, _cast, _direct, _pattern
+from . import _attention, _direct, _pattern
+from ._attention import cached_attention
 from ._direct import any_recorded, plain
-from ._cached import cached_attention
-from ._kernels import settings_of
-from ._edge_types import messages
 from ._graph_attention import edge_softmax, graph_attention, segment
-from ._messages import edge_op, message
+from ._messages import edge_op, message, messages
 from ._pattern import Pattern
-from ._sampled import FUSED, SDDMM, SPMM
+from ._sampled import FUSED, SDDMM, SPMM, settings_of
 from ._taken import PatternLike, places_of, taken
 
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items()
@@ -101,7 +99,7 @@ def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] =
     if need and A is not None and B is not None:
         return SDDMM.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
     _check_tensors({"A": A, "B": B}, values=values)
-    A, B, values = _cast.operands(A, B, values, wide=edge in _WIDE)
+    A, B, values = _direct.cast(A, B, values, wide=edge in _WIDE)
     keep = edge == "softmax" and any_recorded(A, B, values)
     return SDDMM.called(False, pattern, (_edge(edge, numbers), scale, slope, epsilon, keep), values, A, B)
 
@@ -123,8 +121,8 @@ def spmm(pattern: PatternLike, B: Tensor, values: Optional[Tensor] = None, *, tr
         return SPMM.direct(need, pattern, settings_of(0, 1.0, 0.01, 1e-10, transpose, False), values, B)
     _check_tensors({"B": B}, values=values)
     given = values
-    B, values = _cast.operands(B, values)
-    if given is not None and given.dtype == torch.float32 and B.dtype in _cast.HALF:  # the operator accepts such a pair directly
+    B, values = _direct.cast(B, values)
+    if given is not None and given.dtype == torch.float32 and B.dtype in _direct.HALF:  # the operator accepts such a pair directly
         values = given
     return SPMM.called(False, pattern, (transpose,), values, B)
 
@@ -149,7 +147,7 @@ def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optiona
     if need and A is not None and B is not None and D is not None:
         return FUSED.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
     _check_tensors({"A": A, "B": B, "D": D}, values=values)
-    A, B, D, values = _cast.operands(A, B, D, values)
+    A, B, D, values = _direct.cast(A, B, D, values)
     keep = edge == "softmax" and any_recorded(A, B, D, values)
     return FUSED.called(False, pattern, (_edge(edge, numbers), scale, slope, epsilon, transpose, keep), values, A, B, D)
 
@@ -227,7 +225,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
             found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=bias, dropout_p=dropout_p, return_lse=return_lse)
             return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)
         if return_lse:
-            q, k, v, bias = _cast.operands(q, k, v, bias)
+            q, k, v, bias = _direct.cast(q, k, v, bias)
             out, sums = _attention.with_sums(q, k, v, pattern, scale, bias)
             return (out if dropout_p == 0 else _dropped(pattern, q, k, v, bias, scale, dropout_p)), sums
         if dropout_p:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _UNCHECKED, Pattern, _check_tensors, _sets, message
+from . import _UNCHECKED, Pattern, _check_tensors, _places, message
 from . import sddmm as _sddmm
 from . import softmax as _softmax
 from . import spmm as _spmm
@@ -148,7 +148,7 @@ class SparseMatrix:
 
     def has_duplicate(self) -> bool:
         """True if there are several entries at one place."""
-        return int(torch.unique(_sets.row_major(self.pattern)).numel()) < self.nnz
+        return int(torch.unique(_places.row_major(self.pattern)).numel()) < self.nnz
 
     # ---------------------------------------------------------------------- also functions of `dglsp`, whose first argument has DGL's name
 
@@ -218,7 +218,7 @@ class SparseMatrix:
         tensor([[0., 2.],
                 [3., 0.]])
         """
-        return _sets.dense(self.pattern, self.val)
+        return _places.dense(self.pattern, self.val)
 
     def __add__(self, other: SparseMatrix) -> SparseMatrix:
         if not isinstance(other, SparseMatrix):
@@ -511,7 +511,7 @@ def broadcast(A: SparseMatrix, v: Tensor) -> Tensor:
 def united(patterns: list[Pattern]) -> tuple[Pattern, Tensor]:
     """Return the union of patterns, by rows, and the index in it of each of their entries."""
     cols = patterns[0].cols
-    found, places = torch.unique(torch.cat([_sets.row_major(pattern) for pattern in patterns]), return_inverse=True)
+    found, places = torch.unique(torch.cat([_places.row_major(pattern) for pattern in patterns]), return_inverse=True)
     return Pattern.from_coo(found.div(max(cols, 1), rounding_mode="floor"), found % max(cols, 1), patterns[0].shape), places
 
 
@@ -548,7 +548,7 @@ def _scalar(x: Any) -> Any:
 
 def _common(A: SparseMatrix, B: SparseMatrix) -> tuple[Tensor, Tensor]:
     """Return the entries of A and of B at their common places, in A's order."""
-    of_a, of_b = _sets.row_major(A.pattern), _sets.row_major(B.pattern)
+    of_a, of_b = _places.row_major(A.pattern), _places.row_major(B.pattern)
     for M, name in ((A, "A"), (B, "B")):
         if M.has_duplicate():
             raise _errors.ArgumentError(f"{name} has several entries at one place: expected one, for instance of {name}.coalesce()")

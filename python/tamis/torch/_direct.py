@@ -1,8 +1,10 @@
-"""Which calls need at most autograd. They go without PyTorch's dispatcher, which takes half the time of a small call."""
+"""Which calls need at most autograd. They go without PyTorch's dispatcher, which takes half the time of a small call. And operands in the type of
+torch.autocast, as each operation takes them while it is on."""
 from __future__ import annotations
 
+import contextlib
 import sys
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -19,6 +21,7 @@ modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
 transforms = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 PLAIN = (Tensor, torch.nn.Parameter, type(None))
 ALONE, RECORDED = 1, 2  # what a call needs at most: nothing, autograd
+HALF = (torch.float16, torch.bfloat16)
 POSSIBLE = REGISTERED and getattr(forward_ad, "_current_level", None) is not None
 # detects a batch of gradients by is_grads_batched=True, which maps differently from torch.vmap
 batched = getattr(getattr(torch._C, "_functorch", None), "is_legacy_batchedtensor", lambda grad: False)
@@ -88,3 +91,40 @@ def any_recorded(*tensors: Any) -> bool:
             if x is not None and x.requires_grad:
                 return True
     return False
+
+
+# ------------------------------------------------------------------------------ autocast
+
+
+def type_for(kind: str) -> Optional[torch.dtype]:
+    """Return autocast's type for a kind of device; None: autocast is off."""
+    if kind not in ("cpu", "cuda"):
+        return None
+    try:
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+    except TypeError:  # before PyTorch 2.4
+        if kind == "cuda":
+            return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+
+
+def cast(*given: Optional[Tensor], wide: bool = False) -> Any:
+    """Cast floating-point operands, except fp64, to autocast's type; wide: to fp32, in which autocast computes exponentials."""
+    if not compiling() and not autocast():
+        return given
+    dtype = None
+    for x in given:
+        if isinstance(x, Tensor):
+            dtype = type_for(x.device.type)
+            break
+    if dtype is None:
+        return given
+    dtype = torch.float32 if wide else dtype
+    return tuple(x.to(dtype) if isinstance(x, Tensor) and x.is_floating_point() and x.dtype != torch.float64 else x for x in given)
+
+
+def autocast_off(kind: str) -> Any:
+    """Context in which autocast is off for a kind of device."""
+    if type_for(kind) is None:
+        return contextlib.nullcontext()
+    return torch.autocast(kind, enabled=False)

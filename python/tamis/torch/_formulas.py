@@ -64,15 +64,9 @@ def packed(x: Optional[Tensor]) -> Optional[Tensor]:
 
 
 # ------------------------------------------------------------------------------ gradients of operators on graphs
-
-
-def _asked(change: Optional[Tensor], wanted: bool) -> Optional[Tensor]:
-    """Return the tangent of a requested gradient, packed, as autograd does not guarantee strides."""
-    return change.contiguous() if wanted and change is not None else None
-
-
-def _results(ctx: Any, places: dict[int, Optional[Tensor]]) -> tuple:
-    return tuple(places.get(place) for place in range(len(ctx.tensors)))
+#
+# Each function returns the gradients of the inputs of an operator's gradient, by their places. need: which are wanted, by place; tensors, numbers: the inputs;
+# changes: the gradients of its results, packed, None if there is none or the result was not wanted.
 
 
 # ------------------------------------------------------------------------------ messages
@@ -141,59 +135,55 @@ def _tangent(index: Tensor, columns: Tensor, x: Optional[Tensor], e: Optional[Te
     return -sums if op == c.TAMIS_MESSAGE_SUB else sums
 
 
-def message(ctx: Any, ddx: Optional[Tensor], dde: Optional[Tensor], ddv: Optional[Tensor]) -> tuple:
-    grad, index, columns, x, e, _, argument = ctx.saved_tensors
-    *numbers, wanted = ctx.numbers
+def message(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], dde: Optional[Tensor], _: Any) -> dict[int, Optional[Tensor]]:
+    grad, index, columns, x, e, _, argument = tensors
     if is_expression(numbers[3]):
         raise NotImplementedError("message: the gradients of an expression have no derivatives: for second derivatives compute the messages with PyTorch's functions")
-    ddx, dde = _asked(ddx, wanted[0]), _asked(dde, wanted[1])
     op, data, heads = numbers[3], numbers[5], numbers[6]
-    by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if ctx.needs_input_grad[0] else None
+    by_grad = _tangent(index, columns, x, e, ddx, dde, argument, numbers) if need[0] else None
     if by_grad is not None and by_grad.shape != grad.shape:  # sums to the shape of per-edge numbers
         by_grad = _for_elements(by_grad, data, heads, grad.shape[1] // max(heads, 1))
     by_x = by_e = None
     if op == c.TAMIS_MESSAGE_MUL:
         back = torch.ops.tamis.message_backward
-        if dde is not None and ctx.needs_input_grad[3]:
+        if dde is not None and need[3]:
             by_x = back(grad, index, columns, None, dde, None, argument, *numbers, [True, False, False])[0]
-        if ddx is not None and ctx.needs_input_grad[4]:
+        if ddx is not None and need[4]:
             by_e = back(grad, index, columns, ddx, None, None, argument, *numbers, [False, True, False])[1]
-    return _results(ctx, {0: by_grad, 3: by_x, 4: by_e})
+    return {0: by_grad, 3: by_x, 4: by_e}
 
 
 # ------------------------------------------------------------------------------ edge vectors
 
 
-def edge_op(ctx: Any, ddx: Optional[Tensor], ddy: Optional[Tensor]) -> tuple:
-    grad, index, columns, x, y = ctx.saved_tensors
-    rows, cols, coo, op, heads, width, wanted = ctx.numbers
-    ddx, ddy = _asked(ddx, wanted[0]), _asked(ddy, wanted[1])
+def edge_op(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor], ddy: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
+    grad, index, columns, x, y = tensors
+    rows, cols, coo, op, heads, width = numbers
     where, by_x, by_y = (rows, cols, coo, op, heads), None, None
 
     def call(x: Tensor, y: Tensor) -> Any:
         return torch.ops.tamis.edge_op(index, columns, x, y, *where)
 
     if ddx is None and ddy is None:
-        return _results(ctx, {})
+        return {}
     if op not in MULTIPLIES:
-        return _results(ctx, {0: call(grad.new_zeros(rows, heads * width) if ddx is None else ddx, grad.new_zeros(cols, heads * width) if ddy is None else ddy)})
+        return {0: call(grad.new_zeros(rows, heads * width) if ddx is None else ddx, grad.new_zeros(cols, heads * width) if ddy is None else ddy)}
     back = torch.ops.tamis.edge_op_backward
-    if ddy is not None and ctx.needs_input_grad[3]:
+    if ddy is not None and need[3]:
         by_x = back(grad, index, columns, None, ddy, *where, width, [True, False])[0]
-    if ddx is not None and ctx.needs_input_grad[4]:
+    if ddx is not None and need[4]:
         by_y = back(grad, index, columns, ddx, None, *where, width, [False, True])[1]
-    return _results(ctx, {0: total(None if ddx is None else call(ddx, y), None if ddy is None else call(x, ddy)), 3: by_x, 4: by_y})
+    return {0: total(None if ddx is None else call(ddx, y), None if ddy is None else call(x, ddy)), 3: by_x, 4: by_y}
 
 
 # ------------------------------------------------------------------------------ segments
 
 
-def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
-    grad, index, columns, y, argument = ctx.saved_tensors
-    rows, cols, coo, op, order = ctx.numbers
+def segment(need: Any, tensors: tuple, numbers: list, ddx: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
+    grad, index, columns, y, argument = tensors
+    rows, cols, coo, op, order = numbers
     if ddx is None:
-        return _results(ctx, {})
-    ddx = ddx.contiguous()
+        return {}
     if op == c.TAMIS_SEGMENT_SOFTMAX:
         back = torch.ops.tamis.segment_backward
         by_grad = back(ddx, index, columns, y, argument, rows, cols, coo, op, order)
@@ -203,12 +193,12 @@ def segment(ctx: Any, ddx: Optional[Tensor]) -> tuple:
             of = torch.ops.tamis.segment(index, columns, x.contiguous(), rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)[0]
             return back(of, index, columns, None, argument, rows, cols, coo, c.TAMIS_SEGMENT_SUM, order)
 
-        return _results(ctx, {0: by_grad, 3: ddx * (grad - sums(y * grad)) - grad * sums(y * ddx)})
+        return {0: by_grad, 3: ddx * (grad - sums(y * grad)) - grad * sums(y * ddx)}
     if op not in SEGMENT_EXTREME:
-        return _results(ctx, {0: torch.ops.tamis.segment(index, columns, ddx, rows, cols, coo, op, order)[0]})
+        return {0: torch.ops.tamis.segment(index, columns, ddx, rows, cols, coo, op, order)[0]}
     entry = argument.long()
     picked = ddx.gather(0, entry.clamp(min=0)).masked_fill(entry < 0, 0) if columns.shape[0] else torch.zeros_like(grad)
-    return _results(ctx, {0: picked})
+    return {0: picked}
 
 
 # ------------------------------------------------------------------------------ attention
@@ -249,9 +239,8 @@ def attention_gradients(index: Tensor, columns: Tensor, numbers: list, grad: Ten
     return (*found, ds) if b is not None else tuple(found)
 
 
-def graph_attention(ctx: Any, *changes: Optional[Tensor]) -> tuple:
-    grad, index, columns, q, k, v, e, b, out, log_sums = ctx.saved_tensors
-    *numbers, wanted = ctx.numbers
+def graph_attention(need: Any, tensors: tuple, numbers: list, *changes: Optional[Tensor]) -> dict[int, Optional[Tensor]]:
+    grad, index, columns, q, k, v, e, b, _, _ = tensors
     there = [x is not None for x in (q, k, v, e, b)]
 
     def gradients(grad: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
@@ -261,7 +250,5 @@ def graph_attention(ctx: Any, *changes: Optional[Tensor]) -> tuple:
     operands = [x for x in (q, k, v, e, b) if x is not None]
     made, pull = torch.func.vjp(gradients, grad, *operands)
     given = [change for change, is_there in zip(changes, there) if is_there]
-    wants = [want for want, is_there in zip(wanted, there) if is_there]
-    back = pull(tuple(change if change is not None and want else torch.zeros_like(x) for change, want, x in zip(given, wants, made)))
-    found = list(back)
-    return _results(ctx, {place: found.pop(0) for place, x in ((0, grad), (3, q), (4, k), (5, v), (6, e), (7, b)) if x is not None})
+    back = pull(tuple(torch.zeros_like(x) if change is None else change for change, x in zip(given, made)))
+    return dict(zip((0, *(3 + place for place, is_there in enumerate(there) if is_there)), back))

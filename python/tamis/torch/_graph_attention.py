@@ -11,7 +11,7 @@ from .. import _declarations as c
 from .. import _errors
 from .._library import lib, must
 from .._views import fits, torch_view
-from . import _cast, _formulas
+from . import _direct, _formulas
 from ._direct import plain
 from ._formulas import SEGMENT_EXTREME
 from ._messages import OfGraph, _check, _graph, _matrix, _number, arguments_of, call_library, nothing
@@ -147,7 +147,7 @@ def graph_attention(pattern: PatternLike, q: Tensor, k: Tensor, v: Tensor, e: Op
     """
     need = plain((q, k, v, e, bias))
     if not need:
-        q, k, v, e, bias = _cast.operands(q, k, v, e, bias)
+        q, k, v, e, bias = _direct.cast(q, k, v, e, bias)
     pattern = _check(pattern, q=q, k=k, v=v, e=e, bias=bias)
     heads = q.shape[1] if q.dim() == 3 else 1
     matrices = [_matrix(q, "q", pattern.rows, "row of the pattern"), _matrix(k, "k", pattern.cols, "column of the pattern"),
@@ -173,7 +173,7 @@ def _run_segments(pattern: PatternLike, values: Tensor, op: int, order: str, dim
     where = _number("order", order, ORDERS)
     need = plain((values,))
     if op == c.TAMIS_SEGMENT_SOFTMAX and not need:
-        values, = _cast.operands(values, wide=True)
+        values, = _direct.cast(values, wide=True)
     pattern = _check(pattern, values=values)
     if dim not in (0, -1):
         raise _errors.ArgumentError(f"dim = {dim!r}: expected 0, a row for each entry, or -1, the entries of a head side by side")

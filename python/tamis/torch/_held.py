@@ -1,7 +1,10 @@
-"""Detects changes of tensors from which cached objects were made: patterns, graphs, normalisations and transposes.
+"""Detects changes of tensors from which cached objects were made (patterns, graphs, normalisations and transposes), and finds the pattern of tensors.
 
 PyTorch counts the changes of a tensor, except changes of an inference tensor, in memory shared with another library or process, or by `.data`.
 Without a count, contents are compared, which on the CPU takes a twentieth of the time of making a graph.
+
+Operators take plain tensors of indices, since compilers do not take sparse ones. The pattern that belongs to them, with its plans, is
+found by their addresses: a pattern that is alive keeps its tensors, so that no other tensor can have these addresses.
 """
 from __future__ import annotations
 
@@ -13,9 +16,12 @@ from typing import Any, Iterator, Optional, Sequence
 import torch
 from torch import Tensor
 
+from .. import _device
+from .._library import Living
+from .._pattern import Pattern
 from .._remembered import compare
-from . import _cast
-from ._direct import compiling, transforms
+from .._sparse import Sparse
+from ._direct import autocast_off, compiling, transforms
 
 
 def apart() -> Any:
@@ -32,7 +38,7 @@ def _apart() -> Iterator[None]:
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.no_grad())
         for kind in ("cpu", "cuda"):
-            stack.enter_context(_cast.off(kind))
+            stack.enter_context(autocast_off(kind))
         yield
 
 
@@ -97,5 +103,44 @@ def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: 
     number = id(x)
     known = store.get(number)
     if known is None or not known.of(x, parts):
-        known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _living.py
+        known = store[number] = Made(x, parts, functools.partial(store.pop, number), copied)  # no Python code forgets it: _library.py
     return known
+
+
+# ------------------------------------------------------------------------------ patterns of tensors
+
+MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
+_alive: Living[Pattern] = Living()
+_unnamed: dict[tuple, Pattern] = {}
+
+
+def follow_threads() -> None:
+    """Adopt the number of torch.set_num_threads."""
+    count = torch.get_num_threads()
+    if count != _device.followed:
+        _device.follow(count)
+
+
+def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, keep: bool = False) -> Pattern:
+    """Return the checked pattern of these tensors; `keep`: the caller keeps it alive. A tensor changed in place gives a new pattern."""
+    follow_threads()
+    key = (index.data_ptr(), columns.data_ptr(), index.numel(), columns.numel(), index.stride(), columns.stride(), index.dtype,
+           columns.dtype, columns.device, rows, cols, coo, 0 if index.is_inference() else index._version, 0 if columns.is_inference() else columns._version)
+    pattern = _alive.get(key)
+    if pattern is None or pattern.sparse.moved() or not _same_content(pattern, index, columns):  # another tensor now uses that memory
+        index, columns = index.detach(), columns.detach()
+        pattern = Pattern._of(Sparse("S", (rows, cols), index, columns, coo=coo))
+        if not keep or not counted(index, columns):
+            pattern.content = copy(index), copy(columns)  # type: ignore[attr-defined]
+        _alive[key] = pattern
+        if not keep:
+            _unnamed[key] = pattern
+            for oldest in list(_unnamed)[:-MOST_UNNAMED]:  # atomic: no other thread can add an entry meanwhile
+                _unnamed.pop(oldest, None)
+    return pattern
+
+
+def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:
+    """Return True if the tensors still have the pattern's content. It may change without a new version: torch.compile overwrites its results."""
+    content = getattr(pattern, "content", None)
+    return content is None or (same(index, content[0]) and same(columns, content[1]))

@@ -6,9 +6,12 @@ from typing import Any, Optional, Union
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from .. import _declarations as c
 from .. import _errors
-from . import Pattern, _cast, _check_tensors, _graphs, message, spmm
+from . import Pattern, _check_tensors, _direct, _graphs, edge_op, message, spmm
+from ._direct import compiling, transforms
 from ._graphs import EdgeIndex
 from ._held import apart
 
@@ -175,7 +178,7 @@ class _Layer(nn.Module):
         """Return reduced messages of x, weighted by a number for each edge: (edges,)."""
         if weight is None:
             return self._sums(pattern, "copy_u", x)
-        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _cast.HALF):
+        if weight.dtype != x.dtype and not (weight.dtype == torch.float32 and x.dtype in _direct.HALF):
             weight = weight.to(x.dtype)
         if self._reduce == "sum" and self.node_dim == -2:
             return spmm(pattern, x, weight)
@@ -184,7 +187,7 @@ class _Layer(nn.Module):
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:
     """Return x in the type of its products with weights."""
-    if weight is None or weight.dtype == x.dtype or _cast.type_for(x.device.type) is not None:
+    if weight is None or weight.dtype == x.dtype or _direct.type_for(x.device.type) is not None:
         return x
     return x.to(torch.promote_types(x.dtype, weight.dtype))
 
@@ -206,3 +209,55 @@ def _reset(module: Any) -> None:
     else:
         for child in module.children() if hasattr(module, "children") else ():
             _reset(child)
+
+
+# ------------------------------------------------------------------------------ steps that need a vector for each edge: one array for all of them forward,
+# and one backward, instead of one for each operation
+
+
+def edge_scores(pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tensor, slope: float) -> Tensor:
+    """a . leaky_relu(x_i + y_j + e_ij), (edges, heads). x: (rows, heads, width); y: (cols, heads, width); e: (edges, heads, width); a: (heads, width)."""
+    if slope < 0 or compiling() or transforms():  # otherwise the sign of the result equals the input's; compilers fuse this themselves
+        both = edge_op(pattern, "add", x, y)
+        return (functional.leaky_relu(both if e is None else both + e, slope) * a).sum(-1)
+    found: Tensor = _Scores.apply(pattern, x, y, e, a, slope)[0]
+    return found
+
+
+class _Scores(torch.autograd.Function):
+    """The vectors of all edges are also a result, so that the data kept for the gradient has derivatives."""
+
+    @staticmethod
+    def forward(ctx: Any, pattern: Pattern, x: Tensor, y: Tensor, e: Optional[Tensor], a: Tensor, slope: float) -> tuple[Tensor, Tensor]:
+        both = edge_op(pattern, "add", x, y)
+        if e is not None:
+            both.add_(e)
+        functional.leaky_relu_(both, slope)
+        ctx.save_for_backward(both, a)
+        ctx.pattern, ctx.slope = pattern, slope
+        ctx.set_materialize_grads(False)
+        return torch.einsum("ehw,hw->eh", both, a).contiguous(), both
+
+    @staticmethod
+    def backward(ctx: Any, grad: Optional[Tensor], more: Optional[Tensor]) -> tuple[Optional[Tensor], ...]:
+        (both, a), pattern = ctx.saved_tensors, ctx.pattern
+        need, again = ctx.needs_input_grad, torch.is_grad_enabled()
+        grad = None if grad is None else grad.contiguous()
+        da = torch.einsum("eh,ehw->hw", grad, both) if need[4] and grad is not None else None
+        dx = dy = de = None
+        if any(need[1:4]) and (grad is not None or more is not None):
+            de = more if grad is None else grad.unsqueeze(-1) * a if more is None else grad.unsqueeze(-1) * a + more
+            assert de is not None
+            if again or de is more:
+                de = torch.where(both > 0, de, ctx.slope * de)
+            else:
+                torch.ops.aten.leaky_relu_backward.grad_input(de, both, ctx.slope, True, grad_input=de)
+            if need[1] or need[2]:
+                heads, width = a.shape
+                dx, dy = torch.ops.tamis.edge_op_backward(de.flatten(1), pattern.index, pattern.columns, None, None, pattern.rows, pattern.cols, pattern.coo,
+                                                          c.TAMIS_PAIR_ADD, heads, width, list(need[1:3]))
+        return None, _shaped(dx, a, need[1]), _shaped(dy, a, need[2]), de if need[3] else None, da, None
+
+
+def _shaped(gradient: Optional[Tensor], a: Tensor, wanted: bool) -> Optional[Tensor]:
+    return None if gradient is None or not wanted else gradient.view(-1, *a.shape)

@@ -4,10 +4,12 @@ The operators take matrices: a row for each node or edge, heads side by side. `m
 """
 from __future__ import annotations
 
+import ctypes
 import functools
 import re
+import sys
 from ctypes import addressof, byref
-from typing import Any, Mapping, Optional
+from typing import Any, Mapping, Optional, Sequence, Union
 
 import torch
 from torch import Tensor
@@ -16,18 +18,16 @@ from .. import _declarations as c
 from .. import _errors, _recipe
 from .._device import opened
 from .._kinds import Torch
-from .._library import lib, must
-from .._owned import Owned
+from .._library import Owned, lib, must
 from .._plan import WORD, expression_number, expression_of, is_expression, known_number
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
-from . import _cast, _formulas, _vmap
-from ._direct import ALONE, RECORDED, REGISTERED, plain
+from . import _direct, _formulas
+from ._direct import ALONE, RECORDED, REGISTERED, compiling, plain
 from ._formulas import EXTREME, MULTIPLIES
-from ._kernels import device_of, row_of
-from ._ops import Operator
-from ._pattern import Pattern
-from ._room import room
+from ._ops import Operator, of_graphs
+from ._pattern import Pattern, _abstract, listed, remembered
+from ._sampled import device_of, row_of
 from ._taken import PatternLike, places_of
 
 OPS = {"copy_u": c.TAMIS_MESSAGE_COPY_U, "add": c.TAMIS_MESSAGE_ADD, "sub": c.TAMIS_MESSAGE_SUB, "mul": c.TAMIS_MESSAGE_MUL,
@@ -41,6 +41,28 @@ READ_BACK = (c.TAMIS_MESSAGE_MUL, c.TAMIS_MESSAGE_ADD_RELU)  # named operations 
 
 
 # ------------------------------------------------------------------------------ calls of the library
+
+
+# The first touch of new memory costs a fault of the system for each page, which takes longer than computing what is written there. With the large pages that
+# Linux gives to those who ask for them it takes a third.
+LEAST, PAGE, MADV_HUGEPAGE = 8 << 20, 2 << 20, 14  # least bytes of a tensor that justify the request; bytes of a large page
+_advise = getattr(ctypes.CDLL(None), "madvise", None) if sys.platform == "linux" else None
+if _advise is not None:
+    _advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+
+
+def room(*results: Optional[Tensor]) -> bool:
+    """Request large pages for tensors whose content is written next. The system may refuse, which is harmless. Returns True if a tensor is so large."""
+    large = False
+    for x in results:
+        if x is None or _advise is None or x.device.type != "cpu":
+            continue
+        size = x.numel() * x.element_size()
+        if size >= LEAST:
+            large = True
+            begin = -(-x.data_ptr() // PAGE) * PAGE
+            _advise(begin, (x.data_ptr() + size - begin) // PAGE * PAGE, MADV_HUGEPAGE)
+    return large
 
 
 def _graph(pattern: Any, like: Tensor, places: bool = False) -> Owned:
@@ -140,7 +162,9 @@ def call_library(function: str, of: Any, key: Any, graph: Owned, options: Any, g
 class OfGraph(Operator):
     """An operator whose calls read a graph of the library. Calls that repeat an earlier one are made by its recipe."""
 
-    rule = _vmap.of_graphs
+    rule = of_graphs
+    first: Any       # first(of, operands, numbers, keep, key): the result as by `run`; keeps the recipe by its key
+    first_back: Any  # first_back(of, given, numbers, wanted, key): the gradients as by `back`. given: the gradient of the result, packed, and what is saved
 
     def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
         what = self.name, numbers, keep
@@ -171,14 +195,6 @@ class OfGraph(Operator):
 
     def packed(self, grad: Tensor) -> Tensor:
         return grad.contiguous()  # a sum's gradient is one number at every place
-
-    def first(self, of: Any, operands: tuple, numbers: Any, keep: bool, key: Any) -> tuple:
-        """Compute the result as `run`, and keep the recipe by its key."""
-        raise NotImplementedError
-
-    def first_back(self, of: Any, given: tuple, numbers: Any, wanted: list[bool], key: Any) -> Any:
-        """Compute the gradients as `back`. given: the gradient of the result, packed, and what is saved."""
-        raise NotImplementedError
 
 
 # ------------------------------------------------------------------------------ operators
@@ -391,7 +407,7 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
             return found
     (number, reads), how = _operation(op, numbers), _number("reduce", reduce, REDUCES)
     if not need:
-        x, e, v = _cast.operands(x, e, v)
+        x, e, v = _direct.cast(x, e, v)
     pattern = _check(pattern, x=x, e=e, v=v)
     for name, given, wanted in zip(("x", "e", "v"), (x, e, v), reads):
         if (given is not None) != wanted:
@@ -427,7 +443,7 @@ def edge_op(pattern: PatternLike, op: str, x: Tensor, y: Tensor) -> Tensor:
     """
     need = plain((x, y))
     if not need:
-        x, y = _cast.operands(x, y)
+        x, y = _direct.cast(x, y)
     return edge_op_as_given(pattern, op, x, y, need)
 
 
@@ -446,3 +462,107 @@ def edge_op_as_given(pattern: PatternLike, op: str, x: Tensor, y: Tensor, need: 
     if op == "dot":
         return out if x.dim() == 3 else out.squeeze(1)
     return out if x.dim() == 2 else out.reshape(pattern.nnz, *x.shape[1:])
+
+
+# ------------------------------------------------------------------------------ several types of edges, each with a pattern of its own, in one call of the
+# library: the patterns become blocks of one, which is remembered
+
+
+def _of_each(given: Any, name: str, count: int) -> list:
+    """Return a list with one element for each pattern, or the same for all."""
+    if given is None or isinstance(given, Tensor):
+        return [given] * count
+    made = list(given)
+    if len(made) != count:
+        raise _errors.ArgumentError(f"{name} has {len(made)} tensors: expected one for each of {count} patterns, or one tensor for all")
+    return made
+
+
+def _block_sizes(sizes: list[int], numbers: list[int]) -> list[int]:
+    """Return the sizes of blocks by their numbers, which patterns of the same size may share."""
+    return [sizes[numbers.index(number)] for number in range(max(numbers) + 1)]
+
+
+def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pattern:
+    """Join patterns as blocks of one, in rows `into` and columns `sources` of blocks. Its entries are the patterns' entries, concatenated."""
+    heights, widths = _block_sizes([pattern.rows for pattern in patterns], into), _block_sizes([pattern.cols for pattern in patterns], sources)
+    rows = [pattern._rows().long() + sum(heights[:number]) for pattern, number in zip(patterns, into)]
+    columns = [pattern.columns.long() + sum(widths[:number]) for pattern, number in zip(patterns, sources)]
+    return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (sum(heights), sum(widths)))
+
+
+def _outputs(into: Any, patterns: list[Pattern]) -> list[int]:
+    """Return the output of each pattern."""
+    numbers = list(into)
+    if len(numbers) != len(patterns) or sorted(set(numbers)) != list(range(len(set(numbers)))):
+        raise _errors.ArgumentError(f"into = {into!r}: expected the number of its output, 0, 1, ..., for each of {len(patterns)} patterns")
+    rows: dict[int, int] = {}
+    for number, pattern in zip(numbers, patterns):
+        if rows.setdefault(number, pattern.rows) != pattern.rows:
+            raise _errors.ArgumentError(f"a pattern of output {number} has {pattern.rows} rows and another {rows[number]}: expected the same")
+    return numbers
+
+
+def messages(patterns: Sequence[PatternLike], op: str, x: Union[Tensor, Sequence[Tensor], None], e: Union[Tensor, Sequence[Tensor], None] = None,
+             reduce: str = "sum", into: Optional[Sequence[int]] = None) -> Any:
+    """`message` over several types of edges in one call: all entries of a row, of whatever type, are reduced together.
+
+    patterns: of each type. x: the rows of its columns' nodes for each type, or one tensor for all; e: what its edges have. op and reduce are
+    as in `message`; a mean is over the edges of all types of an output. into: the number of the output of each type, such as [0, 0, 1],
+    whose types must have as many rows; None: all are reduced to one output.
+    Returns that output, or with `into` a list of outputs. Operands that differ from type to type are joined, once in a call; a tensor that several types
+    share is not repeated. Gradients, errors and the order of ties are as in `message`, with the types in order.
+
+    >>> writes = Pattern.from_coo(torch.tensor([0, 1]), torch.tensor([0, 0]), (2, 1))  # from author 0 to papers 0 and 1
+    >>> cites = Pattern.from_coo(torch.tensor([0]), torch.tensor([1]), (2, 2))  # from paper 1 to paper 0
+    >>> author, paper = torch.tensor([[1.]]), torch.tensor([[10.], [20.]])
+    >>> messages([writes, cites], "copy_u", [author, paper])
+    tensor([[21.],
+            [ 1.]])
+    >>> messages([writes, cites], "copy_u", [author, paper], into=[0, 1])
+    [tensor([[1.],
+            [1.]]), tensor([[20.],
+            [ 0.]])]
+    """
+    patterns = listed([places_of(pattern, f"patterns[{i}]") for i, pattern in enumerate(patterns)])
+    count = len(patterns)
+    numbers = _outputs([0] * count if into is None else into, patterns)
+    rows, edges = _of_each(x, "x", count), _of_each(e, "e", count)
+    if isinstance(e, Tensor) and count > 1:
+        raise _errors.ArgumentError("e is one tensor: expected a list of what the edges of each type have")
+    for i, pattern in enumerate(patterns):
+        for name, given, wanted, what in (("x", rows[i], pattern.cols, "columns"), ("e", edges[i], pattern.nnz, "entries")):
+            if isinstance(given, Tensor) and given.shape[:1] != (wanted,):
+                raise _errors.ArgumentError(f"{name}[{i}] has shape {tuple(given.shape)}: expected {wanted} rows, the {what} of pattern {i}")
+    distinct: list[Any] = []  # identical tensors are joined once
+    sources = []
+    for row, pattern in zip(rows, patterns):
+        place = next((i for i, other in enumerate(distinct) if other[0] is row and other[1] == pattern.cols), len(distinct))
+        if place == len(distinct):
+            distinct.append((row, pattern.cols))
+        sources.append(place)
+    if count == 1:
+        out = message(patterns[0], op, rows[0], edges[0], reduce)
+        return out if into is None else [out]
+    # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
+    abstract = compiling() or any(_abstract(pattern.columns) for pattern in patterns)
+    checked = [] if abstract else [pattern._current() for pattern in patterns]
+    key = ("types", tuple(map(id, checked)), tuple(numbers), tuple(sources))
+    joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]
+    given = [row for row, _ in distinct]
+    out = message(joined, op, _joined(given, "x"), _joined(edges, "e"), reduce)
+    return out if into is None else list(out.split(_block_sizes([pattern.rows for pattern in patterns], numbers)))
+
+
+def _joined(given: list, name: str) -> Optional[Tensor]:
+    """Concatenate tensors by rows."""
+    if all(x is None for x in given):
+        return None
+    given = list(_direct.cast(*given))
+    for x in given:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} has a {type(x).__name__}: expected a tensor for each pattern")
+        if x.shape[1:] != given[0].shape[1:] or x.dtype != given[0].dtype:
+            raise _errors.ArgumentError(f"{name} has tensors of shapes {tuple(given[0].shape)}, {given[0].dtype} and {tuple(x.shape)}, {x.dtype}: expected the "
+                                        f"same but for the first number")
+    return given[0] if len(given) == 1 else torch.cat(given)

@@ -12,8 +12,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from .. import _declarations as c
+from .._plan import reads_member
+from .._views import fits, uneven
 from ._direct import FLOPS, PLAIN, RECORDED, REGISTERED, again, batched, forward_mode, modes, plain, transforms, watched
-from ._kernels import pattern_of
+from ._held import pattern_of
 
 if REGISTERED:
     from torch._functorch.utils import enable_single_level_autograd_function as _single_level
@@ -52,37 +55,17 @@ class Operator:
     gradients: tuple[int, ...] = ()   # the places of operands with gradients, in the order in which the gradient returns them
     either = False                    # True: matrices may be of either layout
     rule: Any = None                  # rule(operator, name, places of inputs, calls, backward) makes the rule of vmap
-    derivative: Any = None            # a static method: derivative(ctx, *changes) differentiates the gradient
+    derivative: Any = None            # a static method: derivative(need, tensors, numbers, *changes) differentiates the gradient
     formula: Any = None               # or formula(where, grad, saved, numbers, wanted) computes the gradient by operators that can be differentiated
     tangent: Any = None               # tangent(where, saved, numbers, changes of operands) in forward mode
 
-    def run(self, of: Any, operands: tuple, numbers: Any, keep: bool) -> tuple:
-        """Compute the result, and what is kept for the gradient."""
-        raise NotImplementedError
-
-    def empty(self, of: Any, operands: tuple, numbers: tuple, keep: bool) -> tuple:
-        """Return the results without content. Wrong operands are refused here as the library refuses them, where their sizes are numbers."""
-        raise NotImplementedError
-
-    def save(self, operands: tuple, results: tuple, numbers: Any) -> tuple[tuple, Any, int]:
-        """Return the tensors that the gradient reads, its numbers, and how many of the tensors, the last ones, are its late input."""
-        raise NotImplementedError
-
-    def back(self, of: Any, grad: Tensor, saved: Any, numbers: Any, wanted: list[bool], *late: Any) -> Any:
-        """Compute the gradients."""
-        raise NotImplementedError
-
-    def back_empty(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
-        """Return the gradients without content."""
-        raise NotImplementedError
-
-    def flops(self, of: Any, operands: tuple, numbers: tuple) -> Any:
-        """Return the number of floating-point operations: additions, multiplications and comparisons."""
-        raise NotImplementedError
-
-    def back_flops(self, of: Any, grad: Tensor, saved: Any, numbers: tuple, wanted: list[bool]) -> Any:
-        """Return that of the gradients."""
-        raise NotImplementedError
+    run: Any         # run(of, operands, numbers, keep): the result, and what is kept for the gradient
+    empty: Any       # empty(of, operands, numbers, keep): the same without content. It refuses wrong operands as the library does, where sizes are numbers
+    save: Any        # save(operands, results, numbers): the tensors that the gradient reads, its numbers, and how many of the tensors, the last, are its late input
+    back: Any        # back(of, grad, saved, numbers, wanted, *late): the gradients
+    back_empty: Any  # back_empty(of, grad, saved, numbers, wanted): the same without content
+    flops: Any       # flops(of, operands, numbers): the number of floating-point operations: additions, multiplications and comparisons
+    back_flops: Any  # back_flops(of, grad, saved, numbers, wanted): that of the gradients
 
     def inner(self, numbers: tuple) -> Any:
         """Return numbers as `run` and `back` take them, from the schema's; `outer` inverts it."""
@@ -112,7 +95,7 @@ class Operator:
         _define(self.name, schema, self._kernel, self._fake, self._flops, self.rule, self._applied, self.count + 2)
         schema = f"(Tensor grad, {_WHERE}, {self.saved}, {_SIZES}, {numbers}{wanted}{', ' * bool(self.late)}{self.late}) -> {_tensors(len(self.gradients))}"
         name = f"{self.name}_backward"
-        _define(name, schema, self._back_kernel, self._back_fake, self._back_flops, self.rule, _function_of_gradient(name, self.derivative).apply,
+        _define(name, schema, self._back_kernel, self._back_fake, self._back_flops, self.rule, _function_of_gradient(name, self.derivative, several).apply,
                 self._saved + 3)
 
     def _split_back(self, given: tuple) -> tuple:
@@ -271,7 +254,7 @@ def _no_forward_mode(name: str) -> NotImplementedError:
     return NotImplementedError(f"tamis::{name} has no derivatives in forward mode: use those in reverse mode, torch.func.vjp and jacrev")
 
 
-def _function_of_gradient(name: str, derivative: Any) -> Any:
+def _function_of_gradient(name: str, derivative: Any, several: bool) -> Any:
     """Make the function of autograd of a gradient, with the inputs of its schema. Without a derivative it refuses to be differentiated."""
 
     def forward(ctx: Any, *inputs: Any) -> Any:
@@ -282,6 +265,12 @@ def _function_of_gradient(name: str, derivative: Any) -> Any:
             ctx.set_materialize_grads(False)
         return _forward(name, inputs)
 
+    def backward(ctx: Any, *changes: Optional[Tensor]) -> tuple:
+        numbers, wanted = (ctx.numbers[:-1], ctx.numbers[-1]) if several else (ctx.numbers, [True])
+        given = [x.contiguous() if x is not None and wants else None for x, wants in zip(changes, wanted)]  # autograd does not guarantee strides
+        found = derivative(ctx.needs_input_grad, ctx.saved_tensors, numbers, *given)
+        return tuple(map(found.get, range(len(ctx.tensors))))
+
     def refused(ctx: Any, *_: Any) -> Any:
         raise NotImplementedError(f"tamis::{name} has no derivative: differentiate the gradient of {name[:-9]} with create_graph=True, or use "
                                   f"torch.func")
@@ -289,7 +278,7 @@ def _function_of_gradient(name: str, derivative: Any) -> Any:
     def no_forward_mode(ctx: Any, *_: Any) -> Any:
         raise _no_forward_mode(name)
 
-    return _made_function(name, forward, derivative or refused, no_forward_mode if derivative else refused)
+    return _made_function(name, forward, backward if derivative else refused, no_forward_mode if derivative else refused)
 
 
 def _forward(name: str, inputs: tuple) -> Any:
@@ -360,3 +349,122 @@ def _define(name: str, schema: str, kernel: Any, fake: Any, flops: Any, rule: An
     if hasattr(torch.library, "register_vmap"):
         torch.library.register_vmap(qualified, rule(name, {argument: place for place, argument in enumerate(inputs)}, CALLS))
     CALLS[name] = getattr(torch.ops.tamis, name).default
+
+
+# ------------------------------------------------------------------------------ vmap: the mapped dimension becomes one of the batch
+
+OWN = {"values": 1, "a": 2, "b": 2, "d": 2, "statistics": 2, "result": 2}  # dimensions of the inputs that may have leading ones
+
+
+def _even(x: Tensor, own: int) -> Tensor:
+    """Return x, or a packed copy if the library could not walk it: vmap's caller does not control strides."""
+    shape, strides = x.shape, x.stride()
+    return x if fits(shape, strides, own) and not uneven(shape[:-own], strides[:-own]) else x.contiguous()
+
+
+def of_batches(operator: Any, name: str, at: dict[str, int], calls: dict[str, Any]) -> Any:
+    """Return the rule of an operator on batches, by the places of its inputs. Operands that are mapped, or that have a batch of their own, get all of it;
+    what is neither is shared."""
+    back, count = "grad" in at, operator.operands.count(",")
+    own = {at[key]: dimensions for key, dimensions in {**OWN, "grad": 1 if operator.name == "sddmm" else 2}.items() if key in at}
+    column = [at[key] for key in ("grad", "b") if key in at] if count == 1 else []  # SpMM's B may be a vector, and then so is its result
+    differentiated = [at[key] for key in ("a", "b", "d", "values") if key in at]  # in the order of the gradients
+    b = at["b"]
+
+    def rule(info: Any, dims: tuple, *arguments: Any) -> Any:
+        given, mapped = list(arguments), {place for place, dim in enumerate(dims) if dim is not None and isinstance(arguments[place], Tensor)}
+        if at["index"] in mapped or at["columns"] in mapped:
+            raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands and values of one pattern")
+        if not mapped:
+            out = calls[name](*given)
+            return out, None if isinstance(out, Tensor) else (None,) * len(out)
+        if "edge" in at and reads_member(given[at["edge"]]):
+            raise NotImplementedError(f"vmap over tamis::{name} with an edge that reads h: the mapped dimension becomes one of the batch, which h would count")
+        flat = bool(column) and given[b].dim() - (b in mapped) == 1
+        if not back and flat and mapped == {b} and (given[at["values"]] is None or given[at["values"]].dim() == 1):
+            return calls[name](*given[:b], _even(given[b].movedim(dims[b], -1), 2), *given[b + 1:]), 1  # vectors are the columns of a matrix
+        for place in mapped:
+            given[place] = given[place].movedim(dims[place], 0)
+        if flat:
+            for place in column:
+                given[place] = given[place].unsqueeze(-1)
+        tensors = {place: given[place] for place in own if place < len(given) and isinstance(given[place], Tensor)}
+        leads = {place: tuple(x.shape[int(place in mapped):-own[place]]) for place, x in tensors.items()
+                 if x.dim() >= own[place]}  # statistics that were not kept have fewer dimensions
+        lead = max(leads.values(), key=len)
+        for place, of in leads.items():
+            x, count = given[place], own[place]
+            if of not in ((), lead):
+                continue  # the operator reports the difference
+            if place not in mapped:
+                if of == () and not back:
+                    continue
+                x = x.unsqueeze(0)
+            if of == ():
+                x = x.reshape(x.shape[0], *(1,) * len(lead), *x.shape[-count:])
+            x = x.expand(info.batch_size, *lead, *x.shape[-count:])
+            given[place] = x.contiguous() if place == at.get("statistics") else _even(x, count)
+        out = calls[name](*given)
+        if not back:
+            if column:
+                return (out.squeeze(-1) if flat else out), 0
+            return out, (0, 0 if out[1].dim() > 1 else None)
+        results, places = [], []
+        for gradient, place, wants in zip(out, differentiated, given[at["wanted"]]):
+            there = wants and place in leads
+            if there and leads[place] == () and lead != ():
+                gradient = gradient.sum(tuple(range(1, 1 + len(lead))))
+            results.append(gradient.squeeze(-1) if there and flat and place == b else gradient)
+            places.append(0 if there else None)
+        return tuple(results), tuple(places)
+
+    return rule
+
+
+# ------------------------------------------------------------------------------ vmap of operators on graphs: operands become wider
+
+
+def _wide(x: Tensor, dim: Optional[int], members: int, either: bool) -> Tensor:
+    """Return (rows, width) of each member as (rows, members * width); unmapped data is repeated for each. The result has consecutive
+    elements in its rows, or with `either` in its rows or its columns."""
+    x = x.unsqueeze(1).expand(-1, members, -1) if dim is None else x.movedim(dim, 1)
+    x = x.reshape(x.shape[0], members * x.shape[2])
+    by_rows, by_columns = x.stride(1) == 1 and x.stride(0) >= x.shape[1], x.stride(0) == 1 and x.stride(1) >= x.shape[0]
+    return x if by_rows or (either and by_columns) else x.contiguous()
+
+
+def _apart(x: Tensor, members: int) -> Tensor:
+    """Invert `_wide`; dimension 1 becomes the mapped one."""
+    return x.reshape(x.shape[0], members, x.shape[1] // members)
+
+
+def of_graphs(operator: Any, name: str, at: dict[str, int], calls: dict[str, Any]) -> Any:
+    """Return the rule of an operator on graphs: a mapped operand is a wider row. Members lie side by side within each row, as heads do, so that one call has
+    all of them; their order there is that of results, which are views of what the call wrote."""
+    tensors = [place for key, place in at.items() if key not in ("index", "columns") and place < at["rows"]]
+
+    def rule(info: Any, dims: tuple, *arguments: Any) -> Any:
+        given, members = list(arguments), info.batch_size
+        if dims[at["index"]] is not None or dims[at["columns"]] is not None:
+            raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands of one pattern")
+        each = members
+        left: tuple[int, ...] = ()  # an edge's number that all members share is left as it is
+        if "data" in at and given[at["data"]] == c.TAMIS_E_NUMBER:
+            if dims[at["e"]] is not None or ("wanted" in at and given[at["wanted"]][1]):
+                given[at["data"]], each, given[at["heads"]] = c.TAMIS_E_HEAD, 1, members
+            else:
+                left = (at["e"],)
+        for place in tensors:
+            x, dim = given[place], dims[place]
+            if x is None or place in left:
+                continue
+            one = x.dim() - (dim is not None)
+            given[place] = _wide(x, dim, members, operator.either) if one == 2 else x if dim is None else x.select(dim, 0)  # without elements
+        if "heads" in at:
+            given[at["heads"]] *= each
+        found = calls[name](*given)
+        if isinstance(found, Tensor):
+            return _apart(found, members), 1
+        return tuple(_apart(x, members) if x.dim() == 2 else x for x in found), tuple(1 if x.dim() == 2 else None for x in found)
+
+    return rule

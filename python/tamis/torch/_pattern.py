@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _flex, _kernels, _layouts, _sets
+from . import _held, _places
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
@@ -127,7 +127,7 @@ class Pattern:
         """The checked pattern with its plans, another one if the tensors were changed in place. One that was made within torch.compile is checked
         at its first use outside."""
         if _threads() != _device.followed:
-            _kernels.follow_threads()
+            _held.follow_threads()
         index, columns = self.index, self.columns
         if self._state is not None and (index._version, columns._version, index.data_ptr(), columns.data_ptr()) == self._state:
             return self._known
@@ -136,7 +136,7 @@ class Pattern:
     def _check_again(self) -> Any:
         with apart() if transforms() or torch.is_inference_mode_enabled() else _NOTHING:  # indices need none of its other effects
             index, columns = self.index, self.columns
-            known = _kernels.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
+            known = _held.pattern_of(index, columns, int(self.rows), int(self.cols), self.coo, keep=True)
         if known is not self._known:
             self._derived, self._known = {}, known
             self._state = (index._version, columns._version, index.data_ptr(), columns.data_ptr()) if counted(index, columns) else None
@@ -221,8 +221,8 @@ class Pattern:
         <tamis.torch.Pattern 3 x 3, 6 nonzeros, cpu>
         """
         _check_tensor(matrix, "matrix", "a sparse tensor in CSR, CSC or COO, or a mask of bool")
-        _layouts.check(matrix, "matrix")
-        arguments, values = _layouts.places(matrix)
+        _places.check(matrix, "matrix")
+        arguments, values = _places.places(matrix)
         return Pattern(*arguments, None if values is None else values(matrix))
 
     @staticmethod
@@ -269,7 +269,7 @@ class Pattern:
         <tamis.torch.Pattern 6 x 6, 15 nonzeros, cpu>
         """
         with apart():
-            return Pattern(*_flex.pairs(function, operator.index(rows), cols, batch, head, device), False)
+            return Pattern(*_places.pairs(function, operator.index(rows), cols, batch, head, device), False)
 
     @staticmethod
     def from_block_mask(block_mask: Any, *, batch: Optional[int] = None, head: Optional[int] = None) -> Any:
@@ -283,7 +283,7 @@ class Pattern:
         >>> Pattern.from_block_mask(mask)
         <tamis.torch.Pattern 256 x 256, 32896 nonzeros, cpu>
         """
-        return _flex.of_block_mask(block_mask, batch, head, Pattern)
+        return _places.of_block_mask(block_mask, batch, head, Pattern)
 
     @staticmethod
     def stack(patterns: Sequence[Pattern]) -> Pattern:
@@ -324,7 +324,7 @@ class Pattern:
 
     def _rows(self) -> Tensor:
         """Return the row of each entry."""
-        return self.index if self.coo else _layouts.outer(self.index, self.columns)
+        return self.index if self.coo else _places.outer(self.index, self.columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -386,7 +386,7 @@ class Pattern:
         tensor([[ True, False],
                 [ True,  True]])
         """
-        return _sets.dense(self, self.values)
+        return _places.dense(self, self.values)
 
     def add_self_loops(self) -> Pattern:
         """The union with the diagonal.
@@ -394,19 +394,19 @@ class Pattern:
         >>> Pattern.from_edge_index(torch.tensor([[0], [1]])).add_self_loops()
         <tamis.torch.Pattern 2 x 2, 3 nonzeros, cpu>
         """
-        return _sets.with_loops(self)
+        return _places.with_loops(self)
 
     def __or__(self, other: Any) -> Pattern:
         """The union: places that one of both has, each once, by rows."""
-        return _sets.combined(self, other, False) if isinstance(other, Pattern) else NotImplemented
+        return _places.combined(self, other, False) if isinstance(other, Pattern) else NotImplemented
 
     def __and__(self, other: Any) -> Pattern:
         """The intersection: places that both have, each once, by rows."""
-        return _sets.combined(self, other, True) if isinstance(other, Pattern) else NotImplemented
+        return _places.combined(self, other, True) if isinstance(other, Pattern) else NotImplemented
 
     def __eq__(self, other: Any) -> bool:
         """True if both have the same shape and device, and the same entries in the same order, with the same values or none."""
-        return self is other or _sets.same(self, other) if isinstance(other, Pattern) else NotImplemented
+        return self is other or _places.same(self, other) if isinstance(other, Pattern) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self.rows, self.cols, self.nnz))

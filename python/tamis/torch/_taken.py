@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from .. import _errors
-from . import _layouts
+from . import _places
 from ._direct import compiling, transforms
 from ._held import Made, made_of
 from ._pattern import Pattern, functorch
@@ -54,10 +54,10 @@ def _converted(given: Any, name: str) -> tuple[Pattern, Any]:
         return Pattern.from_torch(given), None
     if transforms() and functorch.is_functorch_wrapped_tensor(given):
         raise NotImplementedError(f"a transform of torch.func over {name}, a sparse tensor or a mask: map over operands and values of one pattern")
-    _layouts.check(given, name)
-    known = made_of(_kept, given, _layouts.parts(given))
+    _places.check(given, name)
+    known = made_of(_kept, given, _places.parts(given))
     if not known.made:
-        arguments, values = _layouts.places(given)
+        arguments, values = _places.places(given)
         known.made["pattern"] = Pattern(*arguments), values
     return known.made["pattern"]  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch import Tensor, nn
 
-from . import Pattern, _cast, _check_tensors, attention, sddmm, softmax, spmm
+from . import Pattern, _check_tensors, _direct, attention, sddmm, softmax, spmm
 from ._graphs import edges
 from ._pattern import remembered
 from ._taken import PatternBuffer, PatternLike, places_of, taken
@@ -125,7 +125,7 @@ class GraphConv(nn.Module):
         factors = self._factors(pattern, torch.promote_types(x.dtype, torch.float32))
         if edge_weight is not None:
             factors = edge_weight if factors is None else edge_weight * factors
-        if factors is not None and not (factors.dtype == torch.float32 and z.dtype in _cast.HALF):
+        if factors is not None and not (factors.dtype == torch.float32 and z.dtype in _direct.HALF):
             factors = factors.to(z.dtype)
         out = spmm(pattern, z, factors)
         return out if self.bias is None else out + self.bias

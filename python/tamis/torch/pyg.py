@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .. import _errors
-from . import Pattern, _cast, _edgewise, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
+from . import Pattern, _direct, _graphs, attention, edge_op, edge_softmax, graph_attention, message, spmm
 from ._graphs import EdgeIndex, FillValue
 from ._held import apart
-from ._layer import Channels, Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two  # noqa: F401
+from ._layer import Channels, Pair, Size, _Layer, _LazyLinear, _Linear, _linear, _number_of_each, _promoted, _two, edge_scores  # noqa: F401
 from ._messages import edge_op_as_given
 from ._pattern import remembered
 
@@ -160,7 +160,7 @@ class GATConv(_Scored):
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
         of = (z * self._each(self.att_src, lead, 1)).sum(-1)
         at = of.new_zeros(pattern.rows, of.shape[1]) if to is None else (to * self._each(self.att_dst, lead, 1)).sum(-1)
-        add = edge_op if _cast.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
+        add = edge_op if _direct.type_for(at.device.type) is None else edge_op_as_given  # scores keep their type under autocast
         scores = add(pattern, "add", at, of)
         if edge_attr is not None and self.lin_edge is not None:
             assert self.att_edge is not None
@@ -198,7 +198,7 @@ class GATv2Conv(_Scored):
         return self._result(pattern, z, to, edge_attr, None, residual, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Any, edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
-        return _edgewise.scores(pattern, to, z, self._vectors(edge_attr, lead), self._each(self.att[0], lead, 0), self.negative_slope)
+        return edge_scores(pattern, to, z, self._vectors(edge_attr, lead), self._each(self.att[0], lead, 0), self.negative_slope)
 
 
 class TransformerConv(_Attention):
@@ -404,7 +404,7 @@ class GCNConv(_Layer):
         else:
             pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
             if self.normalize:
-                with apart() if self.cached and torch.is_inference_mode_enabled() else _cast.off(x.device.type):
+                with apart() if self.cached and torch.is_inference_mode_enabled() else _direct.autocast_off(x.device.type):
                     pattern, edge_weight = self._normalized(pattern, edge_weight, x.dtype)
                 if self.cached:
                     self._cached = pattern, edge_weight
