@@ -58,9 +58,11 @@ static void release_memory(void *context, void *what) {
     tamis_release(what);
 }
 
+tamis_status tamis_scope_own_memory(void *memory) { return tamis_scope_own(release_memory, NULL, memory); }
+
 /* After a failure *memory is NULL. */
 static tamis_status keep(tamis_status allocated, void **memory) {
-    if (allocated == TAMIS_OK) allocated = tamis_scope_own(release_memory, NULL, *memory);
+    if (allocated == TAMIS_OK) allocated = tamis_scope_own_memory(*memory);
     if (allocated != TAMIS_OK) *memory = NULL;
     return allocated;
 }

@@ -31,6 +31,9 @@ TAMIS_PRIVATE_API void tamis_scope_end(const tamis_scope *scope);
 typedef void tamis_scope_release(void *context, void *what);
 TAMIS_PRIVATE_API tamis_status tamis_scope_own(tamis_scope_release *release, void *context, void *what);
 
+/* Gives it memory of memory.h. */
+TAMIS_PRIVATE_API tamis_status tamis_scope_own_memory(void *memory);
+
 /* Releases now what the thread's scopes own. */
 TAMIS_PRIVATE_API void tamis_scope_drop(const void *what);
 
