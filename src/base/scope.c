@@ -6,12 +6,20 @@
 
 typedef struct owned {
     struct owned *before;
-    tamis_scope_release *release;
-    void *context, *what;
+    tamis_scope_release *release; /* NULL: release_of */
+    tamis_scope_release_of *release_of;
+    void *of, *what;
 } owned;
 
 static _Thread_local owned *newest;
 static _Thread_local int depth; /* of open scopes */
+
+static void release(const owned *o) {
+    if (o->release)
+        o->release(o->what);
+    else
+        o->release_of(o->of, o->what);
+}
 
 tamis_scope tamis_scope_begin(void) {
     depth++;
@@ -22,24 +30,33 @@ void tamis_scope_end(const tamis_scope *scope) {
     while (newest != scope->outside) {
         owned *const last = newest;
         newest = last->before;
-        last->release(last->context, last->what);
+        release(last);
         tamis_release(last);
     }
     depth--;
 }
 
-tamis_status tamis_scope_own(tamis_scope_release *release, void *context, void *what) {
-    if (!what) return TAMIS_OK;
+static tamis_status own(const owned *given) {
+    if (!given->what) return TAMIS_OK;
     owned *made = NULL;
     const tamis_status status = depth > 0 ? tamis_allocate(1, sizeof *made, "an owner", (void **)&made)
                                           : tamis_fail(TAMIS_ERROR_INTERNAL, "there is no scope to own memory");
     if (status != TAMIS_OK) {
-        release(context, what);
+        release(given);
         return status;
     }
-    *made = (owned){newest, release, context, what};
+    *made = *given;
+    made->before = newest;
     newest = made;
     return TAMIS_OK;
+}
+
+tamis_status tamis_scope_own(tamis_scope_release *how, void *what) {
+    return own(&(owned){.release = how, .what = what});
+}
+
+tamis_status tamis_scope_own_of(tamis_scope_release_of *how, void *of, void *what) {
+    return own(&(owned){.release_of = how, .of = of, .what = what});
 }
 
 void tamis_scope_drop(const void *what) {
@@ -47,18 +64,13 @@ void tamis_scope_drop(const void *what) {
         owned *const found = *at;
         if (found->what != what) continue;
         *at = found->before;
-        found->release(found->context, found->what);
+        release(found);
         tamis_release(found);
         return;
     }
 }
 
-static void release_memory(void *context, void *what) {
-    (void)context;
-    tamis_release(what);
-}
-
-tamis_status tamis_scope_own_memory(void *memory) { return tamis_scope_own(release_memory, NULL, memory); }
+tamis_status tamis_scope_own_memory(void *memory) { return tamis_scope_own(tamis_release, memory); }
 
 /* After a failure *memory is NULL. */
 static tamis_status keep(tamis_status allocated, void **memory) {

@@ -26,10 +26,12 @@ typedef struct tamis_scope {
 TAMIS_PRIVATE_API tamis_scope tamis_scope_begin(void);
 TAMIS_PRIVATE_API void tamis_scope_end(const tamis_scope *scope);
 
-/* Gives `what` to the scope, whose end calls release(context, what), the last given first. A failure releases it at
-   once. NULL needs no owner. */
-typedef void tamis_scope_release(void *context, void *what);
-TAMIS_PRIVATE_API tamis_status tamis_scope_own(tamis_scope_release *release, void *context, void *what);
+/* Give `what` to the scope, whose end calls release(what), or release(of, what), the last given first. A failure
+   releases it at once. NULL needs no owner. */
+typedef void tamis_scope_release(void *what);
+typedef void tamis_scope_release_of(void *of, void *what);
+TAMIS_PRIVATE_API tamis_status tamis_scope_own(tamis_scope_release *release, void *what);
+TAMIS_PRIVATE_API tamis_status tamis_scope_own_of(tamis_scope_release_of *release, void *of, void *what);
 
 /* Gives it memory of memory.h. */
 TAMIS_PRIVATE_API tamis_status tamis_scope_own_memory(void *memory);

@@ -9,14 +9,20 @@
 static char order[16];
 static char letters[] = "abcde";
 
-static void note(void *context, void *letter) {
+static void note(void *letter) {
     const size_t length = strlen(order);
-    assert_ptr_equal(context, order);
     order[length] = *(char *)letter;
     order[length + 1] = 0;
 }
 
-static tamis_status owns(int letter) { return tamis_scope_own(note, order, &letters[letter]); }
+static void note_of(void *of, void *letter) {
+    assert_ptr_equal(of, order);
+    note(letter);
+}
+
+static tamis_status owns(int letter) {
+    return letter % 2 ? tamis_scope_own_of(note_of, order, &letters[letter]) : tamis_scope_own(note, &letters[letter]);
+}
 
 /* Makes two for the caller, and one of its own, of which it says so only if it may. */
 static tamis_status make(bool fails) {

@@ -8,10 +8,7 @@
 #include "ml/fit/group.h"
 #include "ml/model.h"
 
-static void destroy_plan(void *context, void *plan) {
-    (void)context;
-    tamis_plan_destroy(plan);
-}
+static void destroy_plan(void *plan) { tamis_plan_destroy(plan); }
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {
@@ -27,7 +24,7 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
     options.threads = ml_threads(model);
     if (model->algorithms[operation][0]) options.algorithm = model->algorithms[operation];
     TRY(tamis_plan_create(model->device, S, &options, plan));
-    return tamis_scope_own(destroy_plan, NULL, *plan);
+    return tamis_scope_own(destroy_plan, *plan);
 }
 
 /* ------------------------------------------------------------------------------------------ time */

@@ -194,10 +194,7 @@ static tamis_status inner_options(const tamis_model *model, tamis_model_options 
     return TAMIS_OK;
 }
 
-static void free_model(void *context, void *model) {
-    (void)context;
-    tamis_model_free(model);
-}
+static void free_model(void *model) { tamis_model_free(model); }
 
 /* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
@@ -224,7 +221,7 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     inner->share = tried->share;
     tamis_sparse data;
     TAMIS_SCOPE;
-    TRY(tamis_scope_own(free_model, NULL, inner));
+    TRY(tamis_scope_own(free_model, inner));
     TRY(ml_canonical(inner, kept, "S", &data));
     ml_describe_data(inner, &data);
     if (inner->method->prepare) TRY(inner->method->prepare(inner, &data, true));

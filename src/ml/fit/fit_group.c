@@ -130,9 +130,8 @@ static tamis_status check(joining *j, tamis_group *group) {
 }
 
 /* Frees what ml_group_columns has made. */
-static void free_columns(void *context, void *given) {
+static void free_columns(void *given) {
     ml_rank *const rank = given;
-    (void)context;
     tamis_release(rank->offsets);
     tamis_release(rank->rows);
     tamis_release(rank->values);
@@ -140,7 +139,7 @@ static void free_columns(void *context, void *given) {
 
 static tamis_status make_lists(joining *j, tamis_group *group) {
     tamis_group_description description;
-    TRY(tamis_scope_own(free_columns, NULL, &j->rank));
+    TRY(tamis_scope_own(free_columns, &j->rank));
     TRY(tamis_group_describe(group, &description));
     j->rank.number = description.rank;
     j->rank.ranks = description.ranks;

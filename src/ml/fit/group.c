@@ -17,10 +17,7 @@ int64_t ml_first_column(const tamis_model *model) {
     return rank ? rank->column_starts[rank->number] : 0;
 }
 
-static void destroy_rows(void *context, void *rows) {
-    (void)context;
-    tamis_group_rows_destroy(rows);
-}
+static void destroy_rows(void *rows) { tamis_group_rows_destroy(rows); }
 
 tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, bool transpose, ml_sparse *placed) {
     const ml_rank *const rank = model->rank;
@@ -31,7 +28,7 @@ tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, b
     TRY(ml_sparse_convert(model, part, false, placed));
     TRY(tamis_group_rows_create(rank->group, &placed->view, starts[rank->number + 1] - starts[rank->number],
                                 model->width, model->options.type, &placed->others));
-    TRY(tamis_scope_own(destroy_rows, NULL, placed->others));
+    TRY(tamis_scope_own(destroy_rows, placed->others));
     placed->view = *tamis_group_rows_pattern(placed->others);
     return ml_sparse_send(model, placed);
 }

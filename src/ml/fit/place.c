@@ -118,7 +118,7 @@ tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense,
 static void free_on_device(void *device, void *memory) { tamis_device_free(device, memory); }
 
 static tamis_status own_on_device(const tamis_model *model, void *memory) {
-    return tamis_scope_own(free_on_device, model->device, memory);
+    return tamis_scope_own_of(free_on_device, model->device, memory);
 }
 
 tamis_status ml_scratch(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense) {

@@ -21,17 +21,14 @@
 /* Rows of G are an odd number of cache lines apart: a power of two would put a column into few sets of a cache. */
 enum { PANEL = ML_INVERSE_PANEL, G_STRIDE = PANEL + 8, TILE = 8 };
 
-static void close_device(void *context, void *device) {
-    (void)context;
-    tamis_device_close(device);
-}
+static void close_device(void *device) { tamis_device_close(device); }
 
 /* Opens the CPU with as many threads as the model has. */
 static tamis_status open_cpu(const tamis_model *model, ml_inverse *v) {
     int threads = model->options.threads;
     if (model->location == TAMIS_HOST) TRY(ml_host_threads(model, &threads));
     TRY(tamis_device_open("cpu", &v->at.device));
-    TRY(tamis_scope_own(close_device, NULL, v->at.device));
+    TRY(tamis_scope_own(close_device, v->at.device));
     v->at.location = TAMIS_HOST;
     return tamis_device_set_threads(v->at.device, threads);
 }

@@ -69,9 +69,8 @@ tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, cons
 
 /* ------------------------------------------------------------------------------------------ transform */
 
-static void end_use(void *context, void *given) {
+static void end_use(void *given) {
     tamis_model *const use = given;
-    (void)context;
     ml_times_free(use);
     if (use->location == TAMIS_HOST) tamis_dense_workspace_destroy(use->workspace);
 }
@@ -82,7 +81,7 @@ tamis_status ml_use_begin(tamis_model *model, tamis_model *use) {
     *use = *model;
     use->times = (ml_times){0};
     if (own) use->workspace = NULL;
-    return tamis_scope_own(end_use, NULL, use);
+    return tamis_scope_own(end_use, use);
 }
 
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_dense *W) {
