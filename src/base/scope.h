@@ -17,7 +17,7 @@ typedef struct tamis_scope {
     const void *outside; /* what was owned last when it was opened */
 } tamis_scope;
 
-/* Opens a scope that ends with the block. One in a line. */
+/* Opens a scope that ends with the block. One in a line, behind the local structures whose contents it will own. */
 #define TAMIS_SCOPE          TAMIS_SCOPE_IN(__LINE__)
 #define TAMIS_SCOPE_IN(line) TAMIS_SCOPE_NAMED(line)
 #define TAMIS_SCOPE_NAMED(line)                                                                                        \
