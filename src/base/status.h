@@ -27,8 +27,8 @@ void tamis_message_restore(const tamis_message *kept);
 /* Clears the thread's message; every public function begins with it. */
 TAMIS_PRIVATE_API void tamis_clear_error(void);
 
-/* Propagates an error whose message is already set. Functions that own something use TRY_GOTO with one cleanup label
-   and a local variable named `status`. */
+/* Propagates an error whose message is already set. Functions that own something open a scope (scope.h), or use
+   TRY_GOTO with one cleanup label and a local variable named `status`. */
 #define TRY(expression)                                                                                                \
     do {                                                                                                               \
         const tamis_status try_status_ = (expression);                                                                 \

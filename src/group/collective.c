@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "group/exchange/exchange.h"
 #include "group/exchange/lists.h"
 #include "sparse/structure.h"
@@ -36,12 +37,12 @@ typedef struct sum {
 static tamis_status make_room(sum *s) {
     const int ranks = s->group->transport.ranks, rank = s->group->transport.rank;
     const int64_t size = (int64_t)sizeof(double);
-    TRY(tamis_allocate(2 * ((int64_t)ranks + 1), sizeof(int64_t), "the shares of a sum", (void **)&s->shares));
+    TRY(tamis_allocate_array(2 * ((int64_t)ranks + 1), "the shares of a sum", s->shares));
     s->mine = s->shares + ranks + 1;
     for (int r = 0; r <= ranks; r++) s->shares[r] = tamis_partition_even(s->count, ranks, r) * size;
     const int64_t own = s->shares[rank + 1] - s->shares[rank];
     for (int r = 0; r <= ranks; r++) s->mine[r] = r * own;
-    return tamis_allocate(tamis_times(ranks, own / size), sizeof(double), "the shares of a sum", (void **)&s->room);
+    return tamis_allocate_array(tamis_times(ranks, own / size), "the shares of a sum", s->room);
 }
 
 static tamis_status sum_many(sum *s) {
@@ -64,14 +65,10 @@ static tamis_status sum_many(sum *s) {
 
 tamis_status tamis_group_sum(tamis_group *group, double *numbers, int64_t count) {
     sum s = {.group = group, .numbers = numbers, .count = count};
-    tamis_status status;
+    TAMIS_SCOPE;
     if ((size_t)count * sizeof *numbers <= TAMIS_GROUP_SHARED) return sum_few(group, numbers, count);
-    TRY_GOTO(done, tamis_group_share(group, make_room(&s), NULL, 0));
-    TRY_GOTO(done, sum_many(&s));
-done:
-    tamis_release(s.shares);
-    tamis_release(s.room);
-    return status;
+    TRY(tamis_group_share(group, make_room(&s), NULL, 0));
+    return sum_many(&s);
 }
 
 /* ------------------------------------------------------------------------------------------ rows */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "group/shard.h"
 #include "sparse/check.h"
@@ -66,11 +66,6 @@ typedef struct graph {
     void *starts, *neighbours, *weights, *part;
 } graph;
 
-static void release_graph(graph *g) {
-    void *const arrays[] = {g->starts, g->neighbours, g->weights, g->part};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
-}
-
 /* Counts the columns of a row that are not yet marked with the row, and marks them; writes them to `neighbours` unless
    it is NULL. */
 static int64_t add_row(const tamis_sparse *S, int64_t row, int64_t *marks, void *neighbours, tamis_index_type integer,
@@ -101,28 +96,23 @@ static int64_t walk(const tamis_sparse *S, const tamis_sparse *T, int64_t *marks
 
 static tamis_status make_graph(const tamis_sparse *S, const tamis_sparse *T, const metis *m, graph *g) {
     const size_t size = tamis_index_size(m->integer);
-    tamis_status status = TAMIS_OK;
-    int64_t *marks = NULL;
-    TRY(tamis_allocate(S->rows, sizeof *marks, "the marks of columns", (void **)&marks));
+    int64_t *marks;
+    TRY(tamis_allocate_array(S->rows, "the marks of columns", marks));
     g->rows = S->rows;
     g->edges = walk(S, T, marks, g, m->integer, false);
-    if (m->integer == TAMIS_I32 && (g->edges > INT32_MAX || S->nnz > INT32_MAX)) {
-        status = tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                            "S.nnz = %lld: this METIS has 32-bit integers, which do not number "
-                            "the %lld edges",
-                            (long long)S->nnz, (long long)g->edges);
-        goto done;
-    }
-    TRY_GOTO(done, tamis_allocate(S->rows + 1, size, "a graph's offsets", &g->starts));
-    TRY_GOTO(done, tamis_allocate(g->edges > 0 ? g->edges : 1, size, "a graph's edges", &g->neighbours));
-    TRY_GOTO(done, tamis_allocate(S->rows, size, "a graph's weights", &g->weights));
-    TRY_GOTO(done, tamis_allocate(S->rows, size, "the parts of rows", &g->part));
+    if (m->integer == TAMIS_I32 && (g->edges > INT32_MAX || S->nnz > INT32_MAX))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "S.nnz = %lld: this METIS has 32-bit integers, which do not number "
+                          "the %lld edges",
+                          (long long)S->nnz, (long long)g->edges);
+    TRY(tamis_scope_allocate(S->rows + 1, size, "a graph's offsets", &g->starts));
+    TRY(tamis_scope_allocate(g->edges > 0 ? g->edges : 1, size, "a graph's edges", &g->neighbours));
+    TRY(tamis_scope_allocate(S->rows, size, "a graph's weights", &g->weights));
+    TRY(tamis_scope_allocate(S->rows, size, "the parts of rows", &g->part));
     (void)walk(S, T, marks, g, m->integer, true);
     for (int64_t i = 0; i < S->rows; i++) /* at least 1: METIS requires parts with positive weight */
         tamis_index_store(g->weights, m->integer, i, 1 + tamis_row_start(S, i + 1) - tamis_row_start(S, i));
-done:
-    tamis_release(marks);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ the call */
@@ -160,24 +150,19 @@ static tamis_status order_rows(const metis *m, const graph *g, int parts, int64_
 }
 
 static tamis_status partition(const metis *m, const tamis_sparse *S, int parts, int64_t *order, int64_t *first_rows) {
-    graph g = {.rows = 0};
+    graph g;
     tamis_sparse T = *S;
-    void *offsets = NULL, *columns = NULL;
-    tamis_status status = TAMIS_OK;
-    TRY_GOTO(done, tamis_allocate(S->cols + 1, tamis_index_size(S->offset_type), "a transpose", &offsets));
-    TRY_GOTO(done, tamis_allocate(S->nnz > 0 ? S->nnz : 1, tamis_index_size(S->index_type), "a transpose", &columns));
-    TRY_GOTO(done, tamis_transpose(S, offsets, columns, NULL, NULL));
+    void *offsets, *columns;
+    TAMIS_SCOPE;
+    TRY(tamis_scope_allocate(S->cols + 1, tamis_index_size(S->offset_type), "a transpose", &offsets));
+    TRY(tamis_scope_allocate(S->nnz > 0 ? S->nnz : 1, tamis_index_size(S->index_type), "a transpose", &columns));
+    TRY(tamis_transpose(S, offsets, columns, NULL, NULL));
     T.offsets = offsets;
     T.columns = columns;
     T.offset_base = 0;
-    TRY_GOTO(done, make_graph(S, &T, m, &g));
-    TRY_GOTO(done, call_metis(m, &g, parts));
-    status = order_rows(m, &g, parts, order, first_rows);
-done:
-    release_graph(&g);
-    tamis_release(offsets);
-    tamis_release(columns);
-    return status;
+    TRY(make_graph(S, &T, m, &g));
+    TRY(call_metis(m, &g, parts));
+    return order_rows(m, &g, parts, order, first_rows);
 }
 
 tamis_status tamis_shard_partition(const tamis_sparse *S, int parts, int64_t *order, int64_t *first_rows) {

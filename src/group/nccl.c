@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "core/device.h"
 
@@ -52,8 +53,9 @@ static void drop(nccl *n, bool abort) {
 /* Shares the ranks' statuses. A rank that has failed aborts the transport below, and keeps its message. */
 static tamis_status meet(nccl *n, tamis_status mine) {
     const tamis_transport *const t = &n->below;
-    void *records = NULL;
+    void *records;
     char record = 0;
+    TAMIS_SCOPE;
     if (mine != TAMIS_OK) {
         tamis_message kept;
         tamis_message_keep(&kept);
@@ -61,10 +63,8 @@ static tamis_status meet(nccl *n, tamis_status mine) {
         tamis_message_restore(&kept);
         return mine;
     }
-    TRY(tamis_allocate(t->ranks, 1, "the records of an exchange", &records));
-    const tamis_status status = t->gather(t->context, &record, 1, records);
-    tamis_release(records);
-    return status;
+    TRY(tamis_scope_allocate(t->ranks, 1, "the records of an exchange", &records));
+    return t->gather(t->context, &record, 1, records);
 }
 
 /* Creates the communicator: rank 0 distributes the id, and all ranks join. */
@@ -72,15 +72,13 @@ static tamis_status join(nccl *n) {
     const tamis_transport *const t = &n->below;
     char meeting[TAMIS_MEETING_BYTES] = {0};
     tamis_status status = TAMIS_OK;
-    void *records = NULL;
+    void *records;
+    TAMIS_SCOPE;
     if (t->rank == 0) status = n->messenger->invite(n->device->handle, meeting);
     TRY(meet(n, status));
-    TRY(tamis_allocate(t->ranks, sizeof meeting, "the records of an exchange", &records));
-    TRY_GOTO(done, t->gather(t->context, meeting, sizeof meeting, records));
-    TRY_GOTO(done, n->messenger->join(n->device->handle, records, t->rank, t->ranks, &n->place));
-done:
-    tamis_release(records);
-    return status;
+    TRY(tamis_scope_allocate(t->ranks, sizeof meeting, "the records of an exchange", &records));
+    TRY(t->gather(t->context, meeting, sizeof meeting, records));
+    return n->messenger->join(n->device->handle, records, t->rank, t->ranks, &n->place);
 }
 
 static tamis_status submit(nccl *n, void *stream, const tamis_transfer *transfer) {

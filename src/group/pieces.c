@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
+#include "base/sizes.h"
 
 /* Returns the number of S's sets of values: one for each member of a batch, or one. */
 static int64_t sets_of(const tamis_row_exchange *e) { return tamis_row_lists(e)->local.batch_stride ? e->batch : 1; }
@@ -13,7 +14,7 @@ static tamis_status collect_values(const tamis_row_exchange *e, const int64_t *e
     const tamis_sparse *const whole = &tamis_row_lists(e)->local;
     const int64_t sets = sets_of(e);
     const int64_t size = (int64_t)tamis_type_size(whole->value_type);
-    TRY(tamis_allocate(tamis_times(nnz, sets), (size_t)size, "the values of a part", values));
+    TRY(tamis_scope_allocate(tamis_times(nnz, sets), (size_t)size, "the values of a part", values));
     for (int64_t s = 0; s < sets; s++)
         for (int64_t t = 0; t < nnz; t++) {
             const char *const from = (const char *)whole->values + (s * whole->batch_stride + entries[t]) * size;
@@ -29,8 +30,8 @@ static tamis_status put_values(const tamis_row_exchange *e, const tamis_options 
     const tamis_group *const group = e->group;
     const tamis_sparse *const whole = &tamis_row_lists(e)->local;
     const int64_t size = (int64_t)tamis_type_size(whole->value_type);
-    void *collected = NULL;
-    tamis_status status = TAMIS_OK;
+    void *collected;
+    TAMIS_SCOPE;
     const void *const values = piece->S.values;
     piece->S.values = NULL;
     if (!whole->values || !tamis_needs_values(o->operation, o->edge)) return TAMIS_OK;
@@ -40,12 +41,9 @@ static tamis_status put_values(const tamis_row_exchange *e, const tamis_options 
                                &piece->S.values);
     }
     piece->S.batch_stride = whole->batch_stride ? piece->S.nnz : 0;
-    TRY_GOTO(done, collect_values(e, entries, piece->S.nnz, &collected));
-    TRY_GOTO(done, tamis_group_put(group, collected, piece->S.nnz * sets_of(e) * size, "the values of a part",
-                                   &piece->memory[2], &piece->S.values));
-done:
-    tamis_release(collected);
-    return status;
+    TRY(collect_values(e, entries, piece->S.nnz, &collected));
+    return tamis_group_put(group, collected, piece->S.nnz * sets_of(e) * size, "the values of a part",
+                           &piece->memory[2], &piece->S.values);
 }
 
 tamis_status tamis_piece_put(const tamis_row_exchange *e, const tamis_options *o, const tamis_sparse *S,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 
 /* A gate at which threads wait until all have started. */
@@ -59,12 +60,13 @@ static tamis_status first_failure(const runner *runners, int ranks) {
 
 tamis_status tamis_group_run(int ranks, tamis_rank_work work, void *context) {
     gate all = {.lock = PTHREAD_MUTEX_INITIALIZER, .opened = PTHREAD_COND_INITIALIZER, .state = CLOSED};
-    runner *runners = NULL;
+    runner *runners;
     int started = 0;
+    TAMIS_SCOPE;
     tamis_clear_error();
     if (ranks < 1) return tamis_fail(TAMIS_ERROR_ARGUMENT, "ranks = %d: expected 1 or more", ranks);
     if (!work) return tamis_fail(TAMIS_ERROR_ARGUMENT, "work = NULL: expected a function");
-    TRY(tamis_allocate_zeroed(ranks, sizeof *runners, "the threads of a group", (void **)&runners));
+    TRY(tamis_allocate_zeros(ranks, "the threads of a group", runners));
     for (; started < ranks; started++) {
         runner *const next = &runners[started];
         *next = (runner){.gate = &all, .work = work, .context = context, .rank = started};
@@ -77,6 +79,5 @@ tamis_status tamis_group_run(int ranks, tamis_rank_work work, void *context) {
                          : tamis_fail(TAMIS_ERROR_MEMORY, "no memory for the thread of rank %d of %d", started, ranks);
     pthread_cond_destroy(&all.opened);
     pthread_mutex_destroy(&all.lock);
-    tamis_release(runners);
     return status;
 }

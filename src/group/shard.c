@@ -178,18 +178,17 @@ static tamis_status make(tamis_shard *shard, const tamis_sparse *S, const tamis_
 }
 
 tamis_status tamis_shard_create(const tamis_sparse *S, const tamis_shard_options *options, tamis_shard **shard) {
-    tamis_status status = TAMIS_OK;
-    tamis_shard *made = NULL;
+    tamis_shard *made;
     tamis_clear_error();
     if (!shard) return tamis_fail(TAMIS_ERROR_ARGUMENT, "shard = NULL: expected an address for the result");
     *shard = NULL;
     TRY(check(S, options));
     TRY(tamis_allocate_zeroed(1, sizeof *made, "a shard", (void **)&made));
-    TRY_GOTO(failed, make(made, S, options));
-    *shard = made;
-    return TAMIS_OK;
-failed:
-    tamis_shard_destroy(made);
+    const tamis_status status = make(made, S, options);
+    if (status == TAMIS_OK)
+        *shard = made;
+    else
+        tamis_shard_destroy(made);
     return status;
 }
 

@@ -13,8 +13,7 @@ tamis_status ml_model_state(tamis_model *model, int number, bool *fresh);
    if the method has no such state. */
 bool ml_state_size(const ml_method *method, const tamis_model_options *options, int64_t rows, int64_t cols, int number,
                    int64_t size[2]);
-/* Reads a state as doubles; the caller frees *numbers with tamis_release. *numbers is NULL if an optional state is
-   missing. */
+/* Reads a state as doubles, which belong to the scope. *numbers is NULL if an optional state is missing. */
 tamis_status ml_state_read(const tamis_model *model, int number, double **numbers);
 /* Makes model->workspace unless it exists; a loaded model has none. */
 tamis_status ml_model_workspace(tamis_model *model);

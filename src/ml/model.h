@@ -92,7 +92,7 @@ struct tamis_model {
     tamis_dense_workspace *workspace;        /* for tamis/dense.h, for at least `width` + 2 columns */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
-    void *work;           /* the method's, from begin() to ml_end() */
+    void *work;           /* the method's, during a fit; it belongs to the fit's scope */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */
     ml_times times;
     tamis_iteration report; /* of the current iteration */
@@ -129,11 +129,5 @@ static inline bool ml_begun(const tamis_model *model) { return model->iterations
 
 /* Returns true if the fit must first compute statistics of the data: it has done no iteration, or the data are new. */
 static inline bool ml_learns_data(const tamis_model *model) { return model->iterations_done == 0 || model->renewed; }
-
-/* Frees model->work. */
-static inline void ml_end(tamis_model *model) {
-    if (model->work) model->method->free_work(model, model->work);
-    model->work = NULL;
-}
 
 #endif

@@ -1,6 +1,7 @@
 /* The oracle's gradients: the formulas of <tamis/gradient.h>, one nonzero at a time, in double. */
 #include <tamis/reference.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "base/status.h"
 #include "reference/request.h"
@@ -65,13 +66,13 @@ static void run_member(const tamis_request *r, const call *c) {
 }
 
 static tamis_status run(tamis_request *r, const call *c) {
+    TAMIS_SCOPE;
     if (c->ds && (!tamis_oracle_has_values(r) || r->options.edge == TAMIS_EDGE_MASK))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "ds is not NULL, but the edge does not read S's values");
     const int64_t rows = (c->da ? r->rows : 0) + (c->db ? r->cols : 0);
     const int64_t results = tamis_times(rows, c->A->cols) + (c->dd ? tamis_times(r->cols, c->D->cols) : 0);
     TRY(tamis_oracle_start(r, 3, results + (c->ds ? r->S.nnz : 0)));
     for (; r->member < r->options.batch; r->member++) run_member(r, c);
-    tamis_oracle_end(r);
     return TAMIS_OK;
 }
 
@@ -107,6 +108,7 @@ tamis_status tamis_reference_spmm_backward(const tamis_sparse *S, const tamis_de
                                            const tamis_options *options, const tamis_execution *execution, double *db,
                                            double *ds) {
     tamis_request r;
+    TAMIS_SCOPE;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SPMM, &r));
     TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, tamis_oracle_cols(B)));
@@ -125,13 +127,13 @@ tamis_status tamis_reference_spmm_backward(const tamis_sparse *S, const tamis_de
             if (s) s[t] += r.given.alpha * tamis_oracle_dot(&r, dC, B, i, j);
         }
     }
-    tamis_oracle_end(&r);
     return TAMIS_OK;
 }
 
 tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, const tamis_options *options,
                                   const tamis_execution *execution, double *p) {
     tamis_request r;
+    TAMIS_SCOPE;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
     TRY(tamis_oracle_check_operand(&r, X, "X", S->nnz, 1));
@@ -144,6 +146,5 @@ tamis_status tamis_reference_edge(const tamis_sparse *S, const tamis_dense *X, c
         tamis_oracle_scale_old(&r, out, S->nnz);
         for (int64_t t = 0; t < S->nnz; t++) out[t] += r.given.alpha * r.p[t];
     }
-    tamis_oracle_end(&r);
     return TAMIS_OK;
 }

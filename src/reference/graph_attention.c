@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "reference/places.h"
 #include "reference/request.h"
@@ -13,10 +14,10 @@ static double at(const tamis_dense *X, int64_t i, int64_t k) { return tamis_orac
 
 /* Turns the score of each entry and head into its softmax over the rows. log_sums, per row and head, may be NULL. */
 static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double *x, double *log_sums) {
-    tamis_status status = TAMIS_OK;
-    double *most = NULL, *sum = NULL;
-    TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *most, "largest scores", (void **)&most));
-    TRY_GOTO(done, tamis_allocate(tamis_times(c->S->rows, heads), sizeof *sum, "sums of rows", (void **)&sum));
+    TAMIS_SCOPE;
+    double *most, *sum;
+    TRY(tamis_allocate_array(tamis_times(c->S->rows, heads), "largest scores", most));
+    TRY(tamis_allocate_array(tamis_times(c->S->rows, heads), "sums of rows", sum));
     for (int64_t i = 0; i < c->S->rows * heads; i++) most[i] = -(double)INFINITY;
     tamis_oracle_clear(sum, c->S->rows * heads);
     for (int64_t t = 0; t < c->S->nnz; t++)
@@ -36,10 +37,7 @@ static tamis_status softmax(const tamis_oracle_places *c, int64_t heads, double 
             x[t * heads + h] /= divisor == 0 ? 1 : divisor; /* the whole row is masked */
         }
     for (int64_t i = 0; log_sums && i < c->S->rows * heads; i++) log_sums[i] = most[i] + log(sum[i]);
-done:
-    tamis_release(most);
-    tamis_release(sum);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ attention */
@@ -62,7 +60,6 @@ static tamis_status check(const call *c) {
 
 static tamis_status begin(call *c, const tamis_sparse *S, const tamis_graph_attention_options *options,
                           const tamis_graph_attention_matrices *matrices) {
-    tamis_status status = TAMIS_OK;
     if (!options || !matrices)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected the call", options ? "matrices" : "options");
     TRY(TAMIS_RESERVED(options, "options"));
@@ -72,11 +69,8 @@ static tamis_status begin(call *c, const tamis_sparse *S, const tamis_graph_atte
     if (c->o.heads == 0) c->o.heads = 1;
     c->all = c->o.heads * c->o.width;
     TRY(tamis_oracle_places_begin(&c->places, S));
-    TRY_GOTO(failed, check(c));
+    TRY(check(c));
     return TAMIS_OK;
-failed:
-    tamis_oracle_places_end(&c->places);
-    return status;
 }
 
 static double edge(const call *c, int64_t t, int64_t k) { return c->m->E ? at(c->m->E, t, k) : 0; }
@@ -95,23 +89,20 @@ static tamis_status weights(const call *c, double *p, double *log_sums) {
 tamis_status tamis_reference_graph_attention(const tamis_sparse *S, const tamis_graph_attention_options *options,
                                              const tamis_graph_attention_matrices *matrices, double *out,
                                              double *log_sums) {
-    tamis_status status = TAMIS_OK;
-    double *p = NULL;
+    TAMIS_SCOPE;
+    double *p;
     call c;
     tamis_clear_error();
     TRY(begin(&c, S, options, matrices));
-    TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, weights(&c, p, log_sums));
+    TRY(tamis_oracle_check_output(out, "out", S->rows * c.all));
+    TRY(tamis_allocate_array(tamis_times(S->nnz, c.o.heads), "weights", p));
+    TRY(weights(&c, p, log_sums));
     tamis_oracle_clear(out, S->rows * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++)
             out[c.places.row[t] * c.all + k] +=
                 p[t * c.o.heads + k / c.o.width] * (at(c.m->V, c.places.column[t], k) + edge(&c, t, k));
-done:
-    tamis_release(p);
-    tamis_oracle_places_end(&c.places);
-    return status;
+    return TAMIS_OK;
 }
 
 /* The gradients of the scores: p (dp - the sum of p dp over the row). `sums` has a number per row and head. */
@@ -148,30 +139,25 @@ tamis_status tamis_reference_graph_attention_backward(const tamis_sparse *S,
                                                       const tamis_graph_attention_matrices *matrices,
                                                       const tamis_dense *dOut,
                                                       const tamis_graph_attention_gradients *gradients) {
-    tamis_status status = TAMIS_OK;
-    double *p = NULL, *d = NULL, *sums = NULL;
+    TAMIS_SCOPE;
+    double *p, *d, *sums;
     call c;
     tamis_clear_error();
     if (!gradients) return tamis_fail(TAMIS_ERROR_ARGUMENT, "gradients = NULL: expected those that are wanted");
     TRY(TAMIS_RESERVED(gradients, "gradients"));
     TRY(begin(&c, S, options, matrices));
-    TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *d, "gradients of scores", (void **)&d));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.o.heads), sizeof *sums, "sums of rows", (void **)&sums));
-    TRY_GOTO(done, weights(&c, p, NULL));
+    TRY(tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
+    TRY(tamis_allocate_array(tamis_times(S->nnz, c.o.heads), "weights", p));
+    TRY(tamis_allocate_array(tamis_times(S->nnz, c.o.heads), "gradients of scores", d));
+    TRY(tamis_allocate_array(tamis_times(S->rows, c.o.heads), "sums of rows", sums));
+    TRY(weights(&c, p, NULL));
     score_gradients(&c, dOut, p, sums, d);
     tamis_oracle_clear(gradients->q, S->rows * c.all);
     tamis_oracle_clear(gradients->k, S->cols * c.all);
     tamis_oracle_clear(gradients->v, S->cols * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
         gradients_of_entry(&c, dOut, t, p + t * c.o.heads, d + t * c.o.heads, gradients);
-done:
-    tamis_release(p);
-    tamis_release(d);
-    tamis_release(sums);
-    tamis_oracle_places_end(&c.places);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ segments */
@@ -184,38 +170,26 @@ typedef struct segment_call {
 
 /* Stable counting sort: the position of each entry by `key`, 0 .. count - 1. */
 static tamis_status sort(const int64_t *key, int64_t count, int64_t nnz, int64_t *position) {
-    tamis_status status = TAMIS_OK;
-    int64_t *next = NULL;
-    TRY_GOTO(done, tamis_allocate_zeroed(count + 1, sizeof *next, "places of rows", (void **)&next));
+    TAMIS_SCOPE;
+    int64_t *next;
+    TRY(tamis_allocate_zeros(count + 1, "places of rows", next));
     for (int64_t t = 0; t < nnz; t++) next[key[t] + 1]++;
     for (int64_t i = 0; i < count; i++) next[i + 1] += next[i];
     for (int64_t t = 0; t < nnz; t++) position[t] = next[key[t]]++;
-done:
-    tamis_release(next);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status begin_segment(segment_call *c, const tamis_sparse *S, const tamis_segment_options *options) {
-    tamis_status status = TAMIS_OK;
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation");
     TRY(TAMIS_RESERVED(options, "options"));
     *c = (segment_call){.o = *options};
     if (c->o.heads == 0) c->o.heads = 1;
     TRY(tamis_oracle_places_begin(&c->places, S));
-    TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "positions of entries", (void **)&c->position));
+    TRY(tamis_allocate_array(S->nnz, "positions of entries", c->position));
     for (int64_t t = 0; t < S->nnz; t++) c->position[t] = t;
-    if (c->o.order == TAMIS_ENTRIES_BY_ROW) TRY_GOTO(failed, sort(c->places.row, S->rows, S->nnz, c->position));
-    if (c->o.order == TAMIS_ENTRIES_BY_COLUMN) TRY_GOTO(failed, sort(c->places.column, S->cols, S->nnz, c->position));
+    if (c->o.order == TAMIS_ENTRIES_BY_ROW) TRY(sort(c->places.row, S->rows, S->nnz, c->position));
+    if (c->o.order == TAMIS_ENTRIES_BY_COLUMN) TRY(sort(c->places.column, S->cols, S->nnz, c->position));
     return TAMIS_OK;
-failed:
-    tamis_oracle_places_end(&c->places);
-    tamis_release(c->position);
-    return status;
-}
-
-static void end_segment(segment_call *c) {
-    tamis_oracle_places_end(&c->places);
-    tamis_release(c->position);
 }
 
 static void reduce(const segment_call *c, const tamis_dense *X, double *out, int64_t *argument) {
@@ -244,48 +218,44 @@ static tamis_status softmax_of(const segment_call *c, const tamis_dense *X, doub
 
 tamis_status tamis_reference_segment(const tamis_sparse *S, const tamis_segment_options *options, const tamis_dense *X,
                                      double *out, int64_t *argument) {
-    tamis_status status = TAMIS_OK;
-    double *p = NULL;
-    int64_t *own = NULL;
+    TAMIS_SCOPE;
+    double *p;
+    int64_t *own;
     segment_call c;
     tamis_clear_error();
     TRY(begin_segment(&c, S, options));
     const bool soft = c.o.op == TAMIS_SEGMENT_SOFTMAX;
-    TRY_GOTO(done, tamis_oracle_check_matrix(X, "X", S->nnz, c.o.heads));
-    TRY_GOTO(done, tamis_oracle_check_output(out, "out", (soft ? S->nnz : S->rows) * c.o.heads));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, c.o.heads), sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.o.heads), sizeof *own, "arguments", (void **)&own));
+    TRY(tamis_oracle_check_matrix(X, "X", S->nnz, c.o.heads));
+    TRY(tamis_oracle_check_output(out, "out", (soft ? S->nnz : S->rows) * c.o.heads));
+    TRY(tamis_allocate_array(tamis_times(S->nnz, c.o.heads), "weights", p));
+    TRY(tamis_allocate_array(tamis_times(S->rows, c.o.heads), "arguments", own));
     if (soft) {
-        TRY_GOTO(done, softmax_of(&c, X, p));
+        TRY(softmax_of(&c, X, p));
         for (int64_t i = 0; i < S->nnz * c.o.heads; i++)
             out[c.position[i / c.o.heads] * c.o.heads + i % c.o.heads] = p[i];
     } else {
         reduce(&c, X, out, argument ? argument : own);
     }
-done:
-    tamis_release(p);
-    tamis_release(own);
-    end_segment(&c);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis_segment_options *options,
                                               const tamis_dense *dOut, const tamis_dense *X, double *dx) {
-    tamis_status status = TAMIS_OK;
-    double *p = NULL, *sums = NULL;
-    int64_t *argument = NULL;
+    TAMIS_SCOPE;
+    double *p, *sums;
+    int64_t *argument;
     segment_call c;
     tamis_clear_error();
     TRY(begin_segment(&c, S, options));
     const int64_t heads = c.o.heads;
     const bool soft = c.o.op == TAMIS_SEGMENT_SOFTMAX;
-    TRY_GOTO(done, tamis_oracle_check_matrix(X, "X", S->nnz, heads));
-    TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", soft ? S->nnz : S->rows, heads));
-    TRY_GOTO(done, tamis_oracle_check_output(dx, "dx", S->nnz * heads));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->nnz, heads), sizeof *p, "weights", (void **)&p));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, heads), sizeof *sums, "sums of rows", (void **)&sums));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, heads), sizeof *argument, "arguments", (void **)&argument));
-    TRY_GOTO(done, softmax_of(&c, X, p));
+    TRY(tamis_oracle_check_matrix(X, "X", S->nnz, heads));
+    TRY(tamis_oracle_check_matrix(dOut, "dOut", soft ? S->nnz : S->rows, heads));
+    TRY(tamis_oracle_check_output(dx, "dx", S->nnz * heads));
+    TRY(tamis_allocate_array(tamis_times(S->nnz, heads), "weights", p));
+    TRY(tamis_allocate_array(tamis_times(S->rows, heads), "sums of rows", sums));
+    TRY(tamis_allocate_array(tamis_times(S->rows, heads), "arguments", argument));
+    TRY(softmax_of(&c, X, p));
     if (!soft) reduce(&c, X, sums, argument);
     if (soft) tamis_oracle_clear(sums, S->rows * heads);
     for (int64_t t = 0; soft && t < S->nnz; t++)
@@ -304,10 +274,5 @@ tamis_status tamis_reference_segment_backward(const tamis_sparse *S, const tamis
             else
                 *to = argument[row * heads + h] == position ? at(dOut, row, h) : 0;
         }
-done:
-    tamis_release(p);
-    tamis_release(sums);
-    tamis_release(argument);
-    end_segment(&c);
-    return status;
+    return TAMIS_OK;
 }

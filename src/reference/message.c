@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "expression/message.h"
 #include "reference/bounds.h"
@@ -90,7 +91,6 @@ static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_me
         [TAMIS_MESSAGE_COPY_U] = "u",  [TAMIS_MESSAGE_ADD] = "u + e",
         [TAMIS_MESSAGE_SUB] = "u - e", [TAMIS_MESSAGE_MUL] = "u * e",
         [TAMIS_MESSAGE_COPY_E] = "e",  [TAMIS_MESSAGE_ADD_RELU] = "where(u + e <= 0, 0, u + e)"};
-    tamis_status status = TAMIS_OK;
     c->places = (tamis_oracle_places){0};
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation and the sizes");
     c->o = *options;
@@ -104,29 +104,23 @@ static tamis_status begin_message(call *c, const tamis_sparse *S, const tamis_me
     if (c->o.op != TAMIS_MESSAGE_TEXT) c->o.text = texts[c->o.op];
     TRY(tamis_message_text_make(&c->o, &c->text));
     TRY(begin(c, S, options->heads, options->width));
-    if (reads(c, TAMIS_STEP_X)) TRY_GOTO(failed, tamis_oracle_check_matrix(U, "U", S->cols, c->all));
-    if (reads(c, TAMIS_STEP_S)) TRY_GOTO(failed, tamis_oracle_check_matrix(E, "E", S->nnz, edge_columns(c)));
-    if (reads(c, TAMIS_STEP_V)) TRY_GOTO(failed, tamis_oracle_check_matrix(c->o.V, "options.V", S->rows, c->all));
+    if (reads(c, TAMIS_STEP_X)) TRY(tamis_oracle_check_matrix(U, "U", S->cols, c->all));
+    if (reads(c, TAMIS_STEP_S)) TRY(tamis_oracle_check_matrix(E, "E", S->nnz, edge_columns(c)));
+    if (reads(c, TAMIS_STEP_V)) TRY(tamis_oracle_check_matrix(c->o.V, "options.V", S->rows, c->all));
     return TAMIS_OK;
-failed:
-    tamis_oracle_places_end(&c->places);
-    return status;
 }
 
 tamis_status tamis_reference_message(const tamis_sparse *S, const tamis_message_options *options, const tamis_dense *U,
                                      const tamis_dense *E, double *out, int64_t *argument) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     call c;
     int64_t *own = NULL;
     tamis_clear_error();
     TRY(begin_message(&c, S, options, U, E));
-    TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->rows * c.all));
-    if (!argument) TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *own, "arguments", (void **)&own));
+    TRY(tamis_oracle_check_output(out, "out", S->rows * c.all));
+    if (!argument) TRY(tamis_allocate_array(tamis_times(S->rows, c.all), "arguments", own));
     reduce(&c, out, argument ? argument : own);
-done:
-    tamis_release(own);
-    tamis_oracle_places_end(&c.places);
-    return status;
+    return TAMIS_OK;
 }
 
 /* Adds to the gradient of an operand, whose row of entry t is row[t] (NULL: t) and has `stride` numbers. */
@@ -168,62 +162,52 @@ static tamis_status back(const call *c, const tamis_dense *dOut, const int64_t *
 tamis_status tamis_reference_message_backward(const tamis_sparse *S, const tamis_message_options *options,
                                               const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
                                               double *du, double *de) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     call c;
-    int64_t *argument = NULL;
-    double *out = NULL;
+    int64_t *argument;
+    double *out;
     tamis_clear_error();
     TRY(begin_message(&c, S, options, U, E));
-    TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *argument, "arguments", (void **)&argument));
-    TRY_GOTO(done, tamis_allocate(tamis_times(S->rows, c.all), sizeof *out, "results", (void **)&out));
+    TRY(tamis_oracle_check_matrix(dOut, "dOut", S->rows, c.all));
+    TRY(tamis_allocate_array(tamis_times(S->rows, c.all), "arguments", argument));
+    TRY(tamis_allocate_array(tamis_times(S->rows, c.all), "results", out));
     reduce(&c, out, argument);
-    TRY_GOTO(done, back(&c, dOut, argument, du, de));
-done:
-    tamis_release(out);
-    tamis_release(argument);
-    tamis_oracle_places_end(&c.places);
-    return status;
+    TRY(back(&c, dOut, argument, du, de));
+    return TAMIS_OK;
 }
 
 tamis_status tamis_reference_message_bounds(const tamis_sparse *S, const tamis_message_options *options,
                                             const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *E,
                                             double roundings, double *out, double *du, double *de) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     call c;
     TRY(begin_message(&c, S, options, U, E));
     c.roundings = roundings * tamis_arithmetic_of(options->type).both;
     reduce(&c, out, NULL);
-    if (dOut) TRY_GOTO(done, back(&c, dOut, NULL, du, de));
-done:
-    tamis_oracle_places_end(&c.places);
-    return status;
+    if (dOut) TRY(back(&c, dOut, NULL, du, de));
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ edge vectors */
 
 static tamis_status begin_pair(call *c, const tamis_sparse *S, const tamis_pair_options *options, const tamis_dense *U,
                                const tamis_dense *V) {
-    tamis_status status = TAMIS_OK;
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options = NULL: expected the operation and the sizes");
     TRY(TAMIS_RESERVED(options, "options"));
     TRY(begin(c, S, options->heads, options->width));
-    TRY_GOTO(failed, tamis_oracle_check_matrix(U, "U", S->rows, c->all));
-    TRY_GOTO(failed, tamis_oracle_check_matrix(V, "V", S->cols, c->all));
+    TRY(tamis_oracle_check_matrix(U, "U", S->rows, c->all));
+    TRY(tamis_oracle_check_matrix(V, "V", S->cols, c->all));
     return TAMIS_OK;
-failed:
-    tamis_oracle_places_end(&c->places);
-    return status;
 }
 
 tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pair_options *options,
                                           const tamis_dense *U, const tamis_dense *V, double *out) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     call c;
     tamis_clear_error();
     TRY(begin_pair(&c, S, options, U, V));
     const bool dot = options->op == TAMIS_PAIR_DOT;
-    TRY_GOTO(done, tamis_oracle_check_output(out, "out", S->nnz * (dot ? c.heads : c.all)));
+    TRY(tamis_oracle_check_output(out, "out", S->nnz * (dot ? c.heads : c.all)));
     if (dot) tamis_oracle_clear(out, S->nnz * c.heads);
     for (int64_t t = 0; t < S->nnz; t++)
         for (int64_t k = 0; k < c.all; k++) {
@@ -235,20 +219,18 @@ tamis_status tamis_reference_edge_vectors(const tamis_sparse *S, const tamis_pai
             default: out[t * c.heads + k / c.width] += u * v;
             }
         }
-done:
-    tamis_oracle_places_end(&c.places);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const tamis_pair_options *options,
                                                    const tamis_dense *dOut, const tamis_dense *U, const tamis_dense *V,
                                                    double *du, double *dv) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     call c;
     tamis_clear_error();
     TRY(begin_pair(&c, S, options, U, V));
     const bool dot = options->op == TAMIS_PAIR_DOT, multiplies = dot || options->op == TAMIS_PAIR_MUL;
-    TRY_GOTO(done, tamis_oracle_check_matrix(dOut, "dOut", S->nnz, dot ? c.heads : c.all));
+    TRY(tamis_oracle_check_matrix(dOut, "dOut", S->nnz, dot ? c.heads : c.all));
     tamis_oracle_clear(du, S->rows * c.all);
     tamis_oracle_clear(dv, S->cols * c.all);
     for (int64_t t = 0; t < S->nnz; t++)
@@ -259,7 +241,5 @@ tamis_status tamis_reference_edge_vectors_backward(const tamis_sparse *S, const 
                 dv[c.places.column[t] * c.all + k] +=
                     multiplies ? g * at(U, c.places.row[t], k) : (options->op == TAMIS_PAIR_SUB ? -g : g);
         }
-done:
-    tamis_oracle_places_end(&c.places);
-    return status;
+    return TAMIS_OK;
 }

@@ -76,6 +76,7 @@
 
 #include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
 #include "reference/bounds.h"
 #include "reference/reference.h"
 #include "reference/request.h"
@@ -233,8 +234,8 @@ static tamis_status allocate_entries(const problem *p, entries *a) {
     double **const arrays[] = {&a->s, &a->x, &a->p, &a->e, &a->largest, &a->own};
     static const char what[] = "the oracle's entries";
     const size_t count = p->options.operation == TAMIS_OP_SPMM ? 1 : sizeof arrays / sizeof *arrays;
-    for (size_t i = 0; i < count; i++) TRY(tamis_allocate(p->part.nnz, sizeof **arrays[i], what, (void **)arrays[i]));
-    return tamis_allocate(p->part.rows, sizeof *a->shared, what, (void **)&a->shared);
+    for (size_t i = 0; i < count; i++) TRY(tamis_allocate_array(p->part.nnz, what, *arrays[i]));
+    return tamis_allocate_array(p->part.rows, what, a->shared);
 }
 
 static tamis_status compute_edges(const problem *p, const entries *a, tamis_oracle *oracle) {
@@ -258,26 +259,15 @@ static tamis_status compute_edges(const problem *p, const entries *a, tamis_orac
 }
 
 static tamis_status compute(const problem *p, tamis_oracle *oracle) {
-    tamis_status status = TAMIS_OK;
     entries a = {.x = NULL};
-    TRY_GOTO(done, allocate_entries(p, &a));
+    TAMIS_SCOPE;
+    TRY(allocate_entries(p, &a));
     for (int64_t t = 0; t < p->part.nnz; t++) a.s[t] = value_at(p, t);
-    if (p->options.operation == TAMIS_OP_SPMM) {
-        const entries weights = {.p = a.s};
-        TRY_GOTO(done, tamis_reference_spmm(&p->part.view, p->B, &p->options, NULL, oracle->reference));
-        row_bounds(p, &weights, p->B, oracle);
-    } else {
-        TRY_GOTO(done, compute_edges(p, &a, oracle));
-    }
-done:
-    tamis_release(a.x);
-    tamis_release(a.p);
-    tamis_release(a.e);
-    tamis_release(a.largest);
-    tamis_release(a.own);
-    tamis_release(a.shared);
-    tamis_release(a.s);
-    return status;
+    if (p->options.operation != TAMIS_OP_SPMM) return compute_edges(p, &a, oracle);
+    const entries weights = {.p = a.s};
+    TRY(tamis_reference_spmm(&p->part.view, p->B, &p->options, NULL, oracle->reference));
+    row_bounds(p, &weights, p->B, oracle);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ making one */

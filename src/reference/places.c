@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "sparse/check.h"
 #include "sparse/index.h"
@@ -18,27 +18,17 @@ void tamis_oracle_find_places(const tamis_sparse *S, int64_t *rows, int64_t *col
     }
 }
 
-void tamis_oracle_places_end(tamis_oracle_places *places) {
-    tamis_release(places->row);
-    tamis_release(places->column);
-    tamis_release(places->count);
-}
-
 tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_sparse *S) {
-    tamis_status status = TAMIS_OK;
     tamis_oracle_places *const c = places;
     *c = (tamis_oracle_places){.S = S};
     TRY(tamis_sparse_check_host(S, "S"));
     TRY(tamis_validate_threads(S, 1));
-    TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "rows of entries", (void **)&c->row));
-    TRY_GOTO(failed, tamis_allocate(S->nnz, sizeof(int64_t), "columns of entries", (void **)&c->column));
-    TRY_GOTO(failed, tamis_allocate_zeroed(S->rows, sizeof(int64_t), "entries of rows", (void **)&c->count));
+    TRY(tamis_allocate_array(S->nnz, "rows of entries", c->row));
+    TRY(tamis_allocate_array(S->nnz, "columns of entries", c->column));
+    TRY(tamis_allocate_zeros(S->rows, "entries of rows", c->count));
     tamis_oracle_find_places(S, c->row, c->column);
     for (int64_t t = 0; t < S->nnz; t++) c->count[c->row[t]]++;
     return TAMIS_OK;
-failed:
-    tamis_oracle_places_end(c);
-    return status;
 }
 
 void tamis_oracle_clear(double *x, int64_t count) {

@@ -13,9 +13,8 @@ typedef struct tamis_oracle_places {
 /* Finds the row and the column of each entry. */
 void tamis_oracle_find_places(const tamis_sparse *S, int64_t *rows, int64_t *columns);
 
-/* Checks S, in host memory, and finds the places of its entries; tamis_oracle_places_end releases them. */
+/* Checks S, in host memory, and finds the places of its entries, which belong to the scope. */
 tamis_status tamis_oracle_places_begin(tamis_oracle_places *places, const tamis_sparse *S);
-void tamis_oracle_places_end(tamis_oracle_places *places);
 
 /* Sets the elements of x to 0, if it is not NULL. */
 void tamis_oracle_clear(double *x, int64_t count);

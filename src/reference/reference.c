@@ -4,6 +4,7 @@
  */
 #include "reference/reference.h"
 
+#include "base/scope.h"
 #include "base/status.h"
 #include "reference/request.h"
 
@@ -11,6 +12,7 @@ tamis_status tamis_oracle_sddmm(const tamis_sparse *S, const tamis_dense *A, con
                                 const tamis_options *options, const tamis_execution *execution, const int64_t *rows,
                                 double *p) {
     tamis_request r;
+    TAMIS_SCOPE;
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SDDMM, &r));
     r.numbers = rows;
     TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
@@ -23,7 +25,6 @@ tamis_status tamis_oracle_sddmm(const tamis_sparse *S, const tamis_dense *A, con
         for (int64_t t = 0; t < S->nnz; t++)
             out[t] = r.given.alpha * r.p[t] + (r.given.beta != 0 ? r.given.beta * out[t] : 0);
     }
-    tamis_oracle_end(&r);
     return TAMIS_OK;
 }
 
@@ -45,6 +46,7 @@ static void multiply(const tamis_request *r, const tamis_dense *X, double *c) {
 tamis_status tamis_reference_spmm(const tamis_sparse *S, const tamis_dense *B, const tamis_options *options,
                                   const tamis_execution *execution, double *c) {
     tamis_request r;
+    TAMIS_SCOPE;
     tamis_clear_error();
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_SPMM, &r));
     TRY(tamis_oracle_check_operand(&r, B, "B", r.cols, tamis_oracle_cols(B)));
@@ -54,7 +56,6 @@ tamis_status tamis_reference_spmm(const tamis_sparse *S, const tamis_dense *B, c
         for (int64_t t = 0; t < S->nnz; t++) r.p[t] = tamis_oracle_value_at(&r, t);
         multiply(&r, B, tamis_oracle_member(c, r.member * r.rows * B->cols));
     }
-    tamis_oracle_end(&r);
     return TAMIS_OK;
 }
 
@@ -62,6 +63,7 @@ tamis_status tamis_oracle_fused(const tamis_sparse *S, const tamis_dense *A, con
                                 const tamis_options *options, const tamis_execution *execution, const int64_t *rows,
                                 double *e) {
     tamis_request r;
+    TAMIS_SCOPE;
     TRY(tamis_oracle_read(S, options, execution, TAMIS_OP_FUSED, &r));
     r.numbers = rows;
     TRY(tamis_oracle_check_operand(&r, A, "A", r.rows, tamis_oracle_cols(A)));
@@ -73,7 +75,6 @@ tamis_status tamis_oracle_fused(const tamis_sparse *S, const tamis_dense *A, con
         tamis_oracle_sample(&r, A, B);
         multiply(&r, D, tamis_oracle_member(e, r.member * r.rows * D->cols));
     }
-    tamis_oracle_end(&r);
     return TAMIS_OK;
 }
 

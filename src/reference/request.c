@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/edges.h"
-#include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
 #include "reference/places.h"
 #include "sparse/check.h"
 #include "sparse/element.h"
@@ -46,25 +46,17 @@ tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
     const int64_t nnz = r->S.nnz, normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
     const bool transpose = r->options.transpose;
     double **const samples[] = {&r->p, &r->x, &r->dp};
-    tamis_status status = TAMIS_OK;
-    TRY_GOTO(failed, tamis_edge_text_make(&r->options, &r->text));
-    TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->row_of, "the oracle's row indices", (void **)&r->row_of));
-    TRY_GOTO(failed, tamis_allocate(nnz, sizeof *r->column_of, "the oracle's column indices", (void **)&r->column_of));
-    for (int i = 0; i < arrays && i < 3; i++)
-        TRY_GOTO(failed, tamis_allocate(nnz, sizeof **samples[i], "the oracle's samples", (void **)samples[i]));
-    TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->most, "the oracle's row maxima", (void **)&r->most));
-    TRY_GOTO(failed, tamis_allocate(normalised, sizeof *r->sum, "the oracle's row sums", (void **)&r->sum));
+    const tamis_status made = tamis_edge_text_make(&r->options, &r->text);
+    TRY(tamis_scope_own_memory(r->text)); /* also if its text is refused */
+    TRY(made);
+    TRY(tamis_allocate_array(nnz, "the oracle's row indices", r->row_of));
+    TRY(tamis_allocate_array(nnz, "the oracle's column indices", r->column_of));
+    for (int i = 0; i < arrays && i < 3; i++) TRY(tamis_allocate_array(nnz, "the oracle's samples", *samples[i]));
+    TRY(tamis_allocate_array(normalised, "the oracle's row maxima", r->most));
+    TRY(tamis_allocate_array(normalised, "the oracle's row sums", r->sum));
     tamis_oracle_find_places(&r->S, transpose ? r->column_of : r->row_of, transpose ? r->row_of : r->column_of);
     if (results == 0) r->member = r->options.batch;
     return TAMIS_OK;
-failed:
-    tamis_oracle_end(r);
-    return status;
-}
-
-void tamis_oracle_end(tamis_request *r) {
-    void *const arrays[] = {r->row_of, r->column_of, r->x, r->p, r->dp, r->most, r->sum, r->text};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
 }
 
 void tamis_oracle_apply_edge(const tamis_request *r) {

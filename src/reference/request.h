@@ -22,10 +22,9 @@ typedef struct tamis_request {
 /* Checks S and the options, and copies them. */
 tamis_status tamis_oracle_read(const tamis_sparse *S, const tamis_options *options, const tamis_execution *execution,
                                tamis_operation operation, tamis_request *r);
-/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp; tamis_oracle_end releases all. If a
-   member has 0 results, there are no members to compute. */
+/* Finds the places of the nonzeros and allocates the first `arrays` of p, x and dp, all of the scope. If a member has 0
+   results, there are no members to compute. */
 tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results);
-void tamis_oracle_end(tamis_request *r);
 
 /* The number of columns of a matrix, 0 if X is NULL. */
 int64_t tamis_oracle_cols(const tamis_dense *X);

@@ -2,8 +2,8 @@
    ceilings. */
 #include <tamis/ceilings.h>
 
-#include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
 #include "sparse/check.h"
 #include "sparse/index.h"
 
@@ -14,11 +14,11 @@ typedef struct touched {
 
 static tamis_status count_touched(const tamis_sparse *S, touched *count) {
     static const char what[] = "marks of rows and columns";
-    unsigned char *rows = NULL, *cols = NULL;
-    tamis_status status = TAMIS_OK;
+    unsigned char *rows, *cols;
+    TAMIS_SCOPE;
     *count = (touched){0, 0};
-    TRY_GOTO(done, tamis_allocate_zeroed(S->rows, 1, what, (void **)&rows));
-    TRY_GOTO(done, tamis_allocate_zeroed(S->cols, 1, what, (void **)&cols));
+    TRY(tamis_scope_allocate_zeroed(S->rows, 1, what, (void **)&rows));
+    TRY(tamis_scope_allocate_zeroed(S->cols, 1, what, (void **)&cols));
     for (int64_t t = 0; t < S->nnz; t++) {
         cols[tamis_index_load(S->columns, S->index_type, S->offset_base + t)] = 1;
         if (S->format == TAMIS_COO) rows[tamis_index_load(S->row_indices, S->index_type, t)] = 1;
@@ -27,10 +27,7 @@ static tamis_status count_touched(const tamis_sparse *S, touched *count) {
         rows[i] = tamis_row_start(S, i + 1) > tamis_row_start(S, i);
     for (int64_t i = 0; i < S->rows; i++) count->rows += rows[i];
     for (int64_t j = 0; j < S->cols; j++) count->cols += cols[j];
-done:
-    tamis_release(rows);
-    tamis_release(cols);
-    return status;
+    return TAMIS_OK;
 }
 
 static double flops_of(const tamis_sparse *S, const tamis_options *o) {

@@ -3,6 +3,7 @@
  * need: few for a mesh, almost all for a random graph. The first step finds the ends of slabs and tiles and each tile's
  * rows of B; the second makes the pieces' patterns.
  */
+#include "base/scope.h"
 #include "slabs/slabs.h"
 
 #include "base/memory.h"
@@ -237,39 +238,32 @@ static void fill_slab(const cutting *c, const tamis_slab *slab, int32_t *fill) {
 
 static tamis_status fill_all(cutting *c) {
     tamis_slab_plan *const plan = c->plan;
-    tamis_status status = TAMIS_OK;
-    int32_t *fill = NULL;
+    TAMIS_SCOPE;
+    int32_t *fill;
     int64_t most = 0;
     for (int64_t s = 0; s < plan->report.slabs; s++)
         if (plan->slabs[s].pieces > most) most = plan->slabs[s].pieces;
     TRY(make_room(plan));
-    TRY_GOTO(done, tamis_allocate(most, sizeof *fill, "counts of pieces", (void **)&fill));
+    TRY(tamis_allocate_array(most, "counts of pieces", fill));
     for (int64_t s = 0; s < plan->report.slabs; s++) {
         number_columns(c, &plan->slabs[s]);
         fill_slab(c, &plan->slabs[s], fill);
     }
-done:
-    tamis_release(fill);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_slab_cut_tiles(tamis_slab_plan *plan, int64_t slab_most, int64_t piece_most) {
     cutting c = {.plan = plan, .slab_most = slab_most, .piece_most = piece_most};
     const int64_t cols = plan->S.cols;
-    tamis_status status = TAMIS_OK;
-    TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *c.counts, "counts of columns", (void **)&c.counts));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_zeros(cols, "counts of columns", c.counts));
     c.b_least = 1;
-    TRY_GOTO(done, cut_all(&c));
+    TRY(cut_all(&c));
     if (plan->report.pieces > 0) {
         decide(&c);
-        TRY_GOTO(done, cut_all(&c));
+        TRY(cut_all(&c));
     }
-    TRY_GOTO(done, tamis_allocate(cols, sizeof *c.numbers, "the numbers of columns", (void **)&c.numbers));
-    TRY_GOTO(done, tamis_allocate(cols, sizeof *c.tiles, "the tiles of columns", (void **)&c.tiles));
-    status = fill_all(&c);
-done:
-    tamis_release(c.counts);
-    tamis_release(c.numbers);
-    tamis_release(c.tiles);
-    return status;
+    TRY(tamis_allocate_array(cols, "the numbers of columns", c.numbers));
+    TRY(tamis_allocate_array(cols, "the tiles of columns", c.tiles));
+    return fill_all(&c);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
@@ -234,13 +235,12 @@ static int bucket_shift(const grouping *g) {
 /* Groups by buckets. *done stays false if one bucket has a large part of all entries. */
 static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type offset_type, void *offsets,
                                      bool *done) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     const int64_t buckets = counters_of(g);
     sorting s = {.g = g, .count = buckets, .largest = 1, .offset_type = offset_type, .offsets = offsets};
-    void *counters = NULL, *begins = NULL, *room = NULL;
-    TRY_GOTO(cleanup,
-             tamis_allocate_zeroed(tamis_times(buckets, threads), sizeof(int64_t), "counters of buckets", &counters));
-    TRY_GOTO(cleanup, tamis_allocate(buckets + 1, sizeof(int64_t), "buckets of entries", &begins));
+    void *counters, *begins, *room;
+    TRY(tamis_scope_allocate_zeroed(tamis_times(buckets, threads), sizeof(int64_t), "counters of buckets", &counters));
+    TRY(tamis_scope_allocate(buckets + 1, sizeof(int64_t), "buckets of entries", &begins));
     g->next = counters;
     tamis_threads_run(threads, count_thread, g);
     place_shares(g, threads, TAMIS_I64, begins);
@@ -248,20 +248,16 @@ static tamis_status group_by_buckets(grouping *g, int threads, tamis_index_type 
     for (int64_t b = 0; b < buckets; b++)
         if (s.begins[b + 1] - s.begins[b] > s.largest) s.largest = s.begins[b + 1] - s.begins[b];
     const int64_t sorters = g->S->nnz / s.largest; /* limits the scratch to the entries' size */
-    if (sorters < 2) goto cleanup;
+    if (sorters < 2) return TAMIS_OK;
     s.room_of_one = (size_t)(2 * s.largest + (1LL << g->shift)) * sizeof(int64_t);
     const int used = threads < sorters ? threads : (int)sorters;
-    TRY_GOTO(cleanup, tamis_allocate(used, s.room_of_one, "room for buckets", &room));
+    TRY(tamis_scope_allocate(used, s.room_of_one, "room for buckets", &room));
     s.room = room;
     tamis_threads_run(threads, move_thread, g);
     tamis_threads_run(used, sort_thread, &s);
     tamis_index_store(offsets, offset_type, g->groups, g->S->nnz);
     *done = true;
-cleanup:
-    tamis_release(room);
-    tamis_release(begins);
-    tamis_release(counters);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------- few entries */
@@ -269,22 +265,22 @@ cleanup:
 /* Sorts the keys as the columns of a single row. */
 tamis_status tamis_group_listed(const tamis_sparse *S, bool by_column, tamis_index_type offset_type, int64_t *listed,
                                 int64_t *count, void *offsets, const tamis_reordered *to) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     const int64_t bounds[] = {0, S->nnz};
     const void *const others = by_column ? S->row_indices : S->columns;
     tamis_sparse keys = *S;
-    void *sorted = NULL, *own = NULL, *permutation = to->permutation;
+    void *sorted, *own = NULL, *permutation = to->permutation;
     keys.format = TAMIS_CSR;
     keys.rows = 1;
     keys.offset_type = TAMIS_I64;
     keys.offsets = bounds;
     keys.columns = by_column ? S->columns : S->row_indices;
-    TRY_GOTO(cleanup, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "sorted rows of entries", &sorted));
+    TRY(tamis_scope_allocate(S->nnz, tamis_index_size(S->index_type), "sorted rows of entries", &sorted));
     if (!permutation) {
-        TRY_GOTO(cleanup, tamis_allocate(S->nnz, sizeof(int64_t), "the order of entries", &own));
+        TRY(tamis_scope_allocate(S->nnz, sizeof(int64_t), "the order of entries", &own));
         permutation = own;
     }
-    if (S->nnz > 0) TRY_GOTO(cleanup, tamis_sort_rows(&keys, 1, &(tamis_reordered){sorted, to->values, permutation}));
+    if (S->nnz > 0) TRY(tamis_sort_rows(&keys, 1, &(tamis_reordered){sorted, to->values, permutation}));
     *count = 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         const int64_t key = tamis_index_load(sorted, S->index_type, t), from = ((const int64_t *)permutation)[t];
@@ -295,28 +291,22 @@ tamis_status tamis_group_listed(const tamis_sparse *S, bool by_column, tamis_ind
         listed[(*count)++] = key;
     }
     tamis_index_store(offsets, offset_type, *count, S->nnz);
-cleanup:
-    tamis_release(own);
-    tamis_release(sorted);
-    return status;
+    return TAMIS_OK;
 }
 
 /* Groups by a list of nonempty groups, then expands its offsets to all groups. */
 static tamis_status group_by_list(const grouping *g, tamis_index_type offset_type, void *offsets) {
-    tamis_status status = TAMIS_OK;
-    void *listed = NULL, *starts = NULL;
+    TAMIS_SCOPE;
+    void *listed, *starts;
     int64_t count, group = 0;
-    TRY_GOTO(cleanup, tamis_allocate(g->S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
-    TRY_GOTO(cleanup, tamis_allocate(g->S->nnz + 1, sizeof(int64_t), "offsets of these rows", &starts));
-    TRY_GOTO(cleanup, tamis_group_listed(g->S, g->by_column, TAMIS_I64, listed, &count, starts, &g->to));
+    TRY(tamis_scope_allocate(g->S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
+    TRY(tamis_scope_allocate(g->S->nnz + 1, sizeof(int64_t), "offsets of these rows", &starts));
+    TRY(tamis_group_listed(g->S, g->by_column, TAMIS_I64, listed, &count, starts, &g->to));
     ((int64_t *)listed)[count] = g->groups;
     for (int64_t i = 0; i <= count; i++)
         for (; group <= ((const int64_t *)listed)[i]; group++)
             tamis_index_store(offsets, offset_type, group, ((const int64_t *)starts)[i]);
-cleanup:
-    tamis_release(starts);
-    tamis_release(listed);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_group(const tamis_sparse *S, bool by_column, int threads, tamis_index_type offset_type,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "sparse/check.h"
@@ -173,9 +174,9 @@ static void measure_scattered(const tamis_sparse *S, int64_t *low, int64_t *high
 }
 
 static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profile) {
-    tamis_status status = TAMIS_OK;
-    void *offsets = NULL, *low = NULL, *high = NULL;
-    TRY_GOTO(cleanup, tamis_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
+    TAMIS_SCOPE;
+    void *offsets, *low, *high;
+    TRY(tamis_scope_allocate_zeroed(S->rows + 1, sizeof(int64_t), "row offsets", &offsets));
     const bool ordered = offsets_from_entries(S, offsets);
     tamis_sparse rows = *S;
     rows.format = TAMIS_CSR;
@@ -185,28 +186,23 @@ static tamis_status profile_entries(const tamis_sparse *S, tamis_profile *profil
     if (ordered) {
         tamis_profile_columns(&rows, 0, profile);
     } else {
-        TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the first columns of rows", &low));
-        TRY_GOTO(cleanup, tamis_allocate(S->rows, sizeof(int64_t), "the last columns of rows", &high));
+        TRY(tamis_scope_allocate(S->rows, sizeof(int64_t), "the first columns of rows", &low));
+        TRY(tamis_scope_allocate(S->rows, sizeof(int64_t), "the last columns of rows", &high));
         measure_bandwidth(S, profile);
         measure_scattered(S, low, high, profile);
     }
-cleanup:
-    tamis_release(offsets);
-    tamis_release(low);
-    tamis_release(high);
-    return status;
+    return TAMIS_OK;
 }
 
 /* The same for a COO by its nonempty rows. */
 static tamis_status profile_listed(const tamis_sparse *S, tamis_profile *profile) {
-    tamis_status status = TAMIS_OK;
-    void *listed = NULL, *offsets = NULL, *columns = NULL;
+    TAMIS_SCOPE;
+    void *listed, *offsets, *columns;
     tamis_sparse rows = *S;
-    TRY_GOTO(cleanup, tamis_allocate(S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
-    TRY_GOTO(cleanup, tamis_allocate(S->nnz + 1, sizeof(int64_t), "row offsets", &offsets));
-    TRY_GOTO(cleanup, tamis_allocate(S->nnz, tamis_index_size(S->index_type), "columns in row order", &columns));
-    TRY_GOTO(cleanup, tamis_group_listed(S, false, TAMIS_I64, listed, &rows.rows, offsets,
-                                         &(tamis_reordered){columns, NULL, NULL}));
+    TRY(tamis_scope_allocate(S->nnz + 1, sizeof(int64_t), "rows that have entries", &listed));
+    TRY(tamis_scope_allocate(S->nnz + 1, sizeof(int64_t), "row offsets", &offsets));
+    TRY(tamis_scope_allocate(S->nnz, tamis_index_size(S->index_type), "columns in row order", &columns));
+    TRY(tamis_group_listed(S, false, TAMIS_I64, listed, &rows.rows, offsets, &(tamis_reordered){columns, NULL, NULL}));
     rows.format = TAMIS_CSR;
     rows.offsets = offsets;
     rows.offset_type = TAMIS_I64;
@@ -219,11 +215,7 @@ static tamis_status profile_listed(const tamis_sparse *S, tamis_profile *profile
         profile->sorted = false;
         profile->duplicates = -1;
     }
-cleanup:
-    tamis_release(listed);
-    tamis_release(offsets);
-    tamis_release(columns);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_row_profile(const tamis_sparse *S, tamis_profile *profile) {

@@ -2,6 +2,7 @@ tamis_test_area(core)
 # What all other tests rest on.
 tamis_add_test(NAME test_teardown SOURCES test_teardown.c TIMEOUT 60)
 # Threads, and the library's own life.
+tamis_add_test(NAME test_scope SOURCES test_scope.c TIMEOUT 60)
 tamis_add_test(NAME test_pool SOURCES test_pool.c TIMEOUT 300)
 if(NOT TAMIS_SANITIZE) # their libraries cannot be unloaded
     add_executable(test_unload test_unload.c)

@@ -111,10 +111,11 @@ TEST(former_fingerprints_are_known) {
     tamis_model_options options = options_of(TAMIS_ALS, TAMIS_F32, 5, 1);
     for (int n = 0; n < 2; n++) {
         OWN(tamis_model) *const model = model_fitted(device, &options, &t.S);
-        OWN(tamis_owned_sparse) *canonical;
+        tamis_sparse canonical;
+        TAMIS_SCOPE;
         const uint64_t now = model->data_sum;
         works(ml_canonical(model, &t.S, "S", &canonical));
-        model->data_sum = ml_former_sum(tamis_owned_sparse_view(canonical));
+        model->data_sum = ml_former_sum(&canonical);
         assert_true(model->data_sum != now);
         assert_true(model->data_sum == 0x0f343f46d625c23d); /* as version 0.1 had it */
         model->data_sum += (uint64_t)n;

@@ -9,6 +9,8 @@
 #include <tamis/ml.h>
 
 #include "base/random.h"
+#include "base/scope.h"
+#include "ml/data/host.h"
 #include "ml/fit/options.h"
 #include "ml/fit/place.h"
 #include "ml/methods/method.h"
@@ -90,17 +92,13 @@ static inline tamis_sparse data_shuffled(data *d) {
    of its columns' times its counts. */
 static inline tamis_status fake_operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {
     *made = (ml_operands){.scale = 1, .least = 0, .most = INFINITY};
-    tamis_owned_dense *array;
     if (W) {
-        TRY(tamis_owned_dense_create(W->rows, W->cols, W->type, TAMIS_ROW_MAJOR, &array));
-        memcpy(tamis_owned_dense_view(array)->data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
+        TRY(ml_host_make(W->rows, W->cols, W->type, &made->A.host));
+        memcpy(made->A.host.data, W->data, (size_t)(W->rows * W->cols) * tamis_type_size(W->type));
     } else {
-        TRY(ml_dense_fetch(model, &model->row_factors, &array));
+        TRY(ml_dense_copy(model, &model->row_factors, &made->A.host));
     }
-    ml_operand_take(&made->A, array);
-    TRY(ml_dense_fetch(model, &model->column_factors, &array));
-    ml_operand_take(&made->B, array);
-    return TAMIS_OK;
+    return ml_dense_copy(model, &model->column_factors, &made->B.host);
 }
 
 static inline tamis_status fake_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W) {
@@ -247,6 +245,7 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
         return p;
     }
     ml_operands operands;
+    TAMIS_SCOPE;
     works(model->method->operands(model, tamis_owned_dense_view(packed), &operands));
     p = (plain){copy_of_operand(model, &operands.A),
                 copy_of_operand(model, &operands.B),
@@ -255,7 +254,6 @@ static inline plain plain_of(tamis_model *model, const tamis_dense *W) {
                 operands.least,
                 operands.most,
                 false};
-    ml_operands_free(&operands);
     tamis_owned_dense_free(packed);
     return p;
 }

@@ -171,9 +171,10 @@ TEST(scores) {
                 if (s->kind != TAMIS_DATA_RATINGS) held.values[t] = 0;
             const tamis_held_out held_out = {
                 .entries = &held.view, .observed = &seen.view, .threshold = i % 3 == 1, .relevant = 2.5};
-            OWN(tamis_owned_dense) *W = NULL;
+            tamis_dense W;
+            TAMIS_SCOPE;
             if (folds) works(ml_transform(model, &seen.view, "S", &W));
-            OWN(plain) p = plain_of(model, tamis_owned_dense_view(W));
+            OWN(plain) p = plain_of(model, folds ? &W : NULL);
             tamis_score found, expected = nothing();
             works(tamis_model_score(model, &held_out, fold_in == 1, i % 2 == 0 ? 0 : 3, &found));
             expected.entries = held.view.nnz;

@@ -39,12 +39,13 @@ static tamis_status meet(tamis_model *model, ml_batch *batch) {
 /* Passes over the model's mini-batches, in its order, by the reference. */
 static double *lda_by_hand(const tamis_model_options *options, const tamis_sparse *S, int passes, double *loss) {
     OWN(tamis_model) *const model = model_made(device, options);
-    OWN(tamis_owned_sparse) *canonical;
+    tamis_sparse canonical;
+    TAMIS_SCOPE;
     works(ml_canonical(model, S, "S", &canonical));
     const int64_t topics = options->factors, count = S->cols * topics;
     const double total = corpus_total(S), mean = total / (double)count;
     ml_batches batches;
-    works(ml_batches_make(model, tamis_owned_sparse_view(canonical), options->batch_rows, true, 1, NULL, 0, &batches));
+    works(ml_batches_make(model, &canonical, options->batch_rows, true, 1, NULL, 0, &batches));
     tamis_dense first;
     works(ml_dense_make(model, S->cols, topics, &first));
     works(ml_dense_random(model, &first, 1, 0.5 * mean, 1.5 * mean));
@@ -63,7 +64,7 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
         for (int64_t m = 0; m < meetings; m++) {
             int64_t i = 0;
             while (batches.batch[i].first != met[m]) i++;
-            const tamis_sparse *const B = tamis_owned_sparse_view(batches.batch[i].S.host);
+            const tamis_sparse *const B = &batches.batch[i].S.host;
             const reference_lda o = {.alpha = options->row_prior > 0 ? options->row_prior : 1 / (double)topics,
                                      .beta = options->column_prior > 0 ? options->column_prior : 1 / (double)topics,
                                      .scale = (double)S->rows / (double)B->rows,
@@ -73,7 +74,6 @@ static double *lda_by_hand(const tamis_model_options *options, const tamis_spars
             *loss += reference_lda_learn(B, L, topics, &o) / total;
         }
     }
-    ml_batches_free(model, &batches);
     return L;
 }
 
@@ -119,6 +119,7 @@ TEST(lda_new_documents) {
         OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
         tamis_owned_dense *const W = model_of_rows(model, &c.S);
         ml_operands operands;
+        TAMIS_SCOPE;
         works(ml_method_of(TAMIS_LDA)->operands(model, tamis_owned_dense_view(W), &operands));
         OWN(double) *const got = model_numbers(W), *const L = model_factors(model, false, NULL),
                            *const want = calloc(80 * 5, sizeof *want);
@@ -127,7 +128,9 @@ TEST(lda_new_documents) {
         reference_lda_infer(&c.S, L, 5, &o, want);
         near("posteriors", got, want, 80 * 5, options.type);
         for (int k = 0; k < 5; k++) assert_true(fabs(got[3 * 5 + k] - options.row_prior) < 1e-7); /* an empty one */
-        OWN(double) *const A = model_numbers(operands.A.own), *const B = model_numbers(operands.B.own);
+        OWN(double) *const A = model_numbers(copy_of_operand(model, &operands.A)), *const B =
+                                                                                       model_numbers(copy_of_operand(
+                                                                                           model, &operands.B));
         for (int64_t d = 0; d < 80; d++) {
             double sum = 0;
             for (int64_t w = 0; w < 60; w++)
@@ -289,21 +292,20 @@ TEST(plans_know_their_calls) {
     OWN(corpus) c = corpus_make(30, 20, 2, 20, true, 90);
     const tamis_model_options options = options_of(TAMIS_LDA, 3, TAMIS_F32);
     OWN(tamis_model) *const model = model_made(device, &options);
-    OWN(tamis_owned_sparse) *canonical;
+    tamis_sparse canonical;
+    TAMIS_SCOPE;
     works(ml_canonical(model, &c.S, "S", &canonical));
     const ml_batch_plan plans[] = {
         {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_QUOTIENT, .inner = 3, .width = 3, .calls = 7},
         {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_MASK, .inner = 3}};
     for (int i = 0; i < 2; i++) {
         ml_batches batches;
-        works(ml_batches_make(model, tamis_owned_sparse_view(canonical), 30, false, i ? ML_PASSES : 1, plans, 2,
-                              &batches));
+        works(ml_batches_make(model, &canonical, 30, false, i ? ML_PASSES : 1, plans, 2, &batches));
         for (int p = 0; p < 2; p++) {
             tamis_plan_report d = {0};
             works(tamis_plan_describe(batches.batch[0].plans[p], &d));
             if (!strstr(d.reason, expected[i][p])) fail_msg("plan %d is chosen by: %s", p, d.reason);
         }
-        ml_batches_free(model, &batches);
     }
 }
 

@@ -387,6 +387,7 @@ TEST(finds_what_is_alike) {
         OWN(tamis_model) *const model =
             model_by_hand(device, TAMIS_ALS, TAMIS_DATA_RATINGS, 9, MANY, 3, type, variant & 2);
         double *Y;
+        TAMIS_SCOPE;
         works(ml_dense_read_doubles(model, &model->column_factors, &Y));
         for (int k = 0; k < 3; k++) Y[7 * model->width + k] = 0;
         works(ml_dense_write_doubles(model, &model->column_factors, Y));
@@ -421,7 +422,6 @@ TEST(finds_what_is_alike) {
         REFUSED(ARGUMENT, "^which[2] = 11999, the model has 9 rows$",
                 tamis_model_similar(model, true, which, 3, BEST, found, cosines));
         REFUSED(ARGUMENT, "^n = -1 is negative$", tamis_model_similar(model, false, which, 3, -1, found, cosines));
-        tamis_release(Y);
     }
 }
 

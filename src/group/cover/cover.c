@@ -4,6 +4,7 @@
 #include <string.h>
 #include <tamis/ceilings.h>
 
+#include "base/scope.h"
 #include "group/share.h"
 
 /* A GPU launches two more kernels. */
@@ -155,13 +156,10 @@ static tamis_status decide(tamis_cover *c, const tamis_row_exchange *e, const ta
 }
 
 tamis_status tamis_cover_make(tamis_cover *c, tamis_row_exchange *e, tamis_group_making *m) {
-    tamis_division d = {.owners = NULL};
-    tamis_status status = TAMIS_OK;
+    tamis_division d;
+    TAMIS_SCOPE;
     c->declined = reason_of(m);
     if (c->declined) return TAMIS_OK;
-    TRY_GOTO(done, decide(c, e, m, &d));
-    if (c->used) TRY_GOTO(done, tamis_cover_trade(c, &d, e, m));
-done:
-    tamis_division_release(&d);
-    return status;
+    TRY(decide(c, e, m, &d));
+    return c->used ? tamis_cover_trade(c, &d, e, m) : TAMIS_OK;
 }

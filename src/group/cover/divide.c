@@ -5,7 +5,7 @@
  */
 #include "group/cover/divide.h"
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "group/cover/vertex_cover.h"
 #include "group/shard.h"
 #include "sparse/index.h"
@@ -13,19 +13,13 @@
 /* ------------------------------------------------------------------------------------------ making */
 
 tamis_status tamis_division_create(const tamis_shard_description *is, tamis_division *d) {
-    const struct {
-        int64_t count;
-        size_t size;
-        void **memory;
-    } arrays[] = {{is->ghost_rows, sizeof *d->owners, (void **)&d->owners},
-                  {is->ghost_rows, sizeof *d->kept, (void **)&d->kept},
-                  {is->ranks, sizeof(int64_t), (void **)&d->fetched},
-                  {is->ranks, sizeof *d->given, (void **)&d->given},
-                  {is->ranks, sizeof *d->taken, (void **)&d->taken}};
+    static const char *const what = "what ranks compute for each other";
     *d = (tamis_division){.owners = NULL};
-    for (int i = 0; i < 5; i++)
-        TRY(tamis_allocate_zeroed(arrays[i].count, arrays[i].size, "what ranks compute for each other",
-                                  arrays[i].memory));
+    TRY(tamis_allocate_zeros(is->ghost_rows, what, d->owners));
+    TRY(tamis_allocate_zeros(is->ghost_rows, what, d->kept));
+    TRY(tamis_allocate_zeros(is->ranks, what, d->fetched));
+    TRY(tamis_allocate_zeros(is->ranks, what, d->given));
+    TRY(tamis_allocate_zeros(is->ranks, what, d->taken));
     for (int r = 0; r < is->ranks; r++) {
         d->fetched[r] = is->receive_starts[r + 1] - is->receive_starts[r];
         for (int64_t g = is->receive_starts[r]; g < is->receive_starts[r + 1]; g++) {
@@ -35,12 +29,6 @@ tamis_status tamis_division_create(const tamis_shard_description *is, tamis_divi
     }
     d->all_fetched = is->ghost_rows;
     return TAMIS_OK;
-}
-
-void tamis_division_release(tamis_division *d) {
-    void *const memory[] = {d->owners, d->kept, d->fetched, d->given, d->taken};
-    for (int i = 0; i < 5; i++) tamis_release(memory[i]);
-    *d = (tamis_division){.owners = NULL};
 }
 
 /* Returns the ghost row of an entry; negative: its column is an own one. */
@@ -76,19 +64,15 @@ static double flow_of(const tamis_shard_description *is, const tamis_division *d
 
 tamis_status tamis_division_bound(const tamis_shard_description *is, const tamis_division *d,
                                   const tamis_cover_price *price, double *bytes) {
-    rooms room = {.left = NULL};
-    tamis_status status = TAMIS_OK;
+    rooms room;
+    TAMIS_SCOPE;
     *bytes = 0;
-    TRY_GOTO(done, tamis_allocate_zeroed(is->ranks, sizeof(int64_t), "a bound of covers", (void **)&room.left));
-    TRY_GOTO(done, tamis_allocate_zeroed(is->ranks, sizeof(int64_t), "a bound of covers", (void **)&room.seen));
-    TRY_GOTO(done, tamis_allocate(is->ghost_rows, sizeof(int64_t), "a bound of covers", (void **)&room.ghosts));
+    TRY(tamis_allocate_zeros(is->ranks, "a bound of covers", room.left));
+    TRY(tamis_allocate_zeros(is->ranks, "a bound of covers", room.seen));
+    TRY(tamis_allocate_array(is->ghost_rows, "a bound of covers", room.ghosts));
     for (int64_t g = 0; g < is->ghost_rows; g++) room.ghosts[g] = price->fetched;
     *bytes = flow_of(is, d, price, &room);
-done:
-    tamis_release(room.left);
-    tamis_release(room.seen);
-    tamis_release(room.ghosts);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ covers */
@@ -103,11 +87,11 @@ typedef struct columns {
 
 static tamis_status allocate_columns(const tamis_shard_description *is, columns *c) {
     const int64_t entries = is->local.nnz - is->own_nnz;
-    TRY(tamis_allocate_zeroed(is->ghost_rows + 2, sizeof(int64_t), "the columns of a cover", (void **)&c->starts));
-    TRY(tamis_allocate(is->ghost_rows + 1, sizeof(int64_t), "the columns of a cover", (void **)&c->own_starts));
-    TRY(tamis_allocate(entries, sizeof(int32_t), "the columns of a cover", (void **)&c->rows));
-    TRY(tamis_allocate(is->local.rows, sizeof(int32_t), "the rows of a cover", (void **)&c->numbers));
-    return tamis_allocate_zeroed(is->local.rows, sizeof(int32_t), "the rows of a cover", (void **)&c->pair);
+    TRY(tamis_allocate_zeros(is->ghost_rows + 2, "the columns of a cover", c->starts));
+    TRY(tamis_allocate_array(is->ghost_rows + 1, "the columns of a cover", c->own_starts));
+    TRY(tamis_allocate_array(entries, "the columns of a cover", c->rows));
+    TRY(tamis_allocate_array(is->local.rows, "the rows of a cover", c->numbers));
+    return tamis_allocate_zeros(is->local.rows, "the rows of a cover", c->pair);
 }
 
 static void sort_by_column(const tamis_shard_description *is, columns *c) {
@@ -175,21 +159,14 @@ static void count(const tamis_shard_description *is, int64_t *seen, tamis_divisi
 
 tamis_status tamis_division_cover(const tamis_shard_description *is, const tamis_cover_price *price,
                                   tamis_division *d) {
-    columns c = {.starts = NULL};
-    void *seen = NULL;
-    tamis_status status = TAMIS_OK;
+    columns c;
+    int64_t *seen;
+    TAMIS_SCOPE;
     if (is->local.rows > INT32_MAX) return TAMIS_OK; /* every ghost row is fetched */
-    TRY_GOTO(done, allocate_columns(is, &c));
-    TRY_GOTO(done, tamis_allocate(is->ranks, sizeof(int64_t), "the rows of a cover", &seen));
+    TRY(allocate_columns(is, &c));
+    TRY(tamis_allocate_array(is->ranks, "the rows of a cover", seen));
     sort_by_column(is, &c);
-    for (int r = 0; r < is->ranks; r++) TRY_GOTO(done, cover_pair(is, price, &c, r, d));
+    for (int r = 0; r < is->ranks; r++) TRY(cover_pair(is, price, &c, r, d));
     count(is, seen, d);
-done:
-    tamis_release(c.starts);
-    tamis_release(c.own_starts);
-    tamis_release(c.rows);
-    tamis_release(c.numbers);
-    tamis_release(c.pair);
-    tamis_release(seen);
-    return status;
+    return TAMIS_OK;
 }

@@ -27,9 +27,8 @@ typedef struct tamis_division {
     tamis_partial_rows all_given, all_taken; /* sums over ranks; the caller sets all_taken */
 } tamis_division;
 
-/* Makes a division of the shard that fetches every ghost row. The caller releases it, also after an error. */
+/* Makes a division of the shard, of the scope, that fetches every ghost row. */
 tamis_status tamis_division_create(const tamis_shard_description *is, tamis_division *division);
-void tamis_division_release(tamis_division *division);
 
 /* Computes a lower bound of the bytes of any division, in one pass over the nonzeros. */
 tamis_status tamis_division_bound(const tamis_shard_description *is, const tamis_division *division,

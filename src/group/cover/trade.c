@@ -5,6 +5,7 @@
 #include "group/cover/trade.h"
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "group/exchange/lists.h"
 #include "group/share.h"
 #include "sparse/index.h"
@@ -120,18 +121,18 @@ static tamis_status divide(trade *t) {
     tamis_cover *const c = t->cover;
     const int64_t ranks = e->group->transport.ranks, kept = S->nnz - t->division->all_given.entries;
     const tamis_partial_rows *const given = &t->division->all_given, *const taken = &t->division->all_taken;
-    places *next = NULL;
+    places *next;
     TRY(begin_exchange(e, t->division, ROWS, S->rows, &c->rows));
     TRY(begin_exchange(e, t->division, ENTRIES, S->nnz, &c->values));
-    TRY(tamis_allocate(given->rows + given->entries, sizeof(int64_t), "what others compute", (void **)&t->out));
-    TRY(tamis_allocate(taken->rows + taken->entries, sizeof(int64_t), "what is computed for others", (void **)&t->in));
-    TRY(tamis_allocate(S->rows + 1, tamis_index_size(S->offset_type), "the offsets of kept nonzeros", &t->offsets));
-    TRY(tamis_allocate(kept, tamis_index_size(S->index_type), "the columns of kept nonzeros", &t->columns));
+    TRY(tamis_allocate_array(given->rows + given->entries, "what others compute", t->out));
+    TRY(tamis_allocate_array(taken->rows + taken->entries, "what is computed for others", t->in));
+    TRY(tamis_scope_allocate(S->rows + 1, tamis_index_size(S->offset_type), "the offsets of kept nonzeros",
+                             &t->offsets));
+    TRY(tamis_scope_allocate(kept, tamis_index_size(S->index_type), "the columns of kept nonzeros", &t->columns));
     TRY(tamis_allocate(kept, sizeof(int64_t), "the kept nonzeros", (void **)&c->entries));
-    TRY(tamis_allocate_zeroed(ranks, sizeof *next, "the places of a cover", (void **)&next));
+    TRY(tamis_allocate_zeros(ranks, "the places of a cover", next));
     set_places(t, next);
     fill(t, next);
-    tamis_release(next);
     return TAMIS_OK;
 }
 
@@ -213,21 +214,15 @@ static tamis_status keep_rest(const trade *t) {
     return TAMIS_OK;
 }
 
-static tamis_status run(trade *t) {
-    tamis_group *const group = t->exchange->group;
-    TRY(tamis_group_share(group, divide(t), NULL, 0));
-    TRY(exchange_entries(t));
-    TRY(tamis_group_share(group, make_pattern(t), NULL, 0));
-    return keep_rest(t);
-}
-
 tamis_status tamis_cover_trade(tamis_cover *cover, const tamis_division *division, tamis_row_exchange *exchange,
                                tamis_group_making *m) {
     trade t = {.cover = cover, .division = division, .exchange = exchange, .m = m};
-    const tamis_status status = run(&t);
-    void *const memory[] = {t.out, t.in, t.offsets, t.columns};
-    for (int i = 0; i < 4; i++) tamis_release(memory[i]);
-    return status;
+    tamis_group *const group = exchange->group;
+    TAMIS_SCOPE;
+    TRY(tamis_group_share(group, divide(&t), NULL, 0));
+    TRY(exchange_entries(&t));
+    TRY(tamis_group_share(group, make_pattern(&t), NULL, 0));
+    return keep_rest(&t);
 }
 
 /* ------------------------------------------------------------------------------------------ buffers */

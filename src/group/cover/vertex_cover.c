@@ -7,7 +7,7 @@
  */
 #include "group/cover/vertex_cover.h"
 
-#include "base/memory.h"
+#include "base/scope.h"
 
 enum { UNSEEN = -1 };
 
@@ -25,26 +25,18 @@ typedef struct flow {
 
 static tamis_status allocate(flow *f) {
     const int64_t left = f->graph->left, right = f->graph->right;
-    const struct {
-        int64_t count;
-        size_t size;
-        void **memory;
-    } arrays[] = {
-        {f->edges, sizeof(int32_t), (void **)&f->on},           {f->edges, sizeof(int32_t), (void **)&f->from},
-        {right + 2, sizeof(int64_t), (void **)&f->back_starts}, {f->edges, sizeof(int32_t), (void **)&f->back},
-        {left, sizeof(int32_t), (void **)&f->left_room},        {right, sizeof(int32_t), (void **)&f->right_room},
-        {left, sizeof(int32_t), (void **)&f->left_level},       {right, sizeof(int32_t), (void **)&f->right_level},
-        {left, sizeof(int64_t), (void **)&f->left_next},        {right, sizeof(int64_t), (void **)&f->right_next},
-        {left + right, sizeof(int32_t), (void **)&f->queue},    {left + right, sizeof(int32_t), (void **)&f->path}};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        TRY(tamis_allocate_zeroed(arrays[i].count, arrays[i].size, "a cover", arrays[i].memory));
-    return TAMIS_OK;
-}
-
-static void release(flow *f) {
-    void *const memory[] = {f->on,         f->from,        f->back_starts, f->back,       f->left_room, f->right_room,
-                            f->left_level, f->right_level, f->left_next,   f->right_next, f->queue,     f->path};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) tamis_release(memory[i]);
+    TRY(tamis_allocate_zeros(f->edges, "a cover", f->on));
+    TRY(tamis_allocate_zeros(f->edges, "a cover", f->from));
+    TRY(tamis_allocate_zeros(right + 2, "a cover", f->back_starts));
+    TRY(tamis_allocate_zeros(f->edges, "a cover", f->back));
+    TRY(tamis_allocate_zeros(left, "a cover", f->left_room));
+    TRY(tamis_allocate_zeros(right, "a cover", f->right_room));
+    TRY(tamis_allocate_zeros(left, "a cover", f->left_level));
+    TRY(tamis_allocate_zeros(right, "a cover", f->right_level));
+    TRY(tamis_allocate_zeros(left, "a cover", f->left_next));
+    TRY(tamis_allocate_zeros(right, "a cover", f->right_next));
+    TRY(tamis_allocate_zeros(left + right, "a cover", f->queue));
+    return tamis_allocate_zeros(left + right, "a cover", f->path);
 }
 
 /* Lists the edges of each right vertex. */
@@ -174,13 +166,11 @@ static void fill(flow *f) {
 
 tamis_status tamis_vertex_cover(const tamis_bipartite *graph, bool *covers) {
     flow f = {.graph = graph, .edges = graph->starts[graph->left]};
-    const tamis_status status = allocate(&f);
-    if (status == TAMIS_OK) {
-        list_back(&f);
-        begin(&f);
-        fill(&f);
-        for (int32_t u = 0; u < graph->left; u++) covers[u] = f.left_level[u] == UNSEEN;
-    }
-    release(&f);
-    return status;
+    TAMIS_SCOPE;
+    TRY(allocate(&f));
+    list_back(&f);
+    begin(&f);
+    fill(&f);
+    for (int32_t u = 0; u < graph->left; u++) covers[u] = f.left_level[u] == UNSEEN;
+    return TAMIS_OK;
 }

@@ -1,5 +1,6 @@
 /* UCI bags of words: three lines with the numbers of documents, words and nonzeros, then "document word count" lines,
    counted from 1. */
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/line_rows.h"
 #include "io/rows/row_window.h"
@@ -60,8 +61,9 @@ static tamis_status read_docword(const tamis_reading *reading, tamis_owned_spars
     const tamis_line_rule rule = rule_of(header.documents, header.words, header.count, tamis_wants_values(reading));
     const tamis_line_form form = {.rule = &rule, .body = header.body};
     tamis_line_list list;
+    TAMIS_SCOPE;
     TRY(tamis_read_line_list(reading, &form, &list));
-    return tamis_line_list_finish(reading, TAMIS_OK, &list, matrix);
+    return tamis_line_list_finish(reading, &list, matrix);
 }
 
 /* ------------------------------------------------------------------------------------------ in batches */

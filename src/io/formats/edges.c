@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/line_rows.h"
 #include "io/text/columns.h"
@@ -266,8 +267,7 @@ static tamis_status read_lines(const tamis_reading *reading, const list_kind **o
                                   .mirror = kind->square && reading->options.undirected ? 1 : 0};
     TRY(tamis_read_line_list(reading, &form, list));
     tell_comments(reading, facts.comments);
-    const tamis_status status = tamis_size_line_check(text, &sizes, facts.row_most, facts.column_most, facts.entries);
-    return status == TAMIS_OK ? TAMIS_OK : tamis_line_list_finish(reading, status, list, NULL);
+    return tamis_size_line_check(text, &sizes, facts.row_most, facts.column_most, facts.entries);
 }
 
 /* Refuses ids beyond what the result's indices can hold. */
@@ -299,13 +299,13 @@ static tamis_status number_ratings(const tamis_reading *reading, tamis_entries *
 }
 
 static tamis_status read_list(const tamis_reading *reading, const list_kind *kind, tamis_owned_sparse **matrix) {
-    tamis_status status = TAMIS_OK;
     tamis_line_list list;
+    TAMIS_SCOPE;
     TRY(read_lines(reading, &kind, &list));
     if (!list.as_rows)
-        status =
-            kind->square ? number_graph(reading, list.mirrored, &list.entries) : number_ratings(reading, &list.entries);
-    return tamis_line_list_finish(reading, status, &list, matrix);
+        TRY(kind->square ? number_graph(reading, list.mirrored, &list.entries)
+                         : number_ratings(reading, &list.entries));
+    return tamis_line_list_finish(reading, &list, matrix);
 }
 
 static tamis_status read_edges(const tamis_reading *reading, tamis_owned_sparse **matrix) {

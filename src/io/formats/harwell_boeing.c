@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/formats/fortran.h"
 #include "io/formats/triangles.h"
@@ -198,12 +199,14 @@ static tamis_status hold_header(tamis_input *input) {
 
 static tamis_status read_harwell_boeing(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     boeing_header header;
+    tamis_entries entries;
+    TAMIS_SCOPE;
     TRY(hold_header(reading->input));
     TRY(take_header(reading->input, &header));
-    tamis_entries entries;
     const bool wide = tamis_needs_wide(header.rows) || tamis_needs_wide(header.cols);
     TRY(tamis_entries_create(reading, header.count, wide, !header.pattern && tamis_wants_values(reading), &entries));
-    return tamis_entries_finish(reading, take_body(reading, &header, &entries), &entries, matrix);
+    TRY(take_body(reading, &header, &entries));
+    return tamis_entries_finish(reading, &entries, matrix);
 }
 
 const tamis_file_row tamis_harwell_boeing_file = {

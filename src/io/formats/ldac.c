@@ -1,4 +1,5 @@
 /* Bags of words as lda-c reads them: a line for each document, "terms id:count id:count ...", ids counted from 0. */
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/row_window.h"
 #include "io/rows/rows.h"
@@ -60,8 +61,9 @@ static tamis_status take_any_document(void *context, const tamis_bounded_text *t
 
 static tamis_status read_ldac(const tamis_reading *reading, tamis_owned_sparse **matrix) {
     tamis_rows list;
+    TAMIS_SCOPE;
     TRY(tamis_rows_read_pairs(reading, "", take_any_document, reading->options.report, &list));
-    return tamis_rows_finish(reading, TAMIS_OK, &list, matrix);
+    return tamis_rows_finish(reading, &list, matrix);
 }
 
 static tamis_status take_row(tamis_row_window *window, bool *ended) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/line_rows.h"
 #include "sparse/check.h"
@@ -267,9 +268,9 @@ static tamis_status read_matrix_market(const tamis_reading *reading, tamis_owned
     market_header header;
     TRY(take_header(&reading->text, &header));
     tamis_line_list list = {.as_rows = false};
-    const tamis_status status =
-        header.array ? read_array_entries(reading, &header, &list.entries) : read_coordinates(reading, &header, &list);
-    return tamis_line_list_finish(reading, status, &list, matrix);
+    TAMIS_SCOPE;
+    TRY(header.array ? read_array_entries(reading, &header, &list.entries) : read_coordinates(reading, &header, &list));
+    return tamis_line_list_finish(reading, &list, matrix);
 }
 
 const tamis_file_row tamis_matrix_market_file = {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/rows.h"
 #include "io/text/lists.h"
@@ -279,10 +280,12 @@ static tamis_status read_metis(const tamis_reading *reading, tamis_owned_sparse 
     graph_header header;
     TRY(take_header(reading, &header));
     tamis_rows list;
+    TAMIS_SCOPE;
     TRY(tamis_rows_create(reading, header.vertices, header.edges * 2, tamis_needs_wide(header.vertices),
                           header.weighted && tamis_wants_values(reading), &list));
     list.cols = header.vertices;
-    return tamis_rows_finish(reading, take_vertices(reading, &header, &list), &list, matrix);
+    TRY(take_vertices(reading, &header, &list));
+    return tamis_rows_finish(reading, &list, matrix);
 }
 
 const tamis_file_row tamis_metis_file = {

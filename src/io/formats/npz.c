@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/formats/npy.h"
 #include "io/pack/zip.h"
@@ -48,61 +49,48 @@ static tamis_status look_at_array(const tamis_bounded_text *archive, const char 
                       (long long)array->npy.behind);
 }
 
+static void close_array(void *array) { tamis_zip_release(&((archive_array *)array)->member); }
+
+/* Unpacks the array, which the scope closes unless that is done before. */
 static tamis_status load_array(const tamis_bounded_text *archive, const char *member, archive_array *array) {
+    TRY(tamis_scope_own(close_array, array));
     TRY(tamis_zip_read(archive, member, &array->found, &array->member));
     return tamis_npy_open(array->name, array->member.data, array->member.bytes, array->member.bytes, &array->npy);
-}
-
-static void close_array(archive_array *array) { tamis_zip_release(&array->member); }
-
-/* Frees arrays left by an error. */
-static void close_arrays(sparse_archive *sparse) {
-    close_array(&sparse->data);
-    close_array(&sparse->first);
-    close_array(&sparse->second);
 }
 
 /* Reads format.npy: b'csr' or 'csr', a scalar. */
 static tamis_status take_format(const tamis_bounded_text *archive, char format[8]) {
     archive_array array = {0};
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     memset(format, 0, 8);
-    TRY_GOTO(end, look_at_array(archive, "format.npy", &array));
+    TRY(look_at_array(archive, "format.npy", &array));
     const tamis_npy *const npy = &array.npy;
-    if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->size > 7) {
-        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: expected a short word", array.name);
-        goto end;
-    }
-    TRY_GOTO(end, load_array(archive, "format.npy", &array));
+    if ((npy->kind != 'S' && npy->kind != 'U') || npy->count != 1 || npy->size > 7)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: expected a short word", array.name);
+    TRY(load_array(archive, "format.npy", &array));
     const int step = npy->kind == 'U' ? 4 : 1, low = npy->kind == 'U' && npy->swapped ? 3 : 0;
     for (int i = 0; i < 7 && i < npy->size; i++) {
         const unsigned char c = npy->data[i * step + low];
         format[i] = (char)(c >= 0x20 && c < 0x7f ? c : '\0');
     }
-end:
-    close_array(&array);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status take_shape(const tamis_bounded_text *archive, sparse_archive *sparse) {
     archive_array array = {0};
-    tamis_status status = TAMIS_OK;
-    TRY_GOTO(end, look_at_array(archive, "shape.npy", &array));
-    TRY_GOTO(end, tamis_npy_need_integer(&array.npy));
-    if (array.npy.count != 2) {
-        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld sizes, expected rows and columns", array.name,
-                            (long long)array.npy.count);
-        goto end;
-    }
-    TRY_GOTO(end, load_array(archive, "shape.npy", &array));
+    TAMIS_SCOPE;
+    TRY(look_at_array(archive, "shape.npy", &array));
+    TRY(tamis_npy_need_integer(&array.npy));
+    if (array.npy.count != 2)
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld sizes, expected rows and columns", array.name,
+                          (long long)array.npy.count);
+    TRY(load_array(archive, "shape.npy", &array));
     sparse->rows = tamis_npy_integer(&array.npy, 0);
     sparse->cols = tamis_npy_integer(&array.npy, 1);
     if (sparse->rows < 0 || sparse->cols < 0 || sparse->rows > TAMIS_SIZE_MOST || sparse->cols > TAMIS_SIZE_MOST)
-        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld x %lld, expected sizes of 0 or more", array.name,
-                            (long long)sparse->rows, (long long)sparse->cols);
-end:
-    close_array(&array);
-    return status;
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: found %lld x %lld, expected sizes of 0 or more", array.name,
+                          (long long)sparse->rows, (long long)sparse->cols);
+    return TAMIS_OK;
 }
 
 static tamis_status look_at_indices(const tamis_bounded_text *archive, const char *member, archive_array *array) {
@@ -202,19 +190,17 @@ static tamis_status take_values(const tamis_reading *reading, sparse_archive *sp
 
 static tamis_status read_csr(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     const tamis_bounded_text *const archive = &reading->text;
-    tamis_status status = TAMIS_OK;
     tamis_rows list;
+    TAMIS_SCOPE;
     TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->rows, sparse));
     TRY(tamis_rows_create(reading, sparse->rows, sparse->nnz, tamis_needs_wide(sparse->cols),
                           tamis_wants_values(reading), &list));
     list.cols = sparse->cols;
-    TRY_GOTO(read, take_offsets(archive, sparse, sparse->rows, list.offset_type, &list.offsets));
+    TRY(take_offsets(archive, sparse, sparse->rows, list.offset_type, &list.offsets));
     list.count = sparse->nnz;
-    TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type,
-                                &list.columns));
-    TRY_GOTO(read, take_values(reading, sparse, list.value_type, &list.values));
-read:
-    return tamis_rows_finish(reading, status, &list, matrix);
+    TRY(take_indices(archive, "indices.npy", &sparse->first, list.count, list.cols, list.index_type, &list.columns));
+    TRY(take_values(reading, sparse, list.value_type, &list.values));
+    return tamis_rows_finish(reading, &list, matrix);
 }
 
 static tamis_status create_entries(const tamis_reading *reading, const sparse_archive *sparse, tamis_entries *entries) {
@@ -228,17 +214,16 @@ static tamis_status create_entries(const tamis_reading *reading, const sparse_ar
 
 static tamis_status read_coo(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     const tamis_bounded_text *const archive = &reading->text;
-    tamis_status status = TAMIS_OK;
     tamis_entries entries;
+    TAMIS_SCOPE;
     TRY(look_at_arrays(archive, "col.npy", "row.npy", -1, sparse));
     TRY(create_entries(reading, sparse, &entries));
-    TRY_GOTO(read, take_indices(archive, "row.npy", &sparse->second, sparse->nnz, sparse->rows, entries.index_type,
-                                &entries.row_indices));
-    TRY_GOTO(read, take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
-                                &entries.columns));
-    TRY_GOTO(read, take_values(reading, sparse, entries.value_type, &entries.values));
-read:
-    return tamis_entries_finish(reading, status, &entries, matrix);
+    TRY(take_indices(archive, "row.npy", &sparse->second, sparse->nnz, sparse->rows, entries.index_type,
+                     &entries.row_indices));
+    TRY(take_indices(archive, "col.npy", &sparse->first, sparse->nnz, sparse->cols, entries.index_type,
+                     &entries.columns));
+    TRY(take_values(reading, sparse, entries.value_type, &entries.values));
+    return tamis_entries_finish(reading, &entries, matrix);
 }
 
 /* Computes the column of each entry from the offsets of the columns. */
@@ -259,16 +244,15 @@ end:
 
 static tamis_status read_csc(const tamis_reading *reading, sparse_archive *sparse, tamis_owned_sparse **matrix) {
     const tamis_bounded_text *const archive = &reading->text;
-    tamis_status status = TAMIS_OK;
     tamis_entries entries;
+    TAMIS_SCOPE;
     TRY(look_at_arrays(archive, "indices.npy", "indptr.npy", sparse->cols, sparse));
     TRY(create_entries(reading, sparse, &entries));
-    TRY_GOTO(read, take_columns(archive, sparse, &entries));
-    TRY_GOTO(read, take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
-                                &entries.row_indices));
-    TRY_GOTO(read, take_values(reading, sparse, entries.value_type, &entries.values));
-read:
-    return tamis_entries_finish(reading, status, &entries, matrix);
+    TRY(take_columns(archive, sparse, &entries));
+    TRY(take_indices(archive, "indices.npy", &sparse->first, sparse->nnz, sparse->rows, entries.index_type,
+                     &entries.row_indices));
+    TRY(take_values(reading, sparse, entries.value_type, &entries.values));
+    return tamis_entries_finish(reading, &entries, matrix);
 }
 
 static tamis_status read_npz(const tamis_reading *reading, tamis_owned_sparse **matrix) {
@@ -280,12 +264,8 @@ static tamis_status read_npz(const tamis_reading *reading, tamis_owned_sparse **
     sparse_archive sparse = {0};
     TRY(take_format(&reading->text, format));
     TRY(take_shape(&reading->text, &sparse));
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (strcmp(format, formats[i].name) != 0) continue;
-        const tamis_status status = formats[i].read(reading, &sparse, matrix);
-        close_arrays(&sparse);
-        return status;
-    }
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(format, formats[i].name) == 0) return formats[i].read(reading, &sparse, matrix);
     return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s: found the format '%s', expected csr, csc or coo",
                       reading->text.name, format);
 }

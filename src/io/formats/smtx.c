@@ -1,5 +1,6 @@
 /* The pattern files of the Deep Learning Matrix Collection: line 1 "rows, columns, nonzeros", line 2 the rows + 1 row
    offsets, line 3 the column indices, counted from 0. */
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/rows.h"
 
@@ -76,9 +77,11 @@ static tamis_status read_smtx(const tamis_reading *reading, tamis_owned_sparse *
     smtx_header header;
     TRY(take_header(&reading->text, &header));
     tamis_rows list;
+    TAMIS_SCOPE;
     TRY(tamis_rows_create(reading, header.rows, header.nnz, tamis_needs_wide(header.cols), false, &list));
     list.cols = header.cols;
-    return tamis_rows_finish(reading, take_lists(reading, &header, &list), &list, matrix);
+    TRY(take_lists(reading, &header, &list));
+    return tamis_rows_finish(reading, &list, matrix);
 }
 
 const tamis_file_row tamis_smtx_file = {

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/formats/format.h"
 #include "io/rows/rows.h"
 
@@ -143,16 +144,16 @@ static void count_from_zero(int64_t least, tamis_rows *list) {
 static tamis_status read_from(const tamis_reading *reading, int64_t least, tamis_owned_sparse **matrix) {
     svmlight_reader reader = {.report = reading->options.report, .least = least};
     tamis_rows list;
+    TAMIS_SCOPE;
     if (reader.report) reader.report->labels = true;
     TRY(tamis_rows_read_pairs(reading, "#", take_row, &reader, &list));
     if (reader.report) reader.report->labels = reader.labelled > 0 || list.rows == 0;
-    tamis_status status = TAMIS_OK;
     if (!reader.stated)
         count_from_zero(reader.least, &list);
     else if (list.rows != reader.rows)
-        status = tamis_fail(TAMIS_ERROR_FORMAT, "%s: %lld rows, expected %lld, as the first line says",
-                            reading->text.name, (long long)list.rows, (long long)reader.rows);
-    return tamis_rows_finish(reading, status, &list, matrix);
+        return tamis_fail(TAMIS_ERROR_FORMAT, "%s: %lld rows, expected %lld, as the first line says",
+                          reading->text.name, (long long)list.rows, (long long)reader.rows);
+    return tamis_rows_finish(reading, &list, matrix);
 }
 
 static tamis_status read_svmlight(const tamis_reading *reading, tamis_owned_sparse **matrix) {

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/threads.h"
 
 enum {
@@ -344,19 +345,16 @@ static tamis_status create_rows(const tamis_buckets *buckets, tamis_rows *list, 
 }
 
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list) {
-    tamis_status status = TAMIS_OK;
-    void *begins = NULL;
-    TRY_GOTO(end, tamis_allocate(buckets->room, sizeof(int64_t), "where buckets begin", &begins));
-    TRY_GOTO(end, create_rows(buckets, list, begins));
+    int64_t *begins = NULL;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(buckets->room, "where buckets begin", begins));
+    TRY(create_rows(buckets, list, begins));
     filling work = {.buckets = buckets, .list = list, .begins = begins};
     tamis_threads_run(buckets->threads, fill_thread, &work);
     for (int64_t row = buckets->room << buckets->shift; row < list->rows; row++)
         tamis_rows_set_offset(list, row, list->count);
     tamis_rows_set_offset(list, list->rows, list->count);
-end:
-    tamis_release(begins);
-    tamis_buckets_free(buckets);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------- entries */

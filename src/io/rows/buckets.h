@@ -28,11 +28,10 @@ void tamis_buckets_free(tamis_buckets *buckets);
 /* Adds the window's entries, which must have 32-bit indices and rows below `rows`. */
 tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *window, int64_t rows);
 
-/* Fills the arrays of *list, whose sizes and types must be set. Entries of a row keep their order. Empties the buckets,
-   also on failure. */
+/* Fills the arrays of *list, whose sizes and types must be set. Entries of a row keep their order. */
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list);
 
-/* Appends the buckets' contents to the entries. */
+/* Moves the buckets' contents behind the entries. */
 tamis_status tamis_buckets_to_entries(tamis_buckets *buckets, tamis_entries *entries);
 
 #endif

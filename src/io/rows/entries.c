@@ -4,25 +4,34 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "io/rows/rows.h"
 #include "sparse/order.h"
 
+static void free_entries(void *entries) { tamis_entries_free(entries); }
+
+tamis_status tamis_entries_own(tamis_entries *entries) {
+    *entries = (tamis_entries){0};
+    return tamis_scope_own(free_entries, entries);
+}
+
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries) {
-    tamis_status status = TAMIS_OK;
+    TRY(tamis_entries_own(entries));
+    return tamis_entries_allocate(reading, capacity, wide, with_values, entries);
+}
+
+tamis_status tamis_entries_allocate(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
+                                    tamis_entries *entries) {
     *entries = (tamis_entries){.index_type = wide ? TAMIS_I64 : TAMIS_I32,
                                .value_type = reading->options.value_type == TAMIS_F32 ? TAMIS_F32 : TAMIS_F64};
     const size_t index_size = tamis_index_size(entries->index_type);
-    TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the row indices", &entries->row_indices));
-    TRY_GOTO(failed, tamis_allocate(capacity, index_size, "the column indices", &entries->columns));
+    TRY(tamis_allocate(capacity, index_size, "the row indices", &entries->row_indices));
+    TRY(tamis_allocate(capacity, index_size, "the column indices", &entries->columns));
     if (with_values)
-        TRY_GOTO(failed,
-                 tamis_allocate(capacity, tamis_type_size(entries->value_type), "the values", &entries->values));
+        TRY(tamis_allocate(capacity, tamis_type_size(entries->value_type), "the values", &entries->values));
     entries->capacity = capacity;
     return TAMIS_OK;
-failed:
-    tamis_entries_free(entries);
-    return status;
 }
 
 void tamis_entries_free(tamis_entries *entries) {
@@ -168,10 +177,10 @@ static tamis_status group_rows(const tamis_reading *reading, tamis_entries *entr
     return TAMIS_OK;
 }
 
-/* Groups the entries by rows, in file order within each; empties *entries, also on failure. */
+/* Groups the entries by rows, in file order within each; empties *entries. */
 static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entries, tamis_rows *list) {
     const tamis_index_type requested = reading->options.offset_type;
-    tamis_status status = TAMIS_OK;
+    TRY(tamis_rows_own(list));
     *list = (tamis_rows){.rows = entries->rows,
                          .cols = entries->cols,
                          .count = entries->count,
@@ -179,20 +188,17 @@ static tamis_status take_rows(const tamis_reading *reading, tamis_entries *entri
                          .index_type = entries->index_type,
                          .value_type = entries->value_type,
                          .sort = true};
-    TRY_GOTO(end, tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
-    TRY_GOTO(end,
-             tamis_allocate(entries->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
+    TRY(tamis_check_sizes(reading, entries->rows, entries->cols, entries->count));
+    TRY(tamis_allocate(entries->rows + 1, tamis_index_size(list->offset_type), "the row offsets", &list->offsets));
     if (rows_rise(entries))
         count_rows(entries, list);
     else
-        TRY_GOTO(end, group_rows(reading, entries, list));
+        TRY(group_rows(reading, entries, list));
     list->columns = entries->columns;
     list->values = entries->values;
     entries->columns = entries->values = NULL;
-end:
-    if (status != TAMIS_OK) tamis_rows_free(list);
     tamis_entries_free(entries);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------- the result */
@@ -205,29 +211,19 @@ static bool is_result(const tamis_read_options *requested, const tamis_entries *
            requested->index_type == entries->index_type && values_fit;
 }
 
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,
-                                  tamis_owned_sparse **matrix) {
-    if (status != TAMIS_OK) {
-        tamis_entries_free(entries);
-        return status;
-    }
-    if (reading->options.format == TAMIS_CSR) {
-        status = tamis_check_backing(reading, entries->rows);
-        if (status != TAMIS_OK) tamis_entries_free(entries);
-        TRY(status);
-    }
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix) {
+    tamis_rows list;
+    TAMIS_SCOPE;
+    const bool by_rows = reading->options.format == TAMIS_CSR;
+    if (by_rows) TRY(tamis_check_backing(reading, entries->rows));
     tamis_input_close(reading->input); /* the text is no longer needed */
-    if (reading->options.format == TAMIS_CSR) {
-        tamis_rows list;
+    if (by_rows) {
         TRY(take_rows(reading, entries, &list));
-        return tamis_rows_finish(reading, TAMIS_OK, &list, matrix);
+        return tamis_rows_finish(reading, &list, matrix);
     }
     const tamis_sparse view = view_of(reading, entries);
-    tamis_entries taken = *entries;
+    if (!is_result(&reading->options, entries)) return tamis_convert_read(reading, &view, false, matrix);
+    const tamis_entries taken = *entries;
     *entries = (tamis_entries){0};
-    if (is_result(&reading->options, &taken))
-        return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
-    status = tamis_convert_read(reading, &view, false, matrix);
-    tamis_entries_free(&taken);
-    return status;
+    return tamis_owned_sparse_adopt(&view, NULL, taken.row_indices, taken.columns, taken.values, matrix);
 }

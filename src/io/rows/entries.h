@@ -14,7 +14,13 @@ typedef struct tamis_entries {
     int64_t capacity;
 } tamis_entries;
 
+/* Empties *entries, and gives what it will hold at the scope's end (base/scope.h) to that. */
+tamis_status tamis_entries_own(tamis_entries *entries);
+
 /* Allocates `capacity` entries. wide: 64-bit indices. */
+tamis_status tamis_entries_allocate(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
+                                    tamis_entries *entries);
+/* The same for entries that the scope owns from now on. */
 tamis_status tamis_entries_create(const tamis_reading *reading, int64_t capacity, bool wide, bool with_values,
                                   tamis_entries *entries);
 void tamis_entries_free(tamis_entries *entries);
@@ -41,9 +47,7 @@ tamis_status tamis_entries_mirror(tamis_entries *entries, double sign);
 /* Narrows indices to 32 bits if rows and columns allow it. */
 void tamis_entries_narrow(tamis_entries *entries);
 
-/* Turns the entries into the matrix that the options ask for, unless reading them has failed with that status; empties
- *entries in any case. Returns the final status. */
-tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_status status, tamis_entries *entries,
-                                  tamis_owned_sparse **matrix);
+/* Turns the entries into the matrix that the options ask for, which may take their arrays. */
+tamis_status tamis_entries_finish(const tamis_reading *reading, tamis_entries *entries, tamis_owned_sparse **matrix);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "io/rows/buckets.h"
 
 typedef enum line_way { WAY_ROWS, WAY_BUCKETS, WAY_ENTRIES } line_way;
@@ -22,11 +23,6 @@ typedef struct appending {
     int64_t capacity; /* allocated entries */
     int64_t row;      /* the first row whose offset is not known yet */
 } appending;
-
-static void free_list(tamis_line_list *list) {
-    tamis_rows_free(&list->rows);
-    tamis_entries_free(&list->entries);
-}
 
 static bool keeps_values(const tamis_line_rule *rule) {
     return rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
@@ -126,24 +122,24 @@ static tamis_status turn_to_buckets(appending *to, const tamis_entries *window) 
     enum { SOME = 1 << 16 };
     const int64_t most = to->list->rows.count < SOME ? to->list->rows.count : SOME;
     tamis_entries some;
+    TAMIS_SCOPE;
     to->way = WAY_BUCKETS;
-    tamis_status status = tamis_entries_create(to->reading, most, false, keeps_values(to->form->rule), &some);
+    TRY(tamis_entries_create(to->reading, most, false, keeps_values(to->form->rule), &some));
     some.rows = window->rows;
     some.cols = window->cols;
-    for (int64_t row = 0, at = 0; status == TAMIS_OK && at < to->list->rows.count;) {
+    for (int64_t row = 0, at = 0; at < to->list->rows.count;) {
         take_some(to, &row, &at, SOME, &some);
-        status = add_to_buckets(to, &some);
+        TRY(add_to_buckets(to, &some));
     }
-    tamis_entries_free(&some);
     empty_rows(&to->list->rows);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status turn_to_entries(appending *to) {
     to->way = WAY_ENTRIES;
     to->list->as_rows = false;
     to->list->mirrored = to->form->mirror != 0;
-    TRY(tamis_entries_create(to->reading, 1, true, keeps_values(to->form->rule), &to->list->entries));
+    TRY(tamis_entries_allocate(to->reading, 1, true, keeps_values(to->form->rule), &to->list->entries));
     return tamis_buckets_to_entries(&to->buckets, &to->list->entries);
 }
 
@@ -200,33 +196,37 @@ static void set_sizes(const tamis_line_form *form, int64_t *rows, int64_t *cols)
     if (form->square) *rows = *cols = *rows > *cols ? *rows : *cols;
 }
 
-static void start(const tamis_reading *reading, appending *to) {
+static tamis_status start(const tamis_reading *reading, appending *to) {
+    tamis_line_list *const list = to->list;
     to->buckets = (tamis_buckets){.value_type = reading->options.value_type,
                                   .with_values = keeps_values(to->form->rule),
                                   .mirror = to->form->mirror,
                                   .threads = reading->threads};
-    *to->list = (tamis_line_list){.as_rows = true,
-                                  .rows = {.offset_type = reading->options.offset_type,
-                                           .index_type = reading->options.index_type,
-                                           .value_type = reading->options.value_type,
-                                           .sort = true}};
+    *list = (tamis_line_list){.as_rows = true};
+    TRY(tamis_entries_own(&list->entries));
+    TRY(tamis_rows_own(&list->rows));
+    list->rows = (tamis_rows){.offset_type = reading->options.offset_type,
+                              .index_type = reading->options.index_type,
+                              .value_type = reading->options.value_type,
+                              .sort = true};
+    return TAMIS_OK;
+}
+
+static tamis_status read_all(const tamis_line_form *form, appending *to) {
+    tamis_line_list *const list = to->list;
+    if (form->mirror != 0) to->way = WAY_BUCKETS;
+    TRY(tamis_read_windows(to->reading, form->rule, form->body, append, to));
+    set_sizes(form, &list->rows.rows, &list->rows.cols);
+    if (to->way != WAY_ENTRIES) return end_rows(to);
+    set_sizes(form, &list->entries.rows, &list->entries.cols);
+    return TAMIS_OK;
 }
 
 static tamis_status read_rows(const tamis_reading *reading, const tamis_line_form *form, tamis_line_list *list) {
     appending to = {.reading = reading, .form = form, .list = list};
-    tamis_status status = TAMIS_OK;
-    start(reading, &to);
-    if (form->mirror != 0) to.way = WAY_BUCKETS;
-    TRY_GOTO(failed, tamis_read_windows(reading, form->rule, form->body, append, &to));
-    set_sizes(form, &list->rows.rows, &list->rows.cols);
-    if (to.way == WAY_ENTRIES)
-        set_sizes(form, &list->entries.rows, &list->entries.cols);
-    else
-        TRY_GOTO(failed, end_rows(&to));
-    return TAMIS_OK;
-failed:
+    TRY(start(reading, &to));
+    const tamis_status status = read_all(form, &to);
     tamis_buckets_free(&to.buckets);
-    free_list(list);
     return status;
 }
 
@@ -244,8 +244,7 @@ tamis_status tamis_read_line_list(const tamis_reading *reading, const tamis_line
     return tamis_read_lines(reading, form->rule, form->body, &list->entries);
 }
 
-tamis_status tamis_line_list_finish(const tamis_reading *reading, tamis_status status, tamis_line_list *list,
-                                    tamis_owned_sparse **matrix) {
-    return list->as_rows ? tamis_rows_finish(reading, status, &list->rows, matrix)
-                         : tamis_entries_finish(reading, status, &list->entries, matrix);
+tamis_status tamis_line_list_finish(const tamis_reading *reading, tamis_line_list *list, tamis_owned_sparse **matrix) {
+    return list->as_rows ? tamis_rows_finish(reading, &list->rows, matrix)
+                         : tamis_entries_finish(reading, &list->entries, matrix);
 }

@@ -21,9 +21,9 @@ typedef struct tamis_line_list {
     tamis_entries entries;
 } tamis_line_list;
 
+/* Reads into a list that the scope owns (base/scope.h). */
 tamis_status tamis_read_line_list(const tamis_reading *reading, const tamis_line_form *form, tamis_line_list *list);
-/* Makes the matrix, or frees the list after an error; see tamis_rows_finish. */
-tamis_status tamis_line_list_finish(const tamis_reading *reading, tamis_status status, tamis_line_list *list,
-                                    tamis_owned_sparse **matrix);
+/* Makes the matrix; see tamis_rows_finish. */
+tamis_status tamis_line_list_finish(const tamis_reading *reading, tamis_line_list *list, tamis_owned_sparse **matrix);
 
 #endif

@@ -2,6 +2,7 @@
 #include "io/rows/rows.h"
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "sparse/matrix.h"
 #include "sparse/order.h"
 
@@ -12,20 +13,25 @@ tamis_status tamis_rows_allocate(tamis_rows *list, int64_t capacity, bool with_v
     return tamis_allocate(capacity, tamis_type_size(list->value_type), "the values", &list->values);
 }
 
+static void free_rows(void *list) { tamis_rows_free(list); }
+
+tamis_status tamis_rows_own(tamis_rows *list) {
+    *list = (tamis_rows){0};
+    return tamis_scope_own(free_rows, list);
+}
+
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list) {
     const tamis_read_options *const options = &reading->options;
+    TRY(tamis_rows_own(list));
     *list = (tamis_rows){.rows = rows,
                          .offset_type =
                              tamis_index_holds(options->offset_type, capacity) ? options->offset_type : TAMIS_I64,
                          .index_type = wide ? TAMIS_I64 : options->index_type,
                          .value_type = reading->options.value_type};
-    const tamis_status status = tamis_rows_allocate(list, capacity, with_values);
-    if (status == TAMIS_OK)
-        tamis_rows_set_offset(list, 0, 0);
-    else
-        tamis_rows_free(list);
-    return status;
+    TRY(tamis_rows_allocate(list, capacity, with_values));
+    tamis_rows_set_offset(list, 0, 0);
+    return TAMIS_OK;
 }
 
 void tamis_rows_free(tamis_rows *list) {
@@ -90,9 +96,7 @@ tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *com
                                    void *context, tamis_rows *list) {
     TRY(tamis_rows_create(reading, 1, 1, false, tamis_wants_values(reading), list));
     list->rows = 0;
-    const tamis_status status = read_pairs(reading, comments, take, context, list);
-    if (status != TAMIS_OK) tamis_rows_free(list);
-    return status;
+    return read_pairs(reading, comments, take, context, list);
 }
 
 tamis_sparse tamis_rows_view(const tamis_rows *list) {
@@ -170,31 +174,22 @@ static tamis_status round_values(const tamis_reading *reading, tamis_rows *list)
     return TAMIS_OK;
 }
 
-/* Moves the arrays into the result; empties *list, also on failure. */
+/* Moves the arrays into the result. */
 static tamis_status hand_over(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
-    tamis_status status = TAMIS_OK;
-    if (reading->options.values == TAMIS_VALUES_ONES) TRY_GOTO(failed, fill_ones(reading, list));
-    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, sort_rows(reading, list));
-    if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY_GOTO(failed, merge(reading, list));
-    TRY_GOTO(failed, round_values(reading, list));
+    if (reading->options.values == TAMIS_VALUES_ONES) TRY(fill_ones(reading, list));
+    if (list->sort || reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY(sort_rows(reading, list));
+    if (reading->options.duplicates != TAMIS_DUPLICATES_KEEP) TRY(merge(reading, list));
+    TRY(round_values(reading, list));
     const tamis_sparse shape = tamis_rows_view(list);
-    status = tamis_owned_sparse_adopt(&shape, list->offsets, NULL, list->columns, list->values, matrix);
+    const tamis_rows taken = *list;
     *list = (tamis_rows){0};
-    return status;
-failed:
-    tamis_rows_free(list);
-    return status;
+    return tamis_owned_sparse_adopt(&shape, taken.offsets, NULL, taken.columns, taken.values, matrix);
 }
 
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
-                               tamis_owned_sparse **matrix) {
-    TRY_GOTO(done, status);
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix) {
     tamis_input_close(reading->input); /* the text is of no more use */
-    TRY_GOTO(done, tamis_check_sizes(reading, list->rows, list->cols, list->count));
+    TRY(tamis_check_sizes(reading, list->rows, list->cols, list->count));
     if (can_stay(&reading->options, list)) return hand_over(reading, list, matrix);
     const tamis_sparse view = tamis_rows_view(list);
-    status = tamis_convert_read(reading, &view, list->sort, matrix);
-done:
-    tamis_rows_free(list);
-    return status;
+    return tamis_convert_read(reading, &view, list->sort, matrix);
 }

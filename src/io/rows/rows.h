@@ -14,7 +14,11 @@ typedef struct tamis_rows {
     bool sort;              /* sort the columns of each row; else keep their order */
 } tamis_rows;
 
-/* Allocates rows and entries, in the result's types if these suffice. wide: 64-bit columns. */
+/* Empties *list, and gives what it will hold at the scope's end (base/scope.h) to that. */
+tamis_status tamis_rows_own(tamis_rows *list);
+
+/* Allocates rows and entries, in the result's types if these suffice, for a list that the scope owns from now on. wide:
+   64-bit columns. */
 tamis_status tamis_rows_create(const tamis_reading *reading, int64_t rows, int64_t capacity, bool wide,
                                bool with_values, tamis_rows *list);
 /* Allocates the arrays of a list whose rows and types are set. */
@@ -35,8 +39,8 @@ static inline void tamis_rows_add(tamis_rows *list, int64_t column, double value
     list->count++;
 }
 
-/* Reads a file with a line per row and "index:value" pairs into an empty list. take() parses the line at *p, which is
-   neither a comment nor blank, and sets *p behind it. */
+/* Reads a file with a line per row and "index:value" pairs into a list that the scope owns. take() parses the line at
+ *p, which is neither a comment nor blank, and sets *p behind it. */
 typedef tamis_status tamis_row_taker(void *context, const tamis_bounded_text *text, const char **p, tamis_rows *list);
 tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *comments, tamis_row_taker *take,
                                    void *context, tamis_rows *list);
@@ -44,9 +48,7 @@ tamis_status tamis_rows_read_pairs(const tamis_reading *reading, const char *com
 /* Returns a view of the rows as a matrix; the list keeps the arrays. */
 tamis_sparse tamis_rows_view(const tamis_rows *list);
 
-/* Turns the rows into the matrix that the options ask for, unless reading them has failed with that status; empties
- *list in any case. Returns the final status. */
-tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_status status, tamis_rows *list,
-                               tamis_owned_sparse **matrix);
+/* Turns the rows into the matrix that the options ask for, which may take their arrays. */
+tamis_status tamis_rows_finish(const tamis_reading *reading, tamis_rows *list, tamis_owned_sparse **matrix);
 
 #endif

@@ -2,6 +2,7 @@
 #include "io/text/ids.h"
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "sparse/order.h"
 
 typedef struct id_lists {
@@ -73,11 +74,11 @@ static int64_t find_id(const int64_t *sorted, int64_t count, int64_t id) {
 }
 
 static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_t *distinct) {
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     const int64_t count = tamis_times(ids->count, ids->lists);
-    void *first = NULL, *second = NULL;
-    TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "the sorted ids", &first));
-    TRY_GOTO(end, tamis_allocate(count, sizeof(int64_t), "sorting the ids", &second));
+    void *first, *second;
+    TRY(tamis_scope_allocate(count, sizeof(int64_t), "the sorted ids", &first));
+    TRY(tamis_scope_allocate(count, sizeof(int64_t), "sorting the ids", &second));
     int64_t *sorted = first;
     for (int i = 0; i < ids->lists; i++)
         for (int64_t t = 0; t < ids->count; t++) sorted[i * ids->count + t] = id_at(ids, i, t);
@@ -88,11 +89,8 @@ static tamis_status number_by_sorting(const id_lists *ids, int64_t range, int64_
     for (int i = 0; i < ids->lists; i++)
         for (int64_t t = 0; t < ids->count; t++) set_number(ids, i, t, find_id(sorted, kept, id_at(ids, i, t)));
     *distinct = kept;
-    if (ids->options->relabelled) TRY_GOTO(end, tell(ids, sorted, kept));
-end:
-    tamis_release(first);
-    tamis_release(second);
-    return status;
+    if (ids->options->relabelled) TRY(tell(ids, sorted, kept));
+    return TAMIS_OK;
 }
 
 /* Renumbers ids, which must be below `range`. */

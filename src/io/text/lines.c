@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/scope.h"
 #include "base/threads.h"
 
 #ifndef TAMIS_LINES_CHUNK
@@ -406,7 +407,7 @@ static tamis_status make_room(const line_work *work, int64_t needed) {
     const bool any = rule->rows == INT64_MAX;
     const bool wide = !any && (tamis_needs_wide(rule->rows) || tamis_needs_wide(rule->cols));
     const bool with_values = rule->keep_values && rule->value != TAMIS_LINE_NO_VALUE;
-    return tamis_entries_create(work->reading, room_for(work, needed), wide, with_values, entries);
+    return tamis_entries_allocate(work->reading, room_for(work, needed), wide, with_values, entries);
 }
 
 static bool too_wide(const line_work *work) {
@@ -475,26 +476,25 @@ static tamis_status read_all(line_work *work, const char *body) {
 tamis_status tamis_read_lines(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                               tamis_entries *entries) {
     line_work work = {.reading = reading, .rule = rule, .text = &reading->input->text, .entries = entries};
-    *entries = (tamis_entries){0};
-    const tamis_status status = read_all(&work, body);
-    if (status != TAMIS_OK) tamis_entries_free(entries);
-    if (status == TAMIS_OK && rule->rows != INT64_MAX) entries->rows = rule->rows;
-    if (status == TAMIS_OK && rule->cols != INT64_MAX) entries->cols = rule->cols;
-    return status;
+    TRY(tamis_entries_own(entries));
+    TRY(read_all(&work, body));
+    if (rule->rows != INT64_MAX) entries->rows = rule->rows;
+    if (rule->cols != INT64_MAX) entries->cols = rule->cols;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_read_windows(const tamis_reading *reading, const tamis_line_rule *rule, const char *body,
                                 tamis_window_taker *take, void *context) {
-    tamis_entries window = {0};
+    tamis_entries window;
+    TAMIS_SCOPE;
+    TRY(tamis_entries_own(&window));
     line_work work = {.reading = reading,
                       .rule = rule,
                       .text = &reading->input->text,
                       .entries = &window,
                       .take = take,
                       .context = context};
-    const tamis_status status = read_all(&work, body);
-    tamis_entries_free(&window);
-    return status;
+    return read_all(&work, body);
 }
 
 tamis_status tamis_read_line(const tamis_line_rule *rule, const tamis_bounded_text *text, const char **p,

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/fnv.h"
+#include "ml/data/host.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 
@@ -35,9 +36,7 @@ tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse
     return options;
 }
 
-tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what,
-                          tamis_owned_sparse **data) {
-    *data = NULL;
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_sparse *data) {
     if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
     if (S->location != TAMIS_HOST)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.location = device: models need data in host memory", what);
@@ -48,13 +47,8 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.cols = %lld, expected 1 or more", what, (long long)S->cols);
     tamis_convert_options options = ml_conversion(model, S);
     options.offset_type = TAMIS_I64;
-    TRY(tamis_convert(S, &options, data));
-    const tamis_status status = check_values(model, tamis_owned_sparse_view(*data), what);
-    if (status != TAMIS_OK) {
-        tamis_owned_sparse_free(*data);
-        *data = NULL;
-    }
-    return status;
+    TRY(ml_converted(S, &options, data));
+    return check_values(model, data, what);
 }
 
 /* A fit that continues compares the sums, to detect other data. */

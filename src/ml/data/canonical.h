@@ -21,7 +21,8 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S);
 
 /* Converts S to canonical form: a host matrix, CSR, sorted, duplicates summed, values present, int64 offsets, the
-   model's type. Checks the values for the method's kind of data. `what` names S in messages. */
-tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_sparse **data);
+   model's type. Checks the values for the method's kind of data. `what` names S in messages. The data belong to the
+   scope. */
+tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const char *what, tamis_sparse *data);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/reserved.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "io/files/input.h"
 #include "io/formats/formats.h"
@@ -279,14 +280,14 @@ static int by_time(const void *a, const void *b) {
 static tamis_status sort_by_time(rating_reader *reader) {
     const int64_t n = reader->count;
     const size_t size = tamis_type_size(reader->options->value_type);
-    tamis_status status;
-    moment *order = NULL;
-    int32_t *rows = NULL, *columns = NULL;
-    char *values = NULL;
-    TRY_GOTO(done, tamis_allocate(n, sizeof *order, "the order of ratings", (void **)&order));
-    TRY_GOTO(done, tamis_allocate(n, sizeof *rows, "ratings", (void **)&rows));
-    TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "ratings", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(n, size, "ratings", (void **)&values));
+    moment *order;
+    int32_t *rows, *columns;
+    char *values;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(n, "the order of ratings", order));
+    TRY(tamis_allocate_array(n, "ratings", rows));
+    TRY(tamis_allocate_array(n, "ratings", columns));
+    TRY(tamis_scope_allocate(n, size, "ratings", (void **)&values));
     for (int64_t i = 0; i < n; i++) order[i] = (moment){reader->times[i], i};
     qsort(order, (size_t)n, sizeof *order, by_time);
     for (int64_t i = 0; i < n; i++) {
@@ -300,12 +301,7 @@ static tamis_status sort_by_time(rating_reader *reader) {
     memcpy(reader->columns, columns, (size_t)n * sizeof *columns);
     memcpy(reader->values, values, (size_t)n * size);
     reader->in_order = true;
-done:
-    tamis_release(order);
-    tamis_release(rows);
-    tamis_release(columns);
-    tamis_release(values);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status make_matrix(rating_reader *reader, tamis_owned_sparse **matrix) {

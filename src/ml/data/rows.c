@@ -3,15 +3,14 @@
 
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
 #include "ml/numbers.h"
 
-void ml_rows_free(ml_rows *copied) {
-    tamis_release(copied->offsets);
-    tamis_release(copied->columns);
-    tamis_release(copied->values);
-    *copied = (ml_rows){0};
+void ml_rows_drop(const ml_rows *copied) {
+    tamis_scope_drop(copied->offsets);
+    tamis_scope_drop(copied->columns);
+    tamis_scope_drop(copied->values);
 }
 
 tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t first, int64_t count, const char *what,
@@ -19,7 +18,7 @@ tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t fi
     const size_t index = tamis_index_size(S->index_type), size = tamis_type_size(S->value_type);
     int64_t nnz = 0;
     *copied = (ml_rows){0};
-    TRY(tamis_allocate(count + 1, sizeof *copied->offsets, what, (void **)&copied->offsets));
+    TRY(tamis_allocate_array(count + 1, what, copied->offsets));
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = rows ? rows[first + i] : first + i;
         copied->offsets[i] = nnz;
@@ -27,8 +26,8 @@ tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t fi
             return tamis_fail(TAMIS_ERROR_OVERFLOW, "%s: more than 2^63 entries", what);
     }
     copied->offsets[count] = nnz;
-    TRY(tamis_allocate(nnz, index, what, &copied->columns));
-    if (S->values) TRY(tamis_allocate(nnz, size, what, &copied->values));
+    TRY(tamis_scope_allocate(nnz, index, what, &copied->columns));
+    if (S->values) TRY(tamis_scope_allocate(nnz, size, what, &copied->values));
     for (int64_t i = 0; i < count; i++) {
         const size_t from = (size_t)ml_offset(S, rows ? rows[first + i] : first + i), to = (size_t)copied->offsets[i];
         const size_t length = (size_t)copied->offsets[i + 1] - to;

@@ -12,10 +12,10 @@ typedef struct ml_rows {
 } ml_rows;
 
 /* Copies the rows of S that are listed in rows[first] to rows[first + count - 1] (NULL: these rows themselves), with
-   S's types but int64 offsets. `what` names them in messages. The caller frees them with ml_rows_free, also after an
-   error. */
+   S's types but int64 offsets. `what` names them in messages. They belong to the scope;
+   ml_rows_drop frees them before. */
 tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t first, int64_t count, const char *what,
                           ml_rows *copied);
-void ml_rows_free(ml_rows *copied);
+void ml_rows_drop(const ml_rows *copied);
 
 #endif

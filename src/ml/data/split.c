@@ -14,10 +14,11 @@
 #include <tamis/data.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/reserved.h"
+#include "base/scope.h"
 #include "base/status.h"
+#include "ml/data/host.h"
 #include "ml/numbers.h"
 #include "sparse/element.h"
 
@@ -146,16 +147,16 @@ static bool has_entry(const splitter *split, int64_t t, bool held, double *count
 static tamis_status make(const splitter *split, bool held, tamis_owned_sparse **matrix) {
     const tamis_sparse *const S = split->S;
     const size_t index_size = tamis_index_size(S->index_type), value_size = tamis_type_size(S->value_type);
-    tamis_status status = TAMIS_OK;
-    void *offsets = NULL, *columns = NULL, *values = NULL;
+    int64_t *offsets, nnz = 0;
+    void *columns, *values = NULL;
     double count = 0;
-    int64_t nnz = 0;
+    TAMIS_SCOPE;
     for (int64_t t = 0; t < S->nnz; t++) nnz += has_entry(split, t, held, &count);
-    TRY_GOTO(end, tamis_allocate(S->rows + 1, sizeof(int64_t), "a split's offsets", &offsets));
-    TRY_GOTO(end, tamis_allocate(nnz, index_size, "a split's columns", &columns));
-    if (S->values) TRY_GOTO(end, tamis_allocate(nnz, value_size, "a split's values", &values));
+    TRY(tamis_allocate_array(S->rows + 1, "a split's offsets", offsets));
+    TRY(tamis_scope_allocate(nnz, index_size, "a split's columns", &columns));
+    if (S->values) TRY(tamis_scope_allocate(nnz, value_size, "a split's values", &values));
     int64_t used = 0;
-    ((int64_t *)offsets)[0] = 0;
+    offsets[0] = 0;
     for (int64_t row = 0; row < S->rows; row++) {
         for (int64_t t = ml_offset(S, row); t < ml_offset(S, row + 1); t++) {
             if (!has_entry(split, t, held, &count)) continue;
@@ -168,7 +169,7 @@ static tamis_status make(const splitter *split, bool held, tamis_owned_sparse **
                        value_size);
             used++;
         }
-        ((int64_t *)offsets)[row + 1] = used;
+        offsets[row + 1] = used;
     }
     tamis_sparse view = *S;
     view.nnz = nnz;
@@ -180,12 +181,7 @@ static tamis_status make(const splitter *split, bool held, tamis_owned_sparse **
     options.index_type = S->index_type;
     options.offset_type = S->offset_type;
     options.value_type = S->value_type;
-    TRY_GOTO(end, tamis_convert(&view, &options, matrix));
-end:
-    tamis_release(offsets);
-    tamis_release(columns);
-    tamis_release(values);
-    return status;
+    return tamis_convert(&view, &options, matrix);
 }
 
 /* ---- public */
@@ -214,12 +210,12 @@ static tamis_status draw(const splitter *split) {
 }
 
 /* Converts COO to rows, and makes the offsets of a slice begin at 0, in S's types. */
-static tamis_status group(const tamis_sparse *S, tamis_owned_sparse **grouped) {
+static tamis_status group(const tamis_sparse *S, tamis_sparse *grouped) {
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = S->index_type;
     options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : S->offset_type;
     options.value_type = S->value_type;
-    return tamis_convert(S, &options, grouped);
+    return ml_converted(S, &options, grouped);
 }
 
 tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *options, tamis_owned_sparse **kept,
@@ -232,26 +228,23 @@ tamis_status tamis_split(const tamis_sparse *S, const tamis_split_options *optio
     tamis_split_options taken_options;
     TRY(take_options(options, &taken_options));
     TRY(tamis_validate(S));
-    tamis_status status = TAMIS_OK;
-    tamis_owned_sparse *grouped = NULL, *rest = NULL, *held = NULL;
+    tamis_sparse grouped;
+    tamis_owned_sparse *rest, *held;
     splitter split = {.S = S, .options = &taken_options};
+    TAMIS_SCOPE;
     if (S->format == TAMIS_COO || S->offset_base != 0) {
-        TRY_GOTO(end, group(S, &grouped));
-        split.S = tamis_owned_sparse_view(grouped);
+        TRY(group(S, &grouped));
+        split.S = &grouped;
     }
-    TRY_GOTO(end, tamis_allocate(S->nnz, sizeof *split.taken, "a split", (void **)&split.taken));
-    TRY_GOTO(end, draw(&split));
-    TRY_GOTO(end, make(&split, false, &rest));
-    TRY_GOTO(end, make(&split, true, &held));
-end:
-    tamis_release(split.taken);
-    tamis_owned_sparse_free(grouped);
-    if (status == TAMIS_OK) {
-        *kept = rest;
-        *held_out = held;
-        return TAMIS_OK;
+    TRY(tamis_allocate_array(S->nnz, "a split", split.taken));
+    TRY(draw(&split));
+    TRY(make(&split, false, &rest));
+    const tamis_status status = make(&split, true, &held);
+    if (status != TAMIS_OK) {
+        tamis_owned_sparse_free(rest);
+        return status;
     }
-    tamis_owned_sparse_free(rest);
-    tamis_owned_sparse_free(held);
-    return status;
+    *kept = rest;
+    *held_out = held;
+    return TAMIS_OK;
 }

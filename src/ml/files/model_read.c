@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/files/input.h"
 #include "ml/files/model_file.h"
 #include "ml/files/model_header.h"
@@ -146,12 +147,10 @@ static tamis_status check_content(const char *path, const tamis_model *model) {
         return tamis_fail(TAMIS_ERROR_FORMAT, "%s: column_names has %lld names, but the model has %lld columns", path,
                           (long long)columns, (long long)model->cols);
     if (!model->method->check_kept) return TAMIS_OK;
-    tamis_owned_dense *copy;
     tamis_dense kept;
-    TRY(ml_dense_here(model, &model->column_factors, &copy, &kept));
-    const tamis_status status = model->method->check_kept(path, &kept);
-    tamis_owned_dense_free(copy);
-    return status;
+    TAMIS_SCOPE;
+    TRY(ml_dense_here(model, &model->column_factors, &kept));
+    return model->method->check_kept(path, &kept);
 }
 
 /* Copies the fields that a file holds; the options among them are the same already. */

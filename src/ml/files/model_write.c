@@ -1,6 +1,7 @@
 /* tamis_model_save. It downloads the device's matrices piece by piece, so there is no second copy of the model. */
 #include <string.h>
 
+#include "base/scope.h"
 #include "io/files/output.h"
 #include "ml/files/model_file.h"
 #include "ml/files/model_header.h"
@@ -95,7 +96,6 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     tamis_clear_error();
     TRY(ml_check_fitted(model));
     if (!path) return tamis_fail(TAMIS_ERROR_ARGUMENT, "path is NULL");
-    tamis_status status;
     ml_section sections[ML_FILE_SECTIONS] = {0};
     ml_header header;
     int64_t file_bytes;
@@ -106,11 +106,9 @@ tamis_status tamis_model_save(const tamis_model *model, const char *path) {
     TRY(ml_header_write(&now, sections, &header));
     TRY(ml_sections_place(header.used, sections, &file_bytes));
     void *piece;
-    TRY(tamis_allocate(PIECE, 1, "writing a model", &piece));
+    TAMIS_SCOPE;
+    TRY(tamis_scope_allocate(PIECE, 1, "writing a model", &piece));
     writer w = {.checksum = ml_checksum_start()};
-    TRY_GOTO(done, tamis_output_open(path, false, &w.output));
-    status = tamis_output_close(&w.output, put_all(&w, &now, sections, &header, file_bytes, piece));
-done:
-    tamis_release(piece);
-    return status;
+    TRY(tamis_output_open(path, false, &w.output));
+    return tamis_output_close(&w.output, put_all(&w, &now, sections, &header, file_bytes, piece));
 }

@@ -3,8 +3,9 @@
 #include <tamis/ml.h>
 #include <tamis/structure.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
+#include "ml/data/host.h"
 #include "ml/methods/method.h"
 #include "ml/methods/methods.h"
 #include "ml/numbers.h"
@@ -31,8 +32,9 @@ typedef struct biases {
 static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool of_rows) {
     const int64_t size = of_rows ? S->rows : S->cols;
     double *const found = of_rows ? all->rows : all->columns, *const others = of_rows ? all->columns : all->rows;
-    double *counts = NULL;
-    TRY(tamis_allocate_zeroed(size, sizeof *counts, "counts of ratings", (void **)&counts));
+    double *counts;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_zeros(size, "counts of ratings", counts));
     for (int64_t i = 0; i < size; i++) found[i] = 0;
     for (int64_t row = 0; row < S->rows; row++) {
         for (int64_t at = ml_offset(S, row); at < ml_offset(S, row + 1); at++) {
@@ -42,18 +44,16 @@ static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool o
         }
     }
     for (int64_t i = 0; i < size; i++) found[i] /= counts[i] + DAMPING;
-    tamis_release(counts);
     return TAMIS_OK;
 }
 
 static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
-    tamis_status status = TAMIS_OK;
     biases all = {.mean = 0};
     double sum = 0;
-    TRY(tamis_allocate_zeroed(trained->rows + trained->cols, sizeof *all.rows, "biases", (void **)&all.rows));
+    TRY(tamis_allocate_zeros(trained->rows + trained->cols, "biases", all.rows));
     all.columns = all.rows + trained->rows;
     for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
-    for (int i = 0; i < 2 * ROUNDS; i++) TRY_GOTO(done, find_biases(trained, &all, i % 2 == 1));
+    for (int i = 0; i < 2 * ROUNDS; i++) TRY(find_biases(trained, &all, i % 2 == 1));
     for (int64_t row = 0; row < held->rows; row++) {
         for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) {
             const double error = value(held, at) - all.mean - all.rows[row] - all.columns[ml_column(held, at)];
@@ -61,9 +61,7 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
         }
     }
     *metric = sqrt(sum / (double)held->nnz);
-done:
-    tamis_release(all.rows);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ implicit data */
@@ -92,26 +90,23 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
     double *counts;
     int64_t *order, rows = 0;
     double recall = 0;
-    TRY(tamis_allocate_zeroed(trained->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
+    TRY(tamis_allocate_zeros(trained->cols, "the popularity of columns", counts));
     for (int64_t at = 0; at < trained->nnz; at++) counts[ml_column(trained, at)]++;
-    const tamis_status status = ml_order_by_count(counts, trained->cols, &order);
-    tamis_release(counts);
-    TRY(status);
+    TRY(ml_order_by_count(counts, trained->cols, &order));
     for (int64_t row = 0; row < held->rows; row++) {
         const int64_t relevant = relevant_in(held, row);
         if (relevant == 0) continue;
         recall += (double)hits_in(trained, held, row, order) / (double)relevant;
         rows++;
     }
-    tamis_release(order);
     *metric = rows > 0 ? recall / (double)rows : (double)NAN;
     return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ the call */
 
-/* Sets *view to S, or to a sorted copy that *own owns. */
-static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view, tamis_owned_sparse **own) {
+/* Sets *view to S, or to a sorted copy. */
+static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_sparse *view) {
     tamis_profile profile;
     TRY(tamis_sparse_check_host(S, name));
     if (S->values && S->value_type != TAMIS_F32 && S->value_type != TAMIS_F64)
@@ -125,33 +120,24 @@ static tamis_status sort_rows(const tamis_sparse *S, const char *name, tamis_spa
     options.offset_type = TAMIS_I64;
     options.value_type = S->value_type;
     options.sort = true;
-    TRY(tamis_convert(S, &options, own));
-    *view = *tamis_owned_sparse_view(*own);
-    return TAMIS_OK;
+    return ml_converted(S, &options, view);
 }
 
 tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                             double *metric) {
     tamis_sparse known, held;
-    tamis_owned_sparse *own_known = NULL, *own_held = NULL;
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     tamis_clear_error();
     const ml_method *const row = ml_method_of(method);
     if (!row) return tamis_fail(TAMIS_ERROR_ARGUMENT, "method = %d is not a valid tamis_method", (int)method);
     if (!metric) return tamis_fail(TAMIS_ERROR_ARGUMENT, "metric = NULL: expected an address for the result");
-    TRY_GOTO(done, sort_rows(trained, "trained", &known, &own_known));
-    TRY_GOTO(done, sort_rows(held_out, "held_out", &held, &own_held));
+    TRY(sort_rows(trained, "trained", &known));
+    TRY(sort_rows(held_out, "held_out", &held));
     *metric = (double)NAN;
-    if (row->about.data == TAMIS_DATA_COUNTS || held.nnz == 0 || known.nnz == 0) goto done;
-    if (known.rows != held.rows || known.cols != held.cols) {
-        status = tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
-                            (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
-        goto done;
-    }
-    status = row->about.data == TAMIS_DATA_USES ? popularity_recall(&known, &held, metric)
-                                                : biases_error(&known, &held, metric);
-done:
-    tamis_owned_sparse_free(own_known);
-    tamis_owned_sparse_free(own_held);
-    return status;
+    if (row->about.data == TAMIS_DATA_COUNTS || held.nnz == 0 || known.nnz == 0) return TAMIS_OK;
+    if (known.rows != held.rows || known.cols != held.cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
+                          (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
+    return row->about.data == TAMIS_DATA_USES ? popularity_recall(&known, &held, metric)
+                                              : biases_error(&known, &held, metric);
 }

@@ -4,8 +4,11 @@
  */
 #include "ml/fit/calls.h"
 
+#include "base/scope.h"
 #include "ml/fit/group.h"
 #include "ml/model.h"
+
+static void destroy_plan(void *plan) { tamis_plan_destroy(plan); }
 
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan) {
@@ -20,7 +23,8 @@ tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_oper
     options.trust_input = true; /* ml_sparse_place made it */
     options.threads = ml_threads(model);
     if (model->algorithms[operation][0]) options.algorithm = model->algorithms[operation];
-    return tamis_plan_create(model->device, S, &options, plan);
+    TRY(tamis_plan_create(model->device, S, &options, plan));
+    return tamis_scope_own(destroy_plan, *plan);
 }
 
 /* ------------------------------------------------------------------------------------------ time */

@@ -9,8 +9,8 @@
    rounds differently. */
 enum { ML_PASSES = 16 };
 
-/* Makes a plan that will be executed `calls` times (1 or more), over which its set-up is amortised. SDDMM and fused use
-   edge and inner; SpMM and fused use width. */
+/* Makes a plan, of the scope, that will be executed `calls` times (1 or more), over which its set-up is amortised.
+   SDDMM and fused use edge and inner; SpMM and fused use width. */
 tamis_status ml_plan(const tamis_model *model, const tamis_sparse *S, tamis_operation operation, tamis_edge edge,
                      int64_t inner, int64_t width, int64_t calls, tamis_plan **plan);
 /* Execute a plan, and record an event before and after it. */

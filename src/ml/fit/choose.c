@@ -13,7 +13,9 @@
 #include <tamis/data.h>
 
 #include "base/clock.h"
+#include "base/scope.h"
 #include "ml/data/canonical.h"
+#include "ml/data/host.h"
 #include "ml/data/rows.h"
 #include "ml/fit/loop.h"
 #include "ml/fit/options.h"
@@ -75,7 +77,7 @@ typedef struct moves {
 typedef struct chooser {
     const tamis_model *model;
     bool uses;
-    tamis_owned_sparse *kept, *held;
+    tamis_sparse kept;
     tamis_sparse entries; /* held-out entries used for the error */
     int64_t *offsets;     /* of entries */
     ml_choice best;
@@ -111,37 +113,39 @@ static void renumber(ml_rows *copy, const int64_t *numbers) {
 static tamis_status keep_columns(tamis_sparse *sample, int64_t most, ml_rows *copy) {
     static const char *const what = "columns to choose by";
     const int64_t cols = sample->cols;
-    double *counts = NULL;
-    int64_t *order = NULL, *numbers = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *counts, what, (void **)&counts));
-    TRY_GOTO(done, tamis_allocate(cols, sizeof *numbers, what, (void **)&numbers));
+    double *counts;
+    int64_t *order, *numbers;
+    TRY(tamis_allocate_zeros(cols, what, counts));
+    TRY(tamis_allocate_array(cols, what, numbers));
     for (int64_t t = 0; t < sample->nnz; t++) counts[ml_column(sample, t)] += 1;
-    TRY_GOTO(done, ml_order_by_count(counts, cols, &order));
+    TRY(ml_order_by_count(counts, cols, &order));
     for (int64_t j = 0; j < cols; j++) numbers[j] = -1;
     for (int64_t k = 0; k < most; k++) numbers[order[k]] = 0;
     for (int64_t j = 0, next = 0; j < cols; j++)
         if (numbers[j] == 0) numbers[j] = next++;
-    TRY_GOTO(done, ml_rows_copy(sample, NULL, 0, sample->rows, what, copy));
+    TRY(ml_rows_copy(sample, NULL, 0, sample->rows, what, copy));
     renumber(copy, numbers);
     copy->view.cols = most;
     *sample = copy->view;
-done:
-    tamis_release(counts);
-    tamis_release(order);
-    tamis_release(numbers);
-    return status;
+    tamis_scope_drop(counts);
+    tamis_scope_drop(order);
+    tamis_scope_drop(numbers);
+    return TAMIS_OK;
 }
 
 static tamis_status split(chooser *c, const tamis_sparse *sample) {
     tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
     options.share = c->uses ? 0.2 : 0.1;
     options.seed = c->model->options.seed;
-    TRY(tamis_split(sample, &options, &c->kept, &c->held));
-    c->entries = *tamis_owned_sparse_view(c->held);
+    tamis_owned_sparse *kept, *held;
+    TRY(tamis_split(sample, &options, &kept, &held));
+    c->kept = *tamis_owned_sparse_view(kept);
+    c->entries = *tamis_owned_sparse_view(held);
+    const tamis_status keeps[] = {ml_keep_sparse(kept), ml_keep_sparse(held)};
+    for (int i = 0; i < 2; i++) TRY(keeps[i]);
     if (!c->uses) return TAMIS_OK;
     const int64_t rows = c->entries.rows, most = (int64_t)(RANKED / (double)sample->cols) + 1;
-    TRY(tamis_allocate(rows + 1, sizeof *c->offsets, "held-out rows", (void **)&c->offsets));
+    TRY(tamis_allocate_array(rows + 1, "held-out rows", c->offsets));
     for (int64_t i = 0; i <= rows; i++)
         c->offsets[i] = ml_offset(&c->entries, i < most ? i : most < rows ? most : rows);
     c->entries.offset_type = TAMIS_I64;
@@ -190,9 +194,11 @@ static tamis_status inner_options(const tamis_model *model, tamis_model_options 
     return TAMIS_OK;
 }
 
+static void free_model(void *model) { tamis_model_free(model); }
+
 /* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
-    const tamis_sparse *const kept = tamis_owned_sparse_view(c->kept);
+    const tamis_sparse *const kept = &c->kept;
     const tamis_held_out held = {.entries = &c->entries, .observed = kept};
     trial ends = {.aim = c->error * (1 - BETTER)};
     tamis_model_options options;
@@ -213,22 +219,17 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     options.algorithms = NULL;
     TRY(ml_model_make(c->model->device, &options, &inner));
     inner->share = tried->share;
-    tamis_owned_sparse *own = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_canonical(inner, kept, "S", &own));
-    tamis_sparse data = *tamis_owned_sparse_view(own);
+    tamis_sparse data;
+    TAMIS_SCOPE;
+    TRY(tamis_scope_own(free_model, inner));
+    TRY(ml_canonical(inner, kept, "S", &data));
     ml_describe_data(inner, &data);
-    if (inner->method->prepare) TRY_GOTO(done, inner->method->prepare(inner, &data, true));
-    TRY_GOTO(done, ml_run(inner, &data, watched ? &held : NULL));
-    ml_end(inner);
+    if (inner->method->prepare) TRY(inner->method->prepare(inner, &data, true));
+    TRY(ml_run(inner, &data, watched ? &held : NULL));
     *error = ends.error;
-    if (!watched) TRY_GOTO(done, ml_metric(inner, &held, error, &weight));
+    if (!watched) TRY(ml_metric(inner, &held, error, &weight));
     if (c->uses) *error = 1 - *error;
-done:
-    ml_end(inner);
-    tamis_owned_sparse_free(own);
-    tamis_model_free(inner);
-    return status;
+    return TAMIS_OK;
 }
 
 /* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by a part of its standard
@@ -304,23 +305,18 @@ tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_ch
     const double start = tamis_clock_seconds();
     const int64_t most = model->method->choice_columns;
     tamis_sparse sample = first_rows(data);
-    ml_rows copy = {0};
+    ml_rows copy;
     ml_choose_nothing(model, choice);
     if (model->method->admits) TRY(model->method->admits(model, data->cols));
     if (!ml_chooses(model) || sample.nnz < LEAST) return TAMIS_OK;
     chooser c = {
         .model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice, .error = INFINITY};
-    tamis_status status;
-    if (most > 0 && most < data->cols) TRY_GOTO(done, keep_columns(&sample, most, &copy));
-    TRY_GOTO(done, choose(&c, &sample));
+    TAMIS_SCOPE;
+    if (most > 0 && most < data->cols) TRY(keep_columns(&sample, most, &copy));
+    TRY(choose(&c, &sample));
     *choice = c.best;
     choice->seconds = tamis_clock_seconds() - start;
-done:
-    ml_rows_free(&copy);
-    tamis_owned_sparse_free(c.kept);
-    tamis_owned_sparse_free(c.held);
-    tamis_release(c.offsets);
-    return status;
+    return TAMIS_OK;
 }
 
 void ml_take_choice(tamis_model *model, const ml_choice *choice) {

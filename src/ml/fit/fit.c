@@ -2,6 +2,7 @@
 #include "ml/fit/fit.h"
 
 #include "base/clock.h"
+#include "base/scope.h"
 #include "ml/data/canonical.h"
 #include "ml/fit/choose.h"
 #include "ml/fit/loop.h"
@@ -74,13 +75,13 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     const int64_t cols = model->cols;
     if (model->renewed || (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0))
         model->cols = 0; /* a failed fit leaves no trace */
-    tamis_owned_sparse *data;
+    tamis_sparse data, *const view = &data;
+    TAMIS_SCOPE;
     tamis_status status = ml_canonical(model, S, "S", &data);
     if (status != TAMIS_OK) {
         model->cols = cols;
         return status;
     }
-    tamis_sparse given = *tamis_owned_sparse_view(data), *const view = &given;
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
@@ -95,12 +96,10 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;
     status = ml_run(model, view, held_out ? &own : NULL);
-    ml_end(model);
     if (status == TAMIS_OK) status = ml_checkpoint(model, true);
     if (status == TAMIS_OK && model->stopped && ml_unfinished(model)) status = ml_stopped(model);
 done:
     if (model->renewed && model->cols == 0) model->cols = cols; /* the data were refused */
     model->renewed = false;
-    tamis_owned_sparse_free(data);
     return status;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/scope.h"
 #include "ml/data/canonical.h"
 #include "ml/data/rows.h"
 #include "ml/files/model_header.h"
@@ -38,12 +39,12 @@ typedef struct joining {
     tamis_model *model;
     const tamis_sparse *S;
     const tamis_held_out *held_out;
-    tamis_owned_sparse *data; /* S as methods take it */
+    tamis_sparse data; /* S as methods take it */
     ml_rank rank;
 } joining;
 
 static facts collect_facts(const joining *j) {
-    const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    const tamis_sparse *const data = &j->data;
     facts mine = {.options = j->model->options,
                   .cols = data->cols,
                   .done = j->model->iterations_done,
@@ -122,20 +123,29 @@ static tamis_status check(joining *j, tamis_group *group) {
     if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */
     TRY(ml_canonical(model, j->S, "S", &j->data));
     const int64_t cols = model->cols;
-    model->cols = tamis_owned_sparse_view(j->data)->cols; /* held-out entries must have as many */
-    const tamis_status status = ml_check_held_out(model, j->held_out, tamis_owned_sparse_view(j->data)->rows);
+    model->cols = j->data.cols; /* held-out entries must have as many */
+    const tamis_status status = ml_check_held_out(model, j->held_out, j->data.rows);
     model->cols = cols;
     return status;
 }
 
+/* Frees what ml_group_columns has made. */
+static void free_columns(void *given) {
+    ml_rank *const rank = given;
+    tamis_release(rank->offsets);
+    tamis_release(rank->rows);
+    tamis_release(rank->values);
+}
+
 static tamis_status make_lists(joining *j, tamis_group *group) {
     tamis_group_description description;
+    TRY(tamis_scope_own(free_columns, &j->rank));
     TRY(tamis_group_describe(group, &description));
     j->rank.number = description.rank;
     j->rank.ranks = description.ranks;
     const int64_t entries = (int64_t)description.ranks + 1;
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the rows of ranks", (void **)&j->rank.row_starts));
-    TRY(tamis_allocate_zeroed(entries, sizeof(int64_t), "the columns of ranks", (void **)&j->rank.column_starts));
+    TRY(tamis_allocate_zeros(entries, "the rows of ranks", j->rank.row_starts));
+    TRY(tamis_allocate_zeros(entries, "the columns of ranks", j->rank.column_starts));
     return check(j, group);
 }
 
@@ -179,7 +189,7 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
     model->least = whole->nnz > 0 ? whole->least : 0;
     model->most = whole->nnz > 0 ? whole->most : 0;
     model->mean = whole->nnz > 0 ? whole->sum / (double)whole->nnz : 0;
-    squares = ml_squares(model, tamis_owned_sparse_view(j->data));
+    squares = ml_squares(model, &j->data);
     TRY(tamis_group_sum(j->rank.group, &squares, 1));
     model->scale = ml_scale_of(model, squares, whole->nnz);
     return TAMIS_OK;
@@ -188,7 +198,7 @@ static tamis_status describe(joining *j, const whole_data *whole, uint64_t sum) 
 /* Checks that all ranks together have the same data as before, and sets the model's statistics of them. */
 static tamis_status take_data(joining *j, const whole_data *whole) {
     const ml_rank *const rank = &j->rank;
-    uint64_t rows_sum = ml_rows_sum(tamis_owned_sparse_view(j->data), rank->row_starts[rank->number]), theirs;
+    uint64_t rows_sum = ml_rows_sum(&j->data, rank->row_starts[rank->number]), theirs;
     TRY(tamis_group_share(rank->group, TAMIS_OK, &rows_sum, sizeof rows_sum));
     rows_sum = 0;
     for (int r = 0; r < rank->ranks; r++) {
@@ -219,9 +229,7 @@ typedef struct sample_trip {
     int64_t *columns;
 } sample_trip;
 
-static tamis_status allocate(int64_t count, size_t size, void **memory) {
-    return tamis_allocate(count, size, "the rows that a choice is made by", memory);
-}
+static const char what[] = "the rows that a choice is made by";
 
 /* Returns how many rows of a rank are among the first `rows` of the whole. */
 static int64_t rows_among(const ml_rank *rank, int number, int64_t rows) {
@@ -244,13 +252,13 @@ static tamis_status find_rows(const ml_rank *rank, const tamis_sparse *data, int
 
 static tamis_status take_rows(sample_trip *t) {
     const int64_t lists = (int64_t)t->rank->ranks + 1;
-    TRY(allocate(4 * lists, sizeof *t->starts, (void **)&t->starts));
+    TRY(tamis_allocate_array(4 * lists, what, t->starts));
     t->rows_from = t->starts;
     t->entries_from = t->starts + lists;
     t->sent = t->starts + 2 * lists;
     t->received = t->starts + 3 * lists;
-    TRY(allocate(t->rows, sizeof *t->counts, (void **)&t->counts));
-    TRY(allocate(t->entries, sizeof *t->columns, (void **)&t->columns));
+    TRY(tamis_allocate_array(t->rows, what, t->counts));
+    TRY(tamis_allocate_array(t->entries, what, t->columns));
     for (int64_t i = 0; i < t->rows; i++) t->counts[i] = ml_offset(t->data, i + 1) - ml_offset(t->data, i);
     for (int64_t e = 0; e < t->entries; e++) t->columns[e] = ml_column(t->data, e);
     return TAMIS_OK;
@@ -270,9 +278,9 @@ static void place_parts(const sample_trip *t, int64_t rows) {
 
 static tamis_status make_room(const sample_trip *t, ml_rows *sample) {
     const int ranks = t->rank->ranks;
-    TRY(allocate(t->rows_from[ranks] + 1, sizeof *sample->offsets, (void **)&sample->offsets));
-    TRY(allocate(t->entries_from[ranks], sizeof *t->columns, &sample->columns));
-    return allocate(t->entries_from[ranks], tamis_type_size(t->data->value_type), &sample->values);
+    TRY(tamis_allocate_array(t->rows_from[ranks] + 1, what, sample->offsets));
+    TRY(tamis_scope_allocate(t->entries_from[ranks], sizeof *t->columns, what, &sample->columns));
+    return tamis_scope_allocate(t->entries_from[ranks], tamis_type_size(t->data->value_type), what, &sample->values);
 }
 
 /* Gathers an array of `count` elements per rank at rank 0; the elements of rank r begin at index from[r]. */
@@ -288,9 +296,9 @@ static tamis_status send(const sample_trip *t, const void *array, int64_t count,
     return ml_exchange(t->rank, &transfer);
 }
 
-static tamis_status travel(sample_trip *t, ml_rows *sample) {
-    const tamis_sparse *const data = t->data;
-    const int ranks = t->rank->ranks;
+static tamis_status take_sample(const ml_rank *rank, const tamis_sparse *data, ml_rows *sample) {
+    sample_trip trip = {.rank = rank, .data = data}, *const t = &trip;
+    const int ranks = rank->ranks;
     int64_t rows;
     TRY(find_rows(t->rank, data, &rows));
     t->rows = rows_among(t->rank, t->rank->number, rows);
@@ -316,16 +324,6 @@ static tamis_status travel(sample_trip *t, ml_rows *sample) {
     return TAMIS_OK;
 }
 
-static tamis_status take_sample(const ml_rank *rank, const tamis_sparse *data, ml_rows *sample) {
-    sample_trip t = {.rank = rank, .data = data};
-    *sample = (ml_rows){0};
-    const tamis_status status = travel(&t, sample);
-    tamis_release(t.starts);
-    tamis_release(t.counts);
-    tamis_release(t.columns);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------ the fit */
 
 /* Runs the fit, during which the model has only this rank's factors. */
@@ -334,8 +332,7 @@ static tamis_status run(joining *j) {
     const bool continues = ml_begun(model);
     model->rank = &j->rank;
     TRY(tamis_group_share(j->rank.group, continues ? ml_group_take_own(model) : TAMIS_OK, NULL, 0));
-    TRY(ml_run(model, tamis_owned_sparse_view(j->data), j->held_out));
-    ml_end(model);
+    TRY(ml_run(model, &j->data, j->held_out));
     return ml_group_take_whole(model);
 }
 
@@ -343,29 +340,28 @@ static tamis_status run(joining *j) {
    decides if there is anything to choose. */
 static tamis_status choose(joining *j) {
     tamis_group *const group = j->rank.group;
-    const tamis_sparse *const data = tamis_owned_sparse_view(j->data);
+    const tamis_sparse *const data = &j->data;
     tamis_status status = TAMIS_OK;
-    ml_rows sample = {0};
+    ml_rows sample;
+    TAMIS_SCOPE;
     ml_choice choice;
     int32_t chooses = ml_chooses(j->model);
     TRY(tamis_group_share(group, TAMIS_OK, &chooses, sizeof chooses));
     memcpy(&chooses, tamis_group_shared(group, 0, sizeof chooses), sizeof chooses);
     ml_choose_nothing(j->model, &choice);
-    if (chooses) TRY_GOTO(done, take_sample(&j->rank, data, &sample));
+    if (chooses) TRY(take_sample(&j->rank, data, &sample));
     if (chooses && j->rank.number == 0) status = ml_choose(j->model, &sample.view, &choice);
-    TRY_GOTO(done, tamis_group_share(group, status, &choice, sizeof choice));
+    TRY(tamis_group_share(group, status, &choice, sizeof choice));
     memcpy(&choice, tamis_group_shared(group, 0, sizeof choice), sizeof choice);
     ml_take_choice(j->model, &choice);
-done:
-    ml_rows_free(&sample);
-    return status;
+    return TAMIS_OK;
 }
 
 /* Lets the method transform the values. */
 static tamis_status prepare(joining *j) {
     tamis_model *const model = j->model;
     tamis_group *const group = j->rank.group;
-    tamis_sparse data = *tamis_owned_sparse_view(j->data);
+    tamis_sparse data = *&j->data;
     tamis_status status = TAMIS_OK;
     if (model->method->prepare) {
         model->rank = &j->rank;
@@ -383,11 +379,10 @@ static tamis_status fit(joining *j) {
     TRY(take_data(j, &whole));
     if (!ml_begun(model)) TRY(choose(j));
     TRY(prepare(j));
-    TRY(ml_group_columns(&j->rank, tamis_owned_sparse_view(j->data)));
+    TRY(ml_group_columns(&j->rank, &j->data));
     model->stopped = model->converged = false;
     model->last_save = tamis_clock_seconds();
     const tamis_status status = run(j);
-    ml_end(model);
     model->rank = NULL;
     if (status == TAMIS_OK) return TAMIS_OK;
     ml_model_empty(model); /* parts of its factors are on other ranks */
@@ -397,12 +392,10 @@ static tamis_status fit(joining *j) {
 tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *group, const tamis_sparse *S,
                                    const tamis_held_out *held_out) {
     joining j = {.model = model, .S = S, .held_out = held_out, .rank = {.group = group, .generation = 1}};
+    TAMIS_SCOPE;
     tamis_clear_error();
     if (!group) return tamis_fail(TAMIS_ERROR_ARGUMENT, "group is NULL");
-    const tamis_status fitted = fit(&j);
-    ml_rank_free(&j.rank);
-    tamis_owned_sparse_free(j.data);
-    if (fitted != TAMIS_OK) return fitted;
+    TRY(fit(&j));
     /* only rank 0 writes the checkpoint */
     const tamis_status saved = j.rank.number == 0 ? ml_checkpoint(model, true) : TAMIS_OK;
     TRY(tamis_group_share(group, saved, NULL, 0));

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/scope.h"
 #include "ml/data/canonical.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/choose.h"
@@ -37,9 +38,9 @@ static tamis_status check_names(const tamis_model *model, int64_t cols) {
 /* Learns from one mini-batch, and adds its loss to the pass's sums. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, const char *what, int64_t whole,
                          stream_sum *came) {
-    tamis_owned_sparse *data;
+    tamis_sparse data, *const view = &data;
+    TAMIS_SCOPE;
     TRY(ml_canonical(model, batch, what, &data));
-    const tamis_sparse *const view = tamis_owned_sparse_view(data);
     came->rows_sum += ml_rows_sum(view, came->rows);
     came->rows += view->rows;
     came->nnz += view->nnz;
@@ -52,7 +53,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, const ch
     double loss = 0, weight = 0;
     ml_forget(model);
     const tamis_status status = model->method->step(model, view, whole, &loss, &weight);
-    tamis_owned_sparse_free(data);
+    model->work = NULL;
     if (status != TAMIS_OK) return status;
     model->parts[0] += loss;
     model->parts[1] += weight;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"
 
@@ -16,23 +17,20 @@ int64_t ml_first_column(const tamis_model *model) {
     return rank ? rank->column_starts[rank->number] : 0;
 }
 
+static void destroy_rows(void *rows) { tamis_group_rows_destroy(rows); }
+
 tamis_status ml_half_place(const tamis_model *model, const tamis_sparse *data, bool transpose, ml_sparse *placed) {
     const ml_rank *const rank = model->rank;
-    tamis_status status;
     if (!rank) return ml_sparse_place(model, data, transpose, placed);
     *placed = (ml_sparse){0};
     const tamis_sparse *const part = transpose ? &rank->by_columns : data;
     const int64_t *const starts = transpose ? rank->row_starts : rank->column_starts;
-    TRY_GOTO(failed, ml_sparse_convert(model, part, false, placed));
-    TRY_GOTO(failed,
-             tamis_group_rows_create(rank->group, &placed->view, starts[rank->number + 1] - starts[rank->number],
-                                     model->width, model->options.type, &placed->others));
+    TRY(ml_sparse_convert(model, part, false, placed));
+    TRY(tamis_group_rows_create(rank->group, &placed->view, starts[rank->number + 1] - starts[rank->number],
+                                model->width, model->options.type, &placed->others));
+    TRY(tamis_scope_own(destroy_rows, placed->others));
     placed->view = *tamis_group_rows_pattern(placed->others);
-    TRY_GOTO(failed, ml_sparse_send(model, placed));
-    return TAMIS_OK;
-failed:
-    ml_sparse_free(model, placed);
-    return status;
+    return ml_sparse_send(model, placed);
 }
 
 tamis_status ml_exchange(const ml_rank *rank, const tamis_transfer *transfer) {
@@ -59,17 +57,14 @@ tamis_status ml_add_ranks(const tamis_model *model, double *numbers, int64_t cou
 
 tamis_status ml_gram(const tamis_model *model, const tamis_dense *Y, double diagonal, const tamis_dense *G) {
     const int64_t width = G->cols;
-    double *numbers = NULL;
-    tamis_status status;
+    double *numbers;
     if (!model->rank) return tamis_dense_gram(model->device, NULL, model->workspace, 1, Y, diagonal, G);
     TRY(tamis_dense_gram(model->device, NULL, model->workspace, 1, Y, 0, G));
+    TAMIS_SCOPE;
     TRY(ml_dense_read_doubles(model, G, &numbers));
-    TRY_GOTO(done, tamis_group_sum(model->rank->group, numbers, width * width));
+    TRY(tamis_group_sum(model->rank->group, numbers, width * width));
     for (int64_t i = 0; i < width; i++) numbers[i * width + i] += diagonal;
-    TRY_GOTO(done, ml_dense_write_doubles(model, G, numbers));
-done:
-    tamis_release(numbers);
-    return status;
+    return ml_dense_write_doubles(model, G, numbers);
 }
 
 int ml_threads(const tamis_model *model) {

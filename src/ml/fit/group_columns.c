@@ -7,32 +7,32 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
+#include "ml/data/host.h"
 #include "ml/fit/group.h"
 #include "ml/numbers.h"
 
 typedef struct columns_trip {
     ml_rank *rank;
     const tamis_sparse *data;
-    tamis_owned_sparse *transposed; /* of this rank's rows */
-    int64_t *counts;                /* entries of each column in this rank's rows */
-    int64_t own;                    /* columns of this rank */
-    tamis_index_type row_type;      /* of global row numbers */
-    int64_t *theirs;                /* by rank: the counts of this rank's columns */
+    tamis_sparse transposed;   /* of this rank's rows */
+    int64_t *counts;           /* entries of each column in this rank's rows */
+    int64_t own;               /* columns of this rank */
+    tamis_index_type row_type; /* of global row numbers */
+    int64_t *theirs;           /* by rank: the counts of this rank's columns */
     int64_t *send_starts, *receive_starts;
     void *rows, *came_rows, *came_values;
     double *totals;
 } columns_trip;
 
-static tamis_status allocate(int64_t count, size_t size, void **memory) {
-    return tamis_allocate(count, size, "ratings by columns", memory);
-}
+static const char what[] = "ratings by columns";
 
 /* ------------------------------------------------------------------------------------------ whose columns */
 
 static tamis_status count_columns(columns_trip *t) {
     const tamis_sparse *const data = t->data;
-    TRY(tamis_allocate_zeroed(data->cols, sizeof *t->totals, "ratings of each column", (void **)&t->totals));
+    TRY(tamis_allocate_zeros(data->cols, "ratings of each column", t->totals));
     for (int64_t e = 0; e < data->nnz; e++) t->totals[ml_column(data, e)] += 1;
     return TAMIS_OK;
 }
@@ -66,14 +66,14 @@ static tamis_status transpose(columns_trip *t) {
     options.offset_type = TAMIS_I64;
     options.value_type = t->data->value_type;
     options.transpose = true;
-    TRY(tamis_convert(t->data, &options, &t->transposed));
-    const tamis_sparse *const S = tamis_owned_sparse_view(t->transposed);
+    TRY(ml_converted(t->data, &options, &t->transposed));
+    const tamis_sparse *const S = &t->transposed;
     const int64_t *const offsets = S->offsets;
-    TRY(allocate(S->nnz, tamis_index_size(t->row_type), &t->rows));
-    TRY(allocate(S->rows, sizeof *t->counts, (void **)&t->counts));
-    TRY(allocate(tamis_times(rank->ranks, t->own), sizeof *t->theirs, (void **)&t->theirs));
-    TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->send_starts));
-    TRY(allocate(rank->ranks + 1, sizeof(int64_t), (void **)&t->receive_starts));
+    TRY(tamis_scope_allocate(S->nnz, tamis_index_size(t->row_type), what, &t->rows));
+    TRY(tamis_allocate_array(S->rows, what, t->counts));
+    TRY(tamis_allocate_array(tamis_times(rank->ranks, t->own), what, t->theirs));
+    TRY(tamis_allocate_array(rank->ranks + 1, what, t->send_starts));
+    TRY(tamis_allocate_array(rank->ranks + 1, what, t->receive_starts));
     for (int64_t e = 0; e < S->nnz; e++) tamis_index_store(t->rows, t->row_type, e, first + ml_column(S, e));
     for (int64_t j = 0; j < S->rows; j++) t->counts[j] = offsets[j + 1] - offsets[j];
     return TAMIS_OK;
@@ -82,7 +82,7 @@ static tamis_status transpose(columns_trip *t) {
 /* Exchanges an array that has an element for each entry, or for each column. */
 static tamis_status exchange(const columns_trip *t, const void *send, void *receive, bool entries, size_t size) {
     const ml_rank *const rank = t->rank;
-    const int64_t *const offsets = tamis_owned_sparse_view(t->transposed)->offsets;
+    const int64_t *const offsets = t->transposed.offsets;
     int64_t came = 0;
     t->receive_starts[0] = 0;
     for (int r = 0; r < rank->ranks; r++) {
@@ -103,17 +103,17 @@ static tamis_status make_room(columns_trip *t) {
     ml_rank *const rank = t->rank;
     const size_t size = tamis_type_size(t->data->value_type), row_size = tamis_index_size(t->row_type);
     int64_t *offsets, nnz = 0;
-    TRY(allocate(t->own + 1, sizeof *offsets, &rank->offsets));
+    TRY(tamis_allocate(t->own + 1, sizeof *offsets, what, &rank->offsets));
     offsets = rank->offsets;
     offsets[0] = 0;
     for (int64_t j = 0; j < t->own; j++) {
         for (int r = 0; r < rank->ranks; r++) nnz += t->theirs[r * t->own + j];
         offsets[j + 1] = nnz;
     }
-    TRY(allocate(nnz, row_size, &t->came_rows));
-    TRY(allocate(nnz, size, &t->came_values));
-    TRY(allocate(nnz, row_size, &rank->rows));
-    return allocate(nnz, size, &rank->values);
+    TRY(tamis_scope_allocate(nnz, row_size, what, &t->came_rows));
+    TRY(tamis_scope_allocate(nnz, size, what, &t->came_values));
+    TRY(tamis_allocate(nnz, row_size, what, &rank->rows));
+    return tamis_allocate(nnz, size, what, &rank->values);
 }
 
 /* Concatenates each column's entries. Data from each rank are in the order of columns. */
@@ -148,37 +148,19 @@ static void merge(const columns_trip *t) {
                                       .values = rank->values};
 }
 
-static void release(columns_trip *t) {
-    void *const arrays[] = {t->counts, t->theirs,    t->send_starts, t->receive_starts,
-                            t->rows,   t->came_rows, t->came_values, t->totals};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) tamis_release(arrays[i]);
-    tamis_owned_sparse_free(t->transposed);
-}
-
 tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data) {
     columns_trip t = {.rank = rank, .data = data};
+    TAMIS_SCOPE;
     t.row_type = tamis_index_spans(TAMIS_I32, rank->row_starts[rank->ranks]) ? TAMIS_I32 : TAMIS_I64;
-    tamis_status status;
-    TRY_GOTO(done, tamis_group_share(rank->group, count_columns(&t), NULL, 0));
-    TRY_GOTO(done, tamis_group_sum(rank->group, t.totals, data->cols));
+    TRY(tamis_group_share(rank->group, count_columns(&t), NULL, 0));
+    TRY(tamis_group_sum(rank->group, t.totals, data->cols));
     share_columns(&t);
     t.own = rank->column_starts[rank->number + 1] - rank->column_starts[rank->number];
-    TRY_GOTO(done, tamis_group_share(rank->group, transpose(&t), NULL, 0));
-    TRY_GOTO(done, exchange(&t, t.counts, t.theirs, false, sizeof *t.counts));
-    TRY_GOTO(done, tamis_group_share(rank->group, make_room(&t), NULL, 0));
-    TRY_GOTO(done, exchange(&t, t.rows, t.came_rows, true, tamis_index_size(t.row_type)));
-    TRY_GOTO(done, exchange(&t, tamis_owned_sparse_view(t.transposed)->values, t.came_values, true,
-                            tamis_type_size(data->value_type)));
+    TRY(tamis_group_share(rank->group, transpose(&t), NULL, 0));
+    TRY(exchange(&t, t.counts, t.theirs, false, sizeof *t.counts));
+    TRY(tamis_group_share(rank->group, make_room(&t), NULL, 0));
+    TRY(exchange(&t, t.rows, t.came_rows, true, tamis_index_size(t.row_type)));
+    TRY(exchange(&t, t.transposed.values, t.came_values, true, tamis_type_size(data->value_type)));
     merge(&t);
-done:
-    release(&t);
-    return status;
-}
-
-void ml_rank_free(ml_rank *rank) {
-    tamis_release(rank->row_starts);
-    tamis_release(rank->column_starts);
-    tamis_release(rank->offsets);
-    tamis_release(rank->rows);
-    tamis_release(rank->values);
+    return TAMIS_OK;
 }

@@ -7,6 +7,5 @@
 /* Assigns columns with about equal entries to ranks, and moves their entries there: fills column_starts, which is
    allocated, and by_columns. */
 tamis_status ml_group_columns(ml_rank *rank, const tamis_sparse *data);
-void ml_rank_free(ml_rank *rank);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/scope.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/group.h"
 #include "ml/fit/group_factors.h"
@@ -150,7 +151,7 @@ tamis_status ml_measure_done(tamis_model *model, const tamis_held_out *held_out)
     return model->iterations_done == 0 || ml_unfinished(model) ? TAMIS_OK : measure(model, held_out);
 }
 
-tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
+static tamis_status run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
     ml_forget(model);
     TRY(model->method->begin(model, data));
     TRY(ml_measure_done(model, held_out));
@@ -161,4 +162,11 @@ tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_he
         TRY(ml_end_iteration(model, held_out));
     }
     return TAMIS_OK;
+}
+
+tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out) {
+    TAMIS_SCOPE;
+    const tamis_status status = run(model, data, held_out);
+    model->work = NULL;
+    return status;
 }

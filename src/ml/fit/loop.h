@@ -22,7 +22,7 @@ static inline bool ml_unfinished(const tamis_model *model) {
 }
 /* Recomputes the metric of a model that has done all iterations, since the held-out entries may be others, or none. */
 tamis_status ml_measure_done(tamis_model *model, const tamis_held_out *held_out);
-/* Calls begin() and does all iterations; the caller calls ml_end(). */
+/* Calls begin() and does all iterations. */
 tamis_status ml_run(tamis_model *model, const tamis_sparse *data, const tamis_held_out *held_out);
 /* Returns TAMIS_ERROR_CANCELLED, with a message that gives the fit's progress. */
 tamis_status ml_stopped(const tamis_model *model);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/scope.h"
 #include "ml/data/rows.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/loop.h"
@@ -20,11 +21,11 @@ enum { SHUFFLE = 0x6d6200, PASSES = 0x6d620000 };
 static tamis_status shuffle_rows(const tamis_model *model, const tamis_sparse *data, ml_rows *shuffled) {
     static const char what[] = "documents in a random order";
     int64_t *order;
-    TRY(tamis_allocate(data->rows, sizeof *order, what, (void **)&order));
+    TRY(tamis_allocate_array(data->rows, what, order));
     ml_shuffle(model->options.seed, SHUFFLE, TAMIS_I64, data->rows, order);
-    const tamis_status status = ml_rows_copy(data, order, 0, data->rows, what, shuffled);
-    tamis_release(order);
-    return status;
+    TRY(ml_rows_copy(data, order, 0, data->rows, what, shuffled));
+    tamis_scope_drop(order);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ mini-batches */
@@ -35,13 +36,6 @@ static double total_of(const tamis_sparse *S, int64_t first, int64_t end) {
     return total;
 }
 
-static void batch_free(const tamis_model *model, ml_batch *batch) {
-    for (int i = 0; i < ML_BATCH_PLANS; i++) tamis_plan_destroy(batch->plans[i]);
-    ml_sparse_free(model, &batch->S);
-    ml_sparse_free(model, &batch->T);
-}
-
-/* Makes a mini-batch; ml_batches_free frees it, also after an error. */
 static tamis_status batch_make(const tamis_model *model, const tamis_sparse *data, int visits,
                                const ml_batch_plan *plans, int plan_count, ml_batch *batch) {
     const int64_t *const offsets = data->offsets;
@@ -60,8 +54,8 @@ static tamis_status batch_make(const tamis_model *model, const tamis_sparse *dat
 static tamis_status make_all(const tamis_model *model, const tamis_sparse *data, int visits, const ml_batch_plan *plans,
                              int plan_count, ml_batches *batches) {
     const int64_t count = batches->count;
-    TRY(tamis_allocate_zeroed(count, sizeof *batches->batch, "mini-batches", (void **)&batches->batch));
-    TRY(tamis_allocate(count, sizeof *batches->order, "the order of mini-batches", (void **)&batches->order));
+    TRY(tamis_allocate_zeros(count, "mini-batches", batches->batch));
+    TRY(tamis_allocate_array(count, "the order of mini-batches", batches->order));
     /* the first `longer` mini-batches have one row more than the others */
     const int64_t least = data->rows / count, longer = data->rows % count;
     for (int64_t i = 0, first = 0; i < count; i++) {
@@ -80,19 +74,10 @@ tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches) {
     *batches = (ml_batches){.count = rows > 0 && data->rows > rows ? (data->rows - 1) / rows + 1 : 1};
     ml_rows S = {.view = *data};
-    tamis_status status = TAMIS_OK;
-    if (shuffle && batches->count > 1) status = shuffle_rows(model, data, &S);
-    if (status == TAMIS_OK) status = make_all(model, &S.view, visits, plans, plan_count, batches);
-    ml_rows_free(&S);
-    if (status != TAMIS_OK) ml_batches_free(model, batches);
-    return status;
-}
-
-void ml_batches_free(const tamis_model *model, ml_batches *batches) {
-    for (int64_t i = 0; batches->batch && i < batches->count; i++) batch_free(model, &batches->batch[i]);
-    tamis_release(batches->batch);
-    tamis_release(batches->order);
-    *batches = (ml_batches){0};
+    if (shuffle && batches->count > 1) TRY(shuffle_rows(model, data, &S));
+    TRY(make_all(model, &S.view, visits, plans, plan_count, batches));
+    ml_rows_drop(&S);
+    return TAMIS_OK;
 }
 
 void ml_topic_plans(const tamis_model *model, int64_t rounds, ml_batch_plan plans[ML_TOPIC_PLANS]) {

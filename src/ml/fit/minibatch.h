@@ -38,10 +38,9 @@ typedef struct ml_batches {
 /* Cuts data into mini-batches of at most `rows` rows (0: of all), of equal sizes up to one row. With `shuffle` the rows
    are first permuted by the seed, since neighbouring documents are often similar; without it mini-batch i has the rows
    batch[i].first to batch[i].first + batch[i].rows - 1. visits: expected visits of each mini-batch, ML_PASSES in a fit.
-   `data` is not needed afterwards. An error frees everything. */
+   `data` is not needed afterwards. They belong to the scope. */
 tamis_status ml_batches_make(const tamis_model *model, const tamis_sparse *data, int64_t rows, bool shuffle, int visits,
                              const ml_batch_plan *plans, int plan_count, ml_batches *batches);
-void ml_batches_free(const tamis_model *model, ml_batches *batches);
 
 /* Describes the plans of models of counts: for a mini-batch's rows, executed `rounds` times; for the columns; and for
    <x, y> at its entries. */

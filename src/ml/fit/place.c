@@ -5,9 +5,11 @@
 #include "ml/fit/place.h"
 
 #include "base/random.h"
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "group/collective.h"
 #include "ml/data/canonical.h"
+#include "ml/data/host.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 
@@ -64,50 +66,48 @@ tamis_status ml_dense_fetch(const tamis_model *model, const tamis_dense *dense, 
     return status;
 }
 
-tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, tamis_owned_dense **copy,
-                           tamis_dense *here) {
-    *copy = NULL;
+tamis_status ml_dense_copy(const tamis_model *model, const tamis_dense *dense, tamis_dense *copy) {
+    TRY(ml_host_make(dense->rows, dense->cols, dense->type, copy));
+    return ml_dense_read(model, dense, copy->data);
+}
+
+tamis_status ml_dense_here(const tamis_model *model, const tamis_dense *dense, tamis_dense *here) {
+    if (dense->location != TAMIS_HOST) return ml_dense_copy(model, dense, here);
     *here = *dense;
-    if (dense->location == TAMIS_HOST) return TAMIS_OK;
-    TRY(ml_dense_fetch(model, dense, copy));
-    *here = *tamis_owned_dense_view(*copy);
     return TAMIS_OK;
 }
 
 tamis_status ml_dense_write_doubles(const tamis_model *model, const tamis_dense *dense, const double *numbers) {
+    TAMIS_SCOPE;
     const int64_t count = tamis_times(dense->rows, dense->cols);
     void *cast;
-    TRY(tamis_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
+    TRY(tamis_scope_allocate(count, tamis_type_size(dense->type), "numbers for the device", &cast));
     for (int64_t i = 0; i < count; i++) ml_put_number(cast, dense->type, i, numbers[i]);
-    const tamis_status status = ml_dense_write(model, dense, cast);
-    tamis_release(cast);
-    return status;
+    return ml_dense_write(model, dense, cast);
+}
+
+tamis_status ml_dense_take_doubles(const tamis_model *model, const tamis_dense *dense, double *numbers) {
+    TAMIS_SCOPE;
+    tamis_dense host;
+    TRY(ml_dense_here(model, dense, &host));
+    for (int64_t i = 0; i < dense->rows * dense->cols; i++) numbers[i] = ml_number(host.data, dense->type, i);
+    return TAMIS_OK;
 }
 
 tamis_status ml_dense_read_doubles(const tamis_model *model, const tamis_dense *dense, double **numbers) {
-    const int64_t count = tamis_times(dense->rows, dense->cols);
-    tamis_owned_dense *array;
-    *numbers = NULL;
-    TRY(ml_dense_fetch(model, dense, &array));
-    const tamis_status status = tamis_allocate(count, sizeof **numbers, "numbers of the device", (void **)numbers);
-    for (int64_t i = 0; status == TAMIS_OK && i < count; i++)
-        (*numbers)[i] = ml_number(tamis_owned_dense_view(array)->data, dense->type, i);
-    tamis_owned_dense_free(array);
-    return status;
+    TRY(tamis_allocate_array(tamis_times(dense->rows, dense->cols), "numbers of the device", *numbers));
+    return ml_dense_take_doubles(model, dense, *numbers);
 }
 
 tamis_status ml_dense_random_from(const tamis_model *model, const tamis_dense *dense, int64_t first, uint64_t stream,
                                   double low, double high) {
-    tamis_owned_dense *array;
-    TRY(tamis_owned_dense_create(first + dense->rows, dense->cols, dense->type, TAMIS_ROW_MAJOR, &array));
-    const tamis_dense *const all = tamis_owned_dense_view(array);
+    TAMIS_SCOPE;
+    tamis_dense all;
+    TRY(ml_host_make(first + dense->rows, dense->cols, dense->type, &all));
     /* a different seed for each matrix of a model */
-    tamis_status status = tamis_fill_uniform(all, tamis_random_at(model->options.seed, stream, 0), low, high);
-    if (status == TAMIS_OK && dense->rows > 0)
-        status =
-            ml_dense_write(model, dense, (char *)all->data + (size_t)(first * all->cols) * tamis_type_size(all->type));
-    tamis_owned_dense_free(array);
-    return status;
+    TRY(tamis_fill_uniform(&all, tamis_random_at(model->options.seed, stream, 0), low, high));
+    if (dense->rows == 0) return TAMIS_OK;
+    return ml_dense_write(model, dense, (char *)all.data + (size_t)(first * all.cols) * tamis_type_size(all.type));
 }
 
 tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense, uint64_t stream, double low,
@@ -115,10 +115,23 @@ tamis_status ml_dense_random(const tamis_model *model, const tamis_dense *dense,
     return ml_dense_random_from(model, dense, 0, stream, low, high);
 }
 
+static void free_on_device(void *device, void *memory) { tamis_device_free(device, memory); }
+
+static tamis_status own_on_device(const tamis_model *model, void *memory) {
+    return tamis_scope_own_of(free_on_device, model->device, memory);
+}
+
+tamis_status ml_scratch(const tamis_model *model, int64_t rows, int64_t cols, tamis_dense *dense) {
+    TRY(ml_dense_make(model, rows, cols, dense));
+    return own_on_device(model, dense->data);
+}
+
 tamis_status ml_values_make(const tamis_model *model, int64_t count, void **values) {
     *values = NULL;
     const size_t bytes = tamis_bytes(count, tamis_type_size(model->options.type));
-    return bytes > 0 ? tamis_device_allocate(model->device, bytes, values) : TAMIS_OK;
+    if (bytes == 0) return TAMIS_OK;
+    TRY(tamis_device_allocate(model->device, bytes, values));
+    return own_on_device(model, *values);
 }
 
 tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count) {
@@ -133,45 +146,39 @@ tamis_dense ml_values_view(const tamis_model *model, void *values, int64_t count
 
 /* ------------------------------------------------------------------------------------------ sparse */
 
-/* Copies host memory to the device; zero bytes need none. */
-static tamis_status upload(const tamis_model *model, const void *host, size_t bytes, void **memory) {
-    *memory = NULL;
-    if (bytes == 0) return TAMIS_OK;
-    TRY(tamis_device_allocate(model->device, bytes, memory));
-    return tamis_device_upload(model->device, NULL, *memory, 0, host, bytes);
+tamis_status ml_on_device(const tamis_model *model, int64_t entries, size_t size, const void **memory) {
+    const void *const host = *memory;
+    const size_t bytes = tamis_bytes(entries, size);
+    void *made;
+    if (bytes == 0 || !host) return TAMIS_OK;
+    TRY(tamis_device_allocate(model->device, bytes, &made));
+    TRY(own_on_device(model, made));
+    *memory = made;
+    return tamis_device_upload(model->device, NULL, made, 0, host, bytes);
 }
 
 tamis_status ml_sparse_convert(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
     tamis_convert_options options = ml_conversion(model, S);
     options.transpose = transpose;
-    TRY(tamis_convert(S, &options, &placed->host));
-    placed->view = *tamis_owned_sparse_view(placed->host);
+    TRY(ml_converted(S, &options, &placed->host));
+    placed->view = placed->host;
     return TAMIS_OK;
 }
 
 tamis_status ml_sparse_send(const tamis_model *model, ml_sparse *placed) {
     if (model->location == TAMIS_HOST) return TAMIS_OK;
     tamis_sparse *const view = &placed->view;
-    const size_t nnz = (size_t)view->nnz;
-    TRY(upload(model, view->offsets, (size_t)(view->rows + 1) * tamis_index_size(view->offset_type), &placed->offsets));
-    TRY(upload(model, view->columns, nnz * tamis_index_size(view->index_type), &placed->columns));
-    TRY(upload(model, view->values, nnz * tamis_type_size(view->value_type), &placed->values));
+    TRY(ml_on_device(model, view->rows + 1, tamis_index_size(view->offset_type), &view->offsets));
+    TRY(ml_on_device(model, view->nnz, tamis_index_size(view->index_type), &view->columns));
+    TRY(ml_on_device(model, view->nnz, tamis_type_size(view->value_type), &view->values));
     view->location = model->location;
-    view->offsets = placed->offsets;
-    view->columns = placed->columns;
-    view->values = placed->values;
     return TAMIS_OK;
 }
 
 tamis_status ml_sparse_place(const tamis_model *model, const tamis_sparse *S, bool transpose, ml_sparse *placed) {
     *placed = (ml_sparse){0};
-    tamis_status status;
-    TRY_GOTO(failed, ml_sparse_convert(model, S, transpose, placed));
-    TRY_GOTO(failed, ml_sparse_send(model, placed));
-    return TAMIS_OK;
-failed:
-    ml_sparse_free(model, placed);
-    return status;
+    TRY(ml_sparse_convert(model, S, transpose, placed));
+    return ml_sparse_send(model, placed);
 }
 
 tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *S, int64_t first, int64_t count,
@@ -179,7 +186,7 @@ tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *
     *placed = (ml_sparse){0};
     const int64_t *const all = S->offsets;
     int64_t *offsets;
-    TRY(tamis_allocate(count + 1, sizeof *offsets, "the offsets of a mini-batch", (void **)&offsets));
+    TRY(tamis_allocate_array(count + 1, "the offsets of a mini-batch", offsets));
     for (int64_t i = 0; i <= count; i++) offsets[i] = all[first + i] - all[first];
     tamis_sparse part = *S;
     part.rows = count;
@@ -187,18 +194,7 @@ tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *
     part.offsets = offsets;
     part.columns = (const char *)S->columns + (size_t)all[first] * tamis_index_size(S->index_type);
     part.values = (const char *)S->values + (size_t)all[first] * tamis_type_size(S->value_type);
-    const tamis_status status = ml_sparse_place(model, &part, transpose, placed);
-    tamis_release(offsets);
-    return status;
-}
-
-void ml_sparse_free(const tamis_model *model, ml_sparse *placed) {
-    if (placed->offsets) tamis_device_free(model->device, placed->offsets);
-    if (placed->columns) tamis_device_free(model->device, placed->columns);
-    if (placed->values) tamis_device_free(model->device, placed->values);
-    tamis_group_rows_destroy(placed->others);
-    tamis_owned_sparse_free(placed->host);
-    *placed = (ml_sparse){0};
+    return ml_sparse_place(model, &part, transpose, placed);
 }
 
 double ml_lambda_weight(const tamis_model *model, int64_t count) {
@@ -210,21 +206,16 @@ double ml_lambda_weight(const tamis_model *model, int64_t count) {
 /* Computes the number of nonzeros of each row, or (weights) factor times its weight of lambda. */
 static tamis_status row_numbers(const tamis_model *model, const ml_sparse *S, bool weights, double factor,
                                 tamis_dense *made) {
-    const tamis_sparse *const host = tamis_owned_sparse_view(S->host);
-    *made = (tamis_dense){0};
-    void *numbers;
-    const size_t size = tamis_type_size(model->options.type);
-    TRY(tamis_allocate(host->rows, size, "a number of each row", &numbers));
+    const tamis_sparse *const host = &S->host;
+    double *numbers;
+    TRY(ml_scratch(model, host->rows, 1, made));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(host->rows, "a number of each row", numbers));
     for (int64_t i = 0; i < host->rows; i++) {
         const int64_t count = ml_offset(host, i + 1) - ml_offset(host, i);
-        ml_put_number(numbers, model->options.type, i,
-                      weights ? factor * ml_lambda_weight(model, count) : (double)count);
+        numbers[i] = weights ? factor * ml_lambda_weight(model, count) : (double)count;
     }
-    tamis_status status = ml_dense_make(model, host->rows, 1, made);
-    if (status == TAMIS_OK) status = ml_dense_write(model, made, numbers);
-    if (status != TAMIS_OK) ml_dense_free(model, made);
-    tamis_release(numbers);
-    return status;
+    return ml_dense_write_doubles(model, made, numbers);
 }
 
 tamis_status ml_row_counts(const tamis_model *model, const ml_sparse *S, tamis_dense *counts) {

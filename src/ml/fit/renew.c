@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/data/canonical.h"
+#include "ml/data/host.h"
 #include "ml/factors.h"
 #include "ml/fit/loop.h"
 #include "ml/fit/place.h"
@@ -53,27 +55,21 @@ static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t ro
         return tamis_fail(TAMIS_ERROR_INTERNAL, "%lld rows are more than %lld", (long long)kept->rows, (long long)rows);
     const bool whole = ml_is_nonnegative(model->method, &model->options);
     const int64_t features = model->options.factors, cols = kept->cols;
-    tamis_dense larger = {0};
-    double *before = NULL, *after = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_dense_make(model, rows, cols, &larger));
-    TRY_GOTO(done, ml_dense_read_doubles(model, kept, &before));
-    TRY_GOTO(done,
-             tamis_allocate_zeroed(tamis_times(rows, cols), sizeof *after, "factors of new rows", (void **)&after));
+    tamis_dense larger;
+    double *before, *after;
+    TAMIS_SCOPE;
+    TRY(ml_dense_read_doubles(model, kept, &before));
+    TRY(tamis_allocate_zeros(tamis_times(rows, cols), "factors of new rows", after));
     memcpy(after, before, (size_t)(kept->rows * cols) * sizeof *after);
     for (int64_t i = kept->rows; i < rows; i++)
         for (int64_t k = 0; k < cols && k < features; k++) {
             const double drawn = tamis_random_uniform_at(model->options.seed, stream, (uint64_t)(i * cols + k));
             after[i * cols + k] = size * (whole ? drawn : 2 * drawn - 1);
         }
-    TRY_GOTO(done, ml_dense_write_doubles(model, &larger, after));
-    ml_dense_free(model, kept);
-    *kept = larger;
-    larger = (tamis_dense){0};
-done:
-    ml_dense_free(model, &larger);
-    tamis_release(before);
-    tamis_release(after);
+    TRY(ml_dense_make(model, rows, cols, &larger));
+    const tamis_status status = ml_dense_write_doubles(model, &larger, after);
+    ml_dense_free(model, status == TAMIS_OK ? kept : &larger);
+    if (status == TAMIS_OK) *kept = larger;
     return status;
 }
 
@@ -151,30 +147,25 @@ tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, con
     TRY(check_places(model, rows, S->rows, &whole));
     const int64_t had = model->row_factors.rows, width = model->width;
     const size_t line = (size_t)width * tamis_type_size(model->options.type);
-    tamis_owned_dense *W = NULL, *all = NULL;
-    tamis_dense larger = {0};
-    tamis_status status;
-    TRY_GOTO(done, tamis_owned_dense_create(S->rows, width, model->options.type, TAMIS_ROW_MAJOR, &W));
-    TRY_GOTO(done, tamis_model_transform(model, S, tamis_owned_dense_view(W)));
-    TRY_GOTO(done, check_finite(tamis_owned_dense_view(W)));
-    TRY_GOTO(done, tamis_owned_dense_create(whole, width, model->options.type, TAMIS_ROW_MAJOR, &all));
-    char *const to = tamis_owned_dense_view(all)->data;
-    const char *const from = tamis_owned_dense_view(W)->data;
-    TRY_GOTO(done, ml_dense_read(model, &model->row_factors, to));
+    tamis_dense W, all, larger;
+    TAMIS_SCOPE;
+    TRY(ml_host_make(S->rows, width, model->options.type, &W));
+    TRY(tamis_model_transform(model, S, &W));
+    TRY(check_finite(&W));
+    TRY(ml_host_make(whole, width, model->options.type, &all));
+    char *const to = all.data;
+    const char *const from = W.data;
+    TRY(ml_dense_read(model, &model->row_factors, to));
     for (int64_t i = 0; i < S->rows; i++)
         memcpy(to + (size_t)(rows ? rows[i] : had + i) * line, from + (size_t)i * line, line);
-    TRY_GOTO(done, ml_dense_make(model, whole, width, &larger));
-    TRY_GOTO(done, ml_dense_write(model, &larger, to));
-    TRY_GOTO(done,
-             grow_states(model, whole, model->cols)); /* ADAGRAD's sums of the new rows start at 0 in the next fit */
-    ml_forget(model);
-    ml_dense_free(model, &model->row_factors);
+    TRY(ml_dense_make(model, whole, width, &larger));
+    tamis_status status = ml_dense_write(model, &larger, to);
+    /* ADAGRAD's sums of the new rows start at 0 in the next fit */
+    if (status == TAMIS_OK) status = grow_states(model, whole, model->cols);
+    if (status == TAMIS_OK) ml_forget(model);
+    ml_dense_free(model, status == TAMIS_OK ? &model->row_factors : &larger);
+    if (status != TAMIS_OK) return status;
     model->row_factors = larger;
     model->rows = whole;
-    larger = (tamis_dense){0};
-done:
-    ml_dense_free(model, &larger);
-    tamis_owned_dense_free(W);
-    tamis_owned_dense_free(all);
-    return status;
+    return TAMIS_OK;
 }

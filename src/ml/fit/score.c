@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/data/canonical.h"
 #include "ml/factors.h"
@@ -35,8 +36,8 @@ typedef struct scoring {
     tamis_model *model;
     const tamis_sparse *entries, *observed; /* canonical; observed may be NULL */
     double relevant;                        /* entries of at least this value are relevant; -infinity: all */
-    tamis_owned_sparse *own_entries, *own_observed;
-    tamis_owned_dense *W;
+    tamis_sparse own_entries, own_observed;
+    tamis_dense W;
     int64_t ranked;       /* rows with relevant entries, found by score_ranking */
     ml_operands operands; /* A has a line for each row of the entries */
 } scoring;
@@ -73,20 +74,13 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
     TRY(check(model, held_out, fold_in));
     s->relevant = held_out->threshold ? held_out->relevant : -INFINITY;
     TRY(ml_canonical(model, held_out->entries, "held_out.entries", &s->own_entries));
-    s->entries = tamis_owned_sparse_view(s->own_entries);
+    s->entries = &s->own_entries;
     if (held_out->observed && (fold_in || need_observed)) {
         TRY(ml_canonical(model, held_out->observed, "held_out.observed", &s->own_observed));
-        s->observed = tamis_owned_sparse_view(s->own_observed);
+        s->observed = &s->own_observed;
     }
     if (fold_in) TRY(ml_transform(model, s->observed, "held_out.observed", &s->W));
-    return model->method->operands(model, tamis_owned_dense_view(s->W), &s->operands);
-}
-
-static void release(scoring *s) {
-    tamis_owned_sparse_free(s->own_entries);
-    tamis_owned_sparse_free(s->own_observed);
-    tamis_owned_dense_free(s->W);
-    ml_operands_free(&s->operands);
+    return model->method->operands(model, fold_in ? &s->W : NULL, &s->operands);
 }
 
 /* ------------------------------------------------------------------------------------------ entries */
@@ -108,7 +102,8 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
     const int64_t *const offsets = S->offsets;
     const double everywhere = s->operands.offset * (double)S->cols;
     double *total, sum = 0, weights = 0;
-    TRY(tamis_allocate(B->cols, sizeof *total, "sums of columns", (void **)&total));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(B->cols, "sums of columns", total));
     ml_column_sums(B, total); /* a row's product with them is the sum over all columns */
     for (int64_t i = 0; i < S->rows; i++) {
         double all = everywhere;
@@ -120,7 +115,6 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
             weights += count;
         }
     }
-    tamis_release(total);
     score->log_likelihood = weights > 0 ? sum / weights : NAN;
     score->perplexity = exp(-score->log_likelihood);
     return TAMIS_OK;
@@ -130,12 +124,11 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
     const tamis_method_data kind = s->model->method->about.data;
     if (kind == TAMIS_DATA_USES || s->entries->nnz == 0) return TAMIS_OK;
     double *predictions;
-    TRY(tamis_allocate(s->entries->nnz, sizeof *predictions, "predictions", (void **)&predictions));
-    tamis_status status = ml_predict(s->model, &s->operands, s->entries, predictions);
-    if (status == TAMIS_OK && kind == TAMIS_DATA_RATINGS) score_ratings(s->entries, predictions, score);
-    if (status == TAMIS_OK && kind == TAMIS_DATA_COUNTS) status = score_counts(s, predictions, score);
-    tamis_release(predictions);
-    return status;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(s->entries->nnz, "predictions", predictions));
+    TRY(ml_predict(s->model, &s->operands, s->entries, predictions));
+    if (kind == TAMIS_DATA_RATINGS) score_ratings(s->entries, predictions, score);
+    return kind == TAMIS_DATA_COUNTS ? score_counts(s, predictions, score) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ recommendations */
@@ -170,42 +163,35 @@ static void add_row(const scoring *s, int64_t row, int64_t relevant, int top, co
 }
 
 static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t count, int top, tamis_score *score) {
-    tamis_status status;
-    int64_t *columns = NULL;
-    double *scores = NULL;
+    int64_t entries, *columns;
+    double *scores;
     ml_operands part = s->operands;
-    tamis_owned_dense *lines = NULL;
-    int64_t entries;
+    TAMIS_SCOPE;
     if (__builtin_mul_overflow(count, (int64_t)top, &entries))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d recommendations of %lld rows are too many", top,
                           (long long)count);
-    TRY_GOTO(done, tamis_allocate(entries, sizeof *columns, "recommendations", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(entries, sizeof *scores, "recommendations", (void **)&scores));
-    TRY_GOTO(done, ml_gather_rows(s->model, &s->operands.A.host, rows, count, &lines));
-    part.A = (ml_operand){.host = *tamis_owned_dense_view(lines)};
-    TRY_GOTO(done, ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
+    TRY(tamis_allocate_array(entries, "recommendations", columns));
+    TRY(tamis_allocate_array(entries, "recommendations", scores));
+    part.A = (ml_operand){0};
+    TRY(ml_gather_rows(s->model, &s->operands.A.host, rows, count, &part.A.host));
+    TRY(ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
     for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
     score->precision /= (double)count;
     score->recall /= (double)count;
     score->ndcg /= (double)count;
-done:
-    tamis_release(columns);
-    tamis_release(scores);
-    tamis_owned_dense_free(lines);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
     int64_t *rows, count = 0;
     TRY(ml_operand_fetch(s->model, &s->operands.A));
-    TRY(tamis_allocate(s->entries->rows, sizeof *rows, "rows with held-out entries", (void **)&rows));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(s->entries->rows, "rows with held-out entries", rows));
     for (int64_t i = 0; i < s->entries->rows; i++)
         if (relevant_in(s, i) > 0) rows[count++] = i;
     s->ranked = count;
-    const tamis_status status = count > 0 ? score_rows(s, rows, count, top, score) : TAMIS_OK;
-    tamis_release(rows);
-    return status;
+    return count > 0 ? score_rows(s, rows, count, top, score) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ topics */
@@ -213,17 +199,13 @@ static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
 static tamis_status score_topics(const scoring *s, int top, tamis_score *score) {
     if (s->model->method->about.data != TAMIS_DATA_COUNTS) return TAMIS_OK;
     const int64_t topics = s->model->options.factors;
-    tamis_status status;
-    int64_t *columns = NULL;
-    double *weights = NULL;
-    TRY_GOTO(done, tamis_allocate(tamis_times(topics, top), sizeof *columns, "words of topics", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(tamis_times(topics, top), sizeof *weights, "words of topics", (void **)&weights));
-    TRY_GOTO(done, ml_topics(s->model, top, columns, weights));
-    status = ml_coherence(s->observed, columns, topics, top, &score->coherence);
-done:
-    tamis_release(columns);
-    tamis_release(weights);
-    return status;
+    int64_t *columns;
+    double *weights;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(tamis_times(topics, top), "words of topics", columns));
+    TRY(tamis_allocate_array(tamis_times(topics, top), "words of topics", weights));
+    TRY(ml_topics(s->model, top, columns, weights));
+    return ml_coherence(s->observed, columns, topics, top, &score->coherence);
 }
 
 /* Scores the documents' words, observed and held out, as one COO matrix; the model sums duplicates. */
@@ -232,15 +214,15 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
     const ml_method *const method = s->model->method;
     if (!method->bound || s->model->options.maximum_a_posteriori || !s->observed) return TAMIS_OK;
     const int64_t nnz = s->entries->nnz + s->observed->nnz;
-    tamis_status status;
-    tamis_owned_sparse *whole = NULL;
-    int64_t *rows = NULL, *columns = NULL, at = 0;
-    double *values = NULL, per_word;
+    tamis_sparse whole;
+    int64_t *rows, *columns, at = 0;
+    double *values, per_word;
     tamis_model use;
-    TRY_GOTO(done, ml_use_begin(s->model, &use));
-    TRY_GOTO(done, tamis_allocate(nnz, sizeof *rows, "words of documents", (void **)&rows));
-    TRY_GOTO(done, tamis_allocate(nnz, sizeof *columns, "words of documents", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(nnz, sizeof *values, "words of documents", (void **)&values));
+    TAMIS_SCOPE;
+    TRY(ml_use_begin(s->model, &use));
+    TRY(tamis_allocate_array(nnz, "words of documents", rows));
+    TRY(tamis_allocate_array(nnz, "words of documents", columns));
+    TRY(tamis_allocate_array(nnz, "words of documents", values));
     for (int p = 0; p < 2; p++)
         for (int64_t i = 0; i < parts[p]->rows; i++)
             for (int64_t t = ml_offset(parts[p], i); t < ml_offset(parts[p], i + 1); t++, at++) {
@@ -257,17 +239,11 @@ static tamis_status score_bound(const scoring *s, tamis_score *score) {
                             .row_indices = rows,
                             .columns = columns,
                             .values = values};
-    TRY_GOTO(done, ml_model_workspace(&use));
-    TRY_GOTO(done, ml_canonical(s->model, &S, "held_out", &whole));
-    TRY_GOTO(done, method->bound(&use, tamis_owned_sparse_view(whole), &per_word));
+    TRY(ml_model_workspace(&use));
+    TRY(ml_canonical(s->model, &S, "held_out", &whole));
+    TRY(method->bound(&use, &whole, &per_word));
     score->bound_perplexity = exp(-per_word);
-done:
-    ml_use_end(&use);
-    tamis_owned_sparse_free(whole);
-    tamis_release(rows);
-    tamis_release(columns);
-    tamis_release(values);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ the calls */
@@ -299,32 +275,28 @@ tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_ou
     if (top < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "top = %d is negative", top);
     if (top == 0) top = TOP;
     if (model->cols > 0 && top > model->cols) top = (int)model->cols;
-    tamis_status status;
     scoring s = {.model = model};
     tamis_score made = nothing();
-    TRY_GOTO(done, make(&s, held_out, folds_in(model, fold_in), true));
+    TAMIS_SCOPE;
+    TRY(make(&s, held_out, folds_in(model, fold_in), true));
     made.entries = s.entries->nnz;
     made.rows = rows_with_entries(s.entries);
-    TRY_GOTO(done, score_entries(&s, &made));
-    TRY_GOTO(done, score_ranking(&s, top, &made));
-    TRY_GOTO(done, score_topics(&s, top, &made));
-    TRY_GOTO(done, score_bound(&s, &made));
+    TRY(score_entries(&s, &made));
+    TRY(score_ranking(&s, top, &made));
+    TRY(score_topics(&s, top, &made));
+    TRY(score_bound(&s, &made));
     *score = made;
-done:
-    release(&s);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight) {
     const tamis_method_data kind = model->method->about.data;
-    tamis_status status;
     scoring s = {.model = model};
     tamis_score made = nothing();
-    TRY_GOTO(done, make(&s, held_out, folds_in(model, false), kind == TAMIS_DATA_USES));
-    TRY_GOTO(done, kind == TAMIS_DATA_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
+    TAMIS_SCOPE;
+    TRY(make(&s, held_out, folds_in(model, false), kind == TAMIS_DATA_USES));
+    TRY(kind == TAMIS_DATA_USES ? score_ranking(&s, TOP, &made) : score_entries(&s, &made));
     *metric = kind == TAMIS_DATA_RATINGS ? made.rmse : kind == TAMIS_DATA_COUNTS ? made.perplexity : made.recall;
     *weight = kind == TAMIS_DATA_USES ? (double)s.ranked : (double)s.entries->nnz;
-done:
-    release(&s);
-    return status;
+    return TAMIS_OK;
 }

@@ -25,7 +25,7 @@ static tamis_dense lines_view(const tamis_dense *vector) {
 }
 
 tamis_status ml_vector_make(const tamis_model *model, int64_t count, tamis_dense *vector) {
-    TRY(ml_dense_make(model, lines_of(count), LINE, vector));
+    TRY(ml_scratch(model, lines_of(count), LINE, vector));
     const tamis_status status = tamis_dense_fill(model->device, NULL, vector, 0);
     vector->rows = count;
     vector->cols = vector->stride = 1;

@@ -4,8 +4,7 @@
 
 #include "ml/model.h"
 
-/* Makes a zero-initialised count x 1 vector, padded with zeros for ml_vector_dot. The caller frees it with
-   ml_dense_free. */
+/* Makes a zero-initialised count x 1 vector, padded with zeros for ml_vector_dot. It belongs to the scope. */
 tamis_status ml_vector_make(const tamis_model *model, int64_t count, tamis_dense *vector);
 /* Returns a view of the first `count` numbers of such a vector, and overwrites the padding behind them with zeros,
    copied from `zeros`, a vector that was never written to. */

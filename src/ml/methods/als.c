@@ -19,6 +19,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/group.h"
@@ -70,19 +71,6 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
-static void side_free(const tamis_model *model, side *half) {
-    tamis_plan_destroy(half->fused);
-    tamis_plan_destroy(half->spmm);
-    tamis_plan_destroy(half->less_bias);
-    tamis_dense *const matrices[9] = {&half->lambda, &half->weights,    &half->P,    &half->R,   &half->AP,
-                                      &half->rr,     &half->regressors, &half->bias, &half->ones};
-    for (int i = 0; i < 9; i++) ml_dense_free(model, matrices[i]);
-    if (half->targets && half->targets != half->centred) tamis_device_free(model->device, half->targets);
-    if (half->centred) tamis_device_free(model->device, half->centred);
-    ml_sparse_free(model, &half->S);
-    *half = (side){0};
-}
-
 static tamis_status make_centred(const tamis_model *model, side *half) {
     const int64_t nnz = half->S.view.nnz;
     TRY(ml_values_make(model, nnz, &half->centred));
@@ -100,10 +88,10 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_MASK, width, width, visits * (int64_t)(1 + steps), &half->fused));
     if (model->options.weighted) TRY(ml_row_lambdas(model, &half->S, &half->lambda));
     if (model->options.weighted && ml_finds_lambda(model)) TRY(ml_row_weights(model, &half->S, &half->weights));
-    TRY(ml_dense_make(model, S->rows, width, &half->P));
-    TRY(ml_dense_make(model, S->rows, width, &half->R));
-    TRY(ml_dense_make(model, S->rows, width, &half->AP));
-    TRY(ml_dense_make(model, S->rows, 1, &half->rr));
+    TRY(ml_scratch(model, S->rows, width, &half->P));
+    TRY(ml_scratch(model, S->rows, width, &half->R));
+    TRY(ml_scratch(model, S->rows, width, &half->AP));
+    TRY(ml_scratch(model, S->rows, 1, &half->rr));
     TRY(make_centred(model, half));
     half->targets = half->centred;
     if (ml_biased(model)) {
@@ -113,9 +101,9 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     const tamis_sparse fitted = ml_with_values(S, half->targets);
     TRY(ml_plan(model, &fitted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
     if (!ml_biased(model)) return TAMIS_OK;
-    TRY(ml_dense_make(model, S->cols, width, &half->regressors));
-    TRY(ml_dense_make(model, S->cols, 1, &half->bias));
-    TRY(ml_dense_make(model, S->rows, 1, &half->ones));
+    TRY(ml_scratch(model, S->cols, width, &half->regressors));
+    TRY(ml_scratch(model, S->cols, 1, &half->bias));
+    TRY(ml_scratch(model, S->rows, 1, &half->ones));
     TRY(tamis_dense_fill(model->device, NULL, &half->ones, 1));
     const tamis_sparse centred = ml_with_values(S, half->centred);
     return ml_plan(model, &centred, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, 1, 0, visits, &half->less_bias);
@@ -164,18 +152,6 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, void *given) {
-    als *const work = given;
-    side_free(model, &work->sides[0]);
-    side_free(model, &work->sides[1]);
-    tamis_plan_destroy(work->residual);
-    if (work->errors) tamis_device_free(model->device, work->errors);
-    for (int i = 0; i < 2; i++) ml_dense_free(model, &work->squares[i]);
-    ml_units_free(model, &work->units);
-    ml_noise_free(model, &work->noise);
-    tamis_release(work);
-}
-
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
@@ -186,7 +162,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     }
     if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     als *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of als", work));
     model->work = work;
     work->left = (double)NAN;
     TRY(ml_times_reserve(model, 2.0 * (4 + model->options.cg_steps))); /* calls of both halves, and of the errors */
@@ -194,7 +170,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     if (ml_finds_lambda(model)) TRY(ml_noise_make(model, model->width, &work->noise));
     for (int i = 0; i < 2; i++) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
-        TRY(ml_dense_make(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
+        TRY(ml_scratch(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
     }
     const tamis_sparse fitted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
     TRY(ml_plan(model, &fitted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
@@ -273,18 +249,13 @@ static void make_system(ml_fold *fold) {
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     if (ml_folds_alone(model, data->rows)) return ml_fold_rows(model, data, NULL, make_system, W);
-    als *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of als", (void **)&work));
-    tamis_status status = TAMIS_OK;
-    if (ml_biased(model)) TRY_GOTO(done, ml_units_make(model, &work->units));
+    als work = {.left = (double)NAN};
+    if (ml_biased(model)) TRY(ml_units_make(model, &work.units));
     const int steps = ml_fold_in_steps(model->width);
-    TRY_GOTO(done, side_make(model, data, false, 1, steps, &work->sides[0]));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    TRY_GOTO(done, solve(model, work, &work->sides[0], W, &model->column_factors, steps));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    free_work(model, work);
-    return status;
+    TRY(side_make(model, data, false, 1, steps, &work.sides[0]));
+    TRY(tamis_dense_fill(model->device, NULL, W, 0));
+    TRY(solve(model, &work, &work.sides[0], W, &model->column_factors, steps));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ prediction */
@@ -313,7 +284,6 @@ const ml_method ml_als = {
     .begin = begin,
     .iterate = iterate,
     .loss = loss,
-    .free_work = free_work,
     .transform = transform,
     .operands = operands,
 };

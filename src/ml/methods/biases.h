@@ -14,8 +14,8 @@ void ml_row_biases(const tamis_model *model, const tamis_sparse *data, const dou
 /* Computes both biases by ML_BIAS_ROUNDS alternating rounds from zero. */
 enum { ML_BIAS_ROUNDS = 5 };
 tamis_status ml_damped_biases(const tamis_model *model, const tamis_sparse *data, double *rows, double *columns);
-/* Computes (rating - ml_centre - scale * (biases)) / scale of each entry, in the data's type; NULL: no biases. The
-   caller frees it with tamis_release. */
+/* Computes (rating - ml_centre - scale * (biases)) / scale of each entry, in the data's type; NULL: no biases. It
+   belongs to the scope. */
 tamis_status ml_less_biases(const tamis_model *model, const tamis_sparse *data, const double *rows,
                             const double *columns, void **left);
 
@@ -24,11 +24,10 @@ typedef struct ml_units {
     tamis_dense first, last;
 } ml_units;
 tamis_status ml_units_make(const tamis_model *model, ml_units *units);
-void ml_units_free(const tamis_model *model, ml_units *units);
 /* Returns a view of the first options.factors columns of factors. */
 tamis_dense ml_features(const tamis_model *model, const tamis_dense *factors);
-/* Write numbers from the host to the last column of factors on the device, and read it (the caller frees the numbers
-   with tamis_release). Both wait. */
+/* Write numbers from the host to the last column of factors on the device, and read it (the numbers belong to the
+   scope). Both wait. */
 tamis_status ml_last_write(const tamis_model *model, const tamis_dense *factors, const double *numbers);
 tamis_status ml_last_read(const tamis_model *model, const tamis_dense *factors, double **numbers);
 

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/factors.h"
@@ -100,23 +101,12 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
 
 /* ------------------------------------------------------------------------------------------ uses */
 
-static void uses_free(uses *made) {
-    tamis_release(made->offsets);
-    tamis_release(made->columns);
-    *made = (uses){0};
-}
-
 static tamis_status uses_make(const tamis_sparse *data, uses *made) {
-    *made = (uses){0};
     if (data->rows > INT32_MAX || data->cols > INT32_MAX)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S is %lld x %lld: bpr has at most %d rows and columns",
                           (long long)data->rows, (long long)data->cols, INT32_MAX);
-    tamis_status status = tamis_allocate(data->rows + 1, sizeof *made->offsets, "uses", (void **)&made->offsets);
-    if (status == TAMIS_OK) status = tamis_allocate(data->nnz, sizeof *made->columns, "uses", (void **)&made->columns);
-    if (status != TAMIS_OK) {
-        uses_free(made);
-        return status;
-    }
+    TRY(tamis_allocate_array(data->rows + 1, "uses", made->offsets));
+    TRY(tamis_allocate_array(data->nnz, "uses", made->columns));
     int64_t count = 0;
     made->offsets[0] = 0;
     for (int64_t i = 0; i < data->rows; i++) {
@@ -278,17 +268,6 @@ static void body_round(void *context, int thread, int threads) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, void *given) {
-    (void)model;
-    bpr *const work = given;
-    uses_free(&work->uses);
-    for (int i = 0; i < 4; i++) tamis_release(work->own[i]);
-    tamis_release(work->order);
-    tamis_release(work->sorted);
-    tamis_release(work->block_of);
-    tamis_release(work);
-}
-
 static tamis_dense *kept(tamis_model *model, int i) {
     tamis_dense *const all[] = {&model->row_factors, &model->column_factors, &model->states[OF_ROWS],
                                 &model->states[OF_COLUMNS]};
@@ -304,8 +283,8 @@ static tamis_status place_numbers(tamis_model *model, bpr *work) {
             *places[i] = numbers->data;
             continue;
         }
-        TRY(tamis_allocate(tamis_times(numbers->rows, numbers->cols), tamis_type_size(numbers->type), "factors",
-                           &work->own[i]));
+        TRY(tamis_scope_allocate(tamis_times(numbers->rows, numbers->cols), tamis_type_size(numbers->type), "factors",
+                                 &work->own[i]));
         TRY(ml_dense_read(model, numbers, work->own[i]));
         *places[i] = work->own[i];
     }
@@ -321,10 +300,9 @@ static tamis_status make_first(tamis_model *model) {
         TRY(ml_dense_random(model, numbers, (uint64_t)streams[i], -size, size));
         if (!ml_biased(model)) continue;
         double *zeros;
-        TRY(tamis_allocate_zeroed(numbers->rows, sizeof *zeros, "biases", (void **)&zeros));
-        const tamis_status status = ml_last_write(model, numbers, zeros);
-        tamis_release(zeros);
-        TRY(status);
+        TAMIS_SCOPE;
+        TRY(tamis_allocate_zeros(numbers->rows, "biases", zeros));
+        TRY(ml_last_write(model, numbers, zeros));
     }
     TRY(tamis_dense_fill(model->device, NULL, &model->states[OF_ROWS], 0));
     TRY(tamis_dense_fill(model->device, NULL, &model->states[OF_COLUMNS], 0));
@@ -349,16 +327,16 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(ml_model_factors(model, data->rows, data->cols, &fresh));
     TRY(ml_model_state(model, OF_ROWS, &fresh));
     TRY(ml_model_state(model, OF_COLUMNS, &fresh));
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of bpr", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of bpr", work));
     model->work = work;
     work->model = model;
     work->rows = data->rows;
     work->cols = data->cols;
     TRY(ml_host_threads(model, &work->threads));
     TRY(uses_make(data, &work->uses));
-    TRY(tamis_allocate(data->cols, sizeof *work->order, "the order of columns", (void **)&work->order));
-    TRY(tamis_allocate(data->cols, sizeof *work->block_of, "blocks of columns", (void **)&work->block_of));
-    TRY(tamis_allocate(work->uses.offsets[data->rows], sizeof *work->sorted, "uses", (void **)&work->sorted));
+    TRY(tamis_allocate_array(data->cols, "the order of columns", work->order));
+    TRY(tamis_allocate_array(data->cols, "blocks of columns", work->block_of));
+    TRY(tamis_allocate_array(work->uses.offsets[data->rows], "uses", work->sorted));
     cut(work);
     if (model->iterations_done == 0) {
         if (ml_finds_lambda(model)) model->lambda = LAMBDA * model->share;
@@ -418,24 +396,16 @@ static void body_fold_in(void *context, int thread, int threads) {
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     folding f = {.model = model, .rows = data->rows, .cols = data->cols};
     const size_t size = tamis_type_size(model->options.type);
-    tamis_owned_dense *copy = NULL;
     tamis_dense columns;
     int threads;
-    tamis_status status;
-    TRY_GOTO(done, ml_host_threads(model, &threads));
-    TRY_GOTO(done, uses_make(data, &f.uses));
-    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &columns));
+    TRY(ml_host_threads(model, &threads));
+    TRY(uses_make(data, &f.uses));
+    TRY(ml_dense_here(model, &model->column_factors, &columns));
     f.at.y = columns.data;
-    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(data->rows, model->width), size, "factors of rows", &f.at.x));
-    TRY_GOTO(done, tamis_allocate_zeroed(data->rows, size, "factors of rows", &f.at.of_rows));
+    TRY(tamis_scope_allocate_zeroed(tamis_times(data->rows, model->width), size, "factors of rows", &f.at.x));
+    TRY(tamis_scope_allocate_zeroed(data->rows, size, "factors of rows", &f.at.of_rows));
     tamis_threads_run(threads, body_fold_in, &f);
-    status = ml_dense_write(model, W, f.at.x);
-done:
-    uses_free(&f.uses);
-    tamis_release(f.at.x);
-    tamis_release(f.at.of_rows);
-    tamis_owned_dense_free(copy);
-    return status;
+    return ml_dense_write(model, W, f.at.x);
 }
 
 /* ------------------------------------------------------------------------------------------ prediction */
@@ -470,7 +440,6 @@ const ml_method ml_bpr = {
     .begin = begin,
     .iterate = iterate,
     .loss = loss,
-    .free_work = free_work,
     .transform = transform,
     .operands = operands,
 };

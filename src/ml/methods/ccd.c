@@ -24,8 +24,8 @@
  * Memory in addition to data and factors: the residual in both orders, and nine vectors of each side's size.
  */
 #include <math.h>
-#include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
@@ -80,17 +80,6 @@ static tamis_status check(const tamis_model_options *options) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
-static void side_free(const tamis_model *model, side *half) {
-    tamis_plan *const plans[] = {half->exact, half->rank_one, half->rank_two, half->numerator, half->denominator};
-    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) tamis_plan_destroy(plans[i]);
-    tamis_dense *const vectors[] = {&half->lambda,  &half->feature, &half->before, &half->next,   &half->divisor,
-                                    &half->squares, &half->cut,     &half->pair,   &half->weights};
-    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) ml_dense_free(model, vectors[i]);
-    if (half->residual) tamis_device_free(model->device, half->residual);
-    ml_sparse_free(model, &half->S);
-    *half = (side){0};
-}
-
 /* data: the targets of the features. The plans expect `passes` passes over all features, with up to `rounds` rounds
    each. */
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int passes,
@@ -113,7 +102,7 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
 
 /* Makes the pair for a fit: new rows have one feature at a time. */
 static tamis_status pair_make(const tamis_model *model, side *half) {
-    TRY(ml_dense_make(model, half->S.view.rows, 2, &half->pair));
+    TRY(ml_scratch(model, half->S.view.rows, 2, &half->pair));
     const int64_t calls = ML_PASSES * model->options.factors;
     return ml_plan(model, &half->S.view, TAMIS_OP_SDDMM, TAMIS_EDGE_MASK, 2, 0, calls, &half->rank_two);
 }
@@ -173,22 +162,16 @@ static tamis_status exchange(tamis_model *model, ccd *work) {
 
 static tamis_status make_units(const tamis_model *model, ccd *work) {
     const int64_t width = model->options.factors;
-    const size_t size = tamis_type_size(model->options.type);
-    TRY(ml_dense_make(model, width, width, &work->shift));
-    TRY(ml_dense_make(model, 1, width, &work->unit));
-    TRY(ml_dense_make(model, 1, width, &work->step));
-    const double one = 1;
-    const float single = 1;
-    const void *const bits = model->options.type == TAMIS_F64 ? (const void *)&one : (const void *)&single;
-    char *numbers;
-    TRY(tamis_allocate_zeroed(tamis_times(width, width), size, "the shift of features", (void **)&numbers));
-    for (int64_t i = 0; i < width; i++) memcpy(numbers + (size_t)(i * width + (i + 1) % width) * size, bits, size);
-    tamis_status status = ml_dense_write(model, &work->shift, numbers);
-    memset(numbers, 0, (size_t)width * size);
-    memcpy(numbers, bits, size);
-    if (status == TAMIS_OK) status = ml_dense_write(model, &work->unit, numbers);
-    tamis_release(numbers);
-    return status;
+    TRY(ml_scratch(model, width, width, &work->shift));
+    TRY(ml_scratch(model, 1, width, &work->unit));
+    TRY(ml_scratch(model, 1, width, &work->step));
+    double *numbers;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_zeros(tamis_times(width, width), "the shift of features", numbers));
+    for (int64_t i = 0; i < width; i++) numbers[i * width + (i + 1) % width] = 1;
+    TRY(ml_dense_write_doubles(model, &work->shift, numbers));
+    for (int64_t i = 0; i < width; i++) numbers[i] = i == 0;
+    return ml_dense_write_doubles(model, &work->unit, numbers);
 }
 
 /* Goes to the next feature; the one after the last is the first. */
@@ -216,39 +199,26 @@ static tamis_status put_back(const tamis_model *model, const ccd *work, side *ha
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, void *given) {
-    ccd *const work = given;
-    for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
-    tamis_dense *const matrices[] = {&work->shift,       &work->unit,      &work->step,     &work->decrease[0],
-                                     &work->decrease[1], &work->places[0], &work->places[1]};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    ml_noise_free(model, &work->noise);
-    tamis_release(work);
-}
-
 /* Computes the targets of the features. It reads the biases from the factors, so that a resumed fit has the same
    targets. */
 static tamis_status make_values(const tamis_model *model, const tamis_sparse *data, void **values) {
     double *rows = NULL, *columns = NULL;
-    tamis_status status = TAMIS_OK;
-    if (ml_biased(model)) TRY_GOTO(done, ml_last_read(model, &model->row_factors, &rows));
-    if (ml_biased(model)) TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
-    status = ml_less_biases(model, data, rows, columns, values);
-done:
-    tamis_release(rows);
-    tamis_release(columns);
-    return status;
+    if (ml_biased(model)) TRY(ml_last_read(model, &model->row_factors, &rows));
+    if (ml_biased(model)) TRY(ml_last_read(model, &model->column_factors, &columns));
+    TRY(ml_less_biases(model, data, rows, columns, values));
+    tamis_scope_drop(rows);
+    tamis_scope_drop(columns);
+    return TAMIS_OK;
 }
 
 static tamis_status make_biases(const tamis_model *model, const tamis_sparse *data) {
     double *rows;
-    TRY(tamis_allocate(data->rows + data->cols, sizeof *rows, "biases", (void **)&rows));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(data->rows + data->cols, "biases", rows));
     double *const columns = rows + data->rows;
-    tamis_status status = ml_damped_biases(model, data, rows, columns);
-    if (status == TAMIS_OK) status = ml_last_write(model, &model->row_factors, rows);
-    if (status == TAMIS_OK) status = ml_last_write(model, &model->column_factors, columns);
-    tamis_release(rows);
-    return status;
+    TRY(ml_damped_biases(model, data, rows, columns));
+    TRY(ml_last_write(model, &model->row_factors, rows));
+    return ml_last_write(model, &model->column_factors, columns);
 }
 
 /* Initialises the factors of a new fit. */
@@ -266,26 +236,25 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     if (model->iterations_done == 0) TRY(make_first(model, data));
     if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     ccd *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of ccd", work));
     model->work = work;
     TRY(ml_times_reserve(model, 2 + (double)model->options.factors * (4 + 4.0 * model->options.inner_rounds)));
     TRY(make_units(model, work));
     if (ml_finds_lambda(model)) TRY(ml_noise_make(model, model->options.factors, &work->noise));
     for (int i = 0; i < 2; i++) {
         const double place[] = {i == 0, i == 1};
-        TRY(ml_dense_make(model, 1, 1, &work->decrease[i]));
-        TRY(ml_dense_make(model, 1, 2, &work->places[i]));
+        TRY(ml_scratch(model, 1, 1, &work->decrease[i]));
+        TRY(ml_scratch(model, 1, 2, &work->places[i]));
         TRY(ml_dense_write_doubles(model, &work->places[i], place));
     }
     void *values;
     TRY(make_values(model, data, &values));
     const tamis_sparse left = ml_with_values(data, values);
-    tamis_status status = TAMIS_OK;
-    for (int i = 0; i < 2 && status == TAMIS_OK; i++)
-        status = side_make(model, &left, i == 1, ML_PASSES, model->options.inner_rounds, &work->sides[i]);
-    for (int i = 0; i < 2 && status == TAMIS_OK; i++) status = pair_make(model, &work->sides[i]);
-    tamis_release(values);
-    return status;
+    for (int i = 0; i < 2; i++)
+        TRY(side_make(model, &left, i == 1, ML_PASSES, model->options.inner_rounds, &work->sides[i]));
+    for (int i = 0; i < 2; i++) TRY(pair_make(model, &work->sides[i]));
+    tamis_scope_drop(values);
+    return TAMIS_OK;
 }
 
 static tamis_status make_residual(tamis_model *model, ccd *work, int i) {
@@ -436,48 +405,36 @@ static tamis_status fold_in_all(tamis_model *model, ccd *work, const tamis_dense
 /* Computes the features of new rows from `data`. */
 static tamis_status find_features(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const tamis_dense columns = ml_features(model, &model->column_factors);
-    tamis_dense last = {0};
-    ccd *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ccd", (void **)&work));
-    side *const rows = &work->sides[0];
-    tamis_status status;
-    TRY_GOTO(done, make_units(model, work));
-    TRY_GOTO(done, side_make(model, data, false, FOLD_IN_PASSES, 1, rows));
-    TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].feature));
-    TRY_GOTO(done, ml_dense_make(model, columns.rows, 1, &work->sides[1].squares));
-    TRY_GOTO(done, ml_dense_make(model, W->rows, W->cols, &last));
+    tamis_dense last;
+    ccd work = {0};
+    side *const rows = &work.sides[0];
+    TRY(make_units(model, &work));
+    TRY(side_make(model, data, false, FOLD_IN_PASSES, 1, rows));
+    TRY(ml_scratch(model, columns.rows, 1, &work.sides[1].feature));
+    TRY(ml_scratch(model, columns.rows, 1, &work.sides[1].squares));
+    TRY(ml_scratch(model, W->rows, W->cols, &last));
     const tamis_dense residual = ml_values_view(model, rows->residual, rows->S.view.nnz);
-    TRY_GOTO(done, ml_sddmm(model, rows->exact, W, &columns, 1, 0, &residual)); /* the ratings */
-    TRY_GOTO(done, fold_in_all(model, work, &columns, W, &last));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    ml_dense_free(model, &last);
-    free_work(model, work);
-    return status;
+    TRY(ml_sddmm(model, rows->exact, W, &columns, 1, 0, &residual)); /* the ratings */
+    TRY(fold_in_all(model, &work, &columns, W, &last));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     bool fresh;
     TRY(ml_model_factors(model, model->row_factors.rows, model->column_factors.rows, &fresh)); /* the workspace */
     double *rows = NULL, *columns = NULL;
-    void *values = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
+    void *values;
+    TRY(tamis_dense_fill(model->device, NULL, W, 0));
     if (ml_biased(model)) {
-        TRY_GOTO(done, ml_last_read(model, &model->column_factors, &columns));
-        TRY_GOTO(done, tamis_allocate(data->rows, sizeof *rows, "biases", (void **)&rows));
+        TRY(ml_last_read(model, &model->column_factors, &columns));
+        TRY(tamis_allocate_array(data->rows, "biases", rows));
         ml_row_biases(model, data, columns, rows);
-        TRY_GOTO(done, ml_last_write(model, W, rows));
+        TRY(ml_last_write(model, W, rows));
     }
-    TRY_GOTO(done, ml_less_biases(model, data, rows, columns, &values));
+    TRY(ml_less_biases(model, data, rows, columns, &values));
     const tamis_sparse left = ml_with_values(data, values);
     const tamis_dense features = ml_features(model, W);
-    status = find_features(model, &left, &features);
-done:
-    tamis_release(rows);
-    tamis_release(columns);
-    tamis_release(values);
-    return status;
+    return find_features(model, &left, &features);
 }
 
 /* ------------------------------------------------------------------------------------------ prediction */
@@ -509,7 +466,6 @@ const ml_method ml_ccd = {
     .begin = begin,
     .iterate = iterate,
     .loss = loss,
-    .free_work = free_work,
     .transform = transform,
     .operands = operands,
 };

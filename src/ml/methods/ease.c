@@ -8,6 +8,7 @@
  * twice the largest eigenvalue that X^T X would have if uses were noise (noise.c), found by an inner split of the
  * columns with the most uses (choose.c).
  */
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
@@ -56,15 +57,6 @@ typedef struct ease {
     void *lines;      /* of weights, for the device */
 } ease;
 
-static void free_work(const tamis_model *model, void *given) {
-    ease *const work = given;
-    ml_items_free(model, &work->items);
-    ml_inverse_free(&work->inverse);
-    tamis_release(work->diagonal);
-    tamis_release(work->lines);
-    tamis_release(work);
-}
-
 /* Fails if there are too many columns, or if their pairs do not fit in the device's memory. */
 static tamis_status check_columns(const tamis_model *model, int64_t cols) {
     static const double GB = 1e9;
@@ -90,13 +82,13 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     double squares = 0;
     ease *work;
     TRY(check_columns(model, n));
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of ease", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of ease", work));
     model->work = work;
     TRY(ml_items_factors(model, n, n));
     TRY(ml_inverse_make(model, n, &work->inverse));
-    TRY(tamis_allocate(n, sizeof *work->diagonal, "a diagonal", (void **)&work->diagonal));
-    TRY(tamis_allocate(tamis_times(panel, n), tamis_type_size(model->options.type), "weights of pairs of columns",
-                       &work->lines));
+    TRY(tamis_allocate_array(n, "a diagonal", work->diagonal));
+    TRY(tamis_scope_allocate(tamis_times(panel, n), tamis_type_size(model->options.type), "weights of pairs of columns",
+                             &work->lines));
     for (int64_t t = 0; t < data->nnz; t++) squares += ml_value(data, t) * ml_value(data, t);
     if (ml_finds_lambda(model)) TRY(ml_noise_of_pairs(model, squares));
     return ml_items_make(model, data, &work->items);
@@ -150,18 +142,13 @@ static tamis_status iterate(tamis_model *model) {
 }
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    ml_sparse X = {0};
-    tamis_plan *plan = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_times_reserve(model, 1));
-    TRY_GOTO(done, ml_sparse_place(model, data, false, &X));
-    TRY_GOTO(done, ml_plan(model, &X.view, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, model->cols, 1, &plan));
-    TRY_GOTO(done, ml_spmm(model, plan, &model->column_factors, 1, 0, W));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    tamis_plan_destroy(plan);
-    ml_sparse_free(model, &X);
-    return status;
+    ml_sparse X;
+    tamis_plan *plan;
+    TRY(ml_times_reserve(model, 1));
+    TRY(ml_sparse_place(model, data, false, &X));
+    TRY(ml_plan(model, &X.view, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, model->cols, 1, &plan));
+    TRY(ml_spmm(model, plan, &model->column_factors, 1, 0, W));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
@@ -192,7 +179,6 @@ const ml_method ml_ease = {
     .admits = check_columns,
     .begin = begin,
     .iterate = iterate,
-    .free_work = free_work,
     .transform = transform,
     .similar = similar,
     .operands = ml_items_operands,

@@ -22,6 +22,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/minibatch.h"
@@ -174,15 +175,6 @@ static tamis_status store_rows(const tamis_model *model, const gap *work, const 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, void *given) {
-    gap *const work = given;
-    ml_batches_free(model, &work->batches);
-    tamis_dense *const matrices[] = {&work->X, &work->E, &work->N, &work->Y_sums, &work->sums};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    if (work->samples) tamis_device_free(model->device, work->samples);
-    tamis_release(work);
-}
-
 /* Returns the rounds for a mini-batch's rows. The rows of a stream start anew each time, so they take more. */
 static int rounds_of(const tamis_model *model, bool keep) {
     const int asked = model->options.inner_rounds;
@@ -202,20 +194,20 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     if (!old) TRY(ml_dense_random(model, &model->column_factors, 1, 0.9, 1.1));
     if (!known) TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 1));
     gap *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of gap", work));
     model->work = work;
     const int64_t topics = model->width, rounds = rounds_of(model, keep);
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, rounds, plans);
     const bool measured = !model->options.skip_loss;
     TRY(ml_batches_make(model, data, rows, false, keep ? ML_PASSES : 1, plans, measured ? 3 : 2, &work->batches));
-    TRY(ml_dense_make(model, work->batches.rows, topics, &work->E));
-    TRY(ml_dense_make(model, data->cols, topics, &work->N));
-    TRY(ml_dense_make(model, topics, 1, &work->Y_sums));
-    TRY(ml_dense_make(model, topics, 1, &work->sums));
+    TRY(ml_scratch(model, work->batches.rows, topics, &work->E));
+    TRY(ml_scratch(model, data->cols, topics, &work->N));
+    TRY(ml_scratch(model, topics, 1, &work->Y_sums));
+    TRY(ml_scratch(model, topics, 1, &work->sums));
     if (measured) TRY(ml_values_make(model, work->batches.nnz, &work->samples));
     if (keep && work->batches.count == 1) return TAMIS_OK;
-    return ml_dense_make(model, work->batches.rows, topics, &work->X);
+    return ml_scratch(model, work->batches.rows, topics, &work->X);
 }
 
 static tamis_status make_states(tamis_model *model, bool *fresh) {
@@ -330,34 +322,26 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
 
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     (void)whole; /* averages are a row's */
-    tamis_status status;
     *sum = *weight = 0;
-    TRY_GOTO(done, prepare(model, batch, 0, false));
-    TRY_GOTO(done, learn_once(model, model->work, sum, weight));
+    TRY(prepare(model, batch, 0, false));
+    TRY(learn_once(model, model->work, sum, weight));
     model->steps++;
-done:
-    ml_end(model);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ new rows */
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    gap *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of gap", (void **)&work));
+    gap work = {0};
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
-    tamis_status status;
-    TRY_GOTO(done, ml_model_workspace(model));
-    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 1, &work->batches));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
-    TRY_GOTO(done, ml_dense_make(model, model->width, 1, &work->Y_sums));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 1));
-    TRY_GOTO(done, update_rows(model, work, work->batches.batch[0].plans[ML_PLAN_ROWS], TRANSFORM_ROUNDS, W, &work->E));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    free_work(model, work);
-    return status;
+    TRY(ml_model_workspace(model));
+    TRY(ml_batches_make(model, data, 0, false, 1, plans, 1, &work.batches));
+    TRY(ml_scratch(model, data->rows, model->width, &work.E));
+    TRY(ml_scratch(model, model->width, 1, &work.Y_sums));
+    TRY(tamis_dense_fill(model->device, NULL, W, 1));
+    TRY(update_rows(model, &work, work.batches.batch[0].plans[ML_PLAN_ROWS], TRANSFORM_ROUNDS, W, &work.E));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
@@ -385,7 +369,6 @@ const ml_method ml_gap = {
     .begin = begin,
     .iterate = iterate,
     .loss = loss,
-    .free_work = free_work,
     .step = step,
     .transform = transform,
     .operands = ml_mixture,

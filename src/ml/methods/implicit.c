@@ -18,6 +18,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/group.h"
@@ -72,39 +73,25 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
 
 /* ------------------------------------------------------------------------------------------ one side */
 
-static void side_free(const tamis_model *model, side *half) {
-    tamis_plan_destroy(half->fused);
-    tamis_plan_destroy(half->spmm);
-    tamis_dense *const matrices[] = {&half->P, &half->R, &half->AP, &half->rr, &half->G};
-    if (half->known) half->G = (tamis_dense){0};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    if (half->weighted) tamis_device_free(model->device, half->weighted);
-    ml_sparse_free(model, &half->S);
-    *half = (side){0};
-}
-
 /* Computes, on the device, c p into `weighted`, and c - 1 in place of r. */
 static tamis_status make_weights(const tamis_model *model, side *half) {
     tamis_device *const device = model->device;
     const double confidence = model->options.confidence;
     const int64_t nnz = half->S.view.nnz;
-    void *liked = NULL;
+    void *liked;
     TRY(ml_values_make(model, nnz, &half->weighted));
+    TAMIS_SCOPE;
     TRY(ml_values_make(model, nnz, &liked));
     const tamis_dense r = ml_values_view(model, (void *)(uintptr_t)half->S.view.values, nnz);
     const tamis_dense positive = ml_values_view(model, liked, nnz),
                       weighted = ml_values_view(model, half->weighted, nnz);
-    tamis_status status;
     /* p = r+ / r+, 0 where r+ = max(r, 0) is 0; c p = confidence r+ + p; |r| = 2 r+ - r, exactly */
-    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &r, NULL, &positive));
-    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &weighted));
-    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &positive, 1, &weighted));
-    TRY_GOTO(done, tamis_dense_axpby(device, NULL, 2, &positive, -1, &r));
-    TRY_GOTO(done, tamis_dense_axpby(device, NULL, confidence, &r, 0, &r));
-    TRY_GOTO(done, tamis_stream_synchronize(device, NULL));
-done:
-    if (liked) tamis_device_free(device, liked);
-    return status;
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, INFINITY, &r, NULL, &positive));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_DIVIDE, 1, 1e-37, &positive, &positive, &weighted));
+    TRY(tamis_dense_axpby(device, NULL, confidence, &positive, 1, &weighted));
+    TRY(tamis_dense_axpby(device, NULL, 2, &positive, -1, &r));
+    TRY(tamis_dense_axpby(device, NULL, confidence, &r, 0, &r));
+    return tamis_stream_synchronize(device, NULL);
 }
 
 static tamis_status side_make(const tamis_model *model, const tamis_sparse *data, bool transpose, int visits, int steps,
@@ -116,11 +103,11 @@ static tamis_status side_make(const tamis_model *model, const tamis_sparse *data
     TRY(ml_plan(model, S, TAMIS_OP_FUSED, TAMIS_EDGE_SCALE, width, width, visits * (int64_t)(1 + steps), &half->fused));
     const tamis_sparse weighted = ml_with_values(S, half->weighted);
     TRY(ml_plan(model, &weighted, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, width, visits, &half->spmm));
-    TRY(ml_dense_make(model, S->rows, width, &half->P));
-    TRY(ml_dense_make(model, S->rows, width, &half->R));
-    TRY(ml_dense_make(model, S->rows, width, &half->AP));
-    TRY(ml_dense_make(model, S->rows, 1, &half->rr));
-    return half->known ? TAMIS_OK : ml_dense_make(model, width, width, &half->G);
+    TRY(ml_scratch(model, S->rows, width, &half->P));
+    TRY(ml_scratch(model, S->rows, width, &half->R));
+    TRY(ml_scratch(model, S->rows, width, &half->AP));
+    TRY(ml_scratch(model, S->rows, 1, &half->rr));
+    return half->known ? TAMIS_OK : ml_scratch(model, width, width, &half->G);
 }
 
 /* Computes AP = A P from half->Y and half->G. */
@@ -133,10 +120,10 @@ static tamis_status apply(tamis_model *model, side *half, const tamis_dense *P) 
 static tamis_status is_solved(const tamis_model *model, const side *half, const double *first, bool *solved) {
     const double little = model->options.type == TAMIS_F64 ? 1e-26 : 1e-13; /* squares */
     double *squares;
+    TAMIS_SCOPE;
     TRY(ml_dense_read_doubles(model, &half->rr, &squares));
     *solved = true;
     for (int64_t i = 0; i < half->rr.rows && *solved; i++) *solved = squares[i] <= little * first[i];
-    tamis_release(squares);
     return TAMIS_OK;
 }
 
@@ -145,16 +132,14 @@ enum { LOOK_EVERY = 8 };
 static tamis_status take_steps(tamis_model *model, side *half, const tamis_dense *X, int steps) {
     double *first = NULL;
     bool solved = false;
-    tamis_status status = TAMIS_OK;
+    TAMIS_SCOPE;
     if (steps > 2 * LOOK_EVERY) TRY(ml_dense_read_doubles(model, &half->rr, &first));
     for (int i = 0; i < steps && !solved; i++) {
-        TRY_GOTO(done, apply(model, half, &half->P));
-        TRY_GOTO(done, tamis_dense_cg_step(model->device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
-        if (first && i % LOOK_EVERY == LOOK_EVERY - 1) TRY_GOTO(done, is_solved(model, half, first, &solved));
+        TRY(apply(model, half, &half->P));
+        TRY(tamis_dense_cg_step(model->device, NULL, NULL, 0, &half->AP, &half->P, X, &half->R, &half->rr));
+        if (first && i % LOOK_EVERY == LOOK_EVERY - 1) TRY(is_solved(model, half, first, &solved));
     }
-done:
-    tamis_release(first);
-    return status;
+    return TAMIS_OK;
 }
 
 static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, const tamis_dense *Y, int steps) {
@@ -177,31 +162,21 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
 static tamis_status make_first(tamis_model *model, const side *columns) {
     tamis_device *const device = model->device;
     tamis_dense used;
+    TAMIS_SCOPE;
     TRY(ml_row_counts(model, &columns->S, &used));
     const double size = 1 / sqrt((double)model->options.factors);
-    tamis_status status;
-    TRY_GOTO(done, tamis_dense_fill(device, NULL, &model->row_factors, 0));
-    TRY_GOTO(done, ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
-    TRY_GOTO(done, tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
-    TRY_GOTO(done, tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0,
-                                     &model->column_factors));
-    TRY_GOTO(done, tamis_stream_synchronize(device, NULL));
-done:
-    ml_dense_free(model, &used);
-    return status;
-}
-
-static void free_work(const tamis_model *model, void *given) {
-    implicit *const work = given;
-    for (int i = 0; i < 2; i++) side_free(model, &work->sides[i]);
-    tamis_release(work);
+    TRY(tamis_dense_fill(device, NULL, &model->row_factors, 0));
+    TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
+    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0, &model->column_factors));
+    return tamis_stream_synchronize(device, NULL);
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
     implicit *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of implicit-als", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of implicit-als", work));
     model->work = work;
     TRY(ml_times_reserve(model, 2.0 * (2 + model->options.cg_steps)));
     for (int i = 0; i < 2; i++)
@@ -256,15 +231,11 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(ml_kept_gram(model, &gram));
     if (ml_folds_alone(model, data->rows)) return ml_fold_rows(model, data, gram->inverse, make_system, W);
     side half = {.G = gram->G, .known = true};
-    tamis_status status;
     const int steps = ml_fold_in_steps(model->width);
-    TRY_GOTO(done, side_make(model, data, false, 1, steps, &half));
-    TRY_GOTO(done, tamis_dense_fill(model->device, NULL, W, 0));
-    TRY_GOTO(done, solve(model, &half, W, &model->column_factors, steps));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    side_free(model, &half);
-    return status;
+    TRY(side_make(model, data, false, 1, steps, &half));
+    TRY(tamis_dense_fill(model->device, NULL, W, 0));
+    TRY(solve(model, &half, W, &model->column_factors, steps));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ prediction */
@@ -297,7 +268,6 @@ const ml_method ml_implicit_als = {
     .begin = begin,
     .iterate = iterate,
     .loss = loss,
-    .free_work = free_work,
     .transform = transform,
     .operands = operands,
 };

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/methods/cholesky.h"
 #include "ml/numbers.h"
@@ -20,26 +21,27 @@
 /* Rows of G are an odd number of cache lines apart: a power of two would put a column into few sets of a cache. */
 enum { PANEL = ML_INVERSE_PANEL, G_STRIDE = PANEL + 8, TILE = 8 };
 
+static void close_device(void *device) { tamis_device_close(device); }
+
 /* Opens the CPU with as many threads as the model has. */
 static tamis_status open_cpu(const tamis_model *model, ml_inverse *v) {
     int threads = model->options.threads;
     if (model->location == TAMIS_HOST) TRY(ml_host_threads(model, &threads));
-    TRY(tamis_device_open("cpu", &v->own));
-    v->at.device = v->own;
+    TRY(tamis_device_open("cpu", &v->at.device));
+    TRY(tamis_scope_own(close_device, v->at.device));
     v->at.location = TAMIS_HOST;
-    return tamis_device_set_threads(v->own, threads);
+    return tamis_device_set_threads(v->at.device, threads);
 }
 
 /* Makes D where matrices in double can be computed with. */
 static tamis_status choose_device(const tamis_model *model, ml_inverse *v) {
     v->at = (tamis_model){.device = model->device, .location = model->location, .options = {.type = TAMIS_F64}};
     if (model->location == TAMIS_HOST) TRY(open_cpu(model, v));
-    TRY(ml_dense_make(&v->at, PANEL, PANEL, &v->D));
+    TRY(ml_scratch(&v->at, PANEL, PANEL, &v->D));
     const tamis_status status = tamis_dense_fill(v->at.device, NULL, &v->D, 0);
     if (status != TAMIS_ERROR_UNSUPPORTED) return status;
-    ml_dense_free(&v->at, &v->D);
     TRY(open_cpu(model, v));
-    return ml_dense_make(&v->at, PANEL, PANEL, &v->D);
+    return ml_scratch(&v->at, PANEL, PANEL, &v->D);
 }
 
 tamis_status ml_inverse_make(const tamis_model *model, int64_t n, ml_inverse *v) {
@@ -47,35 +49,19 @@ tamis_status ml_inverse_make(const tamis_model *model, int64_t n, ml_inverse *v)
     const int64_t panel = tamis_times(n, PANEL);
     *v = (ml_inverse){.n = n, .panels = (n + PANEL - 1) / PANEL};
     TRY(choose_device(model, v));
-    TRY(tamis_allocate_zeroed(v->panels, sizeof *v->upper, "panels of an inverse", (void **)&v->upper));
+    TRY(tamis_allocate_zeros(v->panels, "panels of an inverse", v->upper));
     for (int64_t k = 0; k < v->panels; k++) {
         const int64_t width = ml_panel_width(v, k);
-        TRY(ml_dense_make(&v->at, ml_panel_first(k) + width, width, &v->upper[k]));
+        TRY(ml_scratch(&v->at, ml_panel_first(k) + width, width, &v->upper[k]));
     }
-    TRY(ml_dense_make(&v->at, n, PANEL, &v->C));
-    TRY(ml_dense_make(&v->at, n, PANEL, &v->R));
-    TRY(ml_dense_make(&v->at, PANEL, G_STRIDE, &v->G));
-    TRY(tamis_allocate(panel, sizeof(double), what, (void **)&v->host_C));
-    TRY(tamis_allocate(panel, sizeof(double), what, (void **)&v->host_R));
-    TRY(tamis_allocate((int64_t)PANEL * PANEL, sizeof(double), what, (void **)&v->host_D));
-    TRY(tamis_allocate((int64_t)PANEL * PANEL, sizeof(double), what, (void **)&v->host_L));
-    return tamis_allocate_zeroed((int64_t)PANEL * G_STRIDE, sizeof(double), what, (void **)&v->host_G);
-}
-
-void ml_inverse_free(ml_inverse *v) {
-    for (int64_t k = 0; k < v->panels && v->upper; k++) ml_dense_free(&v->at, &v->upper[k]);
-    tamis_release(v->upper);
-    ml_dense_free(&v->at, &v->C);
-    ml_dense_free(&v->at, &v->R);
-    ml_dense_free(&v->at, &v->D);
-    ml_dense_free(&v->at, &v->G);
-    tamis_release(v->host_C);
-    tamis_release(v->host_R);
-    tamis_release(v->host_D);
-    tamis_release(v->host_L);
-    tamis_release(v->host_G);
-    tamis_device_close(v->own);
-    *v = (ml_inverse){0};
+    TRY(ml_scratch(&v->at, n, PANEL, &v->C));
+    TRY(ml_scratch(&v->at, n, PANEL, &v->R));
+    TRY(ml_scratch(&v->at, PANEL, G_STRIDE, &v->G));
+    TRY(tamis_allocate_array(panel, what, v->host_C));
+    TRY(tamis_allocate_array(panel, what, v->host_R));
+    TRY(tamis_allocate_array(tamis_times(PANEL, PANEL), what, v->host_D));
+    TRY(tamis_allocate_array(tamis_times(PANEL, PANEL), what, v->host_L));
+    return tamis_allocate_zeros(tamis_times(PANEL, G_STRIDE), what, v->host_G);
 }
 
 /* Returns the first entries of a packed matrix as one of another shape. */

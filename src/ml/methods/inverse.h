@@ -8,8 +8,8 @@
 enum { ML_INVERSE_PANEL = 128 };
 
 typedef struct ml_inverse {
-    tamis_model at;      /* the device, location and type of its matrices, for place.h */
-    tamis_device *own;   /* opened for it: the model's device has no fp64, or other threads; else NULL */
+    tamis_model at;      /* the device (its own where the model's has no fp64, or other threads), location and type of
+                            its matrices, for place.h */
     int64_t n, panels;   /* the sides, and how many panels they are cut into */
     tamis_dense *upper;  /* of each panel: its columns, from the first row to its diagonal block's last */
     tamis_dense C, R, D; /* of the panel that is swept: see inverse.c */
@@ -22,10 +22,9 @@ static inline double ml_inverse_bytes(int64_t n) {
     return (4.0 * (double)n + 5.0 * ML_INVERSE_PANEL * 8.0) * (double)n;
 }
 
-/* Allocates an inverse of n x n; after an error too, the caller calls ml_inverse_free. It is computed on the model's
-   device if that has fp64, else on the CPU, there with the threads of the options. */
+/* Allocates an inverse of n x n, of the scope. It is computed on the model's device if that has fp64, else on the CPU,
+   there with the threads of the options. */
 tamis_status ml_inverse_make(const tamis_model *model, int64_t n, ml_inverse *inverse);
-void ml_inverse_free(ml_inverse *inverse);
 
 static inline int64_t ml_panel_first(int64_t panel) { return panel * ML_INVERSE_PANEL; }
 static inline int64_t ml_panel_width(const ml_inverse *inverse, int64_t panel) {

@@ -13,6 +13,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/factors.h"
@@ -85,14 +86,6 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
     return fit || model->options.weights != TAMIS_WEIGHTS_BM25 ? ml_weights_apply(model, data, fit) : TAMIS_OK;
 }
 
-static void free_work(const tamis_model *model, void *given) {
-    item_knn *const work = given;
-    ml_items_free(model, &work->items);
-    tamis_release(work->from);
-    tamis_release(work->to);
-    tamis_release(work);
-}
-
 /* Computes what products are divided by: norms of columns, or (rp3beta) their numbers of uses, a power of them in
    `to`; bm25: ones. */
 static void find_divisors(const tamis_model *model, const tamis_sparse *data, item_knn *work) {
@@ -119,11 +112,11 @@ static tamis_status check_columns(const tamis_model *model, int64_t cols) {
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     item_knn *work;
     TRY(check_columns(model, data->cols));
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of item-knn", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of item-knn", work));
     model->work = work;
     TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
-    TRY(tamis_allocate_zeroed(data->cols, sizeof *work->from, "norms of columns", (void **)&work->from));
-    TRY(tamis_allocate(data->cols, sizeof *work->to, "norms of columns", (void **)&work->to));
+    TRY(tamis_allocate_zeros(data->cols, "norms of columns", work->from));
+    TRY(tamis_allocate_array(data->cols, "norms of columns", work->to));
     find_divisors(model, data, work);
     return ml_items_make(model, data, &work->items);
 }
@@ -149,34 +142,27 @@ static void keep_best(const tamis_model *model, const item_knn *work, int64_t fi
 static tamis_status iterate(tamis_model *model) {
     item_knn *const work = model->work;
     const int64_t n = model->options.neighbours;
-    double *kept = NULL, *scores = NULL;
-    int64_t *columns = NULL;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate(tamis_times(model->cols, 2 * n), sizeof *kept, "neighbours", (void **)&kept));
-    TRY_GOTO(done, tamis_allocate(n, sizeof *columns, "neighbours", (void **)&columns));
-    TRY_GOTO(done, tamis_allocate(n, sizeof *scores, "neighbours", (void **)&scores));
+    double *kept, *scores;
+    int64_t *columns;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(tamis_times(model->cols, 2 * n), "neighbours", kept));
+    TRY(tamis_allocate_array(n, "neighbours", columns));
+    TRY(tamis_allocate_array(n, "neighbours", scores));
     for (int64_t first = 0; first < model->cols; first += work->items.block) {
-        TRY_GOTO(done, ml_items_products(model, &work->items, first));
+        TRY(ml_items_products(model, &work->items, first));
         keep_best(model, work, first, kept, columns, scores);
-        TRY_GOTO(done, ml_items_go_on(model, first + work->items.block, model->cols));
+        TRY(ml_items_go_on(model, first + work->items.block, model->cols));
     }
-    status = ml_dense_write_doubles(model, &model->column_factors, kept);
-done:
-    tamis_release(kept);
-    tamis_release(columns);
-    tamis_release(scores);
-    return status;
+    return ml_dense_write_doubles(model, &model->column_factors, kept);
 }
 
 /* Scores rows on the host: a row has few entries, and each of them few neighbours. */
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     const int64_t n = model->options.neighbours, cols = model->cols;
-    tamis_owned_dense *copy = NULL;
     tamis_dense kept;
-    double *scores = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &kept));
-    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(data->rows, cols), sizeof *scores, "scores", (void **)&scores));
+    double *scores;
+    TRY(ml_dense_here(model, &model->column_factors, &kept));
+    TRY(tamis_allocate_zeros(tamis_times(data->rows, cols), "scores", scores));
     for (int64_t i = 0; i < data->rows; i++)
         for (int64_t t = ml_offset(data, i); t < ml_offset(data, i + 1); t++) {
             const int64_t column = ml_column(data, t);
@@ -184,11 +170,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
             for (int64_t k = 0; k < n && ml_element(&kept, column, k) >= 0; k++)
                 scores[i * cols + (int64_t)ml_element(&kept, column, k)] += r * ml_element(&kept, column, n + k);
         }
-    status = ml_dense_write_doubles(model, W, scores);
-done:
-    tamis_owned_dense_free(copy);
-    tamis_release(scores);
-    return status;
+    return ml_dense_write_doubles(model, W, scores);
 }
 
 /* ------------------------------------------------------------------------------------------ the best of few scores */
@@ -198,7 +180,7 @@ typedef struct finder {
     tamis_dense kept;
     const tamis_sparse *data;
     const bool *allowed;
-    const int64_t *order; /* order of columns that tie at 0, or NULL */
+    int64_t *order; /* order of columns that tie at 0, or NULL */
     int n;
     int64_t *columns;
     double *scores;
@@ -285,29 +267,17 @@ static tamis_status best(tamis_model *model, const tamis_sparse *data, const boo
     int asked;
     TRY(ml_host_threads(model, &asked));
     const int shares = asked < 1 || data->rows < (int64_t)asked * ROWS_A_THREAD ? 1 : asked;
-    int64_t *order = NULL;
-    tamis_owned_dense *copy = NULL;
-    tamis_status status;
     f.met_most = ml_longest_row(data) * model->options.neighbours; /* counted with repetitions */
-    TRY_GOTO(done, ml_dense_here(model, &model->column_factors, &copy, &f.kept));
-    TRY_GOTO(done, tamis_allocate_zeroed(tamis_times(shares, data->cols), sizeof *f.sums, "scores", (void **)&f.sums));
-    TRY_GOTO(done,
-             tamis_allocate(tamis_times(shares, f.met_most), sizeof *f.met, "columns with scores", (void **)&f.met));
-    TRY_GOTO(done, tamis_allocate(data->rows, sizeof *f.is_short, "rows", (void **)&f.is_short));
+    TRY(ml_dense_here(model, &model->column_factors, &f.kept));
+    TRY(tamis_allocate_zeros(tamis_times(shares, data->cols), "scores", f.sums));
+    TRY(tamis_allocate_array(tamis_times(shares, f.met_most), "columns with scores", f.met));
+    TRY(tamis_allocate_array(data->rows, "rows", f.is_short));
     tamis_threads_run(shares, find_rows, &f);
-    if (any_short(&f)) {
-        TRY_GOTO(done, ml_popular_order(model, &order));
-        f.order = order;
-        f.filling = true;
-        tamis_threads_run(shares, find_rows, &f);
-    }
-done:
-    tamis_owned_dense_free(copy);
-    tamis_release(order);
-    tamis_release(f.sums);
-    tamis_release(f.met);
-    tamis_release(f.is_short);
-    return status;
+    if (!any_short(&f)) return TAMIS_OK;
+    TRY(ml_popular_order(model, &f.order));
+    f.filling = true;
+    tamis_threads_run(shares, find_rows, &f);
+    return TAMIS_OK;
 }
 
 static void similar(const tamis_dense *kept, int64_t column, ml_best *best) {
@@ -340,7 +310,6 @@ const ml_method ml_item_knn = {
     .admits = check_columns,
     .begin = begin,
     .iterate = iterate,
-    .free_work = free_work,
     .transform = transform,
     .similar = similar,
     .best = best,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
@@ -21,25 +22,15 @@ tamis_status ml_items_make(tamis_model *model, const tamis_sparse *data, ml_item
     TRY(ml_times_reserve(model, (double)blocks));
     TRY(ml_sparse_place(model, data, true, &items->turned));
     TRY(ml_plan(model, &items->turned.view, TAMIS_OP_SPMM, TAMIS_EDGE_SCALE, 0, items->block, blocks, &items->plan));
-    TRY(ml_dense_make(model, data->rows, items->block, &items->B));
-    TRY(ml_dense_make(model, data->cols, items->block, &items->C));
-    TRY(tamis_allocate_zeroed(tamis_times(data->rows, items->block), size, "columns", &items->host_B));
-    return tamis_allocate(tamis_times(data->cols, items->block), size, "products of columns", &items->host_C);
-}
-
-void ml_items_free(const tamis_model *model, ml_items *items) {
-    tamis_plan_destroy(items->plan);
-    ml_dense_free(model, &items->B);
-    ml_dense_free(model, &items->C);
-    ml_sparse_free(model, &items->turned);
-    tamis_release(items->host_B);
-    tamis_release(items->host_C);
-    *items = (ml_items){0};
+    TRY(ml_scratch(model, data->rows, items->block, &items->B));
+    TRY(ml_scratch(model, data->cols, items->block, &items->C));
+    TRY(tamis_scope_allocate_zeroed(tamis_times(data->rows, items->block), size, "columns", &items->host_B));
+    return tamis_scope_allocate(tamis_times(data->cols, items->block), size, "products of columns", &items->host_C);
 }
 
 /* Writes columns of X into host_B, or zeros in their places. */
 static void put_columns(const ml_items *items, int64_t first, bool zeros) {
-    const tamis_sparse *const T = tamis_owned_sparse_view(items->turned.host);
+    const tamis_sparse *const T = &items->turned.host;
     for (int64_t j = first; j < T->rows && j < first + items->block; j++)
         for (int64_t t = ml_offset(T, j); t < ml_offset(T, j + 1); t++)
             ml_put_number(items->host_B, T->value_type, ml_column(T, t) * items->block + (j - first),

@@ -16,7 +16,6 @@ typedef struct ml_items {
 } ml_items;
 
 tamis_status ml_items_make(tamis_model *model, const tamis_sparse *data, ml_items *items);
-void ml_items_free(const tamis_model *model, ml_items *items);
 /* Computes items->host_C: the products of columns first to first + block - 1 with all columns, zeros behind the last.
  */
 tamis_status ml_items_products(tamis_model *model, ml_items *items, int64_t first);

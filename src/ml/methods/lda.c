@@ -52,6 +52,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
@@ -273,26 +274,12 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-static void free_work(const tamis_model *model, void *given) {
-    lda *const work = given;
-    tamis_dense *const matrices[] = {&work->M, &work->N, &work->word_sums, &work->masses, &work->U,
-                                     &work->E, &work->G, &work->norms,     &work->ones};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    for (int64_t i = 0; work->samples && i < work->batches.count; i++)
-        if (work->samples[i]) tamis_device_free(model->device, work->samples[i]);
-    tamis_release(work->samples);
-    tamis_release(work->posteriors);
-    tamis_release(work->alpha);
-    ml_batches_free(model, &work->batches);
-    tamis_release(work);
-}
-
 /* Allocates what make_weights needs. */
 static tamis_status make_scratch(const tamis_model *model, lda *work) {
     const int64_t words = model->column_factors.rows, topics = model->width;
-    TRY(ml_dense_make(model, words, topics, &work->M));
-    TRY(ml_dense_make(model, words, 1, &work->word_sums));
-    return ml_dense_make(model, topics, 1, &work->masses);
+    TRY(ml_scratch(model, words, topics, &work->M));
+    TRY(ml_scratch(model, words, 1, &work->word_sums));
+    return ml_scratch(model, topics, 1, &work->masses);
 }
 
 /* Initialises L with random topics that together have as many tokens as the documents. */
@@ -307,14 +294,14 @@ static tamis_status make_topics(const tamis_model *model, const tamis_sparse *da
 /* Allocates alpha, and posteriors of `rows` documents on the host. */
 static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows) {
     const int64_t n = model->width;
-    TRY(tamis_allocate(4 * n, sizeof *work->alpha, "alpha of topics", (void **)&work->alpha));
-    TRY(tamis_allocate(tamis_times(rows, n), tamis_type_size(model->options.type), "topics of documents",
-                       &work->posteriors));
+    TRY(tamis_allocate_array(4 * n, "alpha of topics", work->alpha));
+    TRY(tamis_scope_allocate(tamis_times(rows, n), tamis_type_size(model->options.type), "topics of documents",
+                             &work->posteriors));
     if (model->options.learn_row_prior) {
         double *alpha;
+        TAMIS_SCOPE;
         TRY(ml_state_read(model, ALPHA, &alpha));
         for (int64_t k = 0; k < n; k++) work->alpha[k] = alpha[k];
-        tamis_release(alpha);
         return TAMIS_OK;
     }
     for (int64_t k = 0; k < n; k++) work->alpha[k] = prior(model, model->options.row_prior);
@@ -322,7 +309,7 @@ static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows)
 }
 
 static tamis_status make_samples(const tamis_model *model, lda *work) {
-    TRY(tamis_allocate_zeroed(work->batches.count, sizeof *work->samples, "samples", (void **)&work->samples));
+    TRY(tamis_allocate_zeros(work->batches.count, "samples", work->samples));
     for (int64_t i = 0; i < work->batches.count; i++)
         TRY(ml_values_make(model, work->batches.batch[i].S.view.nnz, &work->samples[i]));
     return TAMIS_OK;
@@ -330,8 +317,8 @@ static tamis_status make_samples(const tamis_model *model, lda *work) {
 
 /* Allocates the matrices of a mini-batch's documents. */
 static tamis_status make_documents(const tamis_model *model, lda *work, int64_t rows) {
-    TRY(ml_dense_make(model, rows, model->width, &work->U));
-    if (model->options.learn_row_prior) TRY(ml_dense_make(model, rows, model->width, &work->ones));
+    TRY(ml_scratch(model, rows, model->width, &work->U));
+    if (model->options.learn_row_prior) TRY(ml_scratch(model, rows, model->width, &work->ones));
     return TAMIS_OK;
 }
 
@@ -341,7 +328,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     bool fresh;
     TRY(ml_model_factors(model, 0, data->cols, &fresh));
     lda *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
+    TRY(tamis_allocate_zeros(1, "the work of lda", work));
     model->work = work;
     const int64_t topics = model->width, rounds = model->options.inner_rounds;
     ml_batch_plan plans[ML_TOPIC_PLANS];
@@ -356,13 +343,13 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     if (learned && model->steps == 0)
         TRY(tamis_dense_fill(model->device, NULL, &model->states[ALPHA], prior(model, model->options.row_prior)));
     TRY(make_scratch(model, work));
-    TRY(ml_dense_make(model, data->cols, topics, &work->N));
+    TRY(ml_scratch(model, data->cols, topics, &work->N));
     TRY(make_documents(model, work, work->batches.rows));
-    TRY(ml_dense_make(model, work->batches.rows, topics, &work->E));
+    TRY(ml_scratch(model, work->batches.rows, topics, &work->E));
     if (learned || (measured && model->options.elbo)) TRY(make_host(model, work, work->batches.rows));
-    if (measured || learned) TRY(ml_dense_make(model, work->batches.rows, topics, &work->G));
+    if (measured || learned) TRY(ml_scratch(model, work->batches.rows, topics, &work->G));
     if (!measured) return TAMIS_OK;
-    TRY(ml_dense_make(model, work->batches.rows, 1, &work->norms));
+    TRY(ml_scratch(model, work->batches.rows, 1, &work->norms));
     return make_samples(model, work);
 }
 
@@ -408,45 +395,36 @@ static tamis_status loss(tamis_model *model, double *result) {
 
 /* Learns from one mini-batch. If the number of documents is unknown, it uses the number seen so far. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
-    tamis_status status;
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
-    TRY_GOTO(done, prepare(model, batch, 0, false, 1, documents));
+    TRY(prepare(model, batch, 0, false, 1, documents));
     const lda *const work = model->work;
     *sum = *weight = 0;
-    if (work->batches.batch[0].total <= 0) goto done;
-    TRY_GOTO(done, learn(model, &work->batches.batch[0]));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL)); /* the work goes */
+    if (work->batches.batch[0].total <= 0) return TAMIS_OK;
+    TRY(learn(model, &work->batches.batch[0]));
+    TRY(tamis_stream_synchronize(model->device, NULL)); /* the work goes */
     model->steps++;
     if (work->samples) {
-        TRY_GOTO(done, log_likelihood(model, work, &work->batches.batch[0], sum));
+        TRY(log_likelihood(model, work, &work->batches.batch[0], sum));
         *sum = -*sum;
         *weight = work->batches.batch[0].total;
     }
     model->parts[2] += work->elbo;
-done:
-    ml_end(model);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ new documents */
 
 static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
-    lda *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
+    lda work = {0};
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
-    tamis_status status;
-    TRY_GOTO(done, ml_model_workspace(model));
-    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 1, &work->batches));
-    TRY_GOTO(done, make_scratch(model, work));
-    TRY_GOTO(done, make_documents(model, work, data->rows));
-    TRY_GOTO(done, make_weights(model, work));
-    TRY_GOTO(done, infer(model, work->batches.batch[0].plans[ML_PLAN_ROWS], &work->M, TRANSFORM_ROUNDS, &work->U, W,
-                         &work->ones, W));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    free_work(model, work);
-    return status;
+    TRY(ml_model_workspace(model));
+    TRY(ml_batches_make(model, data, 0, false, 1, plans, 1, &work.batches));
+    TRY(make_scratch(model, &work));
+    TRY(make_documents(model, &work, data->rows));
+    TRY(make_weights(model, &work));
+    TRY(infer(model, work.batches.batch[0].plans[ML_PLAN_ROWS], &work.M, TRANSFORM_ROUNDS, &work.U, W, &work.ones, W));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ the bound of documents */
@@ -457,9 +435,9 @@ static tamis_status make_expected(const tamis_model *model, const lda *work, dou
     const int64_t words = work->M.rows, n = work->M.cols;
     const double beta = prior(model, model->options.column_prior);
     double *L, *sums;
-    tamis_status status;
+    TAMIS_SCOPE;
     TRY(ml_dense_read_doubles(model, &model->column_factors, &L));
-    TRY_GOTO(done, tamis_allocate_zeroed(n, sizeof *sums, "sums of topics", (void **)&sums));
+    TRY(tamis_allocate_zeros(n, "sums of topics", sums));
     for (int64_t i = 0; i < words * n; i++) sums[i % n] += L[i];
     *gain = (double)n * (ml_log_gamma((double)words * beta) - (double)words * ml_log_gamma(beta));
     for (int64_t k = 0; k < n; k++) {
@@ -477,11 +455,7 @@ static tamis_status make_expected(const tamis_model *model, const lda *work, dou
         }
         for (int64_t k = 0; k < n; k++) line[k] = exp(line[k] - largest[w]);
     }
-    tamis_release(sums);
-    status = ml_dense_write_doubles(model, &work->M, L);
-done:
-    tamis_release(L);
-    return status;
+    return ml_dense_write_doubles(model, &work->M, L);
 }
 
 /*
@@ -490,38 +464,32 @@ done:
  * scikit-learn's LatentDirichletAllocation.score(X), and gensim's bound().
  */
 static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *per_word) {
-    lda *work;
-    TRY(tamis_allocate_zeroed(1, sizeof *work, "the work of lda", (void **)&work));
+    lda work = {0};
     const int64_t *const offsets = data->offsets;
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, BOUND_ROUNDS, plans);
     plans[ML_PLAN_COLUMNS] = plans[ML_PLAN_SAMPLE]; /* topics are not updated: no plan of the transpose */
-    double *largest = NULL, gain, sum;
+    double *largest, gain, sum;
     int64_t documents;
-    tamis_status status;
-    TRY_GOTO(done, tamis_allocate(data->cols, sizeof *largest, "words", (void **)&largest));
-    TRY_GOTO(done, ml_batches_make(model, data, 0, false, 1, plans, 2, &work->batches));
-    ml_batch *const batch = &work->batches.batch[0];
+    TRY(tamis_allocate_array(data->cols, "words", largest));
+    TRY(ml_batches_make(model, data, 0, false, 1, plans, 2, &work.batches));
+    ml_batch *const batch = &work.batches.batch[0];
     batch->plans[ML_PLAN_SAMPLE] = batch->plans[ML_PLAN_COLUMNS];
     batch->plans[ML_PLAN_COLUMNS] = NULL;
-    TRY_GOTO(done, make_scratch(model, work));
-    TRY_GOTO(done, make_documents(model, work, data->rows));
-    TRY_GOTO(done, make_host(model, work, data->rows));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->E));
-    TRY_GOTO(done, ml_dense_make(model, data->rows, model->width, &work->G));
-    TRY_GOTO(done, make_samples(model, work));
-    TRY_GOTO(done, make_expected(model, work, largest, &gain));
-    TRY_GOTO(done, infer(model, batch->plans[ML_PLAN_ROWS], &work->M, BOUND_ROUNDS, &work->U, &work->E, &work->ones,
-                         &work->G));
-    TRY_GOTO(done, ml_dense_read(model, &work->G, work->posteriors));
-    TRY_GOTO(done, sample(model, work, batch, &work->U, &work->M));
-    TRY_GOTO(done, log_likelihood(model, work, batch, &sum));
+    TRY(make_scratch(model, &work));
+    TRY(make_documents(model, &work, data->rows));
+    TRY(make_host(model, &work, data->rows));
+    TRY(ml_scratch(model, data->rows, model->width, &work.E));
+    TRY(ml_scratch(model, data->rows, model->width, &work.G));
+    TRY(make_samples(model, &work));
+    TRY(make_expected(model, &work, largest, &gain));
+    TRY(infer(model, batch->plans[ML_PLAN_ROWS], &work.M, BOUND_ROUNDS, &work.U, &work.E, &work.ones, &work.G));
+    TRY(ml_dense_read(model, &work.G, work.posteriors));
+    TRY(sample(model, &work, batch, &work.U, &work.M));
+    TRY(log_likelihood(model, &work, batch, &sum));
     for (int64_t t = 0; t < offsets[data->rows]; t++) sum += ml_value(data, t) * largest[ml_column(data, t)];
-    *per_word = (sum + gain + documents_gain(model, work, data->rows, &documents)) / batch->total;
-done:
-    tamis_release(largest);
-    free_work(model, work);
-    return status;
+    *per_word = (sum + gain + documents_gain(model, &work, data->rows, &documents)) / batch->total;
+    return TAMIS_OK;
 }
 
 static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
@@ -549,7 +517,6 @@ const ml_method ml_lda = {
     .iterate = iterate,
     .loss = loss,
     .pending = pending,
-    .free_work = free_work,
     .step = step,
     .transform = transform,
     .bound = bound,

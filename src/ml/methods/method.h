@@ -68,17 +68,17 @@ typedef struct ml_method {
     tamis_status (*prepare)(tamis_model *model, tamis_sparse *data, bool fit);
 
     /* Fitting. `data` is on the host, CSR, sorted, without duplicates, of the model's type, values always present,
-       offsets int64; it lives until the work is freed. begin() makes missing factors and states (see factors.h) and
-       keeps plans and scratch in model->work. iterate() does one pass and loss() follows it: begin() does all
-       allocation, also of events (ml_times_reserve). Methods with mini-batches continue from model->batches_done,
-       increase it after each, and call ml_after_batch(). Fits on groups use the functions in group.h. */
+       offsets int64; it lives as long as the work. begin() makes missing factors and states (see factors.h) and
+       keeps plans and scratch, which belong to the scope, in model->work. iterate() does one pass and loss() follows
+       it: begin() does all allocation, also of events (ml_times_reserve). Methods with mini-batches continue from
+       model->batches_done, increase it after each, and call ml_after_batch(). Fits on groups use the functions in
+       group.h. */
     tamis_status (*begin)(tamis_model *model, const tamis_sparse *data);
     tamis_status (*iterate)(tamis_model *model);
     tamis_status (*loss)(tamis_model *model, double *loss); /* after iterate(); NULL: not known */
     /* Between two mini-batches: adds the sums that are still on the device to `parts`, a copy of model->parts. NULL:
        there never are any. iterate() leaves none there. */
     tamis_status (*pending)(const tamis_model *model, double parts[]);
-    void (*free_work)(const tamis_model *model, void *work); /* also after a failed begin(), unless `work` is NULL */
 
     /* Learns from one mini-batch of new rows, data as above. whole: an estimate of the total number of rows (0:
        unknown). *loss: this batch's sum and its divisor, so that batches can be added. NULL without mini-batches. */
@@ -100,8 +100,7 @@ typedef struct ml_method {
     tamis_status (*best)(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
                          double *scores);
 
-    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. The caller
-       frees *operands with ml_operands_free(), also after an error. */
+    /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);
 } ml_method;
 

@@ -1,6 +1,8 @@
 /* The operands of topic models, computed on the host with sums in double. */
 #include "ml/methods/mixture.h"
 
+#include "base/scope.h"
+#include "ml/data/host.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
@@ -26,35 +28,21 @@ static void weigh_row(const tamis_dense *W, const tamis_dense *A, int64_t i, con
     }
 }
 
-static tamis_status make_rows(const tamis_model *model, const tamis_dense *W, const double *sizes,
-                              tamis_owned_dense **A) {
-    tamis_owned_dense *own = NULL;
-    if (!W) {
-        TRY(ml_dense_fetch(model, &model->row_factors, &own));
-        W = tamis_owned_dense_view(own);
-    }
-    const tamis_status status = tamis_owned_dense_create(W->rows, W->cols, model->options.type, TAMIS_ROW_MAJOR, A);
-    for (int64_t i = 0; status == TAMIS_OK && i < W->rows; i++) weigh_row(W, tamis_owned_dense_view(*A), i, sizes);
-    tamis_owned_dense_free(own);
-    return status;
-}
-
 tamis_status ml_mixture(tamis_model *model, const tamis_dense *W, ml_operands *operands) {
+    const tamis_dense *const B = &operands->B.host;
     *operands = (ml_operands){.scale = 1, .least = 0, .most = 1};
     if (!W && model->row_factors.cols == 0)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors: use tamis_model_transform",
                           model->method->about.name);
     double *sizes;
-    tamis_owned_dense *made;
-    TRY(tamis_allocate(model->width, sizeof *sizes, "the sums of topics", (void **)&sizes));
-    tamis_status status;
-    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &made));
-    ml_operand_take(&operands->B, made);
-    divide_columns(&operands->B.host, sizes);
+    tamis_dense rows;
+    TRY(tamis_allocate_array(model->width, "the sums of topics", sizes));
+    TRY(ml_dense_copy(model, &model->column_factors, &operands->B.host));
+    divide_columns(B, sizes);
     for (int64_t j = 0; !model->method->masses && j < model->width; j++) sizes[j] = 1;
-    TRY_GOTO(done, make_rows(model, W, sizes, &made));
-    ml_operand_take(&operands->A, made);
-done:
-    tamis_release(sizes);
-    return status;
+    if (!W) TRY(ml_dense_here(model, &model->row_factors, &rows));
+    if (!W) W = &rows;
+    TRY(ml_host_make(W->rows, W->cols, model->options.type, &operands->A.host));
+    for (int64_t i = 0; i < W->rows; i++) weigh_row(W, &operands->A.host, i, sizes);
+    return TAMIS_OK;
 }

@@ -30,6 +30,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/fit/group.h"
 #include "ml/fit/place.h"
@@ -70,16 +71,9 @@ static double inverse_trace(double *A, int64_t n, double least) {
 
 tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise) {
     const int64_t count = tamis_times(features, features);
-    TRY(ml_dense_make(model, features, features, &noise->gram));
-    TRY(tamis_allocate(count, tamis_type_size(model->options.type), "the noise of ratings", &noise->narrow));
-    return tamis_allocate(count, sizeof *noise->numbers, "the noise of ratings", (void **)&noise->numbers);
-}
-
-void ml_noise_free(const tamis_model *model, ml_noise *noise) {
-    ml_dense_free(model, &noise->gram);
-    tamis_release(noise->narrow);
-    tamis_release(noise->numbers);
-    *noise = (ml_noise){0};
+    TRY(ml_scratch(model, features, features, &noise->gram));
+    TRY(tamis_scope_allocate(count, tamis_type_size(model->options.type), "the noise of ratings", &noise->narrow));
+    return tamis_allocate_array(count, "the noise of ratings", noise->numbers);
 }
 
 /* Computes the degrees of freedom of `rows` rows with `ratings` each, whose regressors are `others` rows of Y. */

@@ -15,7 +15,6 @@ typedef struct ml_noise {
     double *numbers;
 } ml_noise;
 tamis_status ml_noise_make(const tamis_model *model, int64_t features, ml_noise *noise);
-void ml_noise_free(const tamis_model *model, ml_noise *noise);
 
 /* Sets model->lambda for the first iteration, which takes all ratings for noise. */
 tamis_status ml_noise_begin(tamis_model *model, const tamis_sparse *data);

@@ -31,6 +31,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
@@ -59,7 +60,6 @@ typedef struct sfa {
     tamis_dense items, gradient;       /* whitened items; later the items times their lambdas */
     tamis_dense item_lambda;           /* for one user */
     tamis_dense T, transposed, shift;  /* the change of variables; lambda T^T T */
-    bool own_T;                        /* T is not a state of the model */
     double *numbers;                   /* width x width on the host, and in the device's type */
     void *narrow;
     tamis_dense errors, zeros, dots;           /* one per rating; a vector of zeros; scratch of sums */
@@ -111,48 +111,40 @@ static void sum_items(const tamis_model *model, const tamis_sparse *data, const 
    that alternate with the users' biases. */
 static tamis_status learn_biases(tamis_model *model, const tamis_sparse *data, bool anew) {
     const int64_t cols = model->column_factors.rows;
-    double *base = NULL, *sums = NULL, *users = NULL, *biases = NULL;
-    tamis_status status;
+    double *base, *sums, *users, *biases;
+    TAMIS_SCOPE;
     if (anew) {
-        TRY_GOTO(done, tamis_allocate_zeroed(cols, 2 * sizeof *base, "the sums of items", (void **)&base));
-        TRY_GOTO(done, tamis_allocate_zeroed(cols, sizeof *biases, "the biases of items", (void **)&biases));
+        TRY(tamis_allocate_zeros(2 * cols, "the sums of items", base));
+        TRY(tamis_allocate_zeros(cols, "the biases of items", biases));
     } else {
-        TRY_GOTO(done, ml_state_read(model, SUMS, &base));
-        TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
+        TRY(ml_state_read(model, SUMS, &base));
+        TRY(ml_state_read(model, BIASES, &biases));
     }
-    TRY_GOTO(done, tamis_allocate(cols, 2 * sizeof *sums, "the sums of items", (void **)&sums));
-    TRY_GOTO(done, tamis_allocate_zeroed(data->rows, sizeof *users, "the biases of users", (void **)&users));
+    TRY(tamis_allocate_array(2 * cols, "the sums of items", sums));
+    TRY(tamis_allocate_zeros(data->rows, "the biases of users", users));
     for (int round = 0; round < (anew ? ML_BIAS_ROUNDS : 1); round++) {
         if (ml_biased(model)) ml_row_biases(model, data, biases, users);
         sum_items(model, data, users, base, sums, biases);
     }
-    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[SUMS], sums));
-    TRY_GOTO(done, ml_dense_write_doubles(model, &model->states[BIASES], biases));
-    if (ml_biased(model)) status = ml_last_write(model, &model->column_factors, biases);
-done:
-    tamis_release(base);
-    tamis_release(sums);
-    tamis_release(users);
-    tamis_release(biases);
-    return status;
+    TRY(ml_dense_write_doubles(model, &model->states[SUMS], sums));
+    TRY(ml_dense_write_doubles(model, &model->states[BIASES], biases));
+    return ml_biased(model) ? ml_last_write(model, &model->column_factors, biases) : TAMIS_OK;
 }
 
-/* Computes the ratings minus mean and biases, as values for `data` that the caller frees with tamis_release. Writes the
-   users' biases to the last column of W (NULL: not). */
+/* Computes the ratings minus mean and biases, as values for `data`. Writes the users' biases to the last column of W
+   (NULL: not). */
 static tamis_status centre(const tamis_model *model, const tamis_sparse *data, const tamis_dense *W, void **centred) {
-    double *biases = NULL, *users = NULL;
-    tamis_status status;
-    TRY_GOTO(done, ml_state_read(model, BIASES, &biases));
+    double *biases, *users = NULL;
+    TRY(ml_state_read(model, BIASES, &biases));
     if (ml_biased(model)) {
-        TRY_GOTO(done, tamis_allocate(data->rows, sizeof *users, "the biases of users", (void **)&users));
+        TRY(tamis_allocate_array(data->rows, "the biases of users", users));
         ml_row_biases(model, data, biases, users);
-        if (W) TRY_GOTO(done, ml_last_write(model, W, users));
+        if (W) TRY(ml_last_write(model, W, users));
     }
-    status = ml_less_biases(model, data, users, biases, centred);
-done:
-    tamis_release(biases);
-    tamis_release(users);
-    return status;
+    TRY(ml_less_biases(model, data, users, biases, centred));
+    tamis_scope_drop(biases);
+    tamis_scope_drop(users);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ preconditioner */
@@ -198,24 +190,6 @@ static tamis_status take_whitening(const tamis_model *model, const sfa *work) {
 
 /* ------------------------------------------------------------------------------------------ mini-batches */
 
-static void free_work(const tamis_model *model, void *given) {
-    sfa *const work = given;
-    for (int64_t i = 0; work->lambdas && i < work->batches.count; i++) ml_dense_free(model, &work->lambdas[i]);
-    tamis_release(work->lambdas);
-    ml_batches_free(model, &work->batches);
-    tamis_dense *const matrices[] = {&work->X,          &work->P,        &work->R,          &work->AP,
-                                     &work->rr,         &work->U,        &work->items,      &work->gradient,
-                                     &work->transposed, &work->shift,    &work->errors,     &work->zeros,
-                                     &work->dots,       &work->of_users, &work->of_items,   &work->losses,
-                                     &work->of_errors,  &work->Q,        &work->item_lambda};
-    for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) ml_dense_free(model, matrices[i]);
-    if (work->own_T) ml_dense_free(model, &work->T);
-    tamis_release(work->numbers);
-    tamis_release(work->narrow);
-    tamis_release(work->host_losses);
-    tamis_release(work);
-}
-
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Allocates the scratch of measure(). */
@@ -224,29 +198,27 @@ static tamis_status make_sums(const tamis_model *model, sfa *work) {
     tamis_dense *const sums[] = {&work->of_errors, &work->of_users, &work->of_items};
     TRY(ml_vector_make(model, ratings, &work->errors));
     TRY(ml_vector_make(model, 1, &work->zeros));
-    TRY(ml_dense_make(model, larger(ml_vector_scratch(ratings), larger(users, items)), 1, &work->dots));
-    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) TRY(ml_dense_make(model, 1, 1, sums[i]));
-    TRY(ml_dense_make(model, work->batches.count, 1, &work->losses));
-    return tamis_allocate(work->batches.count, tamis_type_size(model->options.type), "losses of mini-batches",
-                          &work->host_losses);
+    TRY(ml_scratch(model, larger(ml_vector_scratch(ratings), larger(users, items)), 1, &work->dots));
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) TRY(ml_scratch(model, 1, 1, sums[i]));
+    TRY(ml_scratch(model, work->batches.count, 1, &work->losses));
+    return tamis_scope_allocate(work->batches.count, tamis_type_size(model->options.type), "losses of mini-batches",
+                                &work->host_losses);
 }
 
 /* Computes each item's lambda per user: its lambda times its share of the users' ratings. */
 static tamis_status make_item_lambda(const tamis_model *model, const tamis_dense *item_lambda) {
-    double *sums, *lambdas = NULL;
+    double *sums, *lambdas;
     const double lambda = model->options.column_regularization, users = model->rows > 0 ? (double)model->rows : 1;
+    TAMIS_SCOPE;
     TRY(ml_state_read(model, SUMS, &sums));
-    tamis_status status = tamis_allocate(item_lambda->rows, sizeof *lambdas, "the lambda of items", (void **)&lambdas);
-    for (int64_t j = 0; status == TAMIS_OK && j < item_lambda->rows; j++)
+    TRY(tamis_allocate_array(item_lambda->rows, "the lambda of items", lambdas));
+    for (int64_t j = 0; j < item_lambda->rows; j++)
         lambdas[j] = model->options.weighted ? lambda * (sums[2 * j + 1] + model->prior_ratings) / users : lambda;
-    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, item_lambda, lambdas);
-    tamis_release(sums);
-    tamis_release(lambdas);
-    return status;
+    return ml_dense_write_doubles(model, item_lambda, lambdas);
 }
 
 static tamis_status make_lambdas(const tamis_model *model, sfa *work) {
-    TRY(tamis_allocate_zeroed(work->batches.count, sizeof *work->lambdas, "lambdas", (void **)&work->lambdas));
+    TRY(tamis_allocate_zeros(work->batches.count, "lambdas", work->lambdas));
     for (int64_t i = 0; i < work->batches.count; i++)
         TRY(ml_row_lambdas(model, &work->batches.batch[i].S, &work->lambdas[i]));
     return TAMIS_OK;
@@ -256,19 +228,18 @@ static tamis_status make_lambdas(const tamis_model *model, sfa *work) {
 static tamis_status make_scratch(const tamis_model *model, bool fitting, sfa *work) {
     const int64_t width = model->options.factors, cols = model->column_factors.rows, rows = work->batches.rows;
     tamis_dense *const of_users[] = {&work->X, &work->P, &work->R, &work->AP, &work->Q, &work->U};
-    for (size_t i = 0; i < sizeof of_users / sizeof of_users[0]; i++)
-        TRY(ml_dense_make(model, rows, width, of_users[i]));
-    TRY(ml_dense_make(model, rows, 1, &work->rr));
-    TRY(ml_dense_make(model, cols, width, &work->items));
-    TRY(ml_dense_make(model, width, width, &work->transposed));
-    TRY(ml_dense_make(model, width, width, &work->shift));
-    TRY(tamis_allocate(tamis_times(width, width), sizeof(double), "the preconditioner", (void **)&work->numbers));
-    TRY(tamis_allocate(tamis_times(width, width), tamis_type_size(model->options.type), "the preconditioner",
-                       &work->narrow));
+    for (size_t i = 0; i < sizeof of_users / sizeof of_users[0]; i++) TRY(ml_scratch(model, rows, width, of_users[i]));
+    TRY(ml_scratch(model, rows, 1, &work->rr));
+    TRY(ml_scratch(model, cols, width, &work->items));
+    TRY(ml_scratch(model, width, width, &work->transposed));
+    TRY(ml_scratch(model, width, width, &work->shift));
+    TRY(tamis_allocate_array(tamis_times(width, width), "the preconditioner", work->numbers));
+    TRY(tamis_scope_allocate(tamis_times(width, width), tamis_type_size(model->options.type), "the preconditioner",
+                             &work->narrow));
     TRY(make_lambdas(model, work));
     if (!fitting) return TAMIS_OK;
-    TRY(ml_dense_make(model, cols, width, &work->gradient));
-    TRY(ml_dense_make(model, cols, 1, &work->item_lambda));
+    TRY(ml_scratch(model, cols, width, &work->gradient));
+    TRY(ml_scratch(model, cols, 1, &work->item_lambda));
     TRY(make_item_lambda(model, &work->item_lambda));
     return model->options.skip_loss ? TAMIS_OK : make_sums(model, work);
 }
@@ -285,29 +256,20 @@ static tamis_status make_work(const tamis_model *model, const tamis_sparse *data
             {.operation = TAMIS_OP_FUSED, .edge = TAMIS_EDGE_MASK, .inner = width, .width = width, .calls = steps},
         [GRADIENT] = {true, TAMIS_OP_FUSED, TAMIS_EDGE_RESIDUAL, width, width, 1},
         [ERRORS] = {.operation = TAMIS_OP_SDDMM, .edge = TAMIS_EDGE_RESIDUAL, .inner = width}};
-    void *centred = NULL;
-    sfa *work = NULL;
-    tamis_status status;
-    *made = NULL;
-    TRY_GOTO(failed, tamis_allocate_zeroed(1, sizeof *work, "the work of sfa", (void **)&work));
-    work->own_T = W != NULL;
-    if (W)
-        TRY_GOTO(failed, ml_dense_make(model, width, width, &work->T));
-    else
-        work->T = model->states[WHITENING];
-    TRY_GOTO(failed, centre(model, data, W, &centred));
+    void *centred;
+    sfa *work;
+    TRY(tamis_allocate_zeros(1, "the work of sfa", work));
+    work->T = model->states[WHITENING];
+    if (W) TRY(ml_scratch(model, width, width, &work->T));
+    TRY(centre(model, data, W, &centred));
     tamis_sparse view = *data;
     view.values = centred;
     const int plan_count = !fitting ? 2 : model->options.skip_loss ? 3 : 4;
-    TRY_GOTO(failed, ml_batches_make(model, &view, rows, fitting, visits, plans, plan_count, &work->batches));
-    TRY_GOTO(failed, make_scratch(model, fitting, work));
-    tamis_release(centred);
+    TRY(ml_batches_make(model, &view, rows, fitting, visits, plans, plan_count, &work->batches));
+    TRY(make_scratch(model, fitting, work));
+    tamis_scope_drop(centred);
     *made = work;
     return TAMIS_OK;
-failed:
-    tamis_release(centred);
-    if (work) free_work(model, work);
-    return status;
 }
 
 static const tamis_dense *lambda_of(const sfa *work, const ml_batch *batch) {
@@ -447,17 +409,14 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
     if (whole == 0) TRY(learn_biases(model, batch, anew)); /* counts each rating once, not in every pass of a stream */
     sfa *work;
     TRY(make_work(model, batch, 0, NULL, 1, model->options.cg_steps, &work));
-    tamis_status status;
-    TRY_GOTO(done, make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
-    TRY_GOTO(done, learn(model, work, &work->batches.batch[0], 0));
+    TRY(make_whitening(model, work, share_of(batch->rows, batch->cols, batch->nnz)));
+    TRY(learn(model, work, &work->batches.batch[0], 0));
     *sum = 0;
-    TRY_GOTO(done, add_losses(model, work, 0, 1, sum));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
+    TRY(add_losses(model, work, 0, 1, sum));
+    TRY(tamis_stream_synchronize(model->device, NULL));
     *weight = (double)batch->nnz;
     model->steps++;
-done:
-    free_work(model, work);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ new rows */
@@ -469,14 +428,10 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
     TRY(tamis_dense_fill(model->device, NULL, W, 0));
     const int steps = ml_fold_in_steps(model->options.factors);
     TRY(make_work(model, data, 0, W, 1, steps, &work));
-    tamis_status status;
     const tamis_dense U = ml_features(model, W);
-    TRY_GOTO(done, make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
-    TRY_GOTO(done, solve(model, work, &work->batches.batch[0], steps, &U));
-    TRY_GOTO(done, tamis_stream_synchronize(model->device, NULL));
-done:
-    free_work(model, work);
-    return status;
+    TRY(make_whitening(model, work, share_of(model->rows, model->cols, model->nnz)));
+    TRY(solve(model, work, &work->batches.batch[0], steps, &U));
+    return tamis_stream_synchronize(model->device, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------ prediction */
@@ -488,19 +443,11 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "sfa stores no row factors: pass those of tamis_model_transform as W");
     if (ml_biased(model)) return ml_biased_operands(model, W, made);
-    tamis_owned_dense *items = NULL, *biases = NULL, *wide;
-    tamis_status status;
-    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &items));
-    TRY_GOTO(done, ml_dense_fetch(model, &model->states[BIASES], &biases));
-    TRY_GOTO(done, ml_insert_column(W, W->cols, NULL, &wide));
-    ml_operand_take(&made->A, wide);
-    const tamis_dense *const M = tamis_owned_dense_view(items);
-    TRY_GOTO(done, ml_insert_column(M, M->cols, tamis_owned_dense_view(biases), &wide));
-    ml_operand_take(&made->B, wide);
-done:
-    tamis_owned_dense_free(items);
-    tamis_owned_dense_free(biases);
-    return status;
+    tamis_dense items, biases;
+    TRY(ml_dense_here(model, &model->column_factors, &items));
+    TRY(ml_dense_here(model, &model->states[BIASES], &biases));
+    TRY(ml_insert_column(W, W->cols, NULL, &made->A));
+    return ml_insert_column(&items, items.cols, &biases, &made->B);
 }
 
 static const tamis_method_option own_options[] = {{"regularization", "lambda of a user; 0: chosen by an inner split"},
@@ -532,7 +479,6 @@ const ml_method ml_sfa = {
     .iterate = iterate,
     .loss = loss,
     .pending = pending,
-    .free_work = free_work,
     .step = step,
     .transform = transform,
     .operands = operands,

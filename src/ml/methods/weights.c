@@ -16,6 +16,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/group.h"
 #include "ml/numbers.h"
@@ -35,24 +36,24 @@ static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
     const int64_t cols = data->cols;
     double *numbers;
     bool fresh;
+    TAMIS_SCOPE;
     TRY(ml_model_state(model, 0, &fresh));
-    TRY(tamis_allocate_zeroed(cols + 1, sizeof *numbers, "weights of columns", (void **)&numbers));
+    TRY(tamis_allocate_zeros(cols + 1, "weights of columns", numbers));
     for (int64_t t = 0; t < data->nnz; t++) {
         numbers[ml_column(data, t)] += 1;
         numbers[cols] += fabs(ml_value(data, t));
     }
-    tamis_status status = ml_add_ranks(model, numbers, cols + 1);
+    TRY(ml_add_ranks(model, numbers, cols + 1));
     const double rows = (double)model->rows;
     for (int64_t j = 0; j < cols; j++) numbers[j] = log(1 + (rows - numbers[j] + 0.5) / (numbers[j] + 0.5));
     numbers[cols] = numbers[cols] > 0 ? numbers[cols] / rows : 1;
-    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, &model->states[0], numbers);
-    tamis_release(numbers);
-    return status;
+    return ml_dense_write_doubles(model, &model->states[0], numbers);
 }
 
 static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
     const int64_t *const offsets = data->offsets, cols = data->cols;
     double *numbers;
+    TAMIS_SCOPE;
     TRY(ml_state_read(model, 0, &numbers));
     for (int64_t i = 0; i < data->rows; i++) {
         double length = 0;
@@ -64,7 +65,6 @@ static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
             ml_put_number((void *)(uintptr_t)data->values, data->value_type, t, weight);
         }
     }
-    tamis_release(numbers);
     return TAMIS_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/numbers.h"
 
@@ -23,10 +24,9 @@ bool ml_folds_alone(const tamis_model *model, int64_t rows) {
 /* Allocates scratch for the longest row. */
 static tamis_status allocate(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
     const int64_t found = ml_longest_row(data), longest = found > 0 ? found : 1;
-    TRY(tamis_allocate(tamis_times(longest, model->width), sizeof *fold->Y, "factors of a row's entries",
-                       (void **)&fold->Y));
-    TRY(tamis_allocate(3 * longest, sizeof *fold->weights, "a row's entries", (void **)&fold->weights));
-    TRY(tamis_allocate(6 * model->width, sizeof *fold->vectors, "a row's factors", (void **)&fold->vectors));
+    TRY(tamis_allocate_array(tamis_times(longest, model->width), "factors of a row's entries", fold->Y));
+    TRY(tamis_allocate_array(3 * longest, "a row's entries", fold->weights));
+    TRY(tamis_allocate_array(6 * model->width, "a row's factors", fold->vectors));
     fold->targets = fold->weights + longest;
     return TAMIS_OK;
 }
@@ -110,14 +110,11 @@ static tamis_status solve(const ml_fold *fold, const tamis_dense *W, int64_t row
 tamis_status ml_fold_rows(const tamis_model *model, const tamis_sparse *data, const double *inverse,
                           ml_fold_system *make, const tamis_dense *W) {
     ml_fold fold = {.model = model, .data = data, .width = model->width, .inverse = inverse};
-    tamis_status status = allocate(model, data, &fold);
-    for (int64_t i = 0; i < data->rows && status == TAMIS_OK; i++) {
+    TRY(allocate(model, data, &fold));
+    for (int64_t i = 0; i < data->rows; i++) {
         take(&fold, i);
         make(&fold);
-        status = solve(&fold, W, i);
+        TRY(solve(&fold, W, i));
     }
-    tamis_release(fold.Y);
-    tamis_release(fold.weights);
-    tamis_release(fold.vectors);
-    return status;
+    return TAMIS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/fit/group.h"
 #include "ml/fit/place.h"
@@ -24,19 +25,17 @@ tamis_status ml_kept_scales(const tamis_model *model, bool rows, const void **sc
     const tamis_dense *const X = rows ? &model->row_factors : &model->column_factors;
     *scales = atomic_load(place);
     if (*scales) return TAMIS_OK;
-    tamis_owned_dense *copy;
     tamis_dense here;
     void *made;
-    TRY(ml_dense_here(model, X, &copy, &here));
-    const tamis_status status = tamis_allocate(X->rows, tamis_type_size(X->type), "lengths of factors", &made);
-    for (int64_t i = 0; status == TAMIS_OK && i < X->rows; i++) {
+    TAMIS_SCOPE;
+    TRY(ml_dense_here(model, X, &here));
+    TRY(tamis_allocate(X->rows, tamis_type_size(X->type), "lengths of factors", &made));
+    for (int64_t i = 0; i < X->rows; i++) {
         double square = 0;
         for (int64_t k = 0; k < model->options.factors; k++)
             square += ml_element(&here, i, k) * ml_element(&here, i, k);
         ml_put_number(made, X->type, i, square > 0 ? 1 / sqrt(square) : (double)NAN);
     }
-    tamis_owned_dense_free(copy);
-    if (status != TAMIS_OK) return status;
     *scales = publish(place, made);
     if (*scales != made) tamis_release(made);
     return TAMIS_OK;
@@ -55,17 +54,14 @@ static void gram_free(const tamis_model *model, ml_gram_kept *gram) {
 static tamis_status invert(const tamis_model *model, const tamis_dense *G, double **inverse) {
     const int64_t n = G->rows;
     double *L;
+    TAMIS_SCOPE;
     TRY(ml_dense_read_doubles(model, G, &L));
-    const tamis_status status = tamis_allocate(tamis_times(n, n), sizeof **inverse, "an inverse", (void **)inverse);
-    if (status == TAMIS_OK) {
-        ml_invert_cholesky(L, n, ml_lambda(model));
-        for (int64_t i = 0; i < n * n; i++) (*inverse)[i] = 0;
-        for (int64_t k = 0; k < n; k++)
-            for (int64_t i = 0; i <= k; i++)
-                for (int64_t j = 0; j <= k; j++) (*inverse)[i * n + j] += L[k * n + i] * L[k * n + j];
-    }
-    tamis_release(L);
-    return status;
+    TRY(tamis_allocate_zeroed(tamis_times(n, n), sizeof **inverse, "an inverse", (void **)inverse));
+    ml_invert_cholesky(L, n, ml_lambda(model));
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i <= k; i++)
+            for (int64_t j = 0; j <= k; j++) (*inverse)[i * n + j] += L[k * n + i] * L[k * n + j];
+    return TAMIS_OK;
 }
 
 tamis_status ml_kept_gram(const tamis_model *model, const ml_gram_kept **gram) {

@@ -9,12 +9,10 @@
 typedef struct ml_operand {
     tamis_dense host;
     const tamis_dense *there; /* the model's factors */
-    tamis_owned_dense *own;   /* owner of host's memory; NULL: the model or W owns it */
 } ml_operand;
 
 /* Predictions are clamp(offset + scale <A_i, B_j>, least, most), scale > 0. A has a line per row, B a line per column,
-   of the same width. They are valid as long as W and while the model's factors do not change. The caller frees them
-   with ml_operands_free(). */
+   of the same width. They are valid as long as W and the scope, and while the model's factors do not change. */
 typedef struct ml_operands {
     ml_operand A, B;
     double offset, scale, least, most;
@@ -29,14 +27,10 @@ void ml_plain_operands(const tamis_model *model, const tamis_dense *W, ml_operan
 /* Does the same with factors whose last column is the bias, if the model has biases. */
 tamis_status ml_biased_operands(const tamis_model *model, const tamis_dense *W, ml_operands *operands);
 /* Copies `from` with an additional column at `place`: `numbers`, a rows x 1 matrix, or ones if it is NULL. */
-tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers,
-                              tamis_owned_dense **wide);
+tamis_status ml_insert_column(const tamis_dense *from, int64_t place, const tamis_dense *numbers, ml_operand *wide);
 /* Makes an operand from the model's factors of rows or columns, without a copy. */
 void ml_operand_use(const tamis_dense *factors, ml_operand *operand);
-/* Makes an operand from an array, and takes its ownership. */
-void ml_operand_take(ml_operand *operand, tamis_owned_dense *array);
 /* Copies an operand to the host unless it is there. */
 tamis_status ml_operand_fetch(const tamis_model *model, ml_operand *operand);
-void ml_operands_free(ml_operands *operands);
 
 #endif

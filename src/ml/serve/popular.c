@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/group.h"
 #include "ml/fit/place.h"
@@ -13,13 +14,12 @@
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data) {
     double *counts;
     bool fresh;
+    TAMIS_SCOPE;
     TRY(ml_model_state(model, ML_POPULARITY, &fresh));
-    TRY(tamis_allocate_zeroed(data->cols, sizeof *counts, "the popularity of columns", (void **)&counts));
+    TRY(tamis_allocate_zeros(data->cols, "the popularity of columns", counts));
     for (int64_t t = 0; t < data->nnz; t++) counts[ml_column(data, t)] += ml_value(data, t) > 0;
-    tamis_status status = ml_add_ranks(model, counts, data->cols);
-    if (status == TAMIS_OK) status = ml_dense_write_doubles(model, &model->states[ML_POPULARITY], counts);
-    tamis_release(counts);
-    return status;
+    TRY(ml_add_ranks(model, counts, data->cols));
+    return ml_dense_write_doubles(model, &model->states[ML_POPULARITY], counts);
 }
 
 typedef struct popular {
@@ -35,16 +35,13 @@ static int by_count(const void *a, const void *b) {
 
 tamis_status ml_order_by_count(const double *counts, int64_t cols, int64_t **order) {
     popular *ranked;
-    *order = NULL;
-    TRY(tamis_allocate(cols, sizeof *ranked, "the popularity of columns", (void **)&ranked));
-    const tamis_status status = tamis_allocate(cols, sizeof **order, "the popularity of columns", (void **)order);
-    if (status == TAMIS_OK) {
-        for (int64_t j = 0; j < cols; j++) ranked[j] = (popular){j, counts[j]};
-        qsort(ranked, (size_t)cols, sizeof *ranked, by_count);
-        for (int64_t j = 0; j < cols; j++) (*order)[j] = ranked[j].column;
-    }
-    tamis_release(ranked);
-    return status;
+    TRY(tamis_allocate_array(cols, "the popularity of columns", *order));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(cols, "the popularity of columns", ranked));
+    for (int64_t j = 0; j < cols; j++) ranked[j] = (popular){j, counts[j]};
+    qsort(ranked, (size_t)cols, sizeof *ranked, by_count);
+    for (int64_t j = 0; j < cols; j++) (*order)[j] = ranked[j].column;
+    return TAMIS_OK;
 }
 
 tamis_status ml_popular_order(const tamis_model *model, int64_t **order) {
@@ -52,9 +49,9 @@ tamis_status ml_popular_order(const tamis_model *model, int64_t **order) {
     *order = NULL;
     TRY(ml_state_read(model, ML_POPULARITY, &counts));
     if (!counts) return TAMIS_OK;
-    const tamis_status status = ml_order_by_count(counts, model->cols, order);
-    tamis_release(counts);
-    return status;
+    TRY(ml_order_by_count(counts, model->cols, order));
+    tamis_scope_drop(counts);
+    return TAMIS_OK;
 }
 
 static bool is_zero(const tamis_dense *A, int64_t row) {
@@ -100,6 +97,5 @@ tamis_status ml_popular_fill(const tamis_model *model, const ml_operands *operan
             scores[i * n + at++] = ml_expectation(operands, 0);
         }
     }
-    tamis_release(order);
     return TAMIS_OK;
 }

@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/data/canonical.h"
+#include "ml/data/host.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/place.h"
@@ -46,70 +48,54 @@ tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t c
 
 /* Fetches few rows from a model on a GPU one by one, rather than the whole matrix. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
-                            tamis_owned_dense **gathered) {
-    tamis_status status;
+                            tamis_dense *gathered) {
     const size_t size = tamis_type_size(X->type), line = (size_t)X->cols * size;
     const size_t step = (size_t)tamis_dense_stride(X) * size;
-    tamis_owned_dense *fetched = NULL;
-    TRY(tamis_owned_dense_create(count, X->cols, X->type, TAMIS_ROW_MAJOR, gathered));
-    char *const to = tamis_owned_dense_view(*gathered)->data;
-    const char *from = X->location == TAMIS_HOST ? X->data : NULL;
-    if (!from && count >= X->rows / 256) {
-        TRY_GOTO(failed, ml_dense_fetch(model, X, &fetched));
-        from = tamis_owned_dense_view(fetched)->data;
-    }
+    TRY(ml_host_make(count, X->cols, X->type, gathered));
+    char *const to = gathered->data;
+    TAMIS_SCOPE;
+    tamis_dense here = {0};
+    if (X->location == TAMIS_HOST || count >= X->rows / 256) TRY(ml_dense_here(model, X, &here));
+    const char *const from = here.data;
     for (int64_t i = 0; i < count; i++) {
         const size_t at = (size_t)(rows ? rows[i] : i) * step;
         if (from)
             memcpy(to + (size_t)i * line, from + at, line);
         else
-            TRY_GOTO(failed, tamis_device_download(model->device, NULL, to + (size_t)i * line, X->data, at, line));
+            TRY(tamis_device_download(model->device, NULL, to + (size_t)i * line, X->data, at, line));
     }
-    tamis_owned_dense_free(fetched);
     return TAMIS_OK;
-failed:
-    tamis_owned_dense_free(fetched);
-    tamis_owned_dense_free(*gathered);
-    *gathered = NULL;
-    return status;
 }
 
 /* ------------------------------------------------------------------------------------------ transform */
 
-tamis_status ml_use_begin(tamis_model *model, tamis_model *use) {
-    const bool own = model->location == TAMIS_HOST;
-    *use = *model;
-    use->times = (ml_times){0};
-    if (own) use->workspace = NULL;
-    if (own) return TAMIS_OK;
-    TRY(ml_model_workspace(model));
-    use->workspace = model->workspace;
-    return TAMIS_OK;
-}
-
-void ml_use_end(tamis_model *use) {
+static void end_use(void *given) {
+    tamis_model *const use = given;
     ml_times_free(use);
     if (use->location == TAMIS_HOST) tamis_dense_workspace_destroy(use->workspace);
 }
 
-tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W) {
-    tamis_status status;
-    tamis_owned_sparse *data = NULL;
-    tamis_dense on_device = {0};
+tamis_status ml_use_begin(tamis_model *model, tamis_model *use) {
+    const bool own = model->location == TAMIS_HOST;
+    if (!own) TRY(ml_model_workspace(model));
+    *use = *model;
+    use->times = (ml_times){0};
+    if (own) use->workspace = NULL;
+    return tamis_scope_own(end_use, use);
+}
+
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_dense *W) {
     tamis_model use;
-    *W = NULL;
-    TRY_GOTO(done, ml_use_begin(model, &use));
-    TRY_GOTO(done, ml_canonical(model, S, what, &data));
-    tamis_sparse rows = *tamis_owned_sparse_view(data), *const view = &rows;
-    if (model->method->prepare) TRY_GOTO(done, model->method->prepare(&use, view, false));
-    TRY_GOTO(done, ml_dense_make(model, view->rows, model->width, &on_device));
-    if (view->rows > 0) TRY_GOTO(done, model->method->transform(&use, view, &on_device));
-    status = ml_dense_fetch(model, &on_device, W);
-done:
-    ml_use_end(&use);
-    ml_dense_free(model, &on_device);
-    tamis_owned_sparse_free(data);
-    return status;
+    tamis_sparse data;
+    tamis_dense on_device;
+    TRY(ml_host_make(S->rows, model->width, model->options.type, W));
+    TAMIS_SCOPE;
+    TRY(ml_use_begin(model, &use));
+    TRY(ml_canonical(model, S, what, &data));
+    if (model->method->prepare) TRY(model->method->prepare(&use, &data, false));
+    TRY(ml_scratch(model, data.rows, model->width, &on_device));
+    if (data.rows > 0) TRY(model->method->transform(&use, &data, &on_device));
+    return ml_dense_read(model, &on_device, W->data);
 }
 
 /* Copies line by line, without touching the padding between the caller's lines. */
@@ -131,52 +117,40 @@ tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, co
     if (rows != S->rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "W.rows = %lld, but S.rows = %lld", (long long)rows,
                           (long long)S->rows);
-    tamis_owned_dense *made;
+    tamis_dense made;
+    TAMIS_SCOPE;
     TRY(ml_transform(model, S, "S", &made));
-    copy_lines(tamis_owned_dense_view(made), W);
-    tamis_owned_dense_free(made);
+    copy_lines(&made, W);
     return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ predict */
 
-/* Copies of host arrays on a GPU; on the CPU the host arrays themselves. */
-typedef struct copies {
-    const tamis_model *model;
-    void *blocks[6];
-    int count;
-} copies;
-
-static tamis_status to_device(copies *c, const void *host, int64_t entries, size_t size, const void **there) {
-    *there = host;
-    if (c->model->location == TAMIS_HOST || entries == 0 || !host) return TAMIS_OK;
-    void **const block = &c->blocks[c->count];
-    TRY(tamis_device_allocate(c->model->device, tamis_bytes(entries, size), block));
-    c->count++;
-    *there = *block;
-    return tamis_device_upload(c->model->device, NULL, *block, 0, host, (size_t)entries * size);
+/* Copies a host array to a GPU; the CPU uses the array itself. */
+static tamis_status to_device(const tamis_model *model, int64_t entries, size_t size, const void **memory) {
+    return model->location == TAMIS_HOST ? TAMIS_OK : ml_on_device(model, entries, size, memory);
 }
 
-static tamis_status pattern_to_device(copies *c, const tamis_sparse *S, tamis_sparse *there) {
+static tamis_status pattern_to_device(const tamis_model *model, const tamis_sparse *S, tamis_sparse *there) {
     const size_t index = tamis_index_size(S->index_type);
     *there = *S;
-    there->location = c->model->location;
+    there->location = model->location;
     there->values = NULL; /* the mask edge does not read values */
     there->batch_stride = 0;
     if (S->format == TAMIS_CSR)
-        TRY(to_device(c, S->offsets, S->rows + 1, tamis_index_size(S->offset_type), &there->offsets));
+        TRY(to_device(model, S->rows + 1, tamis_index_size(S->offset_type), &there->offsets));
     else
-        TRY(to_device(c, S->row_indices, S->nnz, index, &there->row_indices));
-    return to_device(c, S->columns, S->nnz, index, &there->columns);
+        TRY(to_device(model, S->nnz, index, &there->row_indices));
+    return to_device(model, S->nnz, index, &there->columns);
 }
 
-static tamis_status dense_to_device(copies *c, const ml_operand *operand, tamis_dense *there) {
-    const void *data;
+static tamis_status dense_to_device(const tamis_model *model, const ml_operand *operand, tamis_dense *there) {
     *there = operand->there ? *operand->there : operand->host;
     if (operand->there) return TAMIS_OK;
-    TRY(to_device(c, there->data, there->rows * there->cols, tamis_type_size(there->type), &data));
+    const void *data = there->data;
+    TRY(to_device(model, tamis_times(there->rows, there->cols), tamis_type_size(there->type), &data));
     there->data = (void *)(uintptr_t)data;
-    there->location = c->model->location;
+    there->location = model->location;
     return TAMIS_OK;
 }
 
@@ -196,34 +170,27 @@ tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const t
         look_up(&operands->A.host, S, predictions);
         return TAMIS_OK;
     }
-    tamis_status status;
-    copies c = {.model = model};
+    TAMIS_SCOPE;
     tamis_sparse pattern;
     tamis_dense A, B;
     const tamis_type type = operands->A.host.type;
     const size_t size = tamis_type_size(type);
     void *host, *dots;
-    TRY(tamis_allocate(S->nnz, size, "predictions", &host));
+    TRY(tamis_scope_allocate(S->nnz, size, "predictions", &host));
     dots = host;
-    TRY_GOTO(done, pattern_to_device(&c, S, &pattern));
-    TRY_GOTO(done, dense_to_device(&c, &operands->A, &A));
-    TRY_GOTO(done, dense_to_device(&c, &operands->B, &B));
-    if (model->location != TAMIS_HOST) {
-        TRY_GOTO(done, tamis_device_allocate(model->device, tamis_bytes(S->nnz, size), &c.blocks[c.count]));
-        dots = c.blocks[c.count++];
-    }
+    TRY(pattern_to_device(model, S, &pattern));
+    TRY(dense_to_device(model, &operands->A, &A));
+    TRY(dense_to_device(model, &operands->B, &B));
+    if (model->location != TAMIS_HOST) TRY(ml_values_make(model, S->nnz, &dots));
     tamis_options once = TAMIS_OPTIONS_INIT;
     once.edge = TAMIS_EDGE_MASK;
     once.trust_input = true;
     once.threads = model->options.threads;
     const tamis_dense P = ml_values_view(model, dots, S->nnz);
-    TRY_GOTO(done, tamis_sddmm(model->device, &pattern, &A, &B, &P, &once, NULL));
-    if (dots != host) TRY_GOTO(done, tamis_device_download(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
+    TRY(tamis_sddmm(model->device, &pattern, &A, &B, &P, &once, NULL));
+    if (dots != host) TRY(tamis_device_download(model->device, NULL, host, dots, 0, (size_t)S->nnz * size));
     for (int64_t t = 0; t < S->nnz; t++) predictions[t] = ml_expectation(operands, ml_number(host, type, t));
-done:
-    for (int i = 0; i < c.count; i++) tamis_device_free(model->device, c.blocks[i]);
-    tamis_release(host);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const tamis_sparse *S, double *predictions) {
@@ -239,15 +206,10 @@ tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const
     if (S->nnz > 0 && !predictions) return tamis_fail(TAMIS_ERROR_ARGUMENT, "predictions is NULL");
     TRY(tamis_validate(S));
     if (S->nnz == 0) return TAMIS_OK;
-    ml_operands operands = {0};
-    tamis_owned_dense *packed = NULL; /* methods see no strides */
-    if (W) {
-        TRY(ml_gather_rows(model, W, NULL, rows, &packed));
-        W = tamis_owned_dense_view(packed);
-    }
-    tamis_status status = model->method->operands(model, W, &operands);
-    if (status == TAMIS_OK) status = ml_predict(model, &operands, S, predictions);
-    ml_operands_free(&operands);
-    tamis_owned_dense_free(packed);
-    return status;
+    ml_operands operands;
+    tamis_dense packed; /* methods see no strides */
+    TAMIS_SCOPE;
+    if (W) TRY(ml_gather_rows(model, W, NULL, rows, &packed));
+    TRY(model->method->operands(model, W ? &packed : NULL, &operands));
+    return ml_predict(model, &operands, S, predictions);
 }

@@ -13,18 +13,16 @@ tamis_status ml_check_rows(const tamis_model *model, const tamis_dense *W, int64
 /* Gathers lines of X, a host matrix or one of the model's, into a packed matrix in the order of `rows`; rows = NULL:
    the first `count`. */
 tamis_status ml_gather_rows(const tamis_model *model, const tamis_dense *X, const int64_t *rows, int64_t count,
-                            tamis_owned_dense **gathered);
+                            tamis_dense *gathered);
 /* Checks that a matrix has as many columns as the model; `what` names it. */
 tamis_status ml_check_cols(const tamis_model *model, const char *what, int64_t cols);
 
 /* Begins a use of a model that may run beside other uses. *use is a shallow copy of the model with its own scratch; on
-   a GPU the scratch is shared, as it is expensive to make and a GPU's work is serial anyway. The caller calls
-   ml_use_end(), also after an error. */
+   a GPU the scratch is shared, as it is expensive to make and a GPU's work is serial anyway. It ends with the scope. */
 tamis_status ml_use_begin(tamis_model *model, tamis_model *use);
-void ml_use_end(tamis_model *use);
 
-/* As tamis_model_transform, into a packed array that the caller owns. */
-tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_owned_dense **W);
+/* As tamis_model_transform, into a packed matrix of the scope. */
+tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_dense *W);
 /* Predicts at the entries of a valid S on the host; A has a line for each row of S. */
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
 /* Returns clamp(offset + scale dot, least, most); NaN stays NaN. */

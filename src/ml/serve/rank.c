@@ -19,6 +19,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/fit/place.h"
@@ -241,20 +242,6 @@ static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) 
 
 /* ------------------------------------------------------------------------------------------ making ready */
 
-static void scorer_free(scorer *s) {
-    for (int64_t i = 0; s->tiles && i < s->tile_count; i++) ml_dense_free(s->model, &s->tiles[i]);
-    tamis_release(s->tiles);
-    if (!s->on_host) {
-        ml_dense_free(s->model, &s->turned);
-        ml_dense_free(s->model, &s->scores);
-    }
-    tamis_release(s->host_turned);
-    tamis_release(s->host_scores);
-    tamis_release(s->heaps);
-    tamis_release(s->thresholds);
-    tamis_release(s->cursors);
-}
-
 static void choose_sizes(scorer *s) {
     const int64_t requested = s->threads > 0 ? (int64_t)s->threads * ROWS_A_THREAD : ROWS_MOST; /* 0: all there are */
     s->block = requested < ROWS_LEAST ? ROWS_LEAST : requested > ROWS_MOST ? ROWS_MOST : requested;
@@ -265,10 +252,10 @@ static void choose_sizes(scorer *s) {
 }
 
 static tamis_status place_tiles(scorer *s) {
-    TRY(tamis_allocate_zeroed(s->tile_count, sizeof *s->tiles, "tiles of columns", (void **)&s->tiles));
+    TRY(tamis_allocate_zeros(s->tile_count, "tiles of columns", s->tiles));
     for (int64_t i = 0; i < s->tile_count; i++) {
         const int64_t first = i * s->tile, left = s->B->rows - first;
-        TRY(ml_dense_make(s->model, left < s->tile ? left : s->tile, s->B->cols, &s->tiles[i]));
+        TRY(ml_scratch(s->model, left < s->tile ? left : s->tile, s->B->cols, &s->tiles[i]));
         const size_t line = (size_t)s->B->cols * s->size;
         if (s->there)
             TRY(tamis_device_copy(s->model->device, NULL, s->tiles[i].data, 0, s->there->data, (size_t)first * line,
@@ -276,21 +263,30 @@ static tamis_status place_tiles(scorer *s) {
         else
             TRY(ml_dense_write(s->model, &s->tiles[i], line_of(s->B, first)));
     }
-    TRY(ml_dense_make(s->model, s->A->cols, s->block, &s->turned));
-    return ml_dense_make(s->model, s->tile, s->block, &s->scores);
+    TRY(ml_scratch(s->model, s->A->cols, s->block, &s->turned));
+    return ml_scratch(s->model, s->tile, s->block, &s->scores);
 }
 
 static tamis_status scorer_make(scorer *s) {
     TRY(threads_of(s, &s->threads));
     choose_sizes(s);
-    TRY(tamis_allocate(s->block, sizeof *s->heaps, "the best columns", (void **)&s->heaps));
-    TRY(tamis_allocate(s->block, s->size, "the best columns", &s->thresholds));
-    TRY(tamis_allocate(s->block, sizeof *s->cursors, "the best columns", (void **)&s->cursors));
-    TRY(tamis_allocate(tamis_times(s->block, s->A->cols), s->size, "a block of rows", &s->host_turned));
-    TRY(tamis_allocate(tamis_times(s->block, s->tile), s->size, "scores", &s->host_scores));
+    TRY(tamis_allocate_array(s->block, "the best columns", s->heaps));
+    TRY(tamis_scope_allocate(s->block, s->size, "the best columns", &s->thresholds));
+    TRY(tamis_allocate_array(s->block, "the best columns", s->cursors));
+    TRY(tamis_scope_allocate(tamis_times(s->block, s->A->cols), s->size, "a block of rows", &s->host_turned));
+    TRY(tamis_scope_allocate(tamis_times(s->block, s->tile), s->size, "scores", &s->host_scores));
     if (!s->on_host) return place_tiles(s);
     s->turned = (tamis_dense){.data = s->host_turned, .type = s->A->type};
     s->scores = (tamis_dense){.data = s->host_scores, .type = s->A->type};
+    return TAMIS_OK;
+}
+
+static tamis_status score_blocks(scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
+    TRY(scorer_make(s));
+    for (s->first = 0; s->first < s->A->rows; s->first += s->block) {
+        s->rows = s->A->rows - s->first < s->block ? s->A->rows - s->first : s->block;
+        TRY(score_block(s, operands, n, columns, scores));
+    }
     return TAMIS_OK;
 }
 
@@ -306,27 +302,15 @@ tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int6
     s.type = s.A->type;
     s.size = tamis_type_size(s.type);
     if (s.A->rows == 0 || n == 0) return TAMIS_OK;
-    tamis_status status;
-    ml_seen sorted = {0};
-    if (seen) TRY_GOTO(done, ml_seen_make(seen, rows, s.A->rows, &sorted));
+    ml_seen sorted;
+    TAMIS_SCOPE;
+    if (seen) TRY(ml_seen_make(seen, rows, s.A->rows, &sorted));
     s.seen = seen ? &sorted : NULL;
-    if (operands->direct) {
+    if (operands->direct)
         pick_rows(&s, n, columns, scores);
-        status = TAMIS_OK;
-        goto done;
-    }
-    if (s.on_host && s.A->rows <= ML_RANK_ALONE) {
-        status = scan_rows(&s, operands, n, columns, scores);
-        goto done;
-    }
-    TRY_GOTO(done, scorer_make(&s));
-    for (s.first = 0; s.first < s.A->rows; s.first += s.block) {
-        s.rows = s.A->rows - s.first < s.block ? s.A->rows - s.first : s.block;
-        TRY_GOTO(done, score_block(&s, operands, n, columns, scores));
-    }
-done:
-    scorer_free(&s);
-    if (status == TAMIS_OK) status = ml_popular_fill(model, operands, s.seen, allowed, n, columns, scores);
-    ml_seen_free(&sorted);
-    return status;
+    else if (s.on_host && s.A->rows <= ML_RANK_ALONE)
+        TRY(scan_rows(&s, operands, n, columns, scores));
+    else
+        TRY(score_blocks(&s, operands, n, columns, scores));
+    return ml_popular_fill(model, operands, s.seen, allowed, n, columns, scores);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <tamis/ml.h>
 
+#include "base/scope.h"
 #include "ml/data/canonical.h"
 #include "ml/data/rows.h"
 #include "ml/methods/method.h"
@@ -34,24 +35,21 @@ static tamis_status check_seen(const tamis_model *model, const tamis_sparse *see
                       W ? "W" : "the model", (long long)have);
 }
 
-/* Ranks the columns for rows with these factors or scores, which it frees. */
-static tamis_status rank_and_free(tamis_model *model, tamis_owned_dense *lines, const int64_t *rows,
-                                  const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
-                                  double *scores) {
-    ml_operands operands = {0};
-    tamis_status status = model->method->operands(model, tamis_owned_dense_view(lines), &operands);
-    if (status == TAMIS_OK) status = ml_rank(model, &operands, rows, seen, candidates, n, columns, scores);
-    ml_operands_free(&operands);
-    tamis_owned_dense_free(lines);
-    return status;
+/* Ranks the columns for rows with these factors or scores. */
+static tamis_status rank(tamis_model *model, const tamis_dense *lines, const int64_t *rows, const tamis_sparse *seen,
+                         const bool *candidates, int n, int64_t *columns, double *scores) {
+    ml_operands operands;
+    TRY(model->method->operands(model, lines, &operands));
+    return ml_rank(model, &operands, rows, seen, candidates, n, columns, scores);
 }
 
 static tamis_status recommend_rows(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                                    const tamis_sparse *seen, const bool *candidates, int n, int64_t *columns,
                                    double *scores) {
-    tamis_owned_dense *asked;
+    tamis_dense asked;
+    TAMIS_SCOPE;
     TRY(ml_gather_rows(model, W ? W : &model->row_factors, rows, count, &asked));
-    return rank_and_free(model, asked, rows, seen, candidates, n, columns, scores);
+    return rank(model, &asked, rows, seen, candidates, n, columns, scores);
 }
 
 /* ------------------------------------------------------------------------------------------ by uses */
@@ -78,18 +76,15 @@ static tamis_status check_row(const tamis_sparse *uses, int64_t row) {
 
 static tamis_status recommend_some(tamis_model *model, const tamis_sparse *uses, const bool *candidates, int n,
                                    int64_t *columns, double *scores) {
-    tamis_owned_sparse *data;
-    tamis_owned_dense *lines;
+    tamis_sparse data;
+    tamis_dense lines;
     if (!model->method->best) {
         TRY(ml_transform(model, uses, "seen", &lines));
-        return rank_and_free(model, lines, NULL, uses, candidates, n, columns, scores);
+        return rank(model, &lines, NULL, uses, candidates, n, columns, scores);
     }
     TRY(ml_canonical(model, uses, "seen", &data));
-    tamis_sparse view = *tamis_owned_sparse_view(data);
-    tamis_status status = model->method->prepare(model, &view, false);
-    if (status == TAMIS_OK) status = model->method->best(model, &view, candidates, n, columns, scores);
-    tamis_owned_sparse_free(data);
-    return status;
+    TRY(model->method->prepare(model, &data, false));
+    return model->method->best(model, &data, candidates, n, columns, scores);
 }
 
 static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
@@ -101,11 +96,9 @@ static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *use
         const int64_t some = count - first < most ? count - first : most;
         for (int64_t i = first; i < first + some; i++) TRY(check_row(uses, rows ? rows[i] : i));
         ml_rows copied;
-        tamis_status status = ml_rows_copy(uses, rows, first, some, "uses of rows", &copied);
-        if (status == TAMIS_OK)
-            status = recommend_some(model, &copied.view, candidates, n, columns + first * n, scores + first * n);
-        ml_rows_free(&copied);
-        TRY(status);
+        TAMIS_SCOPE;
+        TRY(ml_rows_copy(uses, rows, first, some, "uses of rows", &copied));
+        TRY(recommend_some(model, &copied.view, candidates, n, columns + first * n, scores + first * n));
     }
     return TAMIS_OK;
 }
@@ -113,12 +106,10 @@ static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *use
 static tamis_status recommend_uses(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
                                    const bool *candidates, int n, int64_t *columns, double *scores) {
     if (uses->format == TAMIS_CSR) return recommend_blocks(model, uses, rows, count, candidates, n, columns, scores);
-    tamis_owned_sparse *by_rows;
+    tamis_sparse by_rows;
+    TAMIS_SCOPE;
     TRY(ml_canonical(model, uses, "seen", &by_rows));
-    const tamis_status status =
-        recommend_blocks(model, tamis_owned_sparse_view(by_rows), rows, count, candidates, n, columns, scores);
-    tamis_owned_sparse_free(by_rows);
-    return status;
+    return recommend_blocks(model, &by_rows, rows, count, candidates, n, columns, scores);
 }
 
 /* ------------------------------------------------------------------------------------------ the calls */

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "ml/numbers.h"
@@ -123,24 +124,21 @@ static int count_parts(const ml_scan *scan, const ml_best *best) {
 
 tamis_status ml_scan_row(const ml_scan *scan, ml_best *best) {
     parts p = {.scan = scan, .n = best->n, .count = count_parts(scan, best)};
-    tamis_status status = TAMIS_OK;
     if (p.count == 1) {
         TRY(scan_part(&p, 0, best));
         ml_best_finish(best);
         return TAMIS_OK;
     }
     const int64_t entries = tamis_times(p.count, p.n);
-    TRY_GOTO(done, tamis_allocate(entries, sizeof *p.columns, "the best columns", (void **)&p.columns));
-    TRY_GOTO(done, tamis_allocate(entries, sizeof *p.scores, "the best columns", (void **)&p.scores));
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(entries, "the best columns", p.columns));
+    TRY(tamis_allocate_array(entries, "the best columns", p.scores));
     tamis_threads_run(p.count, body_scan, &p);
     for (int part = 0; part < p.count; part++) {
         ml_best again = {.columns = p.columns, .scores = p.scores, .n = p.n};
-        if (p.status[part] != TAMIS_OK) TRY_GOTO(done, scan_part(&p, part, &again)); /* the message is this thread's */
+        if (p.status[part] != TAMIS_OK) TRY(scan_part(&p, part, &again)); /* the message is this thread's */
     }
     merge(&p, best);
     ml_best_finish(best);
-done:
-    tamis_release(p.columns);
-    tamis_release(p.scores);
-    return status;
+    return TAMIS_OK;
 }

@@ -4,8 +4,9 @@
 
 #include <stdlib.h>
 
-#include "base/memory.h"
+#include "base/scope.h"
 #include "base/status.h"
+#include "ml/data/host.h"
 #include "sparse/index.h"
 
 static tamis_status bad_entry(const char *what, int64_t at, int64_t value, int64_t low, int64_t high) {
@@ -46,10 +47,10 @@ static int by_column(const void *a, const void *b) {
 
 /* Copies rows of a CSR, sorted; nearly always they already are. */
 static tamis_status gather(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
-    TRY(tamis_allocate(count + 1, sizeof *sorted->offsets, "what was seen", (void **)&sorted->offsets));
+    TRY(tamis_allocate_array(count + 1, "what was seen", sorted->offsets));
     TRY(sum_up(seen, rows, count, sorted->offsets));
     const int64_t *const offsets = sorted->offsets;
-    TRY(tamis_allocate(offsets[count], sizeof *sorted->columns, "what was seen", (void **)&sorted->columns));
+    TRY(tamis_allocate_array(offsets[count], "what was seen", sorted->columns));
     for (int64_t i = 0; i < count; i++) {
         const int64_t begin = tamis_index_load(seen->offsets, seen->offset_type, row_at(rows, i));
         bool in_order = true;
@@ -78,19 +79,11 @@ static tamis_status check_entries(const tamis_sparse *seen) {
 tamis_status ml_seen_make(const tamis_sparse *seen, const int64_t *rows, int64_t count, ml_seen *sorted) {
     *sorted = (ml_seen){0};
     if (seen->format == TAMIS_CSR) return gather(seen, rows, count, sorted);
-    tamis_owned_sparse *by_rows;
+    tamis_sparse by_rows;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
     options.index_type = options.offset_type = TAMIS_I64;
     options.values = TAMIS_VALUES_NONE;
     TRY(check_entries(seen));
-    TRY(tamis_convert(seen, &options, &by_rows));
-    const tamis_status status = gather(tamis_owned_sparse_view(by_rows), rows, count, sorted);
-    tamis_owned_sparse_free(by_rows);
-    return status;
-}
-
-void ml_seen_free(ml_seen *sorted) {
-    tamis_release(sorted->offsets);
-    tamis_release(sorted->columns);
-    *sorted = (ml_seen){0};
+    TRY(ml_converted(seen, &options, &by_rows));
+    return gather(&by_rows, rows, count, sorted);
 }

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
@@ -38,13 +39,12 @@ static tamis_status find_similar(tamis_model *model, bool rows, const int64_t *w
                                  int64_t *similar, double *cosines) {
     const tamis_dense *const X = rows ? &model->row_factors : &model->column_factors;
     ml_operands operands = {.scale = 1, .least = -INFINITY, .most = INFINITY, .plain = true};
-    int64_t *numbers = NULL;
-    tamis_owned_dense *asked = NULL;
-    tamis_status status;
+    int64_t *numbers;
+    TAMIS_SCOPE;
     TRY(ml_kept_scales(model, rows, &operands.scales));
-    TRY_GOTO(done, ml_gather_rows(model, X, which, count, &asked));
-    TRY_GOTO(done, tamis_allocate(2 * count + 1, sizeof *numbers, "what is asked", (void **)&numbers));
-    make_directions(model, which, operands.scales, tamis_owned_dense_view(asked));
+    TRY(ml_gather_rows(model, X, which, count, &operands.A.host));
+    TRY(tamis_allocate_array(2 * count + 1, "what is asked", numbers));
+    make_directions(model, which, operands.scales, &operands.A.host);
     int64_t *const own = numbers + count + 1;
     for (int64_t i = 0; i <= count; i++) numbers[i] = i;
     for (int64_t i = 0; i < count; i++) own[i] = which ? which[i] : i;
@@ -57,12 +57,7 @@ static tamis_status find_similar(tamis_model *model, bool rows, const int64_t *w
                                  .offsets = numbers,
                                  .columns = own};
     ml_operand_use(X, &operands.B);
-    operands.A = (ml_operand){.host = *tamis_owned_dense_view(asked)};
-    status = ml_rank(model, &operands, NULL, &itself, NULL, n, similar, cosines);
-done:
-    tamis_owned_dense_free(asked);
-    tamis_release(numbers);
-    return status;
+    return ml_rank(model, &operands, NULL, &itself, NULL, n, similar, cosines);
 }
 
 tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *which, int64_t count, int n,
@@ -82,10 +77,9 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
     if (count == 0 || n == 0) return TAMIS_OK;
     if (!similar || !cosines) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", similar ? "cosines" : "similar");
     if (!model->method->similar) return find_similar(model, rows, which, count, n, similar, cosines);
-    tamis_owned_dense *copy;
     tamis_dense here;
-    TRY(ml_dense_here(model, X, &copy, &here));
+    TAMIS_SCOPE;
+    TRY(ml_dense_here(model, X, &here));
     list_similar(model, &here, which, count, n, similar, cosines);
-    tamis_owned_dense_free(copy);
     return TAMIS_OK;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/scope.h"
 #include "ml/fit/place.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
@@ -19,12 +20,11 @@ static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
 
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
     const int64_t factors = model->options.factors; /* excludes the bias, which is last */
-    tamis_status status;
-    tamis_owned_dense *array = NULL;
+    tamis_dense here, *const X = &here;
     ml_best *best;
-    TRY(tamis_allocate_zeroed(factors, sizeof *best, "the heaviest columns", (void **)&best));
-    TRY_GOTO(done, ml_dense_fetch(model, &model->column_factors, &array));
-    const tamis_dense *const X = tamis_owned_dense_view(array);
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_zeros(factors, "the heaviest columns", best));
+    TRY(ml_dense_here(model, &model->column_factors, &here));
     for (int64_t k = 0; k < factors; k++)
         best[k] = (ml_best){.columns = columns + k * n, .scores = weights + k * n, .n = n};
     for (int64_t j = 0; j < X->rows; j++)
@@ -33,10 +33,7 @@ tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weig
         if (model->method->about.data == TAMIS_DATA_COUNTS) share(X, k, &best[k]);
         ml_best_finish(&best[k]);
     }
-done:
-    tamis_owned_dense_free(array);
-    tamis_release(best);
-    return status;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
@@ -58,12 +55,11 @@ tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, dou
 
 /* Computes the words per unit of a topic's weight in a document. */
 static tamis_status find_masses(tamis_model *model, double *masses) {
-    tamis_owned_dense *array = NULL;
+    tamis_dense here;
     for (int64_t k = 0; k < model->width; k++) masses[k] = 1;
     if (!model->method->masses) return TAMIS_OK;
-    TRY(ml_dense_fetch(model, &model->column_factors, &array));
-    ml_column_sums(tamis_owned_dense_view(array), masses);
-    tamis_owned_dense_free(array);
+    TRY(ml_dense_here(model, &model->column_factors, &here));
+    ml_column_sums(&here, masses);
     double sum = 0;
     for (int64_t k = 0; k < model->width; k++) sum += masses[k];
     for (int64_t k = 0; k < model->width && sum == 0; k++) masses[k] = 1; /* documents without words: use the weights */
@@ -72,23 +68,23 @@ static tamis_status find_masses(tamis_model *model, double *masses) {
 
 tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W) {
     tamis_clear_error();
-    double *masses = NULL;
+    double *masses;
     int64_t rows = 0;
+    TAMIS_SCOPE;
     TRY(ml_check_fitted(model));
     if (model->method->about.data != TAMIS_DATA_COUNTS)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s is not a topic model: its documents have no shares of topics",
                           model->method->about.name);
     if (!W) return tamis_fail(TAMIS_ERROR_ARGUMENT, "W is NULL");
     TRY(ml_check_rows(model, W, &rows));
-    TRY(tamis_allocate(model->width, sizeof *masses, "the masses of topics", (void **)&masses));
-    const tamis_status status = find_masses(model, masses);
-    for (int64_t i = 0; i < rows && status == TAMIS_OK; i++) {
+    TRY(tamis_allocate_array(model->width, "the masses of topics", masses));
+    TRY(find_masses(model, masses));
+    for (int64_t i = 0; i < rows; i++) {
         double sum = 0;
         for (int64_t k = 0; k < W->cols; k++) sum += masses[k] * ml_element(W, i, k);
         for (int64_t k = 0; k < W->cols && sum > 0; k++) ml_put_element(W, i, k, masses[k] * ml_element(W, i, k) / sum);
     }
-    tamis_release(masses);
-    return status;
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ coherence */
@@ -123,13 +119,12 @@ static tamis_status make(counting *c) {
     if (c->topics > INT64_MAX / (top * top))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "top = %d words of %lld topics have too many pairs", c->top,
                           (long long)c->topics);
-    TRY(tamis_allocate(c->cols, sizeof *c->first, "words of topics", (void **)&c->first));
-    TRY(tamis_allocate(tamis_times(c->topics, top), sizeof *c->next, "words of topics", (void **)&c->next));
-    TRY(tamis_allocate_zeroed(tamis_times(tamis_times(c->topics, top), top), sizeof *c->together, "pairs of words",
-                              (void **)&c->together));
-    TRY(tamis_allocate(tamis_times(c->topics, top), sizeof *c->present, "words of a document", (void **)&c->present));
-    TRY(tamis_allocate_zeroed(c->topics, sizeof *c->presents, "words of a document", (void **)&c->presents));
-    TRY(tamis_allocate(c->topics, sizeof *c->touched, "words of a document", (void **)&c->touched));
+    TRY(tamis_allocate_array(c->cols, "words of topics", c->first));
+    TRY(tamis_allocate_array(tamis_times(c->topics, top), "words of topics", c->next));
+    TRY(tamis_allocate_zeros(tamis_times(tamis_times(c->topics, top), top), "pairs of words", c->together));
+    TRY(tamis_allocate_array(tamis_times(c->topics, top), "words of a document", c->present));
+    TRY(tamis_allocate_zeros(c->topics, "words of a document", c->presents));
+    TRY(tamis_allocate_array(c->topics, "words of a document", c->touched));
     for (int64_t j = 0; j < c->cols; j++) c->first[j] = -1;
     for (int64_t p = 0; p < c->topics * top; p++) {
         if (c->words[p] < 0) continue;
@@ -137,15 +132,6 @@ static tamis_status make(counting *c) {
         c->first[c->words[p]] = p;
     }
     return TAMIS_OK;
-}
-
-static void release(counting *c) {
-    tamis_release(c->first);
-    tamis_release(c->next);
-    tamis_release(c->together);
-    tamis_release(c->present);
-    tamis_release(c->presents);
-    tamis_release(c->touched);
 }
 
 static void count_document(counting *c, const tamis_sparse *S, int64_t row) {
@@ -194,17 +180,17 @@ static double topic_coherence(const counting *c, int64_t topic, int64_t document
 tamis_status ml_coherence(const tamis_sparse *documents, const int64_t *words, int64_t topics, int top,
                           double *coherence) {
     counting c = {.words = words, .topics = topics, .top = top, .cols = documents->cols};
-    const tamis_status status = make(&c);
     double sum = 0;
     int64_t judged = 0;
-    for (int64_t row = 0; status == TAMIS_OK && row < documents->rows; row++) count_document(&c, documents, row);
-    for (int64_t topic = 0; status == TAMIS_OK && topic < topics; topic++) {
+    TAMIS_SCOPE;
+    TRY(make(&c));
+    for (int64_t row = 0; row < documents->rows; row++) count_document(&c, documents, row);
+    for (int64_t topic = 0; topic < topics; topic++) {
         const double value = topic_coherence(&c, topic, documents->rows);
         if (isnan(value)) continue;
         sum += value;
         judged++;
     }
-    if (status == TAMIS_OK) *coherence = judged > 0 ? sum / (double)judged : NAN;
-    release(&c);
-    return status;
+    *coherence = judged > 0 ? sum / (double)judged : NAN;
+    return TAMIS_OK;
 }
