@@ -40,6 +40,11 @@ def _tensor_types() -> tuple[type, ...]:
     return _tensors
 
 
+def know_torch() -> None:
+    """Choose the steps, now that PyTorch is imported; the compiled ones may not know this version."""
+    _tensor_types()
+
+
 def pointer(x: Any) -> int:
     """Return the address of an array that has a form."""
     if type(x) is _ndarray:

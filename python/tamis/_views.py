@@ -18,7 +18,7 @@ from . import _errors, _types
 
 class View:
     """An array: address, shape, strides in elements, element type, the device's name, whether it may be written, and the stream that
-    its library named as the one in which it is used (see _streams)."""
+    its library named as the one in which it is used (see _kinds)."""
 
     __slots__ = ("array", "pointer", "shape", "strides", "type", "device", "writable", "keep", "stream")
 

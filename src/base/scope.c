@@ -9,6 +9,7 @@ typedef struct owned {
     tamis_scope_release *release; /* NULL: release_of */
     tamis_scope_release_of *release_of;
     void *of, *what;
+    int depth; /* of its scope */
 } owned;
 
 static _Thread_local owned *newest;
@@ -21,19 +22,16 @@ static void release(const owned *o) {
         o->release_of(o->of, o->what);
 }
 
-tamis_scope tamis_scope_begin(void) {
-    depth++;
-    return (tamis_scope){newest};
-}
+tamis_scope tamis_scope_begin(void) { return (tamis_scope){++depth}; }
 
 void tamis_scope_end(const tamis_scope *scope) {
-    while (newest != scope->outside) {
+    while (newest && newest->depth >= scope->depth) {
         owned *const last = newest;
         newest = last->before;
         release(last);
         tamis_release(last);
     }
-    depth--;
+    depth = scope->depth - 1;
 }
 
 static tamis_status own(const owned *given) {
@@ -47,6 +45,7 @@ static tamis_status own(const owned *given) {
     }
     *made = *given;
     made->before = newest;
+    made->depth = depth;
     newest = made;
     return TAMIS_OK;
 }

@@ -14,7 +14,7 @@
 #include <tamis/types.h>
 
 typedef struct tamis_scope {
-    const void *outside; /* what was owned last when it was opened */
+    int depth; /* the number of scopes that are open in the thread, with this one */
 } tamis_scope;
 
 /* Opens a scope that ends with the block. One in a line, behind the local structures whose contents it will own. */

@@ -110,6 +110,7 @@ static tamis_status make_graph(const tamis_sparse *S, const tamis_sparse *T, con
     TRY(tamis_scope_allocate(S->rows, size, "a graph's weights", &g->weights));
     TRY(tamis_scope_allocate(S->rows, size, "the parts of rows", &g->part));
     (void)walk(S, T, marks, g, m->integer, true);
+    tamis_scope_drop(marks);              /* METIS needs much itself */
     for (int64_t i = 0; i < S->rows; i++) /* at least 1: METIS requires parts with positive weight */
         tamis_index_store(g->weights, m->integer, i, 1 + tamis_row_start(S, i + 1) - tamis_row_start(S, i));
     return TAMIS_OK;

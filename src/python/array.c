@@ -41,7 +41,9 @@ static bool is(PyObject *found, PyObject *value) {
 
 bool array_is_recorded(PyObject *object) {
     static PyObject *name;
-    return !is(PyObject_GetAttr(object, interned(&name, "requires_grad")), Py_False) &&
+    PyObject *const requires = PyObject_GetAttr(object, interned(&name, "requires_grad"));
+    Py_XDECREF(requires);
+    return requires != NULL && requires != Py_False &&
            !is(PyObject_CallObject(array_known.grad_enabled, NULL), Py_False);
 }
 
@@ -82,7 +84,8 @@ static array_memory memory_of(void *data, int dimensions, const int64_t *shape, 
 
 static bool form_of_tensor(PyObject *object, bool recorded, array_form *form, array_memory *memory) {
     dlpack_tensor of;
-    if (array_known.exchange == NULL || is_negated(object) || (!recorded && array_is_recorded(object)) ||
+    if (array_known.exchange == NULL || is_negated(object) ||
+        (!recorded && (array_is_recorded(object) || PyErr_Occurred())) ||
         array_known.exchange->describe(object, &of) != 0) {
         return false;
     }

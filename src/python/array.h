@@ -38,7 +38,7 @@ typedef struct array_memory {
 } array_memory;
 
 /* array_is_plain(object): a tensor of PyTorch's own types with memory. array_is_recorded(object): autograd must record
-   a call with this tensor. False, perhaps with an exception, where an attribute cannot be read. */
+   a call with this tensor. False with an exception where an attribute cannot be read. */
 bool array_is_plain(PyObject *object);
 bool array_is_recorded(PyObject *object);
 

@@ -18,7 +18,7 @@ import pytest
 
 import tamis
 from tamis import _declarations as c
-from tamis import _interrupts, _plan
+from tamis import _errors, _interrupts
 from tamis._device import opened
 from tamis._errors import ArgumentError, OutOfMemoryError
 from tamis._kinds import _table
@@ -182,6 +182,10 @@ libc = ctypes.CDLL(None)
 libc.aligned_alloc.restype, libc.aligned_alloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t] * 2, [ctypes.c_void_p]
 
 
+def _options(**given):
+    return _errors.filled(c.tamis_options, c.TAMIS_OPTIONS_INIT, given, ())
+
+
 def test_what_a_callback_raises_does_not_pass_through_c(monkeypatch):
     """A release has no answer for the library: Python reports what it raises, and the plan is freed all the same."""
     released, said = [], []
@@ -193,7 +197,7 @@ def test_what_a_callback_raises_does_not_pass_through_c(monkeypatch):
         raise RuntimeError("from release")
 
     S = tamis.Pattern((np.arange(0, 21, 2), np.arange(20) % 10), shape=(10, 10))
-    given = _plan.options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=4, batch=1, transpose=True, edge=c.TAMIS_EDGE_MASK,
+    given = _options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=4, batch=1, transpose=True, edge=c.TAMIS_EDGE_MASK,
                           allocator=_table(lambda size, stream: libc.aligned_alloc(64, -(-size // 64) * 64), release))
     plan = ctypes.c_void_p()
     must(lib.tamis_plan_create(opened("cpu").handle, ctypes.byref(S.sparse.struct), ctypes.byref(given), plan))
@@ -234,7 +238,7 @@ def test_an_interrupt_that_costs_a_candidate_alone(monkeypatch, tmp_path):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / str(which)))  # what is measured is remembered there, and by the process
         rows = 1000 + 100 * which
         S = tamis.Pattern((np.arange(0, rows * 20 + 1, 20), draw.integers(0, rows, rows * 20)), shape=(rows, rows))
-        given = _plan.options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=64, batch=1, expected_calls=10**6,
+        given = _options(operation=c.TAMIS_OP_SPMM, type=c.TAMIS_F32, output_type=c.TAMIS_F32, width=64, batch=1, expected_calls=10**6,
                               effort=c.TAMIS_EFFORT_MEASURE, edge=c.TAMIS_EDGE_MASK, allocator=_table(allocate, libc.free))
         plan = ctypes.c_void_p()
         status = lib.tamis_plan_create(opened("cpu").handle, ctypes.byref(S.sparse.struct), ctypes.byref(given), plan)

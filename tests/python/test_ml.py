@@ -72,6 +72,11 @@ def test_scale_of_ratings(method, dtype):
     assert np.array_equal(predictions[1], predictions[0] * 2.0**-14)
 
 
+@pytest.mark.parametrize("module, name", [("_recommenders", "ALS"), ("_topics", "LDA"), ("_split", "EntrySplit"), ("_read", "Data")])
+def test_pickles_of_version_0_2_0(module, name):
+    assert pickle.loads(f"ctamis.ml.{module}\n{name}\n.".encode()) is getattr(ml, name)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_pickles_and_files(method, tmp_path):
     X = data()

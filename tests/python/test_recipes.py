@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -235,3 +237,20 @@ def test_what_a_call_needs_is_the_same_in_c_and_python(state):
         if state in managers:
             entered.enter_context(managers[state]())
         compare(state in ("plain", "no_grad"))
+
+
+@pytest.mark.parametrize("interface", ["with", "without"])
+def test_calls_before_torch_is_imported(interface):
+    """Calls of NumPy know the compiled steps before PyTorch is there, and PyTorch may lack their interface."""
+    program = f"""
+import numpy, tamis
+tamis.spmm(tamis.Pattern.causal(3), numpy.ones((3, 2)))
+import torch
+if {interface == "without"} and hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+    del torch.Tensor.__dlpack_c_exchange_api__
+import tamis.torch as tt
+from tamis.torch import _direct
+assert _direct.plain((torch.ones(2), None)) == 1, _direct._needs
+print(tt.spmm(tt.Pattern.causal(3), torch.ones(3, 2)).sum().item())
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "12.0\n"

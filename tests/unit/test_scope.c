@@ -58,6 +58,23 @@ TEST(some_go_before) {
     assert_string_equal(order, "bdca");
 }
 
+TEST(an_inner_scope_drops_what_an_outer_one_owns) {
+    order[0] = 0;
+    {
+        TAMIS_SCOPE;
+        works(owns(0));
+        works(owns(1));
+        {
+            TAMIS_SCOPE;
+            works(owns(2));
+            tamis_scope_drop(&letters[1]); /* the newest of the outer scope */
+            works(owns(3));
+        }
+        assert_string_equal(order, "bdc");
+    }
+    assert_string_equal(order, "bdca");
+}
+
 TEST(memory_comes_back) {
     const int64_t before = tamis_memory_live();
     for (int64_t fail = 0; fail < 5; fail++) {

@@ -178,7 +178,7 @@ class Estimator(Fitting):
             raise NoAttribute(str(error)) from None
         d = lib.tamis_owned_dense_view(owned.value).contents
         kind = ctypes.c_double if d.type == c.TAMIS_F64 else ctypes.c_float
-        return numpy.ascontiguousarray(copied(d.data, (d.rows, d.stride or d.cols), kind)[:, :d.cols])
+        return copied(d.data, (d.rows, d.stride or d.cols), kind, d.cols)
 
     def set_names(self, rows: Any = None, columns: Any = None) -> None:
         """Gives rows and columns names, which `save` writes and the program uses: lists of strings that differ. None leaves those that are there, and an

@@ -81,11 +81,11 @@ def places(given: Any, name: str, names: Any = None) -> numpy.ndarray:
     return numpy.ascontiguousarray(array, "int64")
 
 
-def copied(address: Any, shape: tuple[int, ...], kind: Any) -> numpy.ndarray:
-    """Return an array of the library's memory, which ends with its owner."""
+def copied(address: Any, shape: tuple[int, ...], kind: Any, columns: Optional[int] = None) -> numpy.ndarray:
+    """Return an array of the library's memory, which ends with its owner; the first `columns` of each row."""
     if 0 in shape:
-        return numpy.empty(shape, kind)
-    return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), shape).copy()
+        return numpy.empty(shape, kind)[..., :columns]
+    return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), shape)[..., :columns].copy()
 
 
 def lent(array: Optional[numpy.ndarray], kind: Any) -> Any:

@@ -19,7 +19,7 @@ from .. import _errors, _recipe
 from .._device import opened
 from .._kinds import Torch
 from .._library import Owned, lib, must
-from .._plan import WORD, expression_number, expression_of, is_expression, known_number
+from .._plan import EXPRESSIONS, WORD, expression_number, expression_of, is_expression, known_number
 from .._recipe import ARRAY, CONSTANT, STREAM, Structures, first_run, keep_recipe
 from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _direct, _formulas
@@ -184,7 +184,8 @@ class OfGraph(Operator):
             found = _recipe.repeat(of.recipes, what, operands, True, 1.0, 0.0)
             return None if found is None else found[0]  # type: ignore[no-any-return]
         numbers = of.recipes.get(_recipe.key(what, operands, True))
-        return None if numbers is None else self.function.apply(pattern, numbers, *operands)
+        forgotten = numbers is None or (is_expression(numbers[0]) and numbers[0] not in EXPRESSIONS)
+        return None if forgotten else self.function.apply(pattern, numbers, *operands)
 
     def remember(self, pattern: Any, what: tuple, operands: tuple, numbers: Any) -> None:
         """Let `as_before` find a call that was made."""
@@ -400,7 +401,9 @@ def message(pattern: PatternLike, op: str, x: Optional[Tensor], e: Optional[Tens
     if type(pattern) is not Pattern:
         pattern = places_of(pattern)
     need = plain((x, e, v))
-    what = ("message as given", op, reduce, need) if need and numbers is None and type(op) is type(reduce) is str and pattern._known is not None else None
+    what: Any = None  # of a call that can be remembered: without heads, whose tensors are others for each call
+    if need and numbers is None and type(op) is type(reduce) is str and pattern._known is not None and (x is None or x.dim() == 2):
+        what = "message as given", op, reduce, need
     if what is not None:
         found = MESSAGE.as_before(pattern, what, (x, e, v))
         if found is not None:

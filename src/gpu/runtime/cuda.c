@@ -184,7 +184,6 @@ static void read_limits(cuda_device *device) {
         snprintf(l->compiler, sizeof l->compiler, "NVRTC %d.%d", version / 1000, version % 1000);
     tamis_nvrtc_build(l->build, sizeof l->build);
     snprintf(l->about, sizeof l->about, "%s, %s", l->driver, l->compiler[0] ? l->compiler : "no run-time compiler");
-    l->copies_tiles = api.tensor_map && device->architecture >= 90;
     l->has_fp64 = l->compiles_beside = true;
     l->subgroup = 32;
     l->multiprocessors = (int)attribute(handle, CU_MULTIPROCESSOR_COUNT);
@@ -356,27 +355,26 @@ static cu_result launch_early(cu_function function, const tamis_gpu_launch *grid
     return api.launch_with(&config, function, arguments, NULL);
 }
 
-/* Describes a matrix to the hardware that copies tiles, with the 128-byte swizzle of hopper.h. */
-static cu_result describe(const tamis_gpu_tiles *of, cu_tensor_map *map) {
+/* With the 128-byte swizzle of hopper.h. */
+static bool describe_tiles(tamis_gpu_device *device, tamis_gpu_tiles *of) {
     enum { SIZE = 2, LINE = 64 };
     const bool several = of->members > 1 && of->member_stride != 0;
     const uint64_t sizes[] = {(uint64_t)of->numbers, (uint64_t)of->rows, several ? (uint64_t)of->members : 1};
     const uint64_t row = (uint64_t)of->stride * SIZE;
     const uint64_t strides[] = {row, several ? (uint64_t)of->member_stride * SIZE : row};
     const uint32_t box[] = {LINE, of->tile_rows, 1}, steps[] = {1, 1, 1};
-    *map = (cu_tensor_map){.words = {0}};
-    if (of->tile_rows == 0) return CU_SUCCESS;
-    return api.tensor_map(map, CU_TENSOR_MAP_UINT16, 3, (char *)of->place.base + of->place.bytes, sizes, strides, box,
-                          steps, 0, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_256B, 0);
+    if (!api.tensor_map || ((cuda_device *)device)->architecture < 90 || enter(device) != TAMIS_OK) return false;
+    const cu_result result =
+        api.tensor_map((cu_tensor_map *)of->words, CU_TENSOR_MAP_UINT16, 3, (char *)of->place.base + of->place.bytes,
+                       sizes, strides, box, steps, 0, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_256B, 0);
+    leave();
+    return result == CU_SUCCESS;
 }
 
 static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *grid, const tamis_gpu_argument *arguments, int arguments_count) {
-    enum { MAPS_MOST = 4 };
     void *pointers[ARGUMENTS_MOST];
     cu_pointer places[ARGUMENTS_MOST];
-    cu_tensor_map maps[MAPS_MOST];
-    int map_count = 0;
     if (grid->groups[0] == 0 || grid->groups[1] == 0) return TAMIS_OK;
     if (arguments_count > ARGUMENTS_MOST) return tamis_fail(TAMIS_ERROR_INTERNAL, "a kernel of too many arguments");
     for (int i = 0; i < arguments_count; i++) {
@@ -385,9 +383,7 @@ static tamis_status launch(tamis_gpu_device *device, void *stream, tamis_gpu_ker
             places[i] = (cu_pointer)a->value.place.base + (cu_pointer)a->value.place.bytes;
             pointers[i] = &places[i];
         } else if (a->kind == TAMIS_GPU_TILES) {
-            if (map_count == MAPS_MOST) return tamis_fail(TAMIS_ERROR_INTERNAL, "a kernel of too many tiles");
-            TRY(check(device, describe(a->value.tiles, &maps[map_count]), "describing a matrix"));
-            pointers[i] = &maps[map_count++];
+            pointers[i] = (void *)(uintptr_t)a->value.tiles->words;
         } else {
             pointers[i] = (void *)(uintptr_t)&a->value;
         }
@@ -669,4 +665,5 @@ static void release_event(tamis_gpu_device *device, void *event) {
     leave();
 }
 
-const tamis_gpu_runtime tamis_gpu_cuda = {.name = "cuda", .check_place = check_place, TAMIS_GPU_RUNTIME_FUNCTIONS};
+const tamis_gpu_runtime tamis_gpu_cuda = {
+    .name = "cuda", .check_place = check_place, .describe_tiles = describe_tiles, TAMIS_GPU_RUNTIME_FUNCTIONS};

@@ -23,7 +23,6 @@ typedef struct tamis_gpu_limits {
     char about[464];       /* driver and compiler, for messages */
     bool is_cpu;           /* an OpenCL device that is a CPU */
     bool has_fp64;
-    bool copies_tiles;    /* kernels take TAMIS_GPU_TILES */
     bool compiles_beside; /* its compiler runs in several threads at once */
     int subgroup;        /* lanes that shuffle without a barrier: 32 on CUDA; 0: teams exchange through shared memory */
     int multiprocessors; /* or compute units */
@@ -64,7 +63,8 @@ typedef struct tamis_gpu_kernel {
 typedef struct tamis_gpu_tiles {
     tamis_place place;
     int64_t numbers, rows, stride, members, member_stride;
-    uint32_t tile_rows; /* 0: the kernel copies none */
+    uint32_t tile_rows;
+    _Alignas(128) uint64_t words[16]; /* how the platform describes it; zeros: the kernel copies none */
 } tamis_gpu_tiles;
 
 /* A kernel argument, in order. */
@@ -116,6 +116,9 @@ struct tamis_gpu_runtime {
     void (*release_function)(tamis_gpu_device *device, void *function);
     tamis_status (*launch)(tamis_gpu_device *device, void *stream, tamis_gpu_kernel *kernel,
                            const tamis_gpu_launch *launch, const tamis_gpu_argument *arguments, int count);
+
+    /* Sets tiles->words; false if the chip or the driver cannot copy such tiles. NULL: no chip can. */
+    bool (*describe_tiles)(tamis_gpu_device *device, tamis_gpu_tiles *tiles);
 
     /* `stream`: that of the work that will use the memory, or TAMIS_ALL_STREAMS; the same for both. release: false if
        the platform refuses for now (a graph is being captured); then try again later. */

@@ -37,8 +37,8 @@ static bool is(span s, const char *word) {
 static tamis_status not_understood(const reader *r, span s) {
     return tamis_fail(
         TAMIS_ERROR_INTERNAL,
-        "kernel %s: its parameter `%.*s` is not understood: expected IN or OUT, int64, int32, int or real with a "
-        "name, or a macro that ends in PARAMETERS",
+        "kernel %s: its parameter `%.*s` is not understood: expected IN, OUT or MAP, int64, int32, int or real "
+        "with a name, or a macro that ends in PARAMETERS",
         r->kernel, (int)(s.end - s.begin), s.begin);
 }
 

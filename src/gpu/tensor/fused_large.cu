@@ -62,6 +62,7 @@ FUNCTION void make_gates(const shared_memory &shared) {
             gate_make(D_EMPTY(i), MULTIPLYING / 32);
         }
         gate_make(OWN_EMPTY, MULTIPLYING / 32);
+        proxies_meet(); /* copies of tiles use the gates, too */
     }
     __syncthreads();
 }

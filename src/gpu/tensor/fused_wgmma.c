@@ -251,18 +251,19 @@ enum { A_TILED = 1, B_TILED = 2, D_TILED = 4 }; /* operands whose neighbouring r
 /* Describes the operands' tiles; returns which of them can be copied so. */
 static int describe_tiles(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_tiles tiles[3]) {
     const int64_t most = (int64_t)1 << 38; /* numbers between members that the hardware takes */
-    const uint32_t tile_rows = (uint32_t)((const fused_state *)p->state)->cells.columns;
+    const uint32_t side = (uint32_t)((const fused_state *)p->state)->cells.columns;
+    const tamis_problem *const s = &p->problem;
+    const tamis_gpu_runtime *const runtime = p->device->runtime;
     int tiled = 0;
-    tiles[0] = (tamis_gpu_tiles){x->a, p->problem.inner, p->problem.rows, x->a_stride, x->batch, x->batch_stride.a, 0};
-    tiles[1] = (tamis_gpu_tiles){x->b, p->problem.inner, p->problem.cols, x->b_stride, x->batch, x->batch_stride.b, 0};
-    tiles[2] = (tamis_gpu_tiles){x->d, p->problem.width, p->problem.cols, x->d_stride, x->batch, x->batch_stride.d, 0};
-    for (int i = 0; i < 3; i++) {
+    tiles[0] = (tamis_gpu_tiles){x->a, s->inner, s->rows, x->a_stride, x->batch, x->batch_stride.a, side, {0}};
+    tiles[1] = (tamis_gpu_tiles){x->b, s->inner, s->cols, x->b_stride, x->batch, x->batch_stride.b, side, {0}};
+    tiles[2] = (tamis_gpu_tiles){x->d, s->width, s->cols, x->d_stride, x->batch, x->batch_stride.d, side, {0}};
+    for (int i = 0; i < 3 && runtime->describe_tiles; i++) {
         tamis_gpu_tiles *const t = &tiles[i];
-        if (!p->device->limits.copies_tiles || t->rows > INT32_MAX || t->member_stride >= most ||
-            !tamis_gpu_aligned(p->device, t->place, t->stride, t->member_stride, tamis_type_size(p->problem.type), 16))
-            continue;
-        t->tile_rows = tile_rows;
-        tiled |= A_TILED << i;
+        if (t->rows <= INT32_MAX && t->member_stride >= 0 && t->member_stride < most &&
+            tamis_gpu_aligned(p->device, t->place, t->stride, t->member_stride, tamis_type_size(s->type), 16) &&
+            runtime->describe_tiles(p->device, t))
+            tiled |= A_TILED << i;
     }
     return tiled;
 }

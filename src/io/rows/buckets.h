@@ -28,7 +28,8 @@ void tamis_buckets_free(tamis_buckets *buckets);
 /* Adds the window's entries, which must have 32-bit indices and rows below `rows`. */
 tamis_status tamis_buckets_add(tamis_buckets *buckets, const tamis_entries *window, int64_t rows);
 
-/* Fills the arrays of *list, whose sizes and types must be set. Entries of a row keep their order. */
+/* Fills the arrays of *list, whose sizes and types must be set. Entries of a row keep their order. The
+   buckets are empty then. */
 tamis_status tamis_buckets_to_rows(tamis_buckets *buckets, tamis_rows *list);
 
 /* Moves the buckets' contents behind the entries. */

@@ -309,6 +309,8 @@ static tamis_status take_sample(const ml_rank *rank, const tamis_sparse *data, m
     TRY(send(t, t->counts, t->rows, sizeof *t->counts, t->rows_from, sample->offsets + 1));
     TRY(send(t, t->columns, t->entries, sizeof *t->columns, t->entries_from, sample->columns));
     TRY(send(t, data->values, t->entries, tamis_type_size(data->value_type), t->entries_from, sample->values));
+    tamis_scope_drop(t->counts); /* choosing needs memory */
+    tamis_scope_drop(t->columns);
     sample->offsets[0] = 0;
     for (int64_t i = 0; i < t->rows_from[ranks]; i++) sample->offsets[i + 1] += sample->offsets[i];
     sample->view = (tamis_sparse){.format = TAMIS_CSR,
@@ -361,7 +363,7 @@ static tamis_status choose(joining *j) {
 static tamis_status prepare(joining *j) {
     tamis_model *const model = j->model;
     tamis_group *const group = j->rank.group;
-    tamis_sparse data = *&j->data;
+    tamis_sparse data = j->data;
     tamis_status status = TAMIS_OK;
     if (model->method->prepare) {
         model->rank = &j->rank;

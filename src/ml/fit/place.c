@@ -194,7 +194,9 @@ tamis_status ml_sparse_place_rows(const tamis_model *model, const tamis_sparse *
     part.offsets = offsets;
     part.columns = (const char *)S->columns + (size_t)all[first] * tamis_index_size(S->index_type);
     part.values = (const char *)S->values + (size_t)all[first] * tamis_type_size(S->value_type);
-    return ml_sparse_place(model, &part, transpose, placed);
+    TRY(ml_sparse_place(model, &part, transpose, placed));
+    tamis_scope_drop(offsets); /* of each mini-batch of a fit */
+    return TAMIS_OK;
 }
 
 double ml_lambda_weight(const tamis_model *model, int64_t count) {

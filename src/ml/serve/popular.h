@@ -12,7 +12,8 @@ enum { ML_POPULARITY = 1 };
 
 /* Counts the rows that use each column in the data of a fit, over all ranks. */
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data);
-/* Returns the columns in order of falling counts; equal counts in order of rising columns. The caller frees *order. */
+/* Returns the columns in order of falling counts; equal counts in order of rising columns. *order belongs to the
+   scope. */
 tamis_status ml_order_by_count(const double *counts, int64_t cols, int64_t **order);
 /* The same by the model's counts; NULL if it has none. */
 tamis_status ml_popular_order(const tamis_model *model, int64_t **order);

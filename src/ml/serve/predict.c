@@ -88,6 +88,7 @@ tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char 
     tamis_model use;
     tamis_sparse data;
     tamis_dense on_device;
+    if (!S) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", what);
     TRY(ml_host_make(S->rows, model->width, model->options.type, W));
     TAMIS_SCOPE;
     TRY(ml_use_begin(model, &use));
