@@ -90,7 +90,7 @@ def test_what_the_library_refuses_scipy_computes(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_holds_where_it_pays_and_until_it_is_restored(calls: list[object]) -> None:
-    S = scipy_sparse.random_array((3000, 3000), density=1 / 150, format="csr", rng=np.random.default_rng(1))  # 60,000 nonzeros
+    S = scipy_sparse.csr_array(np.random.default_rng(1).random((3000, 3000)) < 1 / 150, dtype="float64")  # 60,000 nonzeros
     narrow, wide = np.ones((3000, 4)), np.ones((3000, 8))
     method = scipy_sparse.csr_array._matmul_multivector if hasattr(scipy_sparse.csr_array, "_matmul_multivector") else scipy_sparse.csr_array._mul_multivector
     outer = tamis.scipy.accelerate()

@@ -262,7 +262,8 @@ def test_a_pattern_made_within_a_compiled_function():
         "window": lambda x: tt.attention(x, x, x, tt.Pattern.window(NODES, 1, 1, global_tokens=1)),
     }
     for name, f in functions.items():
-        torch.testing.assert_close(fresh(f, backend="aot_eager")(x), f(x), msg=lambda text: f"{name}: {text}")
+        with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):  # of masks; the default of newer versions
+            torch.testing.assert_close(fresh(f, backend="aot_eager")(x), f(x), msg=lambda text: f"{name}: {text}")
 
     class Module(torch.nn.Module):
         def forward(self, edges, x):
