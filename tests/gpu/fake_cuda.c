@@ -487,6 +487,21 @@ static int launch(const kernel *k, const unsigned grid[3], const unsigned block[
     return good ? SUCCESS : INVALID_VALUE;
 }
 
+/* Keeps what emulated.h needs to copy a tile: the address, sizes, strides, and the rows of a tile. */
+EXPORT(cuTensorMapEncodeTiled, uint64_t *map, int type, unsigned rank, void *address, const uint64_t *sizes,
+       const uint64_t *strides, const unsigned *box, const unsigned *steps, int interleave, int swizzle, int l2,
+       int outside) {
+    const bool aligned = (uintptr_t)address % 16 == 0 && strides[0] % 16 == 0 && strides[1] % 16 == 0;
+    if (type != CU_TENSOR_MAP_UINT16 || rank != 3 || !aligned || (uintptr_t)map % 64 || box[0] != 64 || box[1] > 256 ||
+        box[2] != 1 || steps[0] != 1 || interleave || swizzle != CU_TENSOR_MAP_SWIZZLE_128B || outside)
+        return INVALID_VALUE;
+    (void)l2;
+    const uint64_t kept[] = {
+        (uint64_t)(uintptr_t)address, sizes[0], sizes[1], sizes[2], strides[0], strides[1], box[1]};
+    memcpy(map, kept, sizeof kept);
+    return SUCCESS;
+}
+
 EXPORT(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra) {
     MAY_FAIL;

@@ -38,6 +38,7 @@ void *emulated_slot(int lane);   /* 64 bytes of each lane of this thread's warp,
 #define __launch_bounds__(...) KERNEL_BOUNDS
 #define __align__(bytes)       alignas(bytes)
 #define __restrict__
+#define __grid_constant__
 #define __builtin_assume(x)
 #define KERNEL_BOUNDS
 
@@ -225,6 +226,21 @@ static inline void ptx_mbarrier_expect_tx_shared_cta_b64(unsigned, unsigned) {}
 static inline void ptx_cp_async_bulk_shared_cluster_global_mbarrier_complete_tx_bytes(unsigned to, const void *from,
                                                                                       unsigned bytes, unsigned) {
     memcpy(shared_at(to), from, bytes);
+}
+/* A tile of a matrix that fake_cuda.c has described, with the 128-byte swizzle; zeros outside the matrix. */
+static inline void ptx_cp_async_bulk_tensor_3d_shared_cluster_global_tile_mbarrier_complete_tx_bytes(
+    unsigned to, const void *map, int column, int row, int member, unsigned) {
+    enum { ADDRESS, SIZES, STRIDES = SIZES + 3, ROWS = STRIDES + 2, WORDS };
+    unsigned long long of[WORDS];
+    memcpy(of, map, sizeof of);
+    for (unsigned i = 0; i < of[ROWS]; i++)
+        for (unsigned j = 0; j < 64; j++) {
+            unsigned short number = 0;
+            const unsigned long long x = (unsigned)column + j, y = (unsigned)row + i, z = (unsigned)member;
+            if (x < of[SIZES] && y < of[SIZES + 1] && z < of[SIZES + 2])
+                memcpy(&number, (const char *)of[ADDRESS] + z * of[STRIDES + 1] + y * of[STRIDES] + x * 2, 2);
+            memcpy(shared_at(to + i * 128 + ((j / 8 ^ i % 8) << 4) + j % 8 * 2), &number, 2);
+        }
 }
 static inline void ptx_cp_async_cg_shared_global(unsigned to, const void *from) { memcpy(shared_at(to), from, 16); }
 static inline void ptx_cp_async_cg_shared_global(unsigned to, const void *from, int bytes) {
