@@ -29,8 +29,8 @@ _byte_of, _address = ctypes.c_char.from_buffer, ctypes.addressof
 _tensors: tuple[type, ...] = ()
 
 
-def _tensor_types() -> tuple[type, ...]:
-    """Return PyTorch's own types, if it is imported by now."""
+def tensor_types() -> tuple[type, ...]:
+    """Return PyTorch's own types, if it is imported by now; then the steps are chosen, since the compiled ones may not know this version."""
     global _tensors
     if not _tensors and "torch" in sys.modules:
         torch = sys.modules["torch"]
@@ -38,11 +38,6 @@ def _tensor_types() -> tuple[type, ...]:
             _tensors = (torch.Tensor, torch.nn.Parameter)
             _use_torch(torch)
     return _tensors
-
-
-def know_torch() -> None:
-    """Choose the steps, now that PyTorch is imported; the compiled ones may not know this version."""
-    _tensor_types()
 
 
 def pointer(x: Any) -> int:
@@ -57,7 +52,7 @@ def pointer(x: Any) -> int:
 
 def same_array(x: Any, y: Any) -> bool:
     """Return True if two operands are known to be one array: tensors of PyTorch by their addresses, others by identity."""
-    return x is y or (type(x) in _tensor_types() and type(y) in _tensor_types() and x.data_ptr() == y.data_ptr())
+    return x is y or (type(x) in tensor_types() and type(y) in tensor_types() and x.data_ptr() == y.data_ptr())
 
 
 # ------------------------------------------------------------------------------ recipes
@@ -172,7 +167,7 @@ def _form(x: Any, recorded: bool) -> Any:
         return x.dtype, x.shape, x.strides, x.flags.writeable
     if x is None or kind is int:
         return "none" if x is None else "address"
-    if kind in _tensor_types():
+    if kind in tensor_types():
         torch = sys.modules["torch"]
         if (not recorded and x.requires_grad and torch.is_grad_enabled()) or x.layout is not torch.strided or x.is_neg() or x.is_meta:
             return None
@@ -219,7 +214,7 @@ def _compiled() -> Any:
                 return None
             if getattr(found, "interface", 0) != INTERFACE:
                 return None
-            found.numpy_known(_ndarray, _tensor_types, must)
+            found.numpy_known(_ndarray, tensor_types, must)
             return found
     return None
 
@@ -243,4 +238,4 @@ def _use_torch(torch: Any) -> None:
 
 calls: Any = _compiled()
 _use(calls)
-_tensor_types()
+tensor_types()

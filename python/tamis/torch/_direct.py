@@ -66,7 +66,7 @@ def _needs_of(tensors: tuple) -> int:
 
 _STATES = transforms, autocast, _profiled, _traced, modes
 _needs: Any = _needs_of
-_recipe.know_torch()
+_recipe.tensor_types()
 if POSSIBLE and _recipe.repeat is getattr(_recipe.calls, "repeat", None):  # the compiled module knows PyTorch
     _recipe.calls.states_known(_STATES, forward_ad)
     _needs = _recipe.calls.needs

@@ -246,9 +246,7 @@ static tamis_status prepare(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ executing */
 
-enum { A_TILED = 1, B_TILED = 2, D_TILED = 4 }; /* operands whose neighbouring rows fused_large.cu copies as tiles */
-
-/* Describes the operands' tiles; returns which of them can be copied so. */
+/* Describes the operands' tiles; returns which of them fused_large.cu can copy so: 1 A, 2 B, 4 D. */
 static int describe_tiles(const tamis_prepared *p, const tamis_operands *x, tamis_gpu_tiles tiles[3]) {
     const int64_t most = (int64_t)1 << 38; /* numbers between members that the hardware takes */
     const uint32_t side = (uint32_t)((const fused_state *)p->state)->cells.columns;
@@ -263,38 +261,38 @@ static int describe_tiles(const tamis_prepared *p, const tamis_operands *x, tami
         if (t->rows <= INT32_MAX && t->member_stride >= 0 && t->member_stride < most &&
             tamis_gpu_aligned(p->device, t->place, t->stride, t->member_stride, tamis_type_size(s->type), 16) &&
             runtime->describe_tiles(p->device, t))
-            tiled |= A_TILED << i;
+            tiled |= 1 << i;
     }
     return tiled;
 }
 
 static tamis_status execute_narrow(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const fused_state *const s = p->state;
+    const bool large = s->cells.rows == LARGE_ROWS;
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
     const tamis_place arrived = tamis_gpu_after(x->scratch, partial_bytes(s));
     const tamis_gpu_launch clear = {.groups = {1, 1}, .group_size = s->group};
     tamis_gpu_tiles tiles[3];
+    const int tiled = large ? describe_tiles(p, x, tiles) : 0;
     const tamis_gpu_launch by_cells = {
         .groups = {s->groups, 1}, .group_size = s->group, .shared_bytes = s->shared_bytes, .early = true};
     TRY(tamis_gpu_launch_kernel(
         p, stream, CLEAR, clear, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_place("arrived", arrived), tamis_gpu_integer("clears", counters(s)))));
-    enum { OF_LARGE = 9 }; /* the arguments of fused_large.cu alone begin there */
-    tamis_gpu_named own[] = {tamis_gpu_integer("others", p->problem.cols),
-                             tamis_gpu_integer("each", s->cells.count / s->groups),
-                             tamis_gpu_integer("more", s->cells.count % s->groups),
-                             tamis_gpu_memory("records", s->cells.records),
-                             tamis_gpu_place("partials", x->scratch),
-                             tamis_gpu_place("arrived", arrived),
-                             tamis_gpu_memory("lists", s->cells.lists),
-                             tamis_gpu_memory("together", s->together),
-                             tamis_gpu_memory("masks", s->masks),
-                             tamis_gpu_integer("tiled", describe_tiles(p, x, tiles)),
-                             tamis_gpu_tiles_of("a_tiles", &tiles[0]),
-                             tamis_gpu_tiles_of("b_tiles", &tiles[1]),
-                             tamis_gpu_tiles_of("d_tiles", &tiles[2]),
-                             {.name = NULL}};
-    if (s->cells.rows != LARGE_ROWS) own[OF_LARGE].name = NULL;
+    const tamis_gpu_named own[] = {tamis_gpu_integer("others", p->problem.cols),
+                                   tamis_gpu_integer("each", s->cells.count / s->groups),
+                                   tamis_gpu_integer("more", s->cells.count % s->groups),
+                                   tamis_gpu_memory("records", s->cells.records),
+                                   tamis_gpu_place("partials", x->scratch),
+                                   tamis_gpu_place("arrived", arrived),
+                                   tamis_gpu_memory("lists", s->cells.lists),
+                                   tamis_gpu_memory("together", s->together),
+                                   tamis_gpu_memory("masks", s->masks),
+                                   tamis_gpu_integer(large ? "tiled" : NULL, tiled), /* the end of fused_narrow.cu's */
+                                   tamis_gpu_tiles_of("a_tiles", &tiles[0]),
+                                   tamis_gpu_tiles_of("b_tiles", &tiles[1]),
+                                   tamis_gpu_tiles_of("d_tiles", &tiles[2]),
+                                   {.name = NULL}};
     return tamis_gpu_launch_kernel(p, stream, ATTEND, by_cells, &common, own);
 }
 
