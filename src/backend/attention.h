@@ -26,16 +26,10 @@ typedef struct tamis_attention_job {
     tamis_message_order order;
     int64_t heads, width; /* heads is 1 or more */
     double scale;
-    tamis_message_operand q, k, v, e, b, out, log_sums; /* e and b may be absent */
-    tamis_message_operand d_out, dq, dk, dv, de, db;
+    tamis_matrix q, k, v, e, b, out, log_sums; /* e and b may be absent */
+    tamis_matrix d_out, dq, dk, dv, de, db;
     tamis_place weights; /* per entry of S: p of each head, then the gradient of the score of each head */
 } tamis_attention_job;
-
-/* A matrix of edge values or of rows; strides in elements. */
-typedef struct tamis_segment_operand {
-    tamis_place at;
-    int64_t row, head; /* stride between rows (entries, or rows of S), and between heads */
-} tamis_segment_operand;
 
 typedef struct tamis_segment_job {
     void *device, *stream; /* stream and device of a GPU */
@@ -43,11 +37,11 @@ typedef struct tamis_segment_job {
     bool back;
     tamis_segment_op op;
     tamis_type type;
-    tamis_message_order order;    /* order.entries: the row of each entry in the matrices of edges */
-    int64_t heads;                /* 1 or more */
-    tamis_segment_operand x, out; /* x is read; backward: `out` is dX */
-    tamis_segment_operand d_out;  /* backward */
-    tamis_place argument;         /* packed; base NULL: none */
+    tamis_message_order order; /* order.entries: the row of each entry in the matrices of edges */
+    int64_t heads;             /* 1 or more: members of the matrices, which have a column each */
+    tamis_matrix x, out;       /* x is read; backward: `out` is dX */
+    tamis_matrix d_out;        /* backward */
+    tamis_place argument;      /* packed; base NULL: none */
     tamis_index_type argument_type;
 } tamis_segment_job;
 

@@ -86,23 +86,25 @@ typedef struct tamis_place {
     int64_t bytes;
 } tamis_place;
 
-/* Strides in elements between members of a batch; 0: all members share one. */
-typedef struct tamis_batch_strides {
-    int64_t values, a, b, d, out;
-} tamis_batch_strides;
+/* A row-major matrix of each member of a batch. All backends' calls describe matrices so. */
+typedef struct tamis_matrix {
+    tamis_place at;       /* of the first member; base NULL: absent, or not wanted */
+    int64_t stride;       /* elements between rows */
+    int64_t batch_stride; /* elements between members; 0: all share one */
+} tamis_matrix;
 
-/* One execution of one or more members of a batch: row-major operands, strides in elements. Places are the first
-   member's. values.base is NULL if S has no values. */
+/* Makes member `number` the first one. */
+static inline void tamis_matrix_advance(tamis_matrix *x, int64_t number, tamis_type type) {
+    if (x->at.base) x->at.bytes += number * x->batch_stride * (int64_t)tamis_type_size(type);
+}
+
+/* One execution of one or more members of a batch. `values` (a vector) is absent if S has none. */
 typedef struct tamis_operands {
-    tamis_place values;
-    tamis_place a, b, d;
-    int64_t a_stride, b_stride, d_stride;
-    tamis_place out; /* p, C or E */
-    int64_t out_stride;
+    tamis_matrix values, a, b, d;
+    tamis_matrix out;         /* P (a vector), C or E */
     tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
     int64_t batch;            /* members, 1 or more */
     int64_t first_member;     /* the number of the first one in the batch of the call */
-    tamis_batch_strides batch_stride;
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
     /* stride in bytes between the members' scratch, multiples of 64; 0: they share it in turn */
@@ -111,8 +113,9 @@ typedef struct tamis_operands {
 
 /* True if B and D are one matrix in these operands of fused. */
 static inline bool tamis_d_is_b(const tamis_problem *problem, const tamis_operands *x) {
-    return problem->inner == problem->width && x->d.base == x->b.base && x->d.bytes == x->b.bytes &&
-           x->d_stride == x->b_stride && (x->batch == 1 || x->batch_stride.d == x->batch_stride.b);
+    const tamis_matrix *const b = &x->b, *const d = &x->d;
+    return problem->inner == problem->width && d->at.base == b->at.base && d->at.bytes == b->at.bytes &&
+           d->stride == b->stride && (x->batch == 1 || d->batch_stride == b->batch_stride);
 }
 
 /* An algorithm's predicted times for a problem. */

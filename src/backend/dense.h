@@ -9,12 +9,6 @@
 
 #include "backend/backend.h"
 
-/* A matrix or a vector; `stride` elements between rows. base NULL: absent. */
-typedef struct tamis_dense_operand {
-    tamis_place at;
-    int64_t stride;
-} tamis_dense_operand;
-
 /* Kinds of map with their own public functions. */
 enum {
     TAMIS_MAP_COMBINE = TAMIS_MAP_ADAGRAD + 1, /* z = c x + d z; d = 0 does not read z */
@@ -36,14 +30,14 @@ typedef struct tamis_dense_job {
     int threads;           /* of the CPU */
     tamis_type type;       /* fp32 or fp64 */
     int64_t rows, cols;    /* multiply: of Y */
-    int64_t last;   /* columns of the last row, if a packed matrix was cut into rows of equal length; else cols */
-    int64_t inner;  /* multiply: columns of X */
-    int64_t chunks; /* gram, column sums, dot */
-    int kind;       /* of map or scale; dot: 1 for logarithms */
-    double c, d;    /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
-    tamis_dense_operand x, y, z;      /* in the order of the call; row sums: y is NULL; log dot: x = W, y = X */
-    tamis_dense_operand p, r;         /* conjugate_step: x = AP, z = X */
-    tamis_dense_operand weights, out; /* vectors: weights or lambda, NULL for none; sums, dots, rr */
+    int64_t last;         /* columns of the last row, if a packed matrix was cut into rows of equal length; else cols */
+    int64_t inner;        /* multiply: columns of X */
+    int64_t chunks;       /* gram, column sums, dot */
+    int kind;             /* of map or scale; dot: 1 for logarithms */
+    double c, d;          /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
+    tamis_matrix x, y, z; /* in the order of the call; row sums: y is NULL; log dot: x = W, y = X */
+    tamis_matrix p, r;    /* conjugate_step: x = AP, z = X */
+    tamis_matrix weights, out; /* vectors: weights or lambda, NULL for none; sums, dots, rr */
     tamis_place workspace;
 } tamis_dense_job;
 

@@ -7,19 +7,13 @@
 
 #include "backend/backend.h"
 
-/* A matrix of each batch member, `batch_stride` elements apart. */
-typedef struct tamis_backward_matrix {
-    tamis_place at; /* base NULL: output not wanted */
-    int64_t stride, batch_stride;
-} tamis_backward_matrix;
-
-/* All are row-major, of the problem's type. */
+/* All are of the problem's type. */
 typedef struct tamis_backward_operands {
-    tamis_backward_matrix a, b, d, e; /* e: the gradient of the result */
-    tamis_backward_matrix da, db, dd;
+    tamis_matrix a, b, d, e; /* e: the gradient of the result */
+    tamis_matrix da, db, dd;
     /* kept by the forward call, saves a pass; base NULL: not given */
     tamis_place softmax_rows; /* members are 2 * rows numbers apart */
-    tamis_backward_matrix result;
+    tamis_matrix result;
     double alpha, beta;
     tamis_place scratch; /* 64-byte aligned */
 } tamis_backward_operands;

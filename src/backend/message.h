@@ -12,12 +12,6 @@
 #include "base/text_buffer.h"
 #include "expression/message.h"
 
-/* A matrix, row-major; base NULL: absent. */
-typedef struct tamis_message_operand {
-    tamis_place at;
-    int64_t stride; /* in elements */
-} tamis_message_operand;
-
 /* One order of a graph's entries: rows of S, or of its transpose. Position t has entry entries[t] of S. */
 typedef struct tamis_message_order {
     int64_t rows, cols, nnz;
@@ -66,14 +60,14 @@ typedef struct tamis_message_job {
     int64_t heads, width;      /* 1 or more */
     double sign, factor;       /* each 1 or -1 */
     bool mean;
-    tamis_message_operand x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
-    tamis_message_operand out;
+    tamis_matrix x, y, z; /* rows at the other end; per-entry data, in S's order; rows at this end */
+    tamis_matrix out;
     /* TAMIS_TERM_TEXT: its u is x, v is z and e is y, or u is z and v is x if `turned`, in an order of S's columns. w
        is the gradient of the reduced messages: rows at the other end, or rows at this end if `here`, and so are
        arguments */
     const tamis_message_text *text;
     bool turned, here;
-    tamis_message_operand w;
+    tamis_matrix w;
     tamis_place argument; /* packed; base NULL: none */
     tamis_index_type argument_type;
 } tamis_message_job;

@@ -40,14 +40,14 @@ static tamis_status fill(const tamis_problem *p, tamis_place place, int64_t byte
 }
 
 static tamis_status add(tamis_trial *trial, int number, tamis_type type, int64_t elements, int64_t members,
-                        tamis_place *place, int64_t *batch_stride) {
+                        tamis_matrix *x) {
     const tamis_problem *const p = trial->problem;
     const size_t size = tamis_type_size(type);
     const bool positive = p->edge == TAMIS_EDGE_QUOTIENT && p->operation != TAMIS_OP_SPMM;
     tamis_status status = TAMIS_OK;
     void *block = NULL;
     int64_t bytes;
-    *batch_stride = elements;
+    x->batch_stride = elements;
     if (__builtin_mul_overflow(elements, members, &bytes) || __builtin_mul_overflow(bytes, (int64_t)size, &bytes))
         return tamis_fail(TAMIS_ERROR_OVERFLOW, "operands to measure with: %lld x %lld elements do not fit 64 bits",
                           (long long)members, (long long)elements);
@@ -56,9 +56,9 @@ static tamis_status add(tamis_trial *trial, int number, tamis_type type, int64_t
     fill_block(type, positive, (uint64_t)number, block);
     TRY_GOTO(done, p->backend->allocate(p->device, p->stream, (size_t)bytes, "operands to measure with",
                                         &trial->arrays[number]));
-    *place = (tamis_place){trial->arrays[number], 0};
+    x->at = (tamis_place){trial->arrays[number], 0};
     trial->bytes += bytes;
-    TRY_GOTO(done, fill(p, *place, bytes, block, size));
+    TRY_GOTO(done, fill(p, x->at, bytes, block, size));
 done:
     tamis_release(block);
     return status;
@@ -70,23 +70,18 @@ tamis_status tamis_trial_begin(const tamis_problem *problem, int64_t members, ta
     const int64_t b_width = spmm ? p->width : p->inner, out = sddmm ? p->nnz : p->rows * p->width;
     *trial = (tamis_trial){.problem = problem};
     tamis_operands *const x = &trial->operands;
-    *x = (tamis_operands){.a_stride = p->inner,
-                          .b_stride = b_width,
-                          .d_stride = p->width,
-                          .out_stride = sddmm ? 0 : p->width,
+    *x = (tamis_operands){.a.stride = p->inner,
+                          .b.stride = b_width,
+                          .d.stride = p->width,
+                          .out.stride = sddmm ? 0 : p->width,
                           .batch = members,
                           .alpha = 1};
-    if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a, &x->batch_stride.a));
-    TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b, &x->batch_stride.b));
-    if (p->operation == TAMIS_OP_FUSED && !p->d_is_b)
-        TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d, &x->batch_stride.d));
-    if (p->d_is_b) {
-        x->d = x->b;
-        x->batch_stride.d = x->batch_stride.b;
-    }
-    TRY(add(trial, 3, p->output_type, out, members, &x->out, &x->batch_stride.out));
-    if (!p->has_values) return TAMIS_OK;
-    return add(trial, 4, p->value_type, p->nnz, members, &x->values, &x->batch_stride.values);
+    if (!spmm) TRY(add(trial, 0, p->type, p->rows * p->inner, members, &x->a));
+    TRY(add(trial, 1, p->type, p->cols * b_width, members, &x->b));
+    if (p->operation == TAMIS_OP_FUSED && !p->d_is_b) TRY(add(trial, 2, p->type, p->cols * p->width, members, &x->d));
+    if (p->d_is_b) x->d = x->b;
+    TRY(add(trial, 3, p->output_type, out, members, &x->out));
+    return p->has_values ? add(trial, 4, p->value_type, p->nnz, members, &x->values) : TAMIS_OK;
 }
 
 void tamis_trial_end(tamis_trial *trial) {
@@ -117,15 +112,14 @@ static tamis_status take_scratch(tamis_trial *trial, int64_t bytes) {
 static tamis_status execute(const tamis_trial *trial, const tamis_prepared *prepared, int64_t at_once) {
     const tamis_problem *const p = trial->problem;
     const int64_t members = trial->operands.batch;
-    const int64_t size = (int64_t)tamis_type_size(p->type);
     for (int64_t first = 0; first < members; first += at_once) {
         tamis_operands x = trial->operands;
         x.batch = members - first < at_once ? members - first : at_once;
-        x.a.bytes += first * x.batch_stride.a * size;
-        x.b.bytes += first * x.batch_stride.b * size;
-        x.d.bytes += first * x.batch_stride.d * size;
-        x.out.bytes += first * x.batch_stride.out * (int64_t)tamis_type_size(p->output_type);
-        x.values.bytes += first * x.batch_stride.values * (int64_t)tamis_type_size(p->value_type);
+        tamis_matrix_advance(&x.a, first, p->type);
+        tamis_matrix_advance(&x.b, first, p->type);
+        tamis_matrix_advance(&x.d, first, p->type);
+        tamis_matrix_advance(&x.out, first, p->output_type);
+        tamis_matrix_advance(&x.values, first, p->value_type);
         TRY(p->backend->execute(prepared, p->stream, &x));
     }
     return TAMIS_OK;

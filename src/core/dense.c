@@ -9,9 +9,8 @@
 
 #include "base/memory.h"
 #include "base/status.h"
-#include "core/device.h"
+#include "core/operand.h"
 #include "sparse/check.h"
-#include "sparse/overlap.h"
 
 /* Elements of a row that a packed matrix is cut into, and of a chunk of a dot product. */
 enum { EVEN_ROW = 1024, DOT_CHUNK = 8192 };
@@ -66,24 +65,19 @@ static tamis_status check_workspace(const tamis_device *device, const tamis_dens
     return TAMIS_OK;
 }
 
+static tamis_status check(const tamis_device *device, const char *name, const tamis_dense *X, int64_t rows,
+                          int64_t cols, tamis_type type) {
+    return tamis_operand_check(
+        device, &(tamis_operand){.name = name, .view = X, .rows = rows, .cols = cols, .type = type, .rows_only = true});
+}
+
 /* Checks a matrix of any size. */
 static tamis_status check_any(const tamis_device *device, const char *name, const tamis_dense *X) {
     char field[40];
     if (!X) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", name);
     snprintf(field, sizeof field, "%s.type", name);
     TRY(check_type(field, X->type));
-    if (X->layout == TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s.layout = %s: dense companions support only row-major views",
-                          name, tamis_layout_name(X->layout));
-    if (X->location == TAMIS_HOST || X->location == TAMIS_DEVICE)
-        TRY(tamis_device_check_location(device, X->location, name));
-    return tamis_dense_check_at(X, name, X->rows, X->cols, X->type, X->location, 1);
-}
-
-static tamis_status check(const tamis_device *device, const char *name, const tamis_dense *X, int64_t rows,
-                          int64_t cols, tamis_type type) {
-    TRY(check_any(device, name, X));
-    return tamis_dense_check_at(X, name, rows, cols, type, X->location, 1);
+    return check(device, name, X, X->rows, X->cols, X->type);
 }
 
 static tamis_status check_first(const tamis_device *device, const void *stream, const char *name,
@@ -98,8 +92,8 @@ static tamis_status check_number(const char *name, double value) {
 
 static tamis_status check_apart(const tamis_device *device, const char *out_name, const tamis_dense *out,
                                 const char *name, const tamis_dense *X) {
-    return tamis_check_apart(device->backend->handles, &(tamis_named_view){.name = out_name, .view = out},
-                             &(tamis_named_view){.name = name, .view = X});
+    return tamis_check_apart(device->backend->handles, &(tamis_operand){.name = out_name, .view = out},
+                             &(tamis_operand){.name = name, .view = X});
 }
 
 /* The same for an output that may be the view X itself. */
@@ -109,11 +103,6 @@ static tamis_status check_same_or_apart(const tamis_device *device, const char *
 }
 
 /* ------------------------------------------------------------------------------------------ jobs */
-
-static tamis_dense_operand operand_of(const tamis_dense *X) {
-    if (!X) return (tamis_dense_operand){.at = {.base = NULL}};
-    return (tamis_dense_operand){{X->data, 0}, tamis_dense_stride(X)};
-}
 
 /* A job with the sizes of `shape`, and up to two numbers and three matrices. */
 static tamis_dense_job job_of(const tamis_device *device, void *stream, const tamis_dense *shape, double c, double d,
@@ -128,9 +117,9 @@ static tamis_dense_job job_of(const tamis_device *device, void *stream, const ta
                              .chunks = 1,
                              .c = c,
                              .d = d,
-                             .x = operand_of(x),
-                             .y = operand_of(y),
-                             .z = operand_of(z)};
+                             .x = tamis_matrix_of(x),
+                             .y = tamis_matrix_of(y),
+                             .z = tamis_matrix_of(z)};
 }
 
 static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0; }
@@ -138,7 +127,7 @@ static bool is_empty(const tamis_dense *X) { return X->rows == 0 || X->cols == 0
 /* Flattens an element-by-element job to packed rows, if no matrix (x, and y and z if present) has gaps between its
    rows. */
 static void flatten(tamis_dense_job *job) {
-    tamis_dense_operand *const operands[] = {&job->x, &job->y, &job->z};
+    tamis_matrix *const operands[] = {&job->x, &job->y, &job->z};
     for (int i = 0; i < 3; i++)
         if (operands[i]->at.base && operands[i]->stride != job->cols && job->rows > 1) return;
     const int64_t total = job->rows * job->cols;
@@ -217,7 +206,7 @@ tamis_status tamis_dense_scale(tamis_device *device, void *stream, tamis_scaling
     if (is_empty(X)) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, shift, beta, X, Y, NULL);
     job.kind = (int)scaling;
-    job.weights = operand_of(weights);
+    job.weights = tamis_matrix_of(weights);
     return device->backend->dense->scale(&job);
 }
 
@@ -270,7 +259,7 @@ tamis_status tamis_dense_column_sums(tamis_device *device, void *stream, tamis_d
     TRY(check_apart(device, "sums", sums, "X", X));
     if (X->cols == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, 0, 0, X, NULL, NULL);
-    job.out = operand_of(sums);
+    job.out = tamis_matrix_of(sums);
     job.chunks = chunks_of(X->rows, X->cols);
     job.workspace = (tamis_place){workspace->memory, 0};
     return device->backend->dense->column_sums(&job);
@@ -284,7 +273,7 @@ static tamis_status row_dots(tamis_device *device, void *stream, const tamis_den
     if (Y) TRY(check_apart(device, name, out, "Y", Y));
     if (X->rows == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, X, 0, 0, X, Y, NULL);
-    job.out = operand_of(out);
+    job.out = tamis_matrix_of(out);
     job.kind = Y != NULL;
     return device->backend->dense->row_dots(&job);
 }
@@ -358,10 +347,10 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
                 TRY(check_apart(device, all[i].name, all[i].view, all[j].name, all[j].view));
     if (AP->rows == 0) return TAMIS_OK;
     tamis_dense_job job = job_of(device, stream, AP, shift, 0, AP, NULL, X);
-    job.p = operand_of(P);
-    job.r = operand_of(R);
-    job.out = operand_of(rr);
-    job.weights = operand_of(lambda);
+    job.p = tamis_matrix_of(P);
+    job.r = tamis_matrix_of(R);
+    job.out = tamis_matrix_of(rr);
+    job.weights = tamis_matrix_of(lambda);
     return device->backend->dense->conjugate_step(&job);
 }
 

@@ -9,17 +9,23 @@
 static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
                           tamis_execution *execution) {
     const tamis_options *const o = &plan->options;
-    const tamis_operand x = {.name = "X", .view = X, .rows = plan->problem.nnz, .cols = 1, .type = o->output_type};
-    const tamis_operand p = {.name = "P", .view = P, .rows = plan->problem.nnz, .cols = 1, .type = o->output_type};
+    tamis_operand x = {.name = "X",
+                       .view = X,
+                       .rows = plan->problem.nnz,
+                       .cols = 1,
+                       .type = o->output_type,
+                       .packed = true,
+                       .batch = o->batch};
     if (execution->softmax_rows)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "execution.softmax_rows = %p: tamis_plan_edge does not write them, expected NULL",
                           execution->softmax_rows);
     TRY(tamis_execution_check_stream(plan->device, execution));
-    TRY(tamis_operand_check(plan->device, &x, o->batch, false));
-    TRY(tamis_operand_check_packed(&x));
-    TRY(tamis_operand_check(plan->device, &p, o->batch, true));
-    TRY(tamis_operand_check_packed(&p));
+    TRY(tamis_operand_check(plan->device, &x));
+    x.name = "P";
+    x.view = P;
+    x.output = true;
+    TRY(tamis_operand_check(plan->device, &x));
     return tamis_values_take(plan->device, &plan->pattern, o->type, o->batch, tamis_plan_needs_values(plan), execution);
 }
 

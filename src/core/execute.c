@@ -37,41 +37,6 @@ typedef struct run {
 
 /* ------------------------------------------------------------------------------------------ checks */
 
-/* True if batch members that begin `batch_stride` elements apart share no element: each begins after the end of the
-   previous one, or all of them are interleaved within each line. */
-static bool members_apart(const tamis_dense *X, int64_t batch_stride, int64_t batch) {
-    const bool row_major = X->layout == TAMIS_ROW_MAJOR;
-    const int64_t lines = row_major ? X->rows : X->cols, length = row_major ? X->cols : X->rows;
-    const int64_t stride = tamis_dense_stride(X);
-    int64_t extent, width;
-    if (lines == 0 || length == 0) return true;
-    extent = (lines - 1) * stride + length; /* cannot overflow: the view has been checked */
-    if (batch_stride >= extent) return true;
-    return batch_stride >= length && !__builtin_mul_overflow(batch_stride, batch, &width) &&
-           (lines == 1 || width <= stride);
-}
-
-tamis_status tamis_operand_check(const tamis_device *device, const operand *x, int64_t batch, bool output) {
-    if (!x->view) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a dense matrix", x->name);
-    TRY(tamis_device_check(device));
-    TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location, batch));
-    if (x->option && x->view->layout != x->layout)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
-                          tamis_layout_name(x->view->layout), tamis_layout_name(x->layout), x->option);
-    if (x->rows > 0 && x->cols > 0 && tamis_device_asks_for_places())
-        TRY(tamis_device_check_place(device, x->view->data, x->name));
-    if (output && batch > 1 && !members_apart(x->view, x->view->batch_stride, batch))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.batch_stride = %lld: the %lld outputs of the batch would overlap",
-                          x->name, (long long)x->view->batch_stride, (long long)batch);
-    return TAMIS_OK;
-}
-
-tamis_status tamis_operand_check_packed(const operand *x) {
-    if (x->rows <= 1 || x->view->layout == TAMIS_COLUMN_MAJOR || tamis_dense_stride(x->view) == 1) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.stride = %lld: samples are packed, expected 1 or 0", x->name,
-                      (long long)x->view->stride);
-}
-
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
     if (tamis_dense_same(B, D)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT,
@@ -79,41 +44,30 @@ tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D) {
                       D->data, B->data);
 }
 
-tamis_status tamis_operand_check_apart(const tamis_device *device, const operand *out, const operand *x,
-                                       int64_t batch) {
-    return tamis_check_apart(device->backend->handles, &(tamis_named_view){out->name, out->view, batch, out->skip},
-                             &(tamis_named_view){x->name, x->view, batch, x->skip});
-}
-
 tamis_operand_list tamis_operands_of(const tamis_options *o, int64_t rows, int64_t cols, int64_t nnz,
                                      const tamis_views *views) {
     const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
     const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
+#define OPERAND(x, height, length, layout_option, offset)                                                              \
+    .view = (x), .rows = (height), .cols = (length), .type = o->type, .layout = o->layout_option,                      \
+    .option = #layout_option, .batch = o->batch, .skip = (offset), .staged = -1
     tamis_operand_list x = {
-        .a = {"A", views->A, rows, o->inner, o->type, o->a_layout, "a_layout", -1, views->skip_a},
-        .b = {"B", views->B, cols, spmm ? o->width : o->inner, o->type, o->b_layout, "b_layout", -1, views->skip_b},
-        .d = {"D", D, cols, o->width, o->type, o->d_layout, "d_layout", -1, views->skip_d},
-        .out = {spmm ? "C" : "E", views->out, rows, o->width, o->output_type, o->output_layout, "output_layout", -1,
-                views->skip_out}};
-    if (sddmm) x.out = (operand){"P", views->out, nnz, 1, o->output_type, TAMIS_ROW_MAJOR, NULL, -1, views->skip_out};
+        .a = {"A", OPERAND(views->A, rows, o->inner, a_layout, views->skip_a), .optional = spmm},
+        .b = {"B", OPERAND(views->B, cols, spmm ? o->width : o->inner, b_layout, views->skip_b)},
+        .d = {"D", OPERAND(D, cols, o->width, d_layout, views->skip_d), .optional = sddmm || spmm},
+        .out = {spmm ? "C" : "E", OPERAND(views->out, rows, o->width, output_layout, views->skip_out), .output = true}};
+#undef OPERAND
+    if (sddmm)
+        x.out = (tamis_operand){
+            "P",         views->out, nnz, 1, .output = true, .packed = true, .batch = o->batch, .skip = views->skip_out,
+            .staged = -1};
+    x.out.type = o->output_type;
     return x;
 }
 
-tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *o, const tamis_operand_list *x) {
-    if (o->operation != TAMIS_OP_SPMM) TRY(tamis_operand_check(device, &x->a, o->batch, false));
-    TRY(tamis_operand_check(device, &x->b, o->batch, false));
-    if (o->operation == TAMIS_OP_FUSED) TRY(tamis_operand_check(device, &x->d, o->batch, false));
-    if (o->d_is_b) TRY(tamis_d_is_b_check(x->b.view, x->d.view));
-    TRY(tamis_operand_check(device, &x->out, o->batch, true));
-    return o->operation == TAMIS_OP_SDDMM ? tamis_operand_check_packed(&x->out) : TAMIS_OK;
-}
-
-static tamis_status check_operands(const run *r) {
-    const operand *const inputs[] = {&r->x.a, &r->x.b, &r->x.d};
-    TRY(tamis_operands_check(r->plan->device, &r->plan->options, &r->x));
-    for (int i = 0; i < 3; i++)
-        TRY(tamis_operand_check_apart(r->plan->device, &r->x.out, inputs[i], r->plan->options.batch));
-    return TAMIS_OK;
+tamis_status tamis_operand_list_check(const tamis_device *device, const tamis_options *o, const tamis_operand_list *x) {
+    TRY(tamis_operands_check(device, (const tamis_operand *const[]){&x->a, &x->b, &x->d, &x->out}, 4));
+    return o->d_is_b ? tamis_d_is_b_check(x->b.view, x->d.view) : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ values, workspace */
@@ -250,17 +204,16 @@ static tamis_status gather(const run *r, const operand *x, int64_t member) {
     return plan->device->backend->gather(plan->device->handle, r->given.stream, &g);
 }
 
+/* The operand in place, or where it is staged in the workspace. */
+static tamis_matrix matrix_of(const run *r, const operand *x, int64_t member) {
+    if (x->staged >= 0) return (tamis_matrix){in_workspace(r, x->staged), x->cols, 0};
+    return (tamis_matrix){member_of(x, member), tamis_dense_stride(x->view), x->view->batch_stride};
+}
+
 /* Makes an operand available to kernels: in place, or transposed or gathered into the workspace. */
-static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_place *place, int64_t *stride,
-                             int64_t *batch_stride) {
-    if (x->staged < 0) {
-        *stride = tamis_dense_stride(x->view);
-        *place = member_of(x, member);
-        *batch_stride = x->view->batch_stride;
-        return TAMIS_OK;
-    }
-    *place = in_workspace(r, x->staged);
-    *stride = x->cols;
+static tamis_status bring_in(const run *r, const operand *x, int64_t member, tamis_matrix *to) {
+    *to = matrix_of(r, x, member);
+    if (x->staged < 0) return TAMIS_OK;
     /* a matrix that the whole batch shares is staged once */
     if (member != 0 && x->view->batch_stride == 0) return TAMIS_OK;
     if (x == &r->x.a && r->plan->order.rows) return gather(r, x, member);
@@ -286,35 +239,29 @@ static tamis_status bring_values(const run *r, int64_t member, tamis_operands *x
                                first * (int64_t)tamis_type_size(plan->problem.value_type)};
     if (!r->given.values || !tamis_plan_needs_values(plan)) return TAMIS_OK;
     const bool in_order = !plan->order.permutation || (plan->own_values && r->given.values == plan->pattern.values);
-    x->batch_stride.values = r->given.values_stride;
-    x->values = in_order ? given : in_workspace(r, plan->staging.values);
-    return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values, given, false);
+    x->values = (tamis_matrix){.at = in_order ? given : in_workspace(r, plan->staging.values),
+                               .batch_stride = r->given.values_stride};
+    return in_order ? TAMIS_OK : permute(r, plan->problem.value_type, x->values.at, given, false);
 }
 
 /* Sets where the kernels write. If beta is not 0, first copies the old content there. */
 static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x) {
     const tamis_plan *const plan = r->plan;
     const bool before = r->given.beta != 0;
-    x->out = member_of(&r->x.out, member);
-    x->batch_stride.out = r->x.out.view->batch_stride;
-    if (plan->options.operation != TAMIS_OP_SDDMM) {
-        x->out_stride = tamis_dense_stride(r->x.out.view);
-        if (r->x.out.staged < 0) return TAMIS_OK;
-        x->out = in_workspace(r, r->x.out.staged);
-        x->out_stride = r->x.out.cols;
-        return before ? transpose(r, &r->x.out, member, false) : TAMIS_OK;
-    }
+    x->out = matrix_of(r, &r->x.out, member);
+    if (plan->options.operation != TAMIS_OP_SDDMM)
+        return before && r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, false) : TAMIS_OK;
     if (!plan->order.permutation) return TAMIS_OK;
-    const tamis_place samples = x->out;
-    x->out = in_workspace(r, plan->staging.samples);
-    return before ? permute(r, r->x.out.type, x->out, samples, false) : TAMIS_OK;
+    const tamis_place samples = x->out.at;
+    x->out.at = in_workspace(r, plan->staging.samples);
+    return before ? permute(r, r->x.out.type, x->out.at, samples, false) : TAMIS_OK;
 }
 
 static tamis_status take_output(const run *r, int64_t member, const tamis_operands *x) {
     if (r->plan->options.operation != TAMIS_OP_SDDMM)
         return r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, true) : TAMIS_OK;
     if (!r->plan->order.permutation) return TAMIS_OK;
-    return permute(r, r->x.out.type, x->out, member_of(&r->x.out, member), true);
+    return permute(r, r->x.out.type, x->out.at, member_of(&r->x.out, member), true);
 }
 
 static tamis_place softmax_rows_of(const run *r, int64_t member) {
@@ -334,15 +281,10 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
                         .scratch = in_workspace(r, plan->staging.scratch),
                         .scratch_batch_stride = plan->staging.scratch_batch_stride,
                         .softmax_rows = softmax_rows_of(r, member)};
-    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->x.a, member, &x.a, &x.a_stride, &x.batch_stride.a));
-    TRY(bring_in(r, &r->x.b, member, &x.b, &x.b_stride, &x.batch_stride.b));
-    if (operation == TAMIS_OP_FUSED && !r->d_is_b)
-        TRY(bring_in(r, &r->x.d, member, &x.d, &x.d_stride, &x.batch_stride.d));
-    if (r->d_is_b) { /* backends detect it by comparing the two */
-        x.d = x.b;
-        x.d_stride = x.b_stride;
-        x.batch_stride.d = x.batch_stride.b;
-    }
+    if (operation != TAMIS_OP_SPMM) TRY(bring_in(r, &r->x.a, member, &x.a));
+    TRY(bring_in(r, &r->x.b, member, &x.b));
+    if (operation == TAMIS_OP_FUSED && !r->d_is_b) TRY(bring_in(r, &r->x.d, member, &x.d));
+    if (r->d_is_b) x.d = x.b; /* backends detect it by comparing the two */
     TRY(bring_values(r, member, &x));
     TRY(bring_output(r, member, &x));
     TRY(plan->device->backend->execute(plan->prepared, r->given.stream, &x));
@@ -383,7 +325,7 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_read(execution, &r->given));
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
-    if (!views->checked) TRY(check_operands(r));
+    if (!views->checked) TRY(tamis_operand_list_check(plan->device, &plan->options, &r->x));
     r->d_is_b =
         operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->x.b.view, r->x.d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, plan->options.batch,

@@ -2,6 +2,7 @@
 #ifndef TAMIS_CORE_EXECUTE_H
 #define TAMIS_CORE_EXECUTE_H
 
+#include "core/operand.h"
 #include "core/plan.h"
 
 /* Checks that there is a plan, and that it is for this operation. */
@@ -15,32 +16,14 @@ typedef struct tamis_views {
     bool checked; /* tamis_plan_check_run has accepted them */
 } tamis_views;
 
-/* An operand, and the plan's requirements. */
-typedef struct tamis_operand {
-    const char *name;
-    const tamis_dense *view;
-    int64_t rows, cols;
-    tamis_type type;
-    tamis_layout layout; /* the plan's */
-    const char *option;  /* the option that sets it; NULL: any layout */
-    int64_t staged;      /* place in the workspace; -1: none */
-    int64_t skip;        /* elements of view.data before the matrix: an OpenCL buffer has no address to add them to */
-} tamis_operand;
-
-/* Checks an operand of a batch; the members of an output must not overlap. */
-tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand *x, int64_t batch, bool output);
-tamis_status tamis_operand_check_packed(const tamis_operand *x); /* checks that samples have stride 1 */
-tamis_status tamis_operand_check_apart(const tamis_device *device, const tamis_operand *out, const tamis_operand *x,
-                                       int64_t batch);
-
 /* The operands of an operation with an op(S) of these sizes, and the plan's requirements. */
 typedef struct tamis_operand_list {
     tamis_operand a, b, d, out;
 } tamis_operand_list;
 tamis_operand_list tamis_operands_of(const tamis_options *options, int64_t rows, int64_t cols, int64_t nnz,
                                      const tamis_views *views);
-tamis_status tamis_operands_check(const tamis_device *device, const tamis_options *options,
-                                  const tamis_operand_list *x);
+tamis_status tamis_operand_list_check(const tamis_device *device, const tamis_options *options,
+                                      const tamis_operand_list *x);
 
 /* For a plan with options.d_is_b: checks that D is B, which has been checked. */
 tamis_status tamis_d_is_b_check(const tamis_dense *B, const tamis_dense *D);

@@ -16,80 +16,70 @@ typedef struct back {
 
 tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows, int64_t cols,
                                            const tamis_back_views *x) {
-    const bool spmm = o->operation == TAMIS_OP_SPMM;
+    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     const int64_t b_cols = spmm ? o->width : o->inner;
-    return (tamis_back_operands){
-        .a = {"A", x->A, rows, o->inner, o->type, o->a_layout, "a_layout", -1, x->skip_a},
-        .b = {"B", x->B, cols, b_cols, o->type, o->b_layout, "b_layout", -1, x->skip_b},
-        .d = {"D", x->D, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_d},
-        .e = {spmm ? "dC" : "dE", x->dE, rows, o->width, o->type, o->output_layout, "output_layout", -1, x->skip_e},
-        .da = {"dA", x->dA, rows, o->inner, o->type, o->a_layout, "a_layout", -1, 0},
-        .db = {"dB", x->dB, cols, b_cols, o->type, o->b_layout, "b_layout", -1, 0},
-        .dd = {"dD", x->dD, cols, o->width, o->type, o->d_layout, "d_layout", -1, x->skip_dd}};
+#define OPERAND(x, height, length, layout_option, offset)                                                              \
+    .view = (x), .rows = (height), .cols = (length), .type = o->type, .layout = o->layout_option,                      \
+    .option = #layout_option, .batch = o->batch, .skip = (offset), .staged = -1
+#define GRADIENT .output = true, .optional = true
+    return (tamis_back_operands){.a = {"A", OPERAND(x->A, rows, o->inner, a_layout, x->skip_a), .optional = spmm},
+                                 .b = {"B", OPERAND(x->B, cols, b_cols, b_layout, x->skip_b)},
+                                 .d = {"D", OPERAND(x->D, cols, o->width, d_layout, x->skip_d), .optional = !fused},
+                                 .e = {spmm ? "dC" : "dE", OPERAND(x->dE, rows, o->width, output_layout, x->skip_e),
+                                       .optional = !spmm && !fused},
+                                 .da = {"dA", OPERAND(x->dA, rows, o->inner, a_layout, 0), GRADIENT},
+                                 .db = {"dB", OPERAND(x->dB, cols, b_cols, b_layout, 0), GRADIENT},
+                                 .dd = {"dD", OPERAND(x->dD, cols, o->width, d_layout, x->skip_dd), GRADIENT}};
+#undef OPERAND
+#undef GRADIENT
 }
 
-/* Checks the output of a plan; NULL: not wanted. */
-static tamis_status check_output(const back *b, int plan, tamis_operand *x) {
-    x->type = output_type_of(b->g, plan);
-    return x->view ? tamis_operand_check(b->g->device, x, b->g->options.batch, true) : TAMIS_OK;
-}
-
-static tamis_status check_samples(const back *b, const char *name, const tamis_dense *view, tamis_type type,
-                                  bool output) {
-    const tamis_operand x = {.name = name, .view = view, .rows = b->g->S.nnz, .cols = 1, .type = type};
-    TRY(tamis_operand_check(b->g->device, &x, b->g->options.batch, output));
-    return tamis_operand_check_packed(&x);
-}
-
-/* Checks the result of the forward call, which a gradient in one piece reads. */
-static tamis_status check_result(const back *b) {
+/* The result of the forward call, which only a gradient in one piece reads. */
+static tamis_operand result_of(const back *b) {
     const tamis_options *const o = &b->g->options;
-    const tamis_operand x = {.name = "execution.result",
-                             .view = b->given.result,
-                             .rows = b->g->rows,
-                             .cols = o->width,
-                             .type = o->type,
-                             .layout = TAMIS_ROW_MAJOR,
-                             .option = "output_layout"};
-    return b->g->whole && x.view ? tamis_operand_check(b->g->device, &x, o->batch, false) : TAMIS_OK;
-}
-
-/* Refuses outputs that share memory with what the steps read, or with each other. */
-static tamis_status check_apart(const back *b, const tamis_back_operands *x) {
-    enum { OUTPUTS = 4, ALL = 9 };
-    const tamis_operand ds = {.name = "dS", .view = b->x.dS}, dp = {.name = "dP", .view = b->x.dP};
-    const tamis_operand *const all[ALL] = {&x->da, &x->db, &x->dd, &ds, &x->a, &x->b, &x->d, &x->e, &dp};
-    for (int i = 0; i < OUTPUTS; i++)
-        for (int j = i + 1; j < ALL; j++)
-            TRY(tamis_operand_check_apart(b->g->device, all[i], all[j], b->g->options.batch));
-    return TAMIS_OK;
+    return (tamis_operand){.name = "execution.result",
+                           .view = b->g->whole ? b->given.result : NULL,
+                           .rows = b->g->rows,
+                           .cols = o->width,
+                           .type = o->type,
+                           .layout = TAMIS_ROW_MAJOR,
+                           .option = "output_layout",
+                           .optional = true,
+                           .batch = o->batch};
 }
 
 static tamis_status check_values_wanted(const back *b) {
     if (!b->x.dS) return TAMIS_OK;
     if (!b->g->S.values)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "dS is not NULL, but S has no values: they have no gradient");
-    if (!has_values(b->g))
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
-    return check_samples(b, "dS", b->x.dS, b->g->S.value_type, true);
+    if (has_values(b->g)) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                      "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
 }
 
 static tamis_status check_views(const back *b) {
     const tamis_gradient *const g = b->g;
     const tamis_options *const o = &g->options;
-    const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     tamis_back_operands x = tamis_back_operands_of(o, g->rows, g->cols, &b->x);
-    if (o->operation == TAMIS_OP_SDDMM) TRY(check_samples(b, "dP", b->x.dP, o->output_type, false));
-    if (!spmm) TRY(tamis_operand_check(g->device, &x.a, o->batch, false));
-    TRY(tamis_operand_check(g->device, &x.b, o->batch, false));
-    if (fused) TRY(tamis_operand_check(g->device, &x.d, o->batch, false));
-    if (spmm || fused) TRY(tamis_operand_check(g->device, &x.e, o->batch, false));
-    TRY(check_output(b, TO_A, &x.da));
-    TRY(check_output(b, TO_B, &x.db));
-    TRY(check_output(b, TO_D, &x.dd));
+    tamis_operand dp = {.name = "dP",
+                        .view = b->x.dP,
+                        .rows = g->S.nnz,
+                        .cols = 1,
+                        .type = o->output_type,
+                        .optional = o->operation != TAMIS_OP_SDDMM,
+                        .packed = true,
+                        .batch = o->batch};
+    tamis_operand ds = dp;
+    ds.name = "dS";
+    ds.view = b->x.dS;
+    ds.type = g->S.value_type;
+    ds.output = ds.optional = true;
+    x.da.type = output_type_of(g, TO_A);
+    x.db.type = output_type_of(g, TO_B);
+    x.dd.type = output_type_of(g, TO_D);
     TRY(check_values_wanted(b));
-    return check_apart(b, &x);
+    return tamis_operands_check(
+        g->device, (const tamis_operand *const[]){&dp, &x.a, &x.b, &x.d, &x.e, &x.da, &x.db, &x.dd, &ds}, 9);
 }
 
 tamis_status tamis_gradient_check_operation(const tamis_options *o, tamis_operation operation) {
@@ -106,7 +96,8 @@ static tamis_status begin(back *b, tamis_operation operation, const tamis_execut
     TRY(tamis_execution_read(execution, &b->given));
     TRY(tamis_execution_check_stream(g->device, &b->given));
     if (!b->x.checked) TRY(check_views(b));
-    TRY(check_result(b));
+    const tamis_operand result = result_of(b);
+    TRY(tamis_operand_check(g->device, &result));
     TRY(tamis_values_take(g->device, &g->S, g->S.values ? g->S.value_type : g->options.type, g->options.batch,
                           tamis_needs_values(g->options.operation, g->options.edge), &b->given));
     TRY(tamis_softmax_rows_check(g->device, &g->options, g->rows, &b->given));

@@ -99,11 +99,12 @@ tamis_status tamis_whole_gradient_make(const tamis_whole_request *r, tamis_prepa
     return named || seconds < steps ? back->prepare(&p.problems[0], &p.problems[1], whole) : TAMIS_OK;
 }
 
-static tamis_backward_matrix matrix_of(const tamis_dense *view, int64_t skip) {
-    if (!view) return (tamis_backward_matrix){.stride = 0};
-    return (tamis_backward_matrix){.at = {view->data, skip * (int64_t)tamis_type_size(view->type)},
-                                   .stride = tamis_dense_stride(view),
-                                   .batch_stride = view->batch_stride};
+static tamis_matrix matrix_of(const tamis_dense *view, int64_t skip) {
+    tamis_matrix x = tamis_matrix_of(view);
+    if (!view) return x;
+    x.at.bytes = skip * (int64_t)tamis_type_size(view->type);
+    x.batch_stride = view->batch_stride;
+    return x;
 }
 
 tamis_status tamis_whole_gradient_run(const tamis_device *device, const tamis_prepared_backward *whole,

@@ -30,7 +30,7 @@ enum { Q, K, V, E, B, OUT, LOG_SUMS, D_OUT, DQ, DK, DV, DE, DB, MATRICES };
 
 typedef struct call {
     tamis_graph_attention_options o;
-    tamis_message_matrix of[MATRICES];
+    tamis_operand of[MATRICES];
 } call;
 
 static void place(call *c, const tamis_graph *g, int which, const char *name, const tamis_dense *view, bool output) {
@@ -38,13 +38,17 @@ static void place(call *c, const tamis_graph *g, int which, const char *name, co
     const bool edges = which == E || which == B || which == DE || which == DB;
     const bool columns = which == K || which == V || which == DK || which == DV;
     const bool narrow = which == B || which == DB || which == LOG_SUMS;
-    c->of[which] = (tamis_message_matrix){.name = name,
-                                          .view = view,
-                                          .rows = edges     ? g->rows.nnz
-                                                  : columns ? g->rows.cols
-                                                            : g->rows.rows,
-                                          .cols = narrow ? c->o.heads : all,
-                                          .output = output};
+    c->of[which] =
+        (tamis_operand){.name = name,
+                        .view = view,
+                        .rows = edges     ? g->rows.nnz
+                                : columns ? g->rows.cols
+                                          : g->rows.rows,
+                        .cols = narrow ? c->o.heads : all,
+                        .type = which == LOG_SUMS ? type_of_sums(c->o.type) : c->o.type,
+                        .why = which == OUT || which == LOG_SUMS ? "the forward call writes" : "the call reads",
+                        .output = output,
+                        .rows_only = true};
 }
 
 /* Places the inputs, from Q on, or their gradients, from DQ on. */
@@ -57,15 +61,14 @@ static void place_all(call *c, const tamis_graph *g, int first, const char *cons
 static const char *const input_names[] = {"Q", "K", "V", "E", "B"};
 static const char *const gradient_names[] = {"dQ", "dK", "dV", "dE", "dB"};
 
-static tamis_status check_matrices(const tamis_graph *g, const call *c) {
+static tamis_status check_matrices(const tamis_graph *g, call *c) {
+    const tamis_operand *all[MATRICES];
     for (int i = 0; i < MATRICES; i++) {
-        const bool needed = i < E || i == OUT || (i == D_OUT && c->of[i].name) || (i == LOG_SUMS && c->of[D_OUT].name);
-        TRY(tamis_message_check_wanted(&c->of[i], needed,
-                                       i == OUT || i == LOG_SUMS ? "the forward call writes" : "the call reads"));
-        if (c->of[i].view)
-            TRY(tamis_message_check_operand(g, &c->of[i], i == LOG_SUMS ? type_of_sums(c->o.type) : c->o.type));
+        const bool needed = i < E || i == OUT || ((i == D_OUT || i == LOG_SUMS) && c->of[D_OUT].name);
+        c->of[i].optional = !needed;
+        all[i] = &c->of[i];
     }
-    return tamis_message_check_apart(g, c->of, MATRICES);
+    return tamis_operands_check(g->device, all, MATRICES);
 }
 
 static tamis_attention_job job_of(const tamis_graph *g, void *stream, tamis_attention_pass pass, const call *c) {
@@ -78,19 +81,19 @@ static tamis_attention_job job_of(const tamis_graph *g, void *stream, tamis_atte
                                  .heads = c->o.heads,
                                  .width = c->o.width,
                                  .scale = c->o.scale,
-                                 .q = tamis_message_operand_of(c->of[Q].view),
-                                 .k = tamis_message_operand_of(c->of[K].view),
-                                 .v = tamis_message_operand_of(c->of[V].view),
-                                 .e = tamis_message_operand_of(c->of[E].view),
-                                 .b = tamis_message_operand_of(c->of[B].view),
-                                 .out = tamis_message_operand_of(c->of[OUT].view),
-                                 .log_sums = tamis_message_operand_of(c->of[LOG_SUMS].view),
-                                 .d_out = tamis_message_operand_of(c->of[D_OUT].view),
-                                 .dq = tamis_message_operand_of(c->of[DQ].view),
-                                 .dk = tamis_message_operand_of(c->of[DK].view),
-                                 .dv = tamis_message_operand_of(c->of[DV].view),
-                                 .de = tamis_message_operand_of(c->of[DE].view),
-                                 .db = tamis_message_operand_of(c->of[DB].view)};
+                                 .q = tamis_matrix_of(c->of[Q].view),
+                                 .k = tamis_matrix_of(c->of[K].view),
+                                 .v = tamis_matrix_of(c->of[V].view),
+                                 .e = tamis_matrix_of(c->of[E].view),
+                                 .b = tamis_matrix_of(c->of[B].view),
+                                 .out = tamis_matrix_of(c->of[OUT].view),
+                                 .log_sums = tamis_matrix_of(c->of[LOG_SUMS].view),
+                                 .d_out = tamis_matrix_of(c->of[D_OUT].view),
+                                 .dq = tamis_matrix_of(c->of[DQ].view),
+                                 .dk = tamis_matrix_of(c->of[DK].view),
+                                 .dv = tamis_matrix_of(c->of[DV].view),
+                                 .de = tamis_matrix_of(c->of[DE].view),
+                                 .db = tamis_matrix_of(c->of[DB].view)};
 }
 
 /* Runs a pass. Without heads nothing is written; without width there are still the sums of scores. */
@@ -200,18 +203,11 @@ static tamis_status read_segment(const tamis_graph *g, const tamis_segment_optio
     return is_extreme(o) ? tamis_message_check_argument_type(g, o->argument_type) : TAMIS_OK;
 }
 
-/* Checks a matrix of either layout. */
-static tamis_status check_either(const tamis_graph *g, const tamis_message_matrix *x, tamis_type type) {
-    TRY(tamis_message_check_wanted(x, true, "the call uses"));
-    if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
-        TRY(tamis_device_check_location(g->device, x->view->location, x->name));
-    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
-}
-
-static tamis_segment_operand segment_operand(const tamis_dense *X) {
+/* A matrix of either layout: heads are members of one column. */
+static tamis_matrix segment_matrix(const tamis_dense *X) {
     const int64_t stride = tamis_dense_stride(X);
     const bool last = X->layout == TAMIS_ROW_MAJOR;
-    return (tamis_segment_operand){.at = {X->data, 0}, .row = last ? stride : 1, .head = last ? 1 : stride};
+    return (tamis_matrix){{X->data, 0}, last ? stride : 1, last ? 1 : stride};
 }
 
 static tamis_segment_job segment_job(const tamis_graph *g, const tamis_segment_options *o, const void *argument,
@@ -243,15 +239,14 @@ tamis_status tamis_segment(const tamis_graph *graph, const tamis_segment_options
     TRY(check_device(graph, true));
     TRY(read_segment(graph, options, &o));
     const int64_t nnz = graph->rows.nnz;
-    const tamis_message_matrix all[] = {
-        {"X", X, nnz, o.heads, false},
-        {"out", out, o.op == TAMIS_SEGMENT_SOFTMAX ? nnz : graph->rows.rows, o.heads, true}};
-    for (int i = 0; i < 2; i++) TRY(check_either(graph, &all[i], o.type));
-    TRY(tamis_message_check_apart(graph, all, 2));
+    const int64_t rows = o.op == TAMIS_SEGMENT_SOFTMAX ? nnz : graph->rows.rows;
+    const tamis_operand x = {"X", X, nnz, o.heads, .type = o.type};
+    const tamis_operand result = {"out", out, rows, o.heads, .type = o.type, .output = true};
+    TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&x, &result}, 2));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
     tamis_segment_job job = segment_job(graph, &o, argument, stream);
-    job.x = segment_operand(X);
-    job.out = segment_operand(out);
+    job.x = segment_matrix(X);
+    job.out = segment_matrix(out);
     return run_segments(graph, &job);
 }
 
@@ -265,17 +260,16 @@ tamis_status tamis_segment_backward(const tamis_graph *graph, const tamis_segmen
     TRY(read_segment(graph, options, &o));
     const int64_t nnz = graph->rows.nnz;
     const bool softmax = o.op == TAMIS_SEGMENT_SOFTMAX;
-    const tamis_message_matrix all[] = {{"dOut", dOut, softmax ? nnz : graph->rows.rows, o.heads, false},
-                                        {"dX", dX, nnz, o.heads, true},
-                                        {"Y", Y, nnz, o.heads, false}};
+    const tamis_operand d_out = {"dOut", dOut, softmax ? nnz : graph->rows.rows, o.heads, .type = o.type};
+    const tamis_operand y = {"Y", Y, nnz, o.heads, .type = o.type, .optional = !softmax};
+    const tamis_operand d_x = {"dX", dX, nnz, o.heads, .type = o.type, .output = true};
     if (!softmax) TRY(tamis_message_check_unread("Y", Y, "only softmax reads its result"));
-    for (int i = 0; i < (softmax ? 3 : 2); i++) TRY(check_either(graph, &all[i], o.type));
-    TRY(tamis_message_check_apart(graph, all, 3));
+    TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&d_out, &d_x, &y}, 3));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), graph->rows.rows > 0));
     tamis_segment_job job = segment_job(graph, &o, argument, stream);
     job.back = true;
-    job.d_out = segment_operand(dOut);
-    job.out = segment_operand(dX);
-    if (softmax) job.x = segment_operand(Y);
+    job.d_out = segment_matrix(dOut);
+    job.out = segment_matrix(dX);
+    if (softmax) job.x = segment_matrix(Y);
     return run_segments(graph, &job);
 }

@@ -10,7 +10,6 @@
 #include "base/reserved.h"
 #include "base/status.h"
 #include "sparse/check.h"
-#include "sparse/overlap.h"
 
 /* ------------------------------------------------------------------------------------------ graphs */
 
@@ -135,43 +134,6 @@ tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t 
                       (long long)*heads, (long long)width);
 }
 
-tamis_status tamis_message_check_operand(const tamis_graph *g, const tamis_message_matrix *x, tamis_type type) {
-    if (!x->view)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld", x->name,
-                          (long long)x->rows, (long long)x->cols);
-    if (x->view->layout == TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "%s.layout = %s: message passing takes row-major views, so transpose the matrix into one",
-                          x->name, tamis_layout_name(x->view->layout));
-    if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
-        TRY(tamis_device_check_location(g->device, x->view->location, x->name));
-    return tamis_dense_check_at(x->view, x->name, x->rows, x->cols, type, g->device->backend->location, 1);
-}
-
-tamis_status tamis_message_check_apart(const tamis_graph *g, const tamis_message_matrix *all, int count) {
-    for (int i = 0; i < count; i++)
-        for (int j = 0; j < count; j++)
-            if (i != j && all[i].output)
-                TRY(tamis_check_apart(g->device->backend->handles,
-                                      &(tamis_named_view){.name = all[i].name, .view = all[i].view},
-                                      &(tamis_named_view){.name = all[j].name, .view = all[j].view}));
-    return TAMIS_OK;
-}
-
-/* Checks matrices of one type, and that no output is another of them. */
-static tamis_status check_operands(const tamis_graph *g, const tamis_message_matrix *all, int count, tamis_type type) {
-    for (int i = 0; i < count; i++)
-        if (all[i].view) TRY(tamis_message_check_operand(g, &all[i], type));
-    return tamis_message_check_apart(g, all, count);
-}
-
-tamis_status tamis_message_check_wanted(const tamis_message_matrix *x, bool needed, const char *why) {
-    if (needed && !x->view)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld, which %s", x->name,
-                          (long long)x->rows, (long long)x->cols, why);
-    return TAMIS_OK;
-}
-
 tamis_status tamis_message_check_unread(const char *name, const void *given, const char *why) {
     if (!given) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is not NULL, but %s: expected NULL", name, why);
@@ -201,11 +163,6 @@ int tamis_message_threads(const tamis_graph *graph) {
     return graph->threads ? graph->threads : graph->device->description.threads;
 }
 
-tamis_message_operand tamis_message_operand_of(const tamis_dense *X) {
-    if (!X) return (tamis_message_operand){.at = {.base = NULL}};
-    return (tamis_message_operand){{X->data, 0}, tamis_dense_stride(X)};
-}
-
 static tamis_message_job job_of(const tamis_graph *g, void *stream, tamis_message_pass_kind kind,
                                 const tamis_message_order *order, tamis_type type, int64_t heads, int64_t width) {
     return (tamis_message_job){.device = g->device->handle,
@@ -224,6 +181,37 @@ static tamis_status run(const tamis_graph *g, const tamis_message_job *job) {
     const bool empty =
         job->kind == TAMIS_PASS_ENTRIES ? job->order.nnz == 0 : job->order.rows == 0 || job->heads * job->width == 0;
     return empty ? TAMIS_OK : g->device->backend->messages->run(job);
+}
+
+/* Where a matrix of a call has its rows. */
+enum { AT_COLUMNS, AT_ROWS, AT_ENTRIES };
+
+/* The common sizes of the matrices of a call: columns of a matrix of nodes, and of one of entries. */
+typedef struct shape {
+    const tamis_graph *graph;
+    tamis_type type;
+    int64_t all, edges;
+} shape;
+
+/* A matrix of nodes or entries. why: what reads it; NULL: it may be absent. */
+static tamis_operand operand_of(const shape *s, const char *name, const tamis_dense *view, int at, const char *why) {
+    const tamis_message_order *const rows = &s->graph->rows;
+    return (tamis_operand){.name = name,
+                           .view = view,
+                           .rows = at == AT_COLUMNS ? rows->cols
+                                   : at == AT_ROWS  ? rows->rows
+                                                    : rows->nnz,
+                           .cols = at == AT_ENTRIES ? s->edges : s->all,
+                           .type = s->type,
+                           .why = why,
+                           .optional = !why,
+                           .rows_only = true};
+}
+
+static tamis_operand output_of(const shape *s, const char *name, const tamis_dense *view, int at, const char *why) {
+    tamis_operand x = operand_of(s, name, view, at, why);
+    x.output = true;
+    return x;
 }
 
 /* ------------------------------------------------------------------------------------------ messages */
@@ -332,14 +320,14 @@ static tamis_message_job message_job(const message_call *c, tamis_message_pass_k
 
 /* A pass over a text or a derivative of it. */
 static void set_text(const message_call *c, const tamis_message_text *text, bool turned, tamis_message_job *job) {
-    const tamis_message_operand u = tamis_message_operand_of(c->U), v = tamis_message_operand_of(c->o.V);
+    const tamis_matrix u = tamis_matrix_of(c->U), v = tamis_matrix_of(c->o.V);
     job->term = TAMIS_TERM_TEXT;
     job->text = text;
     job->turned = turned;
     job->x = turned ? v : u;
     job->z = turned ? u : v;
-    job->y = tamis_message_operand_of(c->E);
-    job->w = tamis_message_operand_of(c->dOut);
+    job->y = tamis_matrix_of(c->E);
+    job->w = tamis_matrix_of(c->dOut);
 }
 
 tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_options *options, const tamis_dense *U,
@@ -349,32 +337,29 @@ tamis_status tamis_message_pass(const tamis_graph *graph, const tamis_message_op
     TRY(tamis_message_check_graph(graph, stream));
     TRY(read_options(graph, options, stream, &c));
     const tamis_message_options *const o = &c.o;
-    const int64_t all = o->heads * o->width;
-    const tamis_message_matrix operands[] = {{"U", U, graph->rows.cols, all, false},
-                                             {"E", E, graph->rows.nnz, edge_columns(o), false},
-                                             {"options.V", o->V, graph->rows.rows, all, false},
-                                             {"out", out, graph->rows.rows, all, true}};
-    const bool reads[] = {c.op.reads_u, c.op.reads_e, c.reads_v};
-    for (int k = 0; k < 3; k++) {
-        TRY(check_unread(&c, operands[k].name, operands[k].view, reads[k], "it"));
-        TRY(tamis_message_check_wanted(&operands[k], reads[k], "the message reads"));
-    }
-    TRY(tamis_message_check_wanted(&operands[3], true, "gets the result"));
+    TRY(check_unread(&c, "U", U, c.op.reads_u, "it"));
+    TRY(check_unread(&c, "E", E, c.op.reads_e, "it"));
+    TRY(check_unread(&c, "options.V", o->V, c.reads_v, "it"));
     TRY(tamis_message_check_unread("options.dV", o->dV, "only the backward call has gradients"));
-    TRY(check_operands(graph, operands, 4, o->type));
+    c.U = U;
+    c.E = E;
+    c.dOut = NULL;
+    const shape s = {graph, o->type, o->heads * o->width, edge_columns(o)};
+    const tamis_operand u = operand_of(&s, "U", U, AT_COLUMNS, c.op.reads_u ? "the message reads" : NULL);
+    const tamis_operand e = operand_of(&s, "E", E, AT_ENTRIES, c.op.reads_e ? "the message reads" : NULL);
+    const tamis_operand v = operand_of(&s, "options.V", o->V, AT_ROWS, c.reads_v ? "the message reads" : NULL);
+    const tamis_operand result = output_of(&s, "out", out, AT_ROWS, "gets the result");
+    TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&u, &e, &v, &result}, 4));
     TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), false));
     tamis_message_job job = message_job(&c, is_extreme(o) ? TAMIS_PASS_LARGEST : TAMIS_PASS_SUM, &graph->rows);
     job.term = c.op.term;
     job.sign = c.op.sign;
     job.factor = o->reduce == TAMIS_REDUCE_MIN ? -1 : 1;
     job.mean = o->reduce == TAMIS_REDUCE_MEAN;
-    job.x = tamis_message_operand_of(U);
-    job.y = tamis_message_operand_of(E);
-    job.out = tamis_message_operand_of(out);
+    job.x = tamis_matrix_of(U);
+    job.y = tamis_matrix_of(E);
+    job.out = tamis_matrix_of(out);
     job.argument = (tamis_place){argument, 0};
-    c.U = U;
-    c.E = E;
-    c.dOut = NULL;
     if (o->op == TAMIS_MESSAGE_TEXT) set_text(&c, &c.text, false, &job);
     return run(graph, &job);
 }
@@ -384,13 +369,13 @@ static tamis_status back_to_nodes(const message_call *c, const tamis_dense *dU) 
     const tamis_graph *const g = c->graph;
     tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &g->columns);
     job.term = c->op.back;
-    job.x = tamis_message_operand_of(c->dOut);
+    job.x = tamis_matrix_of(c->dOut);
     if (job.term == TAMIS_TERM_X)
         job.edge_data = TAMIS_E_NONE;
     else
-        job.y = tamis_message_operand_of(c->E);
-    if (job.term == TAMIS_TERM_GATE) job.z = tamis_message_operand_of(c->U);
-    job.out = tamis_message_operand_of(dU);
+        job.y = tamis_matrix_of(c->E);
+    if (job.term == TAMIS_TERM_GATE) job.z = tamis_matrix_of(c->U);
+    job.out = tamis_matrix_of(dU);
     job.argument = tamis_place_at(c->argument, 0);
     if (c->o.reduce == TAMIS_REDUCE_MEAN) {
         job.other_offsets = g->rows.offsets;
@@ -405,7 +390,7 @@ static tamis_status back_to_rows(const message_call *c, const tamis_dense *dV) {
     tamis_message_job job = message_job(c, is_extreme(&c->o) ? TAMIS_PASS_TAKEN : TAMIS_PASS_SUM, &c->graph->rows);
     job.here = true;
     job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
-    job.out = tamis_message_operand_of(dV);
+    job.out = tamis_matrix_of(dV);
     job.argument = tamis_place_at(c->argument, 0);
     set_text(c, &c->by_v, false, &job);
     return run(c->graph, &job);
@@ -416,10 +401,10 @@ static tamis_status back_to_edges(const message_call *c, const tamis_dense *dE) 
     job.term = c->op.back;
     job.factor = c->op.sign;
     job.mean = c->o.reduce == TAMIS_REDUCE_MEAN;
-    job.z = tamis_message_operand_of(c->dOut);
-    if (job.term != TAMIS_TERM_X) job.x = tamis_message_operand_of(c->U);
-    if (job.term == TAMIS_TERM_GATE) job.y = tamis_message_operand_of(c->E);
-    job.out = tamis_message_operand_of(dE);
+    job.z = tamis_matrix_of(c->dOut);
+    if (job.term != TAMIS_TERM_X) job.x = tamis_matrix_of(c->U);
+    if (job.term == TAMIS_TERM_GATE) job.y = tamis_matrix_of(c->E);
+    job.out = tamis_matrix_of(dE);
     job.argument = tamis_place_at(c->argument, 0);
     if (job.term == TAMIS_TERM_TEXT) {
         set_text(c, &c->by_e, false, &job);
@@ -436,16 +421,24 @@ static tamis_status derive(message_call *c, bool by_u, bool by_e, bool by_v) {
     return by_e ? tamis_message_text_by(&c->text, TAMIS_STEP_S, &c->by_e) : TAMIS_OK;
 }
 
-/* Checks what the gradients read: of a product the other factor, of a ReLU and of a text all that the message reads. */
-static tamis_status check_read_back(const message_call *c, const tamis_message_matrix operands[3], bool by_u, bool by_e,
-                                    bool any) {
+/* Checks the matrices. Gradients read of a product the other factor, of a ReLU and of a text all that the message
+   reads. */
+static tamis_status check_back(const message_call *c, const tamis_dense *dU, const tamis_dense *dE) {
+    const tamis_message_options *const o = &c->o;
     const bool mul = c->op.back == TAMIS_TERM_MUL;
-    const bool all = any && (c->op.back == TAMIS_TERM_GATE || c->op.back == TAMIS_TERM_TEXT);
-    TRY(tamis_message_check_wanted(&operands[0], (by_e && mul) || (all && c->op.reads_u),
-                                   mul ? "the gradient by E reads" : "the gradient reads"));
-    TRY(tamis_message_check_wanted(&operands[1], (by_u && mul) || (all && c->op.reads_e),
-                                   mul ? "the gradient by U reads" : "the gradient reads"));
-    return tamis_message_check_wanted(&operands[2], all && c->reads_v, "the gradient reads");
+    const bool all = (dU || dE || o->dV) && (c->op.back == TAMIS_TERM_GATE || c->op.back == TAMIS_TERM_TEXT);
+    const shape s = {c->graph, o->type, o->heads * o->width, edge_columns(o)};
+    const char *const by_e = mul ? "the gradient by E reads" : "the gradient reads";
+    const char *const by_u = mul ? "the gradient by U reads" : "the gradient reads";
+    const tamis_operand u = operand_of(&s, "U", c->U, AT_COLUMNS, (dE && mul) || (all && c->op.reads_u) ? by_e : NULL);
+    const tamis_operand e = operand_of(&s, "E", c->E, AT_ENTRIES, (dU && mul) || (all && c->op.reads_e) ? by_u : NULL);
+    const tamis_operand v = operand_of(&s, "options.V", o->V, AT_ROWS, all && c->reads_v ? "the gradient reads" : NULL);
+    const tamis_operand d_out = operand_of(&s, "dOut", c->dOut, AT_ROWS, "is the gradient of the result");
+    const tamis_operand d_u = output_of(&s, "dU", dU, AT_COLUMNS, NULL);
+    const tamis_operand d_e = output_of(&s, "dE", dE, AT_ENTRIES, NULL);
+    const tamis_operand d_v = output_of(&s, "options.dV", o->dV, AT_ROWS, NULL);
+    return tamis_operands_check(c->graph->device, (const tamis_operand *const[]){&d_out, &u, &e, &v, &d_u, &d_e, &d_v},
+                                7);
 }
 
 tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_message_options *options,
@@ -457,14 +450,6 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     TRY(tamis_message_check_backward(graph));
     TRY(read_options(graph, options, stream, &c));
     const tamis_message_options *const o = &c.o;
-    const int64_t all = o->heads * o->width, edges = edge_columns(o);
-    const tamis_message_matrix operands[] = {{"U", U, graph->rows.cols, all, false},
-                                             {"E", E, graph->rows.nnz, edges, false},
-                                             {"options.V", o->V, graph->rows.rows, all, false},
-                                             {"dOut", dOut, graph->rows.rows, all, false},
-                                             {"dU", dU, graph->rows.cols, all, true},
-                                             {"dE", dE, graph->rows.nnz, edges, true},
-                                             {"options.dV", o->dV, graph->rows.rows, all, true}};
     const bool text = o->op == TAMIS_MESSAGE_TEXT;
     TRY(check_unread(&c, "U", U, !text || c.op.reads_u, "it"));
     TRY(check_unread(&c, "E", E, !text || c.op.reads_e, "it"));
@@ -472,14 +457,12 @@ tamis_status tamis_message_backward(const tamis_graph *graph, const tamis_messag
     TRY(check_unread(&c, "dU", dU, c.op.reads_u, "U"));
     TRY(check_unread(&c, "dE", dE, c.op.reads_e, "E"));
     TRY(check_unread(&c, "options.dV", o->dV, c.reads_v, "V"));
-    TRY(tamis_message_check_wanted(&operands[3], true, "is the gradient of the result"));
-    TRY(check_read_back(&c, operands, dU, dE, dU || dE || o->dV));
-    TRY(check_operands(graph, operands, 7, o->type));
-    TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), graph->rows.rows && all));
     c.U = U;
     c.E = E;
     c.dOut = dOut;
     c.argument = argument;
+    TRY(check_back(&c, dU, dE));
+    TRY(tamis_message_check_argument(argument, o->argument_type, is_extreme(o), graph->rows.rows && o->width > 0));
     TRY(derive(&c, dU, dE, o->dV));
     if (dU) TRY(back_to_nodes(&c, dU));
     if (o->dV) TRY(back_to_rows(&c, o->dV));
@@ -503,27 +486,29 @@ static tamis_edge_data data_of(const tamis_pair_options *o) {
     return o->op == TAMIS_PAIR_DOT ? TAMIS_E_HEAD : TAMIS_E_VECTOR;
 }
 
+static shape shape_of(const tamis_graph *g, const tamis_pair_options *o) {
+    const int64_t all = o->heads * o->width;
+    return (shape){g, o->type, all, o->op == TAMIS_PAIR_DOT ? o->heads : all};
+}
+
 tamis_status tamis_edge_vectors(const tamis_graph *graph, const tamis_pair_options *options, const tamis_dense *U,
                                 const tamis_dense *V, const tamis_dense *out, void *stream) {
     tamis_pair_options o;
     tamis_clear_error();
     TRY(tamis_message_check_graph(graph, stream));
     TRY(read_pair(options, &o));
-    const int64_t all = o.heads * o.width;
-    const tamis_message_matrix operands[] = {
-        {"U", U, graph->rows.rows, all, false},
-        {"V", V, graph->rows.cols, all, false},
-        {"out", out, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, true}};
-    for (int i = 0; i < 3; i++)
-        TRY(tamis_message_check_wanted(&operands[i], true, i < 2 ? "edges read" : "gets the result"));
-    TRY(check_operands(graph, operands, 3, o.type));
+    const shape s = shape_of(graph, &o);
+    const tamis_operand u = operand_of(&s, "U", U, AT_ROWS, "edges read");
+    const tamis_operand v = operand_of(&s, "V", V, AT_COLUMNS, "edges read");
+    const tamis_operand result = output_of(&s, "out", out, AT_ENTRIES, "gets the result");
+    TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&u, &v, &result}, 3));
     tamis_message_job job = job_of(graph, stream, TAMIS_PASS_ENTRIES, &graph->rows, o.type, o.heads, o.width);
     job.term = multiplies(&o) ? TAMIS_TERM_MUL : TAMIS_TERM_ADD;
     job.edge_data = data_of(&o);
     job.sign = o.op == TAMIS_PAIR_SUB ? -1 : 1;
-    job.z = tamis_message_operand_of(U);
-    job.x = tamis_message_operand_of(V);
-    job.out = tamis_message_operand_of(out);
+    job.z = tamis_matrix_of(U);
+    job.x = tamis_matrix_of(V);
+    job.out = tamis_matrix_of(out);
     return run(graph, &job);
 }
 
@@ -535,9 +520,9 @@ static tamis_status back_to_end(const tamis_graph *g, const tamis_pair_options *
     job.term = multiplies(o) ? TAMIS_TERM_MUL : TAMIS_TERM_Y;
     job.edge_data = data_of(o);
     job.factor = factor;
-    if (multiplies(o)) job.x = tamis_message_operand_of(other);
-    job.y = tamis_message_operand_of(dOut);
-    job.out = tamis_message_operand_of(result);
+    if (multiplies(o)) job.x = tamis_matrix_of(other);
+    job.y = tamis_matrix_of(dOut);
+    job.out = tamis_matrix_of(result);
     return run(g, &job);
 }
 
@@ -549,17 +534,14 @@ tamis_status tamis_edge_vectors_backward(const tamis_graph *graph, const tamis_p
     TRY(tamis_message_check_graph(graph, stream));
     TRY(tamis_message_check_backward(graph));
     TRY(read_pair(options, &o));
-    const int64_t all = o.heads * o.width;
-    const tamis_message_matrix operands[] = {
-        {"dOut", dOut, graph->rows.nnz, o.op == TAMIS_PAIR_DOT ? o.heads : all, false},
-        {"U", U, graph->rows.rows, all, false},
-        {"V", V, graph->rows.cols, all, false},
-        {"dU", dU, graph->rows.rows, all, true},
-        {"dV", dV, graph->rows.cols, all, true}};
-    TRY(tamis_message_check_wanted(&operands[0], true, "is the gradient of the result"));
-    TRY(tamis_message_check_wanted(&operands[1], dV && multiplies(&o), "the gradient by V reads"));
-    TRY(tamis_message_check_wanted(&operands[2], dU && multiplies(&o), "the gradient by U reads"));
-    TRY(check_operands(graph, operands, 5, o.type));
+    const bool mul = multiplies(&o);
+    const shape s = shape_of(graph, &o);
+    const tamis_operand d_out = operand_of(&s, "dOut", dOut, AT_ENTRIES, "is the gradient of the result");
+    const tamis_operand u = operand_of(&s, "U", U, AT_ROWS, dV && mul ? "the gradient by V reads" : NULL);
+    const tamis_operand v = operand_of(&s, "V", V, AT_COLUMNS, dU && mul ? "the gradient by U reads" : NULL);
+    const tamis_operand d_u = output_of(&s, "dU", dU, AT_ROWS, NULL);
+    const tamis_operand d_v = output_of(&s, "dV", dV, AT_COLUMNS, NULL);
+    TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&d_out, &u, &v, &d_u, &d_v}, 5));
     if (dU) TRY(back_to_end(graph, &o, &graph->rows, dOut, V, 1, dU, stream));
     return dV ? back_to_end(graph, &o, &graph->columns, dOut, U, o.op == TAMIS_PAIR_SUB ? -1 : 1, dV, stream)
               : TAMIS_OK;

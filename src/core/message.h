@@ -3,7 +3,7 @@
 #define TAMIS_CORE_MESSAGE_H
 
 #include "backend/attention.h"
-#include "core/device.h"
+#include "core/operand.h"
 
 struct tamis_graph {
     tamis_device *device;
@@ -14,30 +14,16 @@ struct tamis_graph {
     int64_t *column_places; /* NULL: not requested */
 };
 
-/* A matrix of a call, row-major. */
-typedef struct tamis_message_matrix {
-    const char *name;
-    const tamis_dense *view; /* NULL: not used */
-    int64_t rows, cols;
-    bool output;
-} tamis_message_matrix;
-
 tamis_status tamis_message_check_graph(const tamis_graph *graph, const void *stream);
 tamis_status tamis_message_check_backward(const tamis_graph *graph); /* checks that it has columns */
 tamis_status tamis_message_check_number(const char *name, int64_t value, int64_t most);
 /* Checks the type and the sizes that options have; heads = 0 becomes 1. */
 tamis_status tamis_message_check_sizes(tamis_type type, int64_t *heads, int64_t width);
-tamis_status tamis_message_check_wanted(const tamis_message_matrix *x, bool needed, const char *why);
 tamis_status tamis_message_check_unread(const char *name, const void *given, const char *why);
-tamis_status tamis_message_check_operand(const tamis_graph *graph, const tamis_message_matrix *x, tamis_type type);
-/* Checks that no output is another of the matrices. */
-tamis_status tamis_message_check_apart(const tamis_graph *graph, const tamis_message_matrix *all, int count);
 /* Checks the entries that max and min record: required if `needed`, or if any row and head exist; otherwise there must
    be none. */
 tamis_status tamis_message_check_argument(const void *argument, tamis_index_type type, bool extreme, bool needed);
 tamis_status tamis_message_check_argument_type(const tamis_graph *graph, tamis_index_type type);
-
-tamis_message_operand tamis_message_operand_of(const tamis_dense *X);
 
 /* CPU threads of a call. */
 int tamis_message_threads(const tamis_graph *graph);

@@ -18,8 +18,8 @@
 
 typedef struct execution {
     const tamis_prepared *prepared;
-    tamis_cpu_job first;              /* the first member's */
-    tamis_batch_strides batch_stride; /* in bytes */
+    tamis_cpu_job first; /* the first member's */
+    const tamis_operands *operands;
     int64_t members;
     char *scratch;
     int stage;           /* stage of softmax_rows */
@@ -28,15 +28,23 @@ typedef struct execution {
     atomic_int *arrived; /* per cut row, at its first range: number of its ranges that have ended */
 } execution;
 
+static char *address(const tamis_matrix *x, int64_t member, tamis_type type) {
+    tamis_matrix of = *x;
+    tamis_matrix_advance(&of, member, type);
+    return tamis_cpu_address(of.at);
+}
+
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
     tamis_cpu_job job = run->first;
     job.member += member;
     if (member == 0) return job;
-    if (job.values) job.values += member * run->batch_stride.values;
-    if (job.a) job.a += member * run->batch_stride.a;
-    if (job.b) job.b += member * run->batch_stride.b;
-    if (job.d) job.d += member * run->batch_stride.d;
-    if (job.out) job.out += member * run->batch_stride.out;
+    const tamis_problem *const p = &run->prepared->problem;
+    const tamis_operands *const x = run->operands;
+    job.values = address(&x->values, member, p->value_type);
+    job.a = address(&x->a, member, p->type);
+    job.b = address(&x->b, member, p->type);
+    job.d = address(&x->d, member, p->type);
+    job.out = address(&x->out, member, p->output_type);
     if (job.softmax_rows) job.softmax_rows += member * 2 * job.rows * run->prepared->kernels->real_bytes;
     return job;
 }
@@ -176,28 +184,20 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     if (stream) return tamis_fail(TAMIS_ERROR_ARGUMENT, "stream must be NULL on the CPU");
     const int64_t size = (int64_t)tamis_type_size(problem->type);
     const int64_t out_size = (int64_t)tamis_type_size(problem->output_type);
-    const int64_t value_size = (int64_t)tamis_type_size(problem->value_type);
-    const tamis_batch_strides *const strides = &operands->batch_stride;
     atomic_int begun[TAMIS_CPU_RANGES], arrived[TAMIS_CPU_RANGES];
     execution run = {
         .prepared = prepared,
         .begun = begun,
         .arrived = arrived,
-        .batch_stride = {strides->values * value_size, strides->a * size, strides->b * size, strides->d * size,
-                         strides->out * out_size},
+        .operands = operands,
         .scratch = tamis_cpu_address(operands->scratch),
         .first = prepared->job,
     };
     tamis_cpu_job *const job = &run.first;
-    job->values = tamis_cpu_address(operands->values);
-    job->a = tamis_cpu_address(operands->a);
-    job->b = tamis_cpu_address(operands->b);
-    job->d = tamis_cpu_address(operands->d);
-    job->a_stride = operands->a_stride * size;
-    job->b_stride = operands->b_stride * size;
-    job->d_stride = operands->d_stride * size;
-    job->out = tamis_cpu_address(operands->out);
-    job->out_stride = operands->out_stride * out_size;
+    job->a_stride = operands->a.stride * size;
+    job->b_stride = operands->b.stride * size;
+    job->d_stride = operands->d.stride * size;
+    job->out_stride = operands->out.stride * out_size;
     job->member = operands->first_member;
     job->alpha = operands->alpha;
     job->beta = operands->beta;

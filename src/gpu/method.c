@@ -131,22 +131,22 @@ tamis_status tamis_gpu_add_kept(tamis_prepared *p, void **memory, int64_t count,
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t batch_stride,
-                       size_t size, size_t bytes) {
+bool tamis_gpu_aligned(const tamis_gpu_device *device, const tamis_matrix *x, size_t size, size_t bytes) {
     /* OpenCL buffers are aligned to 128 bytes or more; a CUDA place is an address */
-    const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)place.base : 0;
-    return (base + (uintptr_t)place.bytes) % bytes == 0 && (uint64_t)stride * size % bytes == 0 &&
-           (uint64_t)batch_stride * size % bytes == 0 && (uint64_t)stride * size <= INT32_MAX;
+    const uintptr_t base = strcmp(device->runtime->name, "cuda") == 0 ? (uintptr_t)x->at.base : 0;
+    const uint64_t stride = (uint64_t)x->stride * size;
+    return (base + (uintptr_t)x->at.bytes) % bytes == 0 && stride % bytes == 0 &&
+           (uint64_t)x->batch_stride * size % bytes == 0 && stride <= INT32_MAX;
 }
 
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x) {
     const size_t size = tamis_type_size(p->problem.type);
-    const tamis_place columns = {(void *)(uintptr_t)p->problem.columns, 0};
+    const tamis_matrix columns = {.at = {(void *)(uintptr_t)p->problem.columns, 0}};
     const size_t bytes = (size_t)p->unit * size;
-    const bool rows = tamis_gpu_aligned(p->device, x->a, x->a_stride, x->batch_stride.a, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->b, x->b_stride, x->batch_stride.b, size, bytes) &&
-                      tamis_gpu_aligned(p->device, x->d, x->d_stride, x->batch_stride.d, size, bytes);
-    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, columns, 16, 0, 1, 16) ? 2 : 0);
+    const bool rows = tamis_gpu_aligned(p->device, &x->a, size, bytes) &&
+                      tamis_gpu_aligned(p->device, &x->b, size, bytes) &&
+                      tamis_gpu_aligned(p->device, &x->d, size, bytes);
+    return (rows ? 1 : 0) | (tamis_gpu_aligned(p->device, &columns, 1, 16) ? 2 : 0);
 }
 
 tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operands *x) {
@@ -160,21 +160,21 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
         .width = problem->width,
         .offsets = {(void *)(uintptr_t)problem->offsets, 0},
         .columns = {(void *)(uintptr_t)problem->columns, 0},
-        .values = x->values,
-        .a = x->a,
-        .b = x->b,
-        .d = x->d,
-        .out = x->out,
+        .values = x->values.at,
+        .a = x->a.at,
+        .b = x->b.at,
+        .d = x->d.at,
+        .out = x->out.at,
         .pairs = x->softmax_rows,
-        .a_stride = x->a_stride,
-        .b_stride = x->b_stride,
-        .d_stride = x->d_stride,
-        .out_stride = x->out_stride,
-        .values_batch_stride = x->batch_stride.values,
-        .a_batch_stride = x->batch_stride.a,
-        .b_batch_stride = x->batch_stride.b,
-        .d_batch_stride = x->batch_stride.d,
-        .out_batch_stride = x->batch_stride.out,
+        .a_stride = x->a.stride,
+        .b_stride = x->b.stride,
+        .d_stride = x->d.stride,
+        .out_stride = x->out.stride,
+        .values_batch_stride = x->values.batch_stride,
+        .a_batch_stride = x->a.batch_stride,
+        .b_batch_stride = x->b.batch_stride,
+        .d_batch_stride = x->d.batch_stride,
+        .out_batch_stride = x->out.batch_stride,
         .scratch_batch_stride = x->scratch_batch_stride / (int64_t)tamis_gpu_real_size(problem->type),
         .pairs_batch_stride = 2 * problem->rows,
         .edge_kind = problem->edge,

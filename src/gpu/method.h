@@ -147,10 +147,8 @@ tamis_gpu_common tamis_gpu_common_of(const tamis_prepared *p, const tamis_operan
    columns allow 16-byte loads. */
 int tamis_gpu_wide(const tamis_prepared *p, const tamis_operands *x);
 
-/* True if all rows begin at multiples of `bytes`: rows are `stride` elements of `size` bytes apart, batch members
-   `batch_stride` elements. */
-bool tamis_gpu_aligned(const tamis_gpu_device *device, tamis_place place, int64_t stride, int64_t batch_stride,
-                       size_t size, size_t bytes);
+/* True if all rows, of elements of `size` bytes, begin at multiples of `bytes`. */
+bool tamis_gpu_aligned(const tamis_gpu_device *device, const tamis_matrix *x, size_t size, size_t bytes);
 
 /* Launches kernel `number` for all members, with `common` arguments and the method's `own` (NULL: none). */
 tamis_status tamis_gpu_launch_kernel(const tamis_prepared *p, void *stream, int number, tamis_gpu_launch launch,

@@ -50,9 +50,9 @@ static tamis_edge_job finishing_job(const tamis_prepared *p, void *stream, const
     job.batch = x->batch;
     job.first_member = x->first_member;
     if (problem->has_values)
-        job.values = (tamis_edge_array){x->values, x->batch_stride.values, problem->value_type, false};
+        job.values = (tamis_edge_array){x->values.at, x->values.batch_stride, problem->value_type, false};
     job.x = (tamis_edge_array){x->scratch, x->scratch_batch_stride / (int64_t)tamis_type_size(sums), sums, false};
-    job.p = (tamis_edge_array){x->out, x->batch_stride.out, problem->output_type, false};
+    job.p = (tamis_edge_array){x->out.at, x->out.batch_stride, problem->output_type, false};
     job.p_factor = x->alpha;
     job.p_keep = x->beta;
     return job;
@@ -178,20 +178,24 @@ tamis_call_bytes tamis_gpu_call_bytes_of(const tamis_gpu_algorithm *const *algor
 
 /* Members first .. first + count - 1 of a batch. */
 static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *x, int64_t first, int64_t count) {
-    const int64_t step = first * (int64_t)tamis_type_size(p->problem.type);
     tamis_operands part = *x;
-    part.values =
-        tamis_gpu_after(x->values, x->batch_stride.values * first * (int64_t)tamis_type_size(p->problem.value_type));
-    part.a = tamis_gpu_after(x->a, x->batch_stride.a * step);
-    part.b = tamis_gpu_after(x->b, x->batch_stride.b * step);
-    part.d = tamis_gpu_after(x->d, x->batch_stride.d * step);
+    const struct {
+        tamis_matrix *x;
+        tamis_type type;
+    } all[] = {{&part.values, p->problem.value_type},
+               {&part.a, p->problem.type},
+               {&part.b, p->problem.type},
+               {&part.d, p->problem.type},
+               {&part.out, p->problem.output_type}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        tamis_matrix_advance(all[i].x, first, all[i].type);
+        if (count == 1) all[i].x->batch_stride = 0; /* then no kernel reads it */
+    }
     part.softmax_rows =
         tamis_gpu_after(x->softmax_rows, 2 * p->problem.rows * first * (int64_t)tamis_gpu_real_size(p->problem.type));
-    part.out = tamis_gpu_after(x->out, x->batch_stride.out * first * (int64_t)tamis_type_size(p->problem.output_type));
     part.scratch = tamis_gpu_after(x->scratch, x->scratch_batch_stride * first);
     part.batch = count;
     part.first_member = x->first_member + first;
-    if (count == 1) part.batch_stride = (tamis_batch_strides){0, 0, 0, 0, 0}; /* then no kernel reads it */
     return part;
 }
 
@@ -199,8 +203,8 @@ static tamis_operands members_of(const tamis_prepared *p, const tamis_operands *
 static tamis_status execute_members(const tamis_prepared *p, void *stream, const tamis_operands *operands) {
     if (!tamis_gpu_scores(p)) return p->method->execute(p, stream, operands);
     tamis_operands scores = *operands; /* the method writes them to the start of scratch */
-    scores.out = operands->scratch;
-    scores.batch_stride.out = operands->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type);
+    scores.out = (tamis_matrix){operands->scratch, 0,
+                                operands->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type)};
     scores.alpha = 1;
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);

@@ -38,8 +38,8 @@ static tamis_status launch_slice(const tamis_prepared *p, void *stream, const ta
     const int64_t bytes = begin * (int64_t)tamis_type_size(p->problem.type), left = p->problem.inner - begin;
     const bool rest = begin > 0 && slice > left;
     tamis_operands part = *x;
-    part.a = tamis_gpu_after(x->a, bytes);
-    part.b = tamis_gpu_after(x->b, bytes);
+    part.a.at = tamis_gpu_after(x->a.at, bytes);
+    part.b.at = tamis_gpu_after(x->b.at, bytes);
     tamis_gpu_common common = tamis_gpu_common_of(p, &part);
     common.inner = slice < left ? slice : left;
     own[0] = tamis_gpu_place("sums", x->scratch);

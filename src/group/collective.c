@@ -120,7 +120,8 @@ tamis_status tamis_group_rows_fetch(tamis_group_rows *rows, const tamis_dense *o
                                  .rows = tamis_row_lists(rows)->own_rows,
                                  .cols = rows->row_bytes / (int64_t)tamis_type_size(rows->type),
                                  .type = rows->type,
-                                 .layout = TAMIS_ROW_MAJOR};
+                                 .layout = TAMIS_ROW_MAJOR,
+                                 .batch = rows->batch};
     tamis_call c = {.exchange = rows,
                     .fetches = {{.from = {{given, rows->in_place ? NULL : &x, &none}}, .count = 1, .needs = true}},
                     .given = &execution};

@@ -127,7 +127,7 @@ static void narrow(const tamis_dense **view, int64_t *skip, int64_t first, int64
 static tamis_status divide_rows(run *r) {
     const tamis_group_plan *const plan = r->plan;
     const bool sddmm = r->operation == TAMIS_OP_SDDMM;
-    TRY(tamis_operands_check(plan->exchange.group->device, &plan->options, &r->operands));
+    TRY(tamis_operand_list_check(plan->exchange.group->device, &plan->options, &r->operands));
     for (int i = 0; i < TAMIS_ROW_RANGES; i++) {
         const tamis_row_range *const range = &plan->ranges[i];
         tamis_views *const x = &r->views[i];
@@ -218,10 +218,8 @@ static tamis_status check(void *context) {
     const tamis_group_plan *const plan = r->plan;
     const bool fused = r->operation == TAMIS_OP_FUSED;
     if (plan->options.d_is_b && fused && !plan->exchange.in_place) TRY(tamis_d_is_b_check(r->given.B, r->given.D));
-    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) { /* each piece writes its own entries */
-        TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out, plan->options.batch, true));
-        TRY(tamis_operand_check_packed(&r->operands.out));
-    }
+    if (plan->overlaps && !plan->by_rows && r->operation == TAMIS_OP_SDDMM) /* each piece writes its own entries */
+        TRY(tamis_operand_check(plan->exchange.group->device, &r->operands.out));
     for (int i = 0; i < TAMIS_PIECES; i++) {
         r->views[i].skip_values = r->call.execution.values ? plan->values_skip : 0;
         r->executions[i] = r->call.execution;

@@ -305,7 +305,7 @@ static tamis_status check_operands(const tamis_slab_plan *plan, const run *r) {
     const tamis_sparse *const S = &plan->S;
     const tamis_views views = {.A = r->A, .B = r->B, .D = r->D, .out = r->out};
     const tamis_operand_list x = tamis_operands_of(&plan->options, S->rows, S->cols, S->nnz, &views);
-    return tamis_operands_check(plan->host, &plan->options, &x);
+    return tamis_operand_list_check(plan->host, &plan->options, &x);
 }
 
 /* Waits for both streams, also after an error, since the device may still read the caller's memory. */

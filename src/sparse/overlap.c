@@ -14,7 +14,7 @@ static lines packed(lines x) {
 }
 
 /* Members that follow each other are one taller matrix; of others this is member `number`. */
-static lines lines_of(const tamis_named_view *x, int64_t number) {
+static lines lines_of(const tamis_operand *x, int64_t number) {
     const tamis_dense *const v = x->view;
     const int64_t size = (int64_t)tamis_type_size(v->type), next = v->batch_stride * size;
     const bool rows = v->layout == TAMIS_ROW_MAJOR;
@@ -54,7 +54,7 @@ static bool meet(const lines *x, const lines *y) {
 }
 
 /* Members that are told apart by batch_stride: one if all are the same matrix, or one after the other. */
-static int64_t members_of(const tamis_named_view *x) {
+static int64_t members_of(const tamis_operand *x) {
     return x->batch > 1 && lines_of(x, 1).at != lines_of(x, 0).at ? x->batch : 1;
 }
 
@@ -74,7 +74,7 @@ static bool some_members_meet(const lines *x, lines y, int64_t next, int64_t x_m
     return false;
 }
 
-static bool share_memory(const tamis_named_view *x, const tamis_named_view *y) {
+static bool share_memory(const tamis_operand *x, const tamis_operand *y) {
     const int64_t x_members = members_of(x), y_members = members_of(y);
     const lines first_x = lines_of(x, 0), first_y = lines_of(y, 0);
     if (x_members == 1 && y_members == 1) return meet(&first_x, &first_y);
@@ -89,7 +89,7 @@ static bool share_memory(const tamis_named_view *x, const tamis_named_view *y) {
     return false;
 }
 
-tamis_status tamis_check_apart(bool handles, const tamis_named_view *output, const tamis_named_view *other) {
+tamis_status tamis_check_apart(bool handles, const tamis_operand *output, const tamis_operand *other) {
     if (!output->view || !other->view || !output->view->data || !other->view->data) return TAMIS_OK;
     if ((handles && output->view->data != other->view->data) || !share_memory(output, other)) return TAMIS_OK;
     return tamis_fail(TAMIS_ERROR_ARGUMENT,

@@ -287,13 +287,13 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
     for (int i = 0; i < PASSES; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
         const tamis_index_type index = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32, offset = i % 4 == 3 ? TAMIS_I64 : TAMIS_I32;
-        const tamis_message_operand operand = {zeros, 4 * width};
+        const tamis_matrix operand = {zeros, 4 * width, 0};
         const bool is_text = passes[i].term == TAMIS_TERM_TEXT, weighed = passes[i].turned || passes[i].here;
         const tamis_message_job job = {.device = d,
                                        .text = is_text ? &text : NULL,
                                        .turned = passes[i].turned,
                                        .here = passes[i].here,
-                                       .w = weighed ? operand : (tamis_message_operand){.stride = 0},
+                                       .w = weighed ? operand : (tamis_matrix){.stride = 0},
                                        .kind = passes[i].kind,
                                        .type = type,
                                        .order = order_of(offset, index, i % 2 ? zeros.base : NULL, &plan),
@@ -327,7 +327,7 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
     for (int i = 0; i < 4; i++) {
         const int64_t width = widths[(i + (int)type) % 6];
         const tamis_index_type index = i == 2 ? TAMIS_I64 : TAMIS_I32, offset = i == 3 ? TAMIS_I64 : TAMIS_I32;
-        const tamis_message_operand operand = {zeros, 4 * width}, edges = {i % 2 ? zeros : none, 4 * width};
+        const tamis_matrix operand = {zeros, 4 * width, 0}, edges = {i % 2 ? zeros : none, 4 * width, 0};
         tamis_attention_job job = {.device = d,
                                    .type = type,
                                    .order = order_of(offset, index, i % 3 ? zeros.base : NULL, &plan),
@@ -342,7 +342,7 @@ static tamis_status attention(tamis_gpu_device *d, tamis_type type) {
                                    .out = operand,
                                    .log_sums = operand,
                                    .d_out = operand,
-                                   .dq = i == 1 ? (tamis_message_operand){uneven, 4 * width} : operand,
+                                   .dq = i == 1 ? (tamis_matrix){uneven, 4 * width, 0} : operand,
                                    .dk = operand,
                                    .dv = operand,
                                    .de = edges,
@@ -401,7 +401,7 @@ static tamis_status segments(tamis_gpu_device *d, tamis_type type) {
     for (int i = 0; i < 10; i++) {
         const tamis_index_type offset = i % 3 == 2 ? TAMIS_I64 : TAMIS_I32;
         const int64_t heads = (i + (int)type) % 2 ? 1 : 16;
-        const tamis_segment_operand operand = {zeros, heads, 1};
+        const tamis_matrix operand = {zeros, heads, 1};
         const tamis_segment_job job = {.device = d,
                                        .back = i % 2,
                                        .op = (tamis_segment_op)(i / 2),

@@ -31,7 +31,8 @@ TEST(alignment) {
         {4096, 0, 1LL << 33, 0, 8, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (tamis_gpu_aligned(&chip.shared, at(rows[i].base, rows[i].bytes), rows[i].stride, rows[i].batch_stride,
+        if (tamis_gpu_aligned(&chip.shared,
+                              &(tamis_matrix){at(rows[i].base, rows[i].bytes), rows[i].stride, rows[i].batch_stride},
                               rows[i].size, UNIT) != rows[i].aligned)
             fail_msg("row %zu", i);
 }
@@ -42,27 +43,21 @@ TEST(alignment_of_buffers) {
     tamis_gpu_device device = chip.shared;
     runtime.name = "opencl";
     device.runtime = &runtime;
-    assert_true(tamis_gpu_aligned(&device, at(4097, 0), 4, 0, 4, UNIT));
-    assert_false(tamis_gpu_aligned(&device, at(4097, 4), 4, 0, 4, UNIT));
-    assert_false(tamis_gpu_aligned(&device, at(4097, 0), 5, 0, 4, UNIT));
+    assert_true(tamis_gpu_aligned(&device, &(tamis_matrix){at(4097, 0), 4, 0}, 4, UNIT));
+    assert_false(tamis_gpu_aligned(&device, &(tamis_matrix){at(4097, 4), 4, 0}, 4, UNIT));
+    assert_false(tamis_gpu_aligned(&device, &(tamis_matrix){at(4097, 0), 5, 0}, 4, UNIT));
 }
 
 /* One operand that begins or goes on elsewhere is enough, and columns are looked at by themselves. */
 TEST(operands_are_looked_at) {
     tamis_prepared p = {.device = &chip.shared, .unit = 4, .problem = {.type = TAMIS_F32, .columns = (void *)4096}};
-    const tamis_operands good = {.a = at(4096, 0),
-                                 .b = at(8192, 0),
-                                 .d = at(12288, 0),
-                                 .a_stride = 8,
-                                 .b_stride = 12,
-                                 .d_stride = 16,
-                                 .batch_stride = {.a = 80, .b = 120, .d = 160}};
+    const tamis_operands good = {.a = {at(4096, 0), 8, 80}, .b = {at(8192, 0), 12, 120}, .d = {at(12288, 0), 16, 160}};
     assert_int_equal(tamis_gpu_wide(&p, &good), 3);
     for (int i = 0; i < 9; i++) {
         tamis_operands x = good;
-        int64_t *const strides[] = {&x.a_stride,       &x.b_stride,       &x.d_stride,
-                                    &x.batch_stride.a, &x.batch_stride.b, &x.batch_stride.d};
-        tamis_place *const places[] = {&x.a, &x.b, &x.d};
+        int64_t *const strides[] = {&x.a.stride,       &x.b.stride,       &x.d.stride,
+                                    &x.a.batch_stride, &x.b.batch_stride, &x.d.batch_stride};
+        tamis_place *const places[] = {&x.a.at, &x.b.at, &x.d.at};
         if (i < 6)
             *strides[i] += 1;
         else

@@ -39,17 +39,13 @@ static void complain(const instance *x, const char *what) {
 }
 
 static tamis_status execute(const instance *x, tamis_prepared *p, void *scratch) {
-    const tamis_place operand = {(void *)(uintptr_t)instance_zeros(), 0};
     const int64_t stride = (x->inner > x->width ? x->inner : x->width) + 3; /* rows that begin anywhere */
-    const tamis_operands operands = {.values = x->has_values ? operand : (tamis_place){NULL, 0},
+    const tamis_matrix operand = {{(void *)(uintptr_t)instance_zeros(), 0}, stride, 0};
+    const tamis_operands operands = {.values = x->has_values ? operand : (tamis_matrix){.stride = 0},
                                      .a = operand,
                                      .b = operand,
                                      .d = operand,
-                                     .a_stride = stride,
-                                     .b_stride = stride,
-                                     .d_stride = stride,
                                      .out = operand,
-                                     .out_stride = stride,
                                      .batch = 1,
                                      .alpha = 1,
                                      .beta = 0.5,

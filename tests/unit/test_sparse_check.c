@@ -169,7 +169,7 @@ TEST(owns_matrices) {
 enum { ARENA = 4096 };
 static char arena[ARENA];
 
-static tamis_named_view draw_view(tamis_random *random, tamis_dense *view) {
+static tamis_operand draw_view(tamis_random *random, tamis_dense *view) {
     static const tamis_type types[] = {TAMIS_F32, TAMIS_F64, TAMIS_BF16};
     const int64_t at = 2 * tamis_random_below(random, 200), batch = 1 + tamis_random_below(random, 3);
     *view = (tamis_dense){.type = types[tamis_random_below(random, 3)],
@@ -182,10 +182,10 @@ static tamis_named_view draw_view(tamis_random *random, tamis_dense *view) {
     view->batch_stride = tamis_random_below(random, 2)     ? tamis_random_below(random, 40)
                          : view->layout == TAMIS_ROW_MAJOR ? view->rows * view->stride
                                                            : view->cols * view->stride;
-    return (tamis_named_view){.name = "X", .view = view, .batch = batch, .skip = tamis_random_below(random, 4)};
+    return (tamis_operand){.name = "X", .view = view, .batch = batch, .skip = tamis_random_below(random, 4)};
 }
 
-static void mark(const tamis_named_view *x, char *bytes) {
+static void mark(const tamis_operand *x, char *bytes) {
     const int64_t size = (int64_t)tamis_type_size(x->view->type), from = (char *)x->view->data - arena + x->skip * size;
     memset(bytes, 0, ARENA);
     for (int64_t m = 0; m < x->batch; m++)
@@ -205,7 +205,7 @@ TEST(overlapping_views_are_refused) {
     int refused = 0, apart_within = 0;
     for (int k = 0; k < 100000; k++) {
         tamis_dense X, Y;
-        const tamis_named_view x = draw_view(&random, &X), y = draw_view(&random, &Y);
+        const tamis_operand x = draw_view(&random, &X), y = draw_view(&random, &Y);
         char of_x[ARENA], of_y[ARENA];
         bool share = false;
         mark(&x, of_x);
@@ -227,7 +227,7 @@ TEST(overlapping_views_are_refused) {
 
 TEST(columns_of_a_wider_matrix_are_apart) {
     tamis_dense left = {.type = TAMIS_F32, .rows = 5, .cols = 3, .stride = 7, .data = arena}, right = left;
-    const tamis_named_view output = {.name = "C", .view = &left}, other = {.name = "B", .view = &right};
+    const tamis_operand output = {.name = "C", .view = &left}, other = {.name = "B", .view = &right};
     right.data = arena + 12;
     right.cols = 4;
     works(tamis_check_apart(false, &output, &other));

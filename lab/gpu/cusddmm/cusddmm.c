@@ -20,10 +20,10 @@ tamis_status tamis_cusddmm_execute(const tamis_prepared *p, void *stream, const 
         const int mode = s->slices == 1 ? WHOLE : i == 0 ? FIRST : i == s->slices - 1 ? LAST : MIDDLE;
         TRY(tamis_gpu_launch_prepared(
             p, stream, &common,
-            TAMIS_GPU_ARGUMENTS(tamis_gpu_place("panel", s->swap ? x->b : x->a),
-                                tamis_gpu_integer("panel_stride", s->swap ? x->b_stride : x->a_stride),
-                                tamis_gpu_place("tiled", s->swap ? x->a : x->b),
-                                tamis_gpu_integer("tiled_stride", s->swap ? x->a_stride : x->b_stride),
+            TAMIS_GPU_ARGUMENTS(tamis_gpu_place("panel", s->swap ? x->b.at : x->a.at),
+                                tamis_gpu_integer("panel_stride", s->swap ? x->b.stride : x->a.stride),
+                                tamis_gpu_place("tiled", s->swap ? x->a.at : x->b.at),
+                                tamis_gpu_integer("tiled_stride", s->swap ? x->a.stride : x->b.stride),
                                 tamis_gpu_integer("slice", i * s->tk),
                                 tamis_gpu_place("sums", s->slices > 1 ? x->scratch : (tamis_place){NULL, 0}),
                                 tamis_gpu_integer("mode", mode))));

@@ -134,7 +134,7 @@ static tamis_status execute_atomically(const tamis_prepared *p, void *stream, co
     const bool linear = problem->edge == TAMIS_EDGE_MASK || (problem->edge == TAMIS_EDGE_SCALE && !problem->has_values);
     const bool plain = problem->type == TAMIS_F32 || problem->type == TAMIS_F64;
     const bool into_out = linear && plain && x->beta == 0;
-    TRY(p->device->runtime->fill(p->device, stream, into_out ? x->out : x->scratch, 0,
+    TRY(p->device->runtime->fill(p->device, stream, into_out ? x->out.at : x->scratch, 0,
                                  tamis_gpu_sample_bytes(problem)));
     TRY(launch_tiles(p, stream, x, 0, into_out ? ADD_OUT : ADD_SUMS));
     if (into_out) return TAMIS_OK;

@@ -54,8 +54,8 @@ static tamis_status over_output(const tamis_prepared *p, void *stream, int kerne
 static tamis_status execute_fused(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const bool here = in_place(p);
     const tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    const tamis_gpu_named sums = tamis_gpu_place("sums", here ? x->out : x->scratch);
-    const tamis_gpu_named stride = tamis_gpu_integer("sums_stride", here ? x->out_stride : p->problem.width);
+    const tamis_gpu_named sums = tamis_gpu_place("sums", here ? x->out.at : x->scratch);
+    const tamis_gpu_named stride = tamis_gpu_integer("sums_stride", here ? x->out.stride : p->problem.width);
     if (here)
         TRY(over_output(p, stream, START, &common, TAMIS_GPU_ARGUMENTS(sums, stride)));
     else

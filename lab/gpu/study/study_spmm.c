@@ -70,8 +70,8 @@ static tamis_status execute_fused(const tamis_prepared *p, void *stream, const t
     samples.out = common.values = x->scratch;
     samples.alpha = 1;
     samples.beta = 0;
-    common.b = x->d;
-    common.b_stride = x->d_stride;
+    common.b = x->d.at;
+    common.b_stride = x->d.stride;
     if (p->problem.nnz > 0) TRY(tamis_gpu_launch_kernel(p, stream, SAMPLE, over_samples, &samples, NULL));
     if (p->problem.nnz > 0 && p->problem.edge == TAMIS_EDGE_SOFTMAX)
         TRY(tamis_gpu_launch_kernel(p, stream, SOFTMAX, tamis_study_grid(p, p->problem.rows, 1), &common,

@@ -14,7 +14,7 @@
 #define ROOT __builtin_sqrtf
 #endif
 
-INLINE real *row_of_operand(const tamis_dense_operand *x, int64_t row) {
+INLINE real *row_of_operand(const tamis_matrix *x, int64_t row) {
     if (!x->at.base) return NULL;
     return (real *)(void *)((char *)x->at.base + x->at.bytes) + row * x->stride;
 }

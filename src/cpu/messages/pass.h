@@ -21,7 +21,7 @@ typedef struct rows_of {
     int64_t stride;
 } rows_of;
 
-static rows_of rows_at(tamis_message_operand x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
+static rows_of rows_at(tamis_matrix x, int64_t size) { return (rows_of){pass_address(x.at), x.stride * size}; }
 
 /* The entries of a job, row by row. */
 typedef struct entry_order {

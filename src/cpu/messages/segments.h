@@ -34,21 +34,21 @@ typedef struct segment_row {
     int heads; /* lanes, if lanes are heads */
 } segment_row;
 
-static values values_of(const segments *s, tamis_segment_operand x, int of_entries) {
-    const int64_t between = s->across ? x.row : x.head; /* stride between lanes */
+static values values_of(const segments *s, tamis_matrix x, int of_entries) {
+    const int64_t between = s->across ? x.stride : x.batch_stride; /* stride between lanes */
     return (values){.at = pass_address(x.at),
-                    .row = x.row * s->size,
-                    .head = x.head * s->size,
+                    .row = x.stride * s->size,
+                    .head = x.batch_stride * s->size,
                     .packed = of_entries && between == 1 && !(s->across && s->order.entries)};
 }
 
 static segments segments_of(const tamis_segment_job *job) {
-    const tamis_segment_operand *const edges = job->x.at.base ? &job->x : &job->out;
+    const tamis_matrix *const edges = job->x.at.base ? &job->x : &job->out;
     const int softmax = job->op == TAMIS_SEGMENT_SOFTMAX;
     segments s = {.job = job,
                   .order = entry_order_of(&job->order),
                   .wide_argument = job->argument_type == TAMIS_I64,
-                  .across = job->heads == 1 || edges->head != 1,
+                  .across = job->heads == 1 || edges->batch_stride != 1,
                   .argument = pass_address(job->argument),
                   .size = element_bytes(TYPE)};
     s.x = values_of(&s, job->x, 1);

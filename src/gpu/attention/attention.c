@@ -26,16 +26,15 @@ static bool fits_unit(const pass *p, int64_t unit, bool results) {
     const tamis_attention_job *const job = p->job;
     const bool forward = job->pass == TAMIS_ATTENTION_FORWARD;
     enum { COUNT = 6 };
-    const tamis_message_operand none = {.at = {.base = NULL}};
-    const tamis_message_operand *const read[COUNT] = {&job->q, &job->k,     &job->v,
-                                                      &job->e, &job->d_out, forward ? &none : &job->out};
-    const tamis_message_operand *const written[COUNT] = {&job->dq, &job->dk, &job->dv,
-                                                         &job->de, &none,    forward ? &job->out : &none};
+    const tamis_matrix none = {.at = {.base = NULL}};
+    const tamis_matrix *const read[COUNT] = {&job->q, &job->k,     &job->v,
+                                             &job->e, &job->d_out, forward ? &none : &job->out};
+    const tamis_matrix *const written[COUNT] = {&job->dq, &job->dk, &job->dv,
+                                                &job->de, &none,    forward ? &job->out : &none};
     const size_t size = tamis_type_size(job->type);
     for (size_t i = 0; i < COUNT; i++) {
-        const tamis_message_operand *const x = results ? written[i] : read[i];
-        if (x->at.base && !tamis_gpu_aligned(p->call.device, x->at, x->stride, 0, size, (size_t)unit * size))
-            return false;
+        const tamis_matrix *const x = results ? written[i] : read[i];
+        if (x->at.base && !tamis_gpu_aligned(p->call.device, x, size, (size_t)unit * size)) return false;
     }
     return job->width % unit == 0;
 }
@@ -98,7 +97,7 @@ static void choose(pass *p) {
 /* ------------------------------------------------------------------------------------------ launching */
 
 static void add_optional(const pass *p, tamis_gpu_list *to, const char *name, const char *stride, const char *has,
-                         const tamis_message_operand *x) {
+                         const tamis_matrix *x) {
     tamis_gpu_list_matrix(to, &p->call, name, stride, x);
     tamis_gpu_list_add(to, tamis_gpu_integer(has, x->at.base != NULL));
 }
@@ -153,7 +152,7 @@ static tamis_status check(const pass *p, int64_t slices) {
 
 /* Without a width the kernels still load something, and ignore it: log_sums, which is aligned. */
 static tamis_attention_job without_width(const tamis_attention_job *job) {
-    const tamis_message_operand any = {.at = job->log_sums.at}, none = {.at = {.base = NULL}};
+    const tamis_matrix any = {.at = job->log_sums.at}, none = {.at = {.base = NULL}};
     tamis_attention_job made = *job;
     made.q = made.k = made.v = made.out = made.d_out = any;
     made.e = made.dq = made.dk = made.dv = made.de = none;
@@ -183,7 +182,7 @@ static tamis_status launch(pass *p) {
 }
 
 /* Joins the partial results of cut rows, which begin `before` reals into `partials`. */
-static tamis_status merge(const pass *p, const tamis_message_operand *out, int64_t before) {
+static tamis_status merge(const pass *p, const tamis_matrix *out, int64_t before) {
     const tamis_attention_job *const job = p->job;
     const bool softmax = job->pass == TAMIS_ATTENTION_FORWARD;
     tamis_gpu_merge to = {.kind = softmax ? TAMIS_MERGE_SOFTMAX : TAMIS_MERGE_SUM,
@@ -200,7 +199,7 @@ static tamis_status merge(const pass *p, const tamis_message_operand *out, int64
 
 static tamis_status merge_all(const pass *p) {
     const tamis_attention_job *const job = p->job;
-    const tamis_message_operand *const outs[] = {&job->out, &job->dq, &job->dk, &job->dv};
+    const tamis_matrix *const outs[] = {&job->out, &job->dq, &job->dk, &job->dv};
     const int first = job->pass == TAMIS_ATTENTION_FORWARD ? 0 : job->pass == TAMIS_ATTENTION_BACK_ROWS ? 1 : 2;
     const int last = job->pass == TAMIS_ATTENTION_BACK_COLUMNS ? 3 : first;
     int64_t before = 0;

@@ -15,7 +15,7 @@ static int32_t team_of(const tamis_segment_job *job, bool quick) {
     int32_t team = 1;
     if (job->op >= TAMIS_SEGMENT_MAX) return 1;
     if (!quick) return SLOW_TEAM;
-    if (job->heads >= HEADS && job->out.head == 1) return 1;
+    if (job->heads >= HEADS && job->out.batch_stride == 1) return 1;
     while (team < LANES_MOST && 2 * team * job->order.rows < job->order.nnz) team *= 2;
     return team;
 }
@@ -27,10 +27,10 @@ typedef struct pass {
     int64_t tasks;
 } pass;
 
-static void add_values(tamis_gpu_list *to, const pass *p, const char *const names[3], const tamis_segment_operand *x) {
+static void add_values(tamis_gpu_list *to, const pass *p, const char *const names[3], const tamis_matrix *x) {
     tamis_gpu_list_place(to, &p->call, names[0], x->at);
-    tamis_gpu_list_add(to, tamis_gpu_integer(names[1], x->row));
-    tamis_gpu_list_add(to, tamis_gpu_integer(names[2], x->head));
+    tamis_gpu_list_add(to, tamis_gpu_integer(names[1], x->stride));
+    tamis_gpu_list_add(to, tamis_gpu_integer(names[2], x->batch_stride));
 }
 
 /* Launches `kernel`: a team for each head of `tasks` rows and pieces. */
@@ -70,8 +70,8 @@ static tamis_status run_and_merge(void *of) {
                           .mean = job->op == TAMIS_SEGMENT_MEAN,
                           .keeps = softmax,
                           .out = job->out.at,
-                          .out_row = job->out.row,
-                          .out_head = job->out.head};
+                          .out_row = job->out.stride,
+                          .out_head = job->out.batch_stride};
     if (largest) to.argument = job->argument;
     if (softmax) to.out = (tamis_place){NULL, 0};
     TRY(run(p));

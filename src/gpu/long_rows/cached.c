@@ -28,7 +28,7 @@ typedef struct call {
 static bool aligned(const call *c, const tamis_cached_vectors *x, size_t bytes) {
     enum { PIECE = 16 };
     const size_t size = tamis_type_size(c->job->o.type);
-    return tamis_gpu_aligned(c->device, x->at, x->sequence % PIECE, x->head % PIECE, size, bytes) &&
+    return tamis_gpu_aligned(c->device, &(tamis_matrix){x->at, x->sequence % PIECE, x->head % PIECE}, size, bytes) &&
            (uint64_t)x->position * size % bytes == 0;
 }
 

@@ -131,22 +131,23 @@ static bool reads_arguments(const tamis_message_job *job) {
     return job->argument.base && job->kind != TAMIS_PASS_LARGEST;
 }
 
-static bool is_aligned(const pass *p, bool used, const tamis_message_operand *x, int64_t unit) {
+static bool is_aligned(const pass *p, bool used, const tamis_matrix *x, int64_t unit) {
     const size_t size = tamis_type_size(p->job->type);
-    return !used || tamis_gpu_aligned(p->call.device, x->at, x->stride, 0, size, (size_t)unit * size);
+    return !used || tamis_gpu_aligned(p->call.device, x, size, (size_t)unit * size);
 }
 
 /* True if all rows are aligned for vector loads of `unit` elements and have a multiple of them. */
 static bool fits_unit(const pass *p, int64_t unit) {
     const tamis_message_job *const job = p->job;
     const int64_t argument = unit * (int64_t)tamis_index_size(job->argument_type);
+    const tamis_matrix arguments = {.at = job->argument};
     return (job->edge_data == TAMIS_E_HEAD ? job->width : p->all) % unit == 0 &&
            is_aligned(p, reads_x(job), &job->x, unit) &&
            is_aligned(p, reads_y(job) && job->edge_data == TAMIS_E_VECTOR, &job->y, unit) &&
            is_aligned(p, reads_z(job), &job->z, unit) && is_aligned(p, reads_w(job), &job->w, unit) &&
            is_aligned(p, !makes_numbers(job), &job->out, unit) &&
            (!job->argument.base ||
-            tamis_gpu_aligned(p->call.device, job->argument, 16, 0, 1, (size_t)(argument < 16 ? argument : 16)));
+            tamis_gpu_aligned(p->call.device, &arguments, 1, (size_t)(argument < 16 ? argument : 16)));
 }
 
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,

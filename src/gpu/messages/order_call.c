@@ -8,7 +8,7 @@ void tamis_gpu_list_place(tamis_gpu_list *to, const tamis_gpu_order_call *call, 
 }
 
 void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, const char *stride,
-                           const tamis_message_operand *x) {
+                           const tamis_matrix *x) {
     tamis_gpu_list_place(to, call, name, x->at);
     tamis_gpu_list_add(to, tamis_gpu_integer(stride, x->stride));
 }

@@ -34,7 +34,7 @@ static inline void tamis_gpu_list_array(tamis_gpu_list *to, const tamis_gpu_orde
     tamis_gpu_list_place(to, call, name, (tamis_place){(void *)(uintptr_t)memory, 0});
 }
 void tamis_gpu_list_matrix(tamis_gpu_list *to, const tamis_gpu_order_call *call, const char *name, const char *stride,
-                           const tamis_message_operand *x);
+                           const tamis_matrix *x);
 
 /* The arguments of TASK_OF (rows/task_kernels.h), and the order's `entries` with `permuted`. */
 void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call);
@@ -53,7 +53,7 @@ typedef struct tamis_gpu_merge {
     bool mean, keeps;     /* divides by a row's entries; the result goes to the row's first part, in place of `out` */
     tamis_place out;
     int64_t out_row, out_head; /* elements between rows and heads of `out` */
-    tamis_message_operand log_sums;
+    tamis_matrix log_sums;
     tamis_place argument;
 } tamis_gpu_merge;
 

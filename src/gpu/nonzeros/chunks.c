@@ -259,8 +259,6 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     tamis_operands y = *x;
     if (!is_fused(p)) { /* the rows to sum: D for fused, B for SpMM */
         y.d = x->b;
-        y.d_stride = x->b_stride;
-        y.batch_stride.d = x->batch_stride.b;
     }
     const tamis_gpu_common common = tamis_gpu_common_of(p, &y);
     TRY(sum(p, stream, x, &common));

@@ -126,8 +126,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     const int64_t *const v = p->parameters;
     const int64_t groups = tamis_gpu_ceiling(cuts->pieces + p->problem.rows, v[GROUP] / v[TEAM_LANES]);
     const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
-    const int whole =
-        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16) ? 4 : 0;
+    const int whole = tamis_gpu_aligned(p->device, &x->out, size, unit < 16 ? unit : 16) ? 4 : 0;
     const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), 1},
                                      .group_size = (int)v[GROUP]};
     tamis_gpu_common common = tamis_gpu_common_of(p, x);

@@ -139,8 +139,7 @@ static tamis_status write_halves(const tamis_prepared *p, void *stream, const ta
     const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(tamis_gpu_ceiling(items, HALVES_GROUP), most), 1},
                                      .group_size = HALVES_GROUP};
     tamis_gpu_common common = tamis_gpu_common_of(p, x);
-    common.wide =
-        tamis_gpu_aligned(p->device, x->b, x->b_stride, x->batch_stride.b, 4, (size_t)p->unit * 4) ? WIDE_B : 0;
+    common.wide = tamis_gpu_aligned(p->device, &x->b, 4, (size_t)p->unit * 4) ? WIDE_B : 0;
     return tamis_gpu_launch_kernel(p, stream, HALVES, launch, &common,
                                    TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("length", length_of(&p->problem)),
                                                        tamis_gpu_place("halves", halves),
@@ -164,13 +163,9 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     TRY(write_halves(p, stream, x, halves));
     if (p->problem.operation == TAMIS_OP_SDDMM) return execute_sddmm(p, stream, x, halves);
     tamis_operands rounded = *x;
-    rounded.a = x->scratch;
-    rounded.b = halves;
-    rounded.b_stride = stride_of(&p->problem);
-    rounded.batch_stride.b = x->scratch_batch_stride / 2;
+    rounded.a.at = x->scratch;
+    rounded.b = (tamis_matrix){halves, stride_of(&p->problem), x->scratch_batch_stride / 2};
     rounded.d = x->b;
-    rounded.d_stride = x->b_stride;
-    rounded.batch_stride.d = x->batch_stride.b;
     rounded.scratch = tamis_gpu_after(x->scratch, halves_bytes(&p->problem));
     return tamis_gpu_execute(p->inner, stream, &rounded);
 }

@@ -58,8 +58,8 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
         p, stream, SUMS, launch, &common,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("pieces", cuts->pieces), tamis_gpu_integer("limit", p->parameters[LIMIT]),
                             tamis_gpu_memory("piece_rows", cuts->piece_rows), tamis_gpu_memory("order", cuts->order),
-                            tamis_gpu_integer("slice", p->parameters[TAMIS_LANES_SLICE]), tamis_gpu_place("back", x->a),
-                            tamis_gpu_place("partials", x->scratch))));
+                            tamis_gpu_integer("slice", p->parameters[TAMIS_LANES_SLICE]),
+                            tamis_gpu_place("back", x->a.at), tamis_gpu_place("partials", x->scratch))));
     return tamis_gpu_cuts_merge(p, stream, MERGE, &common, cuts, x->scratch);
 }
 

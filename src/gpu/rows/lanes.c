@@ -118,10 +118,9 @@ int tamis_gpu_lanes_whole(const tamis_prepared *p, const tamis_operands *x) {
     const tamis_problem *const problem = &p->problem;
     const size_t size = tamis_type_size(problem->output_type), unit = (size_t)p->unit * size;
     const size_t value = tamis_type_size(problem->value_type);
-    const tamis_place columns = {(void *)(uintptr_t)problem->columns, 0};
-    const bool whole =
-        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16);
-    const bool four = tamis_gpu_aligned(p->device, columns, 0, 0, 1, 16) &&
-                      tamis_gpu_aligned(p->device, x->values, 0, x->batch_stride.values, value, 16);
+    const tamis_matrix columns = {.at = {(void *)(uintptr_t)problem->columns, 0}};
+    const bool whole = tamis_gpu_aligned(p->device, &x->out, size, unit < 16 ? unit : 16);
+    const bool four =
+        tamis_gpu_aligned(p->device, &columns, 1, 16) && tamis_gpu_aligned(p->device, &x->values, value, 16);
     return (whole ? 4 : 0) | (four ? 8 : 0);
 }

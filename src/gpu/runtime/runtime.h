@@ -58,11 +58,11 @@ typedef struct tamis_gpu_kernel {
     tamis_gpu_signature *signature;
 } tamis_gpu_kernel;
 
-/* A matrix of 16-bit numbers of which a kernel copies tiles of 64 numbers of `tile_rows` rows: `members` matrices,
-   `member_stride` numbers apart. All addresses are aligned to 16 bytes. */
+/* Matrices of 16-bit numbers, from which a kernel copies tiles of 64 numbers of `tile_rows` rows. All addresses are
+   aligned to 16 bytes. */
 typedef struct tamis_gpu_tiles {
-    tamis_place place;
-    int64_t numbers, rows, stride, members, member_stride;
+    const tamis_matrix *of;
+    int64_t numbers, rows, members;
     uint32_t tile_rows;
     _Alignas(128) uint64_t words[16]; /* how the platform describes it; zeros: the kernel copies none */
 } tamis_gpu_tiles;

@@ -155,8 +155,7 @@ static tamis_status prepare(tamis_prepared *p) {
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     const tamis_gpu_tasks *const tasks = p->state;
     const size_t size = tamis_type_size(p->problem.output_type), unit = (size_t)p->unit * size;
-    const bool whole =
-        tamis_gpu_aligned(p->device, x->out, x->out_stride, x->batch_stride.out, size, unit < 16 ? unit : 16);
+    const bool whole = tamis_gpu_aligned(p->device, &x->out, size, unit < 16 ? unit : 16);
     const tamis_gpu_launch launch = {
         .groups = {tamis_gpu_ceiling(tasks->count, p->parameters[GROUP] / p->parameters[TEAM_LANES]), 1},
         .group_size = (int)p->parameters[GROUP]};

@@ -354,7 +354,7 @@ static bool spares_turned(tamis_prepared_backward *back) {
    cells. */
 typedef struct way {
     int number;
-    const tamis_backward_matrix *a, *e, *b, *d, *first, *second;
+    const tamis_matrix *a, *e, *b, *d, *first, *second;
 } way;
 
 /* The arguments of a call. */
@@ -460,18 +460,13 @@ static tamis_status launch_part(const call *c, const way *w, int kernel, const t
 
 /* `count` members, each with its own scratch. */
 static tamis_gpu_common common_of(const call *c, const way *w) {
-    const tamis_operands operands = {
-        .a = w->a->at,
-        .b = w->b->at,
-        .d = w->d->at,
-        .a_stride = w->a->stride,
-        .b_stride = w->b->stride,
-        .d_stride = w->d->stride,
-        .batch_stride = {.a = w->a->batch_stride, .b = w->b->batch_stride, .d = w->d->batch_stride},
-        .batch = c->count,
-        .alpha = c->x->alpha,
-        .beta = c->x->beta,
-        .scratch_batch_stride = c->at.member};
+    const tamis_operands operands = {.a = *w->a,
+                                     .b = *w->b,
+                                     .d = *w->d,
+                                     .batch = c->count,
+                                     .alpha = c->x->alpha,
+                                     .beta = c->x->beta,
+                                     .scratch_batch_stride = c->at.member};
     return tamis_gpu_common_of(c->back->ways[w->number], &operands);
 }
 
@@ -497,7 +492,7 @@ static tamis_status split_rows(const call *c, const tamis_gpu_common *common) {
 
 static tamis_status execute_members(const call *c) {
     const tamis_backward_operands *const x = c->x;
-    const tamis_backward_matrix none = {.stride = 0};
+    const tamis_matrix none = {.stride = 0};
     const way rows = {0, &x->a, &x->e, &x->b, &x->d, &x->da, &none};
     const way columns = {1, &x->b, &x->d, &x->a, &x->e, &x->db, &x->dd};
     const tamis_gpu_common by_row = common_of(c, &rows), by_column = common_of(c, &columns);
@@ -520,13 +515,11 @@ static tamis_status execute_members(const call *c) {
 
 static tamis_status execute(const tamis_prepared_backward *back, void *stream, const tamis_backward_operands *x) {
     const tamis_problem *const p = &back->ways[0]->problem;
-    const int64_t size = (int64_t)tamis_type_size(p->type);
     const places at = places_of(back);
     for (int64_t first = 0; first < p->batch; first += back->at_once) {
         tamis_backward_operands part = *x;
-        tamis_backward_matrix *const all[] = {&part.a,  &part.b,  &part.d,  &part.e,
-                                              &part.da, &part.db, &part.dd, &part.result};
-        for (int i = 0; i < 8; i++) all[i]->at = tamis_gpu_after(all[i]->at, first * all[i]->batch_stride * size);
+        tamis_matrix *const all[] = {&part.a, &part.b, &part.d, &part.e, &part.da, &part.db, &part.dd, &part.result};
+        for (int i = 0; i < 8; i++) tamis_matrix_advance(all[i], first, p->type);
         part.softmax_rows = tamis_gpu_after(part.softmax_rows, first * 2 * p->rows * (int64_t)sizeof(float));
         const call c = {.back = back,
                         .stream = stream,

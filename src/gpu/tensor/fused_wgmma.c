@@ -253,14 +253,13 @@ static int describe_tiles(const tamis_prepared *p, const tamis_operands *x, tami
     const tamis_problem *const s = &p->problem;
     const tamis_gpu_runtime *const runtime = p->device->runtime;
     int tiled = 0;
-    tiles[0] = (tamis_gpu_tiles){x->a, s->inner, s->rows, x->a_stride, x->batch, x->batch_stride.a, side, {0}};
-    tiles[1] = (tamis_gpu_tiles){x->b, s->inner, s->cols, x->b_stride, x->batch, x->batch_stride.b, side, {0}};
-    tiles[2] = (tamis_gpu_tiles){x->d, s->width, s->cols, x->d_stride, x->batch, x->batch_stride.d, side, {0}};
+    tiles[0] = (tamis_gpu_tiles){&x->a, s->inner, s->rows, x->batch, side, {0}};
+    tiles[1] = (tamis_gpu_tiles){&x->b, s->inner, s->cols, x->batch, side, {0}};
+    tiles[2] = (tamis_gpu_tiles){&x->d, s->width, s->cols, x->batch, side, {0}};
     for (int i = 0; i < 3 && runtime->describe_tiles; i++) {
         tamis_gpu_tiles *const t = &tiles[i];
-        if (t->rows <= INT32_MAX && t->member_stride >= 0 && t->member_stride < most &&
-            tamis_gpu_aligned(p->device, t->place, t->stride, t->member_stride, tamis_type_size(s->type), 16) &&
-            runtime->describe_tiles(p->device, t))
+        if (t->rows <= INT32_MAX && t->of->batch_stride >= 0 && t->of->batch_stride < most &&
+            tamis_gpu_aligned(p->device, t->of, tamis_type_size(s->type), 16) && runtime->describe_tiles(p->device, t))
             tiled |= 1 << i;
     }
     return tiled;

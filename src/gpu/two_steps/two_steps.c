@@ -102,18 +102,14 @@ static tamis_status prepare(tamis_prepared *p) {
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_operands first = *x, second = *x;
-    first.out = second.values = x->scratch;
-    first.batch_stride.out = second.batch_stride.values =
-        x->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type);
+    first.out = second.values =
+        (tamis_matrix){x->scratch, 0, x->scratch_batch_stride / (int64_t)tamis_gpu_real_size(p->problem.type)};
     first.scratch = second.scratch = tamis_gpu_after(x->scratch, (int64_t)sample_bytes(p));
     first.alpha = 1;
     first.beta = 0;
     second.b = x->d;
-    second.b_stride = x->d_stride;
-    second.batch_stride.b = x->batch_stride.d;
-    first.d = second.a = second.d = second.softmax_rows = (tamis_place){NULL, 0};
-    first.d_stride = second.a_stride = second.d_stride = 0;
-    first.batch_stride.d = second.batch_stride.a = second.batch_stride.d = 0;
+    first.d = second.a = second.d = (tamis_matrix){.stride = 0};
+    second.softmax_rows = (tamis_place){NULL, 0};
     TRY(tamis_gpu_execute(p->inner, stream, &first));
     return tamis_gpu_execute(p->inner_second, stream, &second);
 }

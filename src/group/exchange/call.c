@@ -25,11 +25,9 @@ static tamis_status check_shared(const tamis_call *c) {
     const tamis_giving *const g = &c->giving;
     for (const tamis_fetch *f = c->fetches; f <= c->fetches + c->more; f++)
         for (int i = 0; i < f->count; i++)
-            if (f->from[i].local || !c->check)
-                TRY(tamis_operand_check(device, &f->from[i].given, c->exchange->batch, false));
+            if (f->from[i].local || !c->check) TRY(tamis_operand_check(device, &f->from[i].given));
     for (int i = 0; i < g->count; i++)
-        if (g->to[i].local && g->to[i].given.view)
-            TRY(tamis_operand_check(device, &g->to[i].given, c->exchange->batch, true));
+        if (g->to[i].local) TRY(tamis_operand_check(device, &g->to[i].given));
     return TAMIS_OK;
 }
 

@@ -132,7 +132,7 @@ typedef struct run {
     int64_t first, members; /* the members of this turn, which have scratch at the same time */
 } run;
 
-static tamis_cpu_cell_rows rows_of(const tamis_backward_matrix *x, int64_t member, int64_t size) {
+static tamis_cpu_cell_rows rows_of(const tamis_matrix *x, int64_t member, int64_t size) {
     if (!x->at.base) return (tamis_cpu_cell_rows){.at = NULL};
     return (tamis_cpu_cell_rows){tamis_cpu_address(x->at) + member * x->batch_stride * size, x->stride * size};
 }
