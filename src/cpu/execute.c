@@ -37,14 +37,14 @@ static char *address(const tamis_matrix *x, int64_t member, tamis_type type) {
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
     tamis_cpu_job job = run->first;
     job.member += member;
-    if (member == 0) return job;
     const tamis_problem *const p = &run->prepared->problem;
     const tamis_operands *const x = run->operands;
-    job.values = address(&x->values, member, p->value_type);
-    job.a = address(&x->a, member, p->type);
-    job.b = address(&x->b, member, p->type);
-    job.d = address(&x->d, member, p->type);
-    job.out = address(&x->out, member, p->output_type);
+    const int64_t number = job.member - x->first_member;
+    job.values = address(&x->values, number, p->value_type);
+    job.a = address(&x->a, number, p->type);
+    job.b = address(&x->b, number, p->type);
+    job.d = address(&x->d, number, p->type);
+    job.out = address(&x->out, number, p->output_type);
     if (job.softmax_rows) job.softmax_rows += member * 2 * job.rows * run->prepared->kernels->real_bytes;
     return job;
 }
@@ -210,6 +210,7 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *const body = prepared->method->blocks ? body_blocks : body_ranges;
     const int64_t at_once = softmax_of_p || prepared->cuts || prepared->pack ? 1 : operands->batch;
+    run.first = job_of(&run, 0); /* with its addresses */
     run.members = at_once;
     for (int64_t member = 0; member < operands->batch; member += at_once) {
         start_ranges(&run);

@@ -64,7 +64,7 @@ static const struct allowed {
     {"edge_gradient.simt", 16, "saved around divisions"},
     {"edge_text.simt", 16, "saved around functions of fp64"},
     {"segments.simt", 24, "saved around exp, of fp64"},
-    {"order_merge.simt", 64, "saved around exp, of fp64, and divisions"},
+    {"merge.simt", 64, "saved around exp, of fp64, and divisions"},
     {"softmax.simt", 16, "saved around exp"},
     {"cached.simt", 16, "what is known ahead of the loop, in uniform registers of sm_90 and later"},
     {"long_rows.simt", 272, "sums of up to eight rows that are not aligned, so that their numbers are read one by one"},

@@ -2,7 +2,7 @@
  * Shared by the kernels of attention on graphs. A team computes one head of a row, and its lanes take units of the head
  * in turn. Consecutive teams compute the heads of one row, so their reads of its entries' vectors are adjacent. Long
  * rows are cut into pieces of `limit` entries, which are the first tasks (lane_kernels.h). Their results go to
- * `partials`, which order_merge.simt joins in order: no atomics, so the result is deterministic.
+ * `partials`, which merge.simt joins in order: no atomics, so the result is deterministic.
  *
  * Constants in addition to message_kernels.h:
  *   WHOLE      1: one slice has all of a head, and what a score reads is what is summed

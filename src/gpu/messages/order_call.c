@@ -40,7 +40,6 @@ tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tami
 }
 
 tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis_gpu_merge *m) {
-    enum { GROUP = 256, TEAM_MOST = 32 };
     const tamis_gpu_message_variant *const v = &call->variant;
     const int64_t real = v->element == 64 ? 8 : 4;
     tamis_gpu_message_variant variant = {.kernel = TAMIS_ORDER_MERGE,
@@ -48,11 +47,12 @@ tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis
                                          .index = 32,
                                          .offset = v->offset,
                                          .argument = v->argument ? v->argument : 32,
-                                         .group = GROUP,
+                                         .group = TAMIS_GPU_MERGE_GROUP,
                                          .team = 1,
+                                         .each = (int32_t)tamis_gpu_merge_each(m->width),
                                          .kind = (int32_t)m->kind};
-    while (variant.team < TEAM_MOST && variant.team < m->width) variant.team *= 2;
-    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(m->width, variant.team), 1);
+    while (variant.team < TAMIS_GPU_MERGE_TEAM && variant.team < m->width) variant.team *= 2;
+    const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(m->width, variant.team * variant.each), 1);
     tamis_gpu_list to = {.count = 0};
     add_pieces(&to, call);
     tamis_gpu_list_add(&to, tamis_gpu_integer("cut_count", call->cuts->count));
@@ -71,9 +71,7 @@ tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis
     tamis_gpu_list_add(&to, tamis_gpu_integer("has_log_sums", m->log_sums.at.base != NULL));
     tamis_gpu_list_place(&to, call, "argument", m->argument);
     tamis_gpu_list_add(&to, tamis_gpu_integer("has_argument", m->argument.base != NULL));
-    /* a group for each head of a cut row */
-    return tamis_gpu_order_launch(call, &variant, call->cuts->count * m->heads * (GROUP / variant.team),
-                                  tamis_gpu_min(slices, call->device->limits.groups_most[1]), &to);
+    return tamis_gpu_order_launch(call, &variant, call->cuts->count * m->heads, slices, &to);
 }
 
 tamis_status tamis_gpu_order_in_parts(tamis_gpu_order_call *call, size_t parts, size_t places,

@@ -43,7 +43,7 @@ void tamis_gpu_list_rows(tamis_gpu_list *to, const tamis_gpu_order_call *call);
 tamis_status tamis_gpu_order_launch(const tamis_gpu_order_call *call, const tamis_gpu_message_variant *variant,
                                     int64_t tasks, int64_t slices, tamis_gpu_list *arguments);
 
-/* How order_merge.simt joins the parts of the pieces, and what gets the results. */
+/* How merge.simt joins the parts of the pieces, and what gets the results. */
 typedef enum tamis_gpu_merge_kind { TAMIS_MERGE_SUM, TAMIS_MERGE_SOFTMAX, TAMIS_MERGE_LARGEST } tamis_gpu_merge_kind;
 typedef struct tamis_gpu_merge {
     tamis_gpu_merge_kind kind;

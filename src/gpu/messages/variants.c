@@ -20,7 +20,7 @@ static const struct {
              [TAMIS_ATTENTION_COLUMNS_KERNEL] = {"attention_columns.simt", "graph_attention_columns"},
              [TAMIS_SEGMENTS_KERNEL] = {"segments.simt", "segments"},
              [TAMIS_SEGMENTS_FINISH] = {"segments.simt", "segments_finish"},
-             [TAMIS_ORDER_MERGE] = {"order_merge.simt", "order_merge"}};
+             [TAMIS_ORDER_MERGE] = {"merge.simt", "merge_order"}};
 
 /* All int32 up to `here`, without padding, so memcmp compares them. */
 static bool same(const void *key, const void *other) {
@@ -48,7 +48,9 @@ static tamis_gpu_definitions define(const tamis_gpu_message_variant *v) {
     tamis_gpu_define(&d, "OFFSET", v->offset);
     tamis_gpu_define(&d, "ARGUMENT", v->argument);
     if (v->kernel == TAMIS_ORDER_MERGE) {
+        tamis_gpu_define(&d, "ORDER", 1);
         tamis_gpu_define(&d, "KIND", v->kind);
+        tamis_gpu_define(&d, "EACH", v->each);
         return d;
     }
     choice(&d, "ORDERED", v->ordered, "ordered");

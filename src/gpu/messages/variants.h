@@ -26,7 +26,7 @@ typedef struct tamis_gpu_message_variant {
     int32_t term, numbers, taken, permuted, ordered, weighted, mean;
     int32_t has_e, whole, stores;   /* attention_kernels.h */
     int32_t op, back;               /* segments.simt */
-    int32_t kind;                   /* order_merge.simt */
+    int32_t kind, each;             /* merge.simt */
     int32_t reads, turned, here;    /* of a text */
     const tamis_message_text *text; /* NULL: none; in the list of kernels it lives as long as they do */
 } tamis_gpu_message_variant;

@@ -8,7 +8,7 @@
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
 
-enum { LEAST = 96 /* the shortest row that may be cut */, MERGE_GROUP = 256 };
+enum { LEAST = 96 /* the shortest row that may be cut */ };
 
 /* ------------------------------------------------------------------------------------------ choosing */
 
@@ -176,7 +176,8 @@ tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis
                                       int lead) {
     tamis_gpu_definitions definitions = {.used = 0};
     if (cuts->count == 0) return TAMIS_OK;
-    tamis_gpu_define_problem(&definitions, p, MERGE_GROUP, TAMIS_GPU_CUTS_COLUMNS);
+    tamis_gpu_define_problem(&definitions, p, TAMIS_GPU_MERGE_GROUP, TAMIS_GPU_MERGE_TEAM);
+    tamis_gpu_define(&definitions, "EACH", tamis_gpu_merge_each(p->problem.width));
     tamis_gpu_define(&definitions, "SOFTMAX", softmax);
     tamis_gpu_define(&definitions, "LEAD", lead);
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
@@ -186,10 +187,11 @@ tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis
 
 tamis_status tamis_gpu_cuts_merge(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                   const tamis_gpu_cuts *cuts, tamis_place partials) {
-    const int64_t groups = tamis_gpu_ceiling(cuts->count, MERGE_GROUP / TAMIS_GPU_CUTS_COLUMNS);
-    const tamis_gpu_launch launch = {.groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]),
-                                                tamis_gpu_ceiling(common->width, TAMIS_GPU_CUTS_COLUMNS)},
-                                     .group_size = MERGE_GROUP};
+    const int64_t groups = tamis_gpu_ceiling(cuts->count, TAMIS_GPU_MERGE_GROUP / TAMIS_GPU_MERGE_TEAM);
+    const int64_t columns = TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width);
+    const tamis_gpu_launch launch = {
+        .groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), tamis_gpu_ceiling(common->width, columns)},
+        .group_size = TAMIS_GPU_MERGE_GROUP};
     if (cuts->count == 0) return TAMIS_OK;
     return tamis_gpu_launch_kernel(
         p, stream, number, launch, common,

@@ -43,7 +43,11 @@ tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, cons
 /* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
-enum { TAMIS_GPU_CUTS_COLUMNS = 32 }; /* a group merges: the grid's y counts groups of columns */
+/* Work-items of a group of merge.simt and of its teams, each of which has so many columns of a row of `width`. */
+enum { TAMIS_GPU_MERGE_GROUP = 256, TAMIS_GPU_MERGE_TEAM = 32 };
+static inline int64_t tamis_gpu_merge_each(int64_t width) {
+    return width > 2 * TAMIS_GPU_MERGE_TEAM ? 4 : width > TAMIS_GPU_MERGE_TEAM ? 2 : 1;
+}
 
 /* The kernel that merges the rows of `cuts`, as the plan's kernel `number`, and its launch. Pieces have `width` sums;
    if `softmax`, their largest score and sum of exponentials come first: `lead` numbers. */

@@ -1,67 +1,111 @@
 /*
- * Parts of rows that were cut. A part is LEAD numbers and then a sum for each of `width` columns. SOFTMAX: the sums are
- * relative to the part's largest score, which comes first, before the sum of its exponentials. Parts are joined in
- * their order, so results do not vary. A part without a score above -infinity adds nothing (SHIFT).
+ * Parts of rows that were cut. A part is LEAD numbers and then a number for each of `width` columns: sums, or with
+ * LARGEST maxima, each with the position of its entry. SOFTMAX: the sums are relative to the part's largest score,
+ * which comes first, before the sum of its exponentials. Parts are joined in their order, so results do not vary. A
+ * part without a score above -infinity adds nothing (SHIFT).
  */
 #ifndef LEAD
 #define LEAD 2
 #endif
-#define JOIN_REALS ((SOFTMAX ? 3 : 1) * GROUP) /* shared memory of join_teams */
+#ifndef LARGEST
+#define LARGEST 0
+#endif
+#ifndef EACH
+#define EACH 1 /* columns of a work-item, TEAM apart */
+#endif
+#define JOIN_REALS     ((SOFTMAX ? EACH + 2 : EACH) * GROUP) /* shared memory of join_teams */
+#define JOIN_POSITIONS (LARGEST ? EACH * GROUP : 1)
 
-/* One column of a part. */
+/* EACH columns of a part. */
 typedef struct part {
-    real x, most, total;
+    real x[EACH], most, total;
+#if LARGEST
+    int64 position[EACH]; /* of the entry; -1: none */
+#endif
 } part;
 
 FUNCTION part no_part(void) {
     part p;
-    p.x = p.total = 0;
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        p.x[i] = 0;
+#if LARGEST
+        p.position[i] = -1;
+#endif
+    }
+    p.total = 0;
     p.most = -INFINITY;
     return p;
 }
 
+/* p and then q. */
 FUNCTION part joined(part p, part q) {
+    real mine = 1, theirs = 1;
     if (SOFTMAX) {
         const real most = q.most > p.most ? q.most : p.most;
-        const real mine = relative_exp(p.most, most), theirs = relative_exp(q.most, most);
-        p.x = p.x * mine + q.x * theirs;
+        mine = relative_exp(p.most, most), theirs = relative_exp(q.most, most);
         p.total = p.total * mine + q.total * theirs;
         p.most = most;
-    } else {
-        p.x += q.x;
+    }
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+#if LARGEST
+        if (q.position[i] >= 0 && (p.position[i] < 0 || takes(q.x[i], p.x[i])))
+            p.x[i] = q.x[i], p.position[i] = q.position[i];
+#else
+        p.x[i] = SOFTMAX ? p.x[i] * mine + q.x[i] * theirs : p.x[i] + q.x[i];
+#endif
     }
     return p;
 }
 
-/* Part `number` at a column below `width`: no condition, so that the loads of a loop are in flight together. */
+/* Part `number`. A column past the end is the last one: no condition, so that the loads of a loop are in flight
+   together. */
 FUNCTION part part_at(GLOBAL const real *partials, int64 number, int64 column, int64 width) {
     GLOBAL const real *const from = partials + number * (width + LEAD);
     part p = no_part();
-    p.x = from[LEAD + column];
+    UNROLL
+    for (int i = 0; i < EACH; i++) p.x[i] = from[LEAD + min64(column + i * TEAM, width - 1)];
     if (SOFTMAX) p.most = from[0], p.total = from[1];
     return p;
 }
 
 /* Joins the parts that the first `teams` teams of a group have, in their order; the first one gets the result. */
-FUNCTION part join_teams(part p, int teams, LOCAL real *parts) {
-    parts[LOCAL_ID] = p.x;
-    if (SOFTMAX) parts[GROUP + LOCAL_ID] = p.most, parts[2 * GROUP + LOCAL_ID] = p.total;
+FUNCTION part join_teams(part p, int teams, LOCAL real *parts, LOCAL int64 *positions) {
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        parts[i * GROUP + LOCAL_ID] = p.x[i];
+#if LARGEST
+        positions[i * GROUP + LOCAL_ID] = p.position[i];
+#endif
+    }
+    if (SOFTMAX) parts[EACH * GROUP + LOCAL_ID] = p.most, parts[(EACH + 1) * GROUP + LOCAL_ID] = p.total;
     group_barrier();
     for (int other = LOCAL_ID + TEAM; LOCAL_ID < TEAM && other < teams * TEAM; other += TEAM) {
         part q = no_part();
-        q.x = parts[other];
-        if (SOFTMAX) q.most = parts[GROUP + other], q.total = parts[2 * GROUP + other];
+        UNROLL
+        for (int i = 0; i < EACH; i++) {
+            q.x[i] = parts[i * GROUP + other];
+#if LARGEST
+            q.position[i] = positions[i * GROUP + other];
+#endif
+        }
+        if (SOFTMAX) q.most = parts[EACH * GROUP + other], q.total = parts[(EACH + 1) * GROUP + other];
         p = joined(p, q);
     }
     return p;
 }
 
-#if defined(KEEP_FORMALS) /* after edges.h */
+#if defined(KEEP_FORMALS) /* after edges.h, or the kernel's own */
 FUNCTION void write_merged(GLOBAL output *out, int64 row, int64 out_stride, int64 column, int64 width, part p,
                            real alpha, real beta KEEP_FORMALS) {
     const real factor = SOFTMAX ? alpha / DIVISOR(p.total) : alpha;
-    const int64 at = row * out_stride + column;
     KEEP_ROW(column == 0, row, p.most, p.total);
-    if (column < width) out[at] = output_of(beta == 0 ? factor * p.x : factor * p.x + beta * real_of_output(out[at]));
+    UNROLL
+    for (int i = 0; i < EACH; i++) {
+        const int64 at = row * out_stride + column + i * TEAM;
+        if (column + i * TEAM < width)
+            out[at] = output_of(beta == 0 ? factor * p.x[i] : factor * p.x[i] + beta * real_of_output(out[at]));
+    }
 }
 #endif
