@@ -49,7 +49,7 @@ tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis
                                          .argument = v->argument ? v->argument : 32,
                                          .group = TAMIS_GPU_MERGE_GROUP,
                                          .team = 1,
-                                         .each = (int32_t)tamis_gpu_merge_each(m->width),
+                                         .each = (int32_t)tamis_gpu_merge_each(m->width, (size_t)real),
                                          .kind = (int32_t)m->kind};
     while (variant.team < TAMIS_GPU_MERGE_TEAM && variant.team < m->width) variant.team *= 2;
     const int64_t slices = tamis_gpu_max(tamis_gpu_ceiling(m->width, variant.team * variant.each), 1);
@@ -71,7 +71,11 @@ tamis_status tamis_gpu_order_merge(const tamis_gpu_order_call *call, const tamis
     tamis_gpu_list_add(&to, tamis_gpu_integer("has_log_sums", m->log_sums.at.base != NULL));
     tamis_gpu_list_place(&to, call, "argument", m->argument);
     tamis_gpu_list_add(&to, tamis_gpu_integer("has_argument", m->argument.base != NULL));
-    return tamis_gpu_order_launch(call, &variant, call->cuts->count * m->heads, slices, &to);
+    tamis_gpu_list_add(&to, (tamis_gpu_named){.name = NULL});
+    const int64_t rows = call->cuts->count * m->heads;
+    const int64_t groups[] = {tamis_gpu_merge_groups(call->device, rows, variant.team, slices),
+                              tamis_gpu_min(slices, call->device->limits.groups_most[1])};
+    return tamis_gpu_message_launch(call->device, call->stream, &variant, groups, to.of);
 }
 
 tamis_status tamis_gpu_order_in_parts(tamis_gpu_order_call *call, size_t parts, size_t places,

@@ -172,12 +172,20 @@ tamis_place tamis_gpu_cuts_counted_pieces(const tamis_prepared *p, const tamis_g
 
 /* ------------------------------------------------------------------------------------------ merging */
 
+int64_t tamis_gpu_merge_groups(const tamis_gpu_device *device, int64_t rows, int64_t team, int64_t slices) {
+    enum { RESIDENT = 6 /* groups of a multiprocessor */ };
+    const int64_t at_once = tamis_gpu_max(RESIDENT * device->limits.multiprocessors / tamis_gpu_max(slices, 1), 1);
+    const int64_t shared = tamis_gpu_ceiling(rows, TAMIS_GPU_MERGE_GROUP / team);
+    return tamis_gpu_min(tamis_gpu_max(shared, tamis_gpu_min(rows, at_once)), device->limits.groups_most[0]);
+}
+
 tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis_gpu_cuts *cuts, bool softmax,
                                       int lead) {
     tamis_gpu_definitions definitions = {.used = 0};
     if (cuts->count == 0) return TAMIS_OK;
     tamis_gpu_define_problem(&definitions, p, TAMIS_GPU_MERGE_GROUP, TAMIS_GPU_MERGE_TEAM);
-    tamis_gpu_define(&definitions, "EACH", tamis_gpu_merge_each(p->problem.width));
+    tamis_gpu_define(&definitions, "EACH",
+                     tamis_gpu_merge_each(p->problem.width, tamis_gpu_real_size(p->problem.type)));
     tamis_gpu_define(&definitions, "SOFTMAX", softmax);
     tamis_gpu_define(&definitions, "LEAD", lead);
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
@@ -187,10 +195,10 @@ tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis
 
 tamis_status tamis_gpu_cuts_merge(const tamis_prepared *p, void *stream, int number, const tamis_gpu_common *common,
                                   const tamis_gpu_cuts *cuts, tamis_place partials) {
-    const int64_t groups = tamis_gpu_ceiling(cuts->count, TAMIS_GPU_MERGE_GROUP / TAMIS_GPU_MERGE_TEAM);
-    const int64_t columns = TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width);
+    const int64_t each = tamis_gpu_merge_each(p->problem.width, tamis_gpu_real_size(p->problem.type));
+    const int64_t slices = tamis_gpu_ceiling(common->width, TAMIS_GPU_MERGE_TEAM * each);
     const tamis_gpu_launch launch = {
-        .groups = {tamis_gpu_min(groups, p->device->limits.groups_most[0]), tamis_gpu_ceiling(common->width, columns)},
+        .groups = {tamis_gpu_merge_groups(p->device, cuts->count, TAMIS_GPU_MERGE_TEAM, slices), slices},
         .group_size = TAMIS_GPU_MERGE_GROUP};
     if (cuts->count == 0) return TAMIS_OK;
     return tamis_gpu_launch_kernel(

@@ -43,11 +43,13 @@ tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, cons
 /* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
-/* Work-items of a group of merge.simt and of its teams, each of which has so many columns of a row of `width`. */
+/* Work-items of a group of merge.simt, and of a team; columns of each of a row of `width` (EACH, within the registers);
+   and groups for `rows` cut rows of so many slices: one for each row if all are resident at once, else teams share. */
 enum { TAMIS_GPU_MERGE_GROUP = 256, TAMIS_GPU_MERGE_TEAM = 32 };
-static inline int64_t tamis_gpu_merge_each(int64_t width) {
-    return width > 2 * TAMIS_GPU_MERGE_TEAM ? 4 : width > TAMIS_GPU_MERGE_TEAM ? 2 : 1;
+static inline int64_t tamis_gpu_merge_each(int64_t width, size_t real_size) {
+    return width > 2 * TAMIS_GPU_MERGE_TEAM && real_size == 4 ? 4 : width > TAMIS_GPU_MERGE_TEAM ? 2 : 1;
 }
+int64_t tamis_gpu_merge_groups(const tamis_gpu_device *device, int64_t rows, int64_t team, int64_t slices);
 
 /* The kernel that merges the rows of `cuts`, as the plan's kernel `number`, and its launch. Pieces have `width` sums;
    if `softmax`, their largest score and sum of exponentials come first: `lead` numbers. */

@@ -66,12 +66,12 @@ static tamis_status check(tamis_prepared *p) {
     TRY(tamis_gpu_lanes_check(p, usual_slice(&p->problem), slices));
     if (p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     const int64_t highest = p->device->limits.groups_most[1];
-    const int64_t columns = TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width);
+    const int64_t columns =
+        TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width, tamis_gpu_real_size(p->problem.type));
     const int64_t lines = tamis_gpu_ceiling(p->problem.width, columns);
     if (tamis_gpu_max(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
-                          (long long)p->problem.width, p->device->limits.name,
-                          (long long)(highest * columns));
+                          (long long)p->problem.width, p->device->limits.name, (long long)(highest * columns));
     return TAMIS_OK;
 }
 
