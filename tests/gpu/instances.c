@@ -289,6 +289,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
         const tamis_index_type index = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32, offset = i % 4 == 3 ? TAMIS_I64 : TAMIS_I32;
         const tamis_matrix operand = {zeros, 4 * width, 0};
         const bool is_text = passes[i].term == TAMIS_TERM_TEXT, weighed = passes[i].turned || passes[i].here;
+        plan.shared = (i + (int)type) % 2;
         const tamis_message_job job = {.device = d,
                                        .text = is_text ? &text : NULL,
                                        .turned = passes[i].turned,

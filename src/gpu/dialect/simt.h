@@ -616,9 +616,11 @@ FUNCTION real team_get(simt_team team, real x, int lane) { return __shfl_sync(te
 #if SIMT_SUBGROUP > 0
 #if defined(SIMT_OPENCL)
 FUNCTION real subgroup_xor(real x, int mask) { return SHUFFLE_XOR(x, (uint)mask); }
+FUNCTION int32 subgroup_xor_int(int32 x, int mask) { return SHUFFLE_XOR(x, (uint)mask); }
 FUNCTION int32 subgroup_max(int32 x) { return sub_group_reduce_max(x); } /* also for a wave of 64 */
 #else
 FUNCTION real subgroup_xor(real x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+FUNCTION int32 subgroup_xor_int(int32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
 FUNCTION int32 subgroup_max(int32 x) { return __reduce_max_sync(0xffffffffu, x); }
 #endif
 #endif

@@ -6,6 +6,7 @@
  *   FULL       1: all lanes have all UNITS, so the row's end is not tested
  *   LOADS      entries whose rows are loaded at once
  *   NEAR       1: row strides are less than 2^31 bytes
+ *   SHARE      (optional) teams of a warp that share each of the first `shared` tasks, long rows and pieces
  *   STORES     (optional) 1: rows of results are not aligned to units
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
@@ -43,6 +44,24 @@
 #endif
 
 #define REALS (UNITS * UNIT) /* per lane */
+
+#ifndef SHARE
+#define SHARE 1
+#endif
+
+/* A task of a team. Teams that share one take blocks of LOADS entries in turn, and add their sums by shuffles. */
+typedef struct team_task {
+    int64 number;
+    int together; /* the same for a warp */
+    int part;
+} team_task;
+FUNCTION team_task task_of_team(int64 slot, int64 shared) {
+    team_task t;
+    t.together = SHARE > 1 && slot < shared * SHARE;
+    t.number = t.together ? slot / SHARE : slot - shared * (SHARE - 1);
+    t.part = t.together ? (int)(slot % SHARE) : 0;
+    return t;
+}
 
 #if OTHER == 64
 typedef int64 other_offset;
@@ -216,7 +235,7 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
 }
 
 #define JOB_PARAMETERS                                                                                                 \
-    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered,                     \
+    int64 rows, int64 pieces, int64 shared, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered,       \
         IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign,   \
         real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean, real text_p0, real text_p1,   \
         real text_p2

@@ -39,7 +39,7 @@ static int64_t limit_of(const tamis_message_order *order) {
 
 /* True if rows by falling length gain more than the sort costs: lanes of a warp wait for its longest row. */
 static bool is_ordered(const tamis_problem *problem) {
-    enum { ENTRIES = 1 << 18 };
+    enum { ENTRIES = 1 << 17 };
     return problem->nnz >= ENTRIES && tamis_gpu_cuts_ordered(problem);
 }
 
@@ -52,6 +52,7 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     else
         plan->long_cuts = plan->cuts;
     plan->long_cuts.order = plan->cuts.order;
+    if (plan->cuts.order) TRY(tamis_gpu_cuts_longer(&plan->base, SHORT_ROW - 1, &plan->shared));
     if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
     return TAMIS_OK;
 }
@@ -199,6 +200,26 @@ static int32_t numbers_of(const tamis_message_job *job) {
     return job->edge_data == TAMIS_E_HEAD ? 2 : 1;
 }
 
+static int64_t rows_shared(const tamis_message_job *job) {
+    const tamis_gpu_message_plan *const plan = job->order.plan;
+    return plan ? plan->shared : 0;
+}
+
+/* Teams that share a long row: all of a warp, if the graph is so small that whole rows leave the device waiting for the
+   longest. */
+static int32_t share_of(const pass *p) {
+    enum { ENTRIES = 1 << 18 };
+    const int32_t teams = (int32_t)p->call.device->limits.subgroup / p->call.variant.team;
+    const bool small = p->job->order.nnz <= (int64_t)ENTRIES * teams;
+    return small && p->job->kind != TAMIS_PASS_ENTRIES && rows_shared(p->job) > 0 ? teams : 1;
+}
+
+/* Teams that share rows take long pieces, so fewer are merged. */
+static void choose_cuts(pass *p) {
+    const tamis_gpu_cuts *const only_long = tamis_gpu_message_cuts(&p->job->order, true);
+    if (p->call.variant.share * tamis_gpu_min(p->call.cuts->limit, LONG_ROW) >= LONG_ROW) p->call.cuts = only_long;
+}
+
 static void choose(pass *p) {
     const tamis_message_job *const job = p->job;
     const bool quick = p->call.device->limits.subgroup == 32;
@@ -213,6 +234,8 @@ static void choose(pass *p) {
     v->argument = job->argument.base ? tamis_gpu_index_bits(job->argument_type) : 32;
     share_row(p, quick);
     v->loads = quick ? loads_of(p) : 4;
+    v->share = quick ? share_of(p) : 1;
+    choose_cuts(p);
     v->near = (uint64_t)tamis_gpu_max(job->x.stride, job->w.stride) * tamis_type_size(job->type) <= INT32_MAX;
     v->text = job->text;
     v->reads = job->text ? reads_x(job) | reads_y(job) << 1 | reads_z(job) << 2 | reads_w(job) << 3 : 0;
@@ -233,6 +256,7 @@ static void choose(pass *p) {
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);
+    tamis_gpu_list_add(to, tamis_gpu_integer("shared", p->call.cuts->pieces + rows_shared(job)));
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
@@ -283,7 +307,8 @@ static tamis_status check_slices(const pass *p, int64_t slices) {
 static tamis_status launch(const pass *p) {
     const bool numbers = p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
-    const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1);
+    const int64_t shared = (p->call.cuts->pieces + rows_shared(p->job)) * (p->call.variant.share - 1);
+    const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1) + shared;
     tamis_gpu_list arguments = {.count = 0};
     add_job(p, &arguments);
     add_rest(p, &arguments);
@@ -350,6 +375,9 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
         add_cuts(text, "in large calls", &plan->long_cuts);
     }
     if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
+    if (plan && plan->shared > 0)
+        tamis_text_add(text, "; in small calls several teams share each row of %d and more entries (%lld)",
+                       (int)SHORT_ROW, (long long)plan->shared);
     if (plan) tamis_text_add(text, "; the lists take %zu bytes", plan->base.prepared_bytes);
 }
 

@@ -109,7 +109,8 @@ static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s) {
     return fill_lists(p, s, s->cut_sums, s->piece_sums);
 }
 
-static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s) {
+/* Counts the rows of more than s->limit nonzeros and their pieces, and fills the lists if they are wanted. */
+static tamis_status count_and_list(const tamis_prepared *p, tamis_gpu_cuts *s, tamis_prepared *owner) {
     tamis_status status = TAMIS_OK;
     const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
     void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
@@ -117,12 +118,22 @@ static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s) {
     TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
     TRY_GOTO(done, count_cuts(p, s->limit, is_cut, pieces));
     TRY_GOTO(done, total_of(p, is_cut, &s->count));
+    if (!owner) goto done;
     TRY_GOTO(done, total_of(p, pieces, &s->pieces));
-    if (s->count > 0) TRY_GOTO(done, fill_lists(p, s, is_cut, pieces));
+    if (s->count > 0) TRY_GOTO(done, fill_lists(owner, s, is_cut, pieces));
 done:
     tamis_gpu_release(p->device, stream, is_cut);
     tamis_gpu_release(p->device, stream, pieces);
     return status;
+}
+
+static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s) { return count_and_list(p, s, p); }
+
+tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, int64_t limit, int64_t *count) {
+    tamis_gpu_cuts s = {.limit = limit};
+    TRY(count_and_list(p, &s, NULL));
+    *count = s.count;
+    return TAMIS_OK;
 }
 
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,

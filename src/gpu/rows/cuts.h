@@ -40,6 +40,9 @@ tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
                                  tamis_gpu_named *arguments, void **order, void *kept);
 
+/* Counts the rows of more than `limit` nonzeros. */
+tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, int64_t limit, int64_t *count);
+
 /* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
