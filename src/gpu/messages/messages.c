@@ -151,6 +151,16 @@ static bool fits_unit(const pass *p, int64_t unit) {
             tamis_gpu_aligned(p->call.device, &arguments, 1, (size_t)(argument < 16 ? argument : 16)));
 }
 
+/* True if slices of a row, one after the other, gain: where the vectors of entries are most of what is read, once, and
+   where L2 then holds a slice of rows that it does not hold whole, unless the longest rows take most of the time. */
+static bool gains_by_slices(const pass *p) {
+    const tamis_message_job *const job = p->job;
+    const double bytes = (double)job->order.cols * (double)p->all * (double)tamis_type_size(job->type);
+    if (job->kind == TAMIS_PASS_ENTRIES) return false;
+    return (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) ||
+           (!p->call.cuts->order && bytes > (double)p->call.device->limits.cache_l2);
+}
+
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
    whose lanes go through the row in slices. */
 static void share_row(pass *p, bool quick) {
@@ -161,7 +171,8 @@ static void share_row(pass *p, bool quick) {
     while (unit > 1 && (!fits_unit(p, unit) || unit * steps > UNROLLED)) unit = quick ? unit / 2 : 1;
     const int64_t across = tamis_gpu_ceiling(p->span, unit);
     v->unit = (int32_t)unit;
-    v->units = (across > LANES_OF_ONE && 2 * unit * steps <= UNROLLED) || !quick ? 2 : 1;
+    const bool two = across > LANES_OF_ONE && 2 * unit * steps <= UNROLLED;
+    v->units = (two && (across <= LANES_MOST || !gains_by_slices(p))) || !quick ? 2 : 1;
     v->team = quick ? 1 : SLOW_TEAM;
     while (quick && v->team < LANES_MOST && v->team * v->units < across) v->team *= 2;
     v->group = quick ? GROUP : SLOW_TEAM; /* ONE_TEAM of simt.h */
