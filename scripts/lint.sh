@@ -39,6 +39,11 @@ git grep -nE '[^_]exp\(.* - (SHIFT|\*?[a-z>.-]*most\))' -- src/gpu lab/gpu | awk
     { print "lint: " $0 ": relative_exp (simt.h) says what scores of -infinity give" > "/dev/stderr"; bad = 1 }
     END { exit bad || !found }'
 echo 'lint: one rule for scores of -infinity'
+[ "$(git grep -lE 'tamis_dense_check_at\(' -- src/core src/group src/slabs src/cpu src/gpu)" = src/core/operand.c ] || {
+    echo 'lint: tamis_operand_check (core/operand.h) checks the dense matrices of all calls' >&2
+    exit 1
+}
+echo 'lint: one check of the matrices of calls'
 folder=build/release
 [ $mode != changed ] || folder=build/check
 [ -f $folder/compile_commands.json ] || cmake --preset "$(basename $folder)" >/dev/null
