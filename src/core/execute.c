@@ -251,6 +251,7 @@ static tamis_status bring_output(const run *r, int64_t member, tamis_operands *x
     x->out = matrix_of(r, &r->x.out, member);
     if (plan->options.operation != TAMIS_OP_SDDMM)
         return before && r->x.out.staged >= 0 ? transpose(r, &r->x.out, member, false) : TAMIS_OK;
+    x->out.stride = 0; /* a vector */
     if (!plan->order.permutation) return TAMIS_OK;
     const tamis_place samples = x->out.at;
     x->out.at = in_workspace(r, plan->staging.samples);

@@ -240,8 +240,8 @@ tamis_status tamis_segment(const tamis_graph *graph, const tamis_segment_options
     TRY(read_segment(graph, options, &o));
     const int64_t nnz = graph->rows.nnz;
     const int64_t rows = o.op == TAMIS_SEGMENT_SOFTMAX ? nnz : graph->rows.rows;
-    const tamis_operand x = {"X", X, nnz, o.heads, .type = o.type};
-    const tamis_operand result = {"out", out, rows, o.heads, .type = o.type, .output = true};
+    const tamis_operand x = {"X", X, nnz, o.heads, .type = o.type, .why = "the call uses"};
+    const tamis_operand result = {"out", out, rows, o.heads, .type = o.type, .why = "the call uses", .output = true};
     TRY(tamis_operands_check(graph->device, (const tamis_operand *const[]){&x, &result}, 2));
     TRY(tamis_message_check_argument(argument, o.argument_type, is_extreme(&o), false));
     tamis_segment_job job = segment_job(graph, &o, argument, stream);

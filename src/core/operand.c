@@ -19,10 +19,6 @@ static bool members_apart(const tamis_dense *X, int64_t batch_stride, int64_t ba
 
 static tamis_status check_layout(const tamis_operand *x) {
     const tamis_layout layout = x->view->layout;
-    if (x->rows_only && layout == TAMIS_COLUMN_MAJOR)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
-                          "%s.layout = %s: this call takes row-major views, so transpose the matrix into one", x->name,
-                          tamis_layout_name(layout));
     if (x->option && layout != x->layout)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.layout = %s, but the plan was made for %s: set options.%s", x->name,
                           tamis_layout_name(layout), tamis_layout_name(x->layout), x->option);
@@ -39,6 +35,10 @@ tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = NULL: expected a matrix of %lld x %lld%s%s", x->name,
                           (long long)x->rows, (long long)x->cols, x->why ? ", which " : "", x->why ? x->why : "");
     TRY(tamis_device_check(device));
+    if (x->rows_only && x->view->layout == TAMIS_COLUMN_MAJOR)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "%s.layout = %s: this call takes row-major views, so transpose the matrix into one", x->name,
+                          tamis_layout_name(x->view->layout));
     if (x->view->location == TAMIS_HOST || x->view->location == TAMIS_DEVICE)
         TRY(tamis_device_check_location(device, x->view->location, x->name));
     TRY(tamis_dense_check_at(x->view, x->name, x->rows, x->cols, x->type, device->backend->location, batch));

@@ -5,7 +5,7 @@
 
 #include <tamis/types.h>
 
-/* A dense matrix of a call, and what the call requires of it. All calls check their matrices so (core/execute.h). */
+/* A dense matrix of a call, and what the call requires of it. All calls check their matrices so (core/operand.h). */
 typedef struct tamis_operand {
     const char *name;
     const tamis_dense *view; /* NULL: absent */

@@ -175,8 +175,9 @@ TEST(rows_are_in_an_order) {
     char text[2048];
     works(tamis_graph_explain(there.graph, text, sizeof text, NULL));
     assert_non_null(strstr(
-        text, "pieces, which are merged; rows come by falling length, since lengths vary; in small calls several teams "
-              "share each row of 32 and more entries ("));
+        text,
+        "pieces, which are merged; rows come by falling length, since lengths vary; in small calls of narrow rows several teams "
+        "share each row of 32 and more entries ("));
     works(tamis_graph_explain(here.graph, text, sizeof text, NULL));
     assert_non_null(strstr(text, "threads may each compute some columns"));
 }

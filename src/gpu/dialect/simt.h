@@ -230,6 +230,27 @@ FUNCTION element element_of(real x) { return x; }
 /* exp of a score relative to the largest one of its row; also the factor that rescales sums to a higher `most`. */
 FUNCTION real relative_exp(real score, real most) { return exp(score - SHIFT(most)); }
 
+/* The factors of two parts of a softmax that are joined, relative to the larger of their largest scores. */
+typedef struct softmax_factors {
+    real most, mine, theirs;
+} softmax_factors;
+FUNCTION softmax_factors softmax_joined(real most, real other) {
+    softmax_factors f;
+    f.most = other > most ? other : most;
+    f.mine = relative_exp(most, f.most);
+    f.theirs = relative_exp(other, f.most);
+    return f;
+}
+
+/* Online softmax: raises the largest score so far, and returns the factor of the sums that are relative to it; that of
+   the exponentials, `total`, is rescaled here. */
+FUNCTION real raise_most(real *most, real *total, real higher) {
+    const real shrink = relative_exp(*most, higher);
+    *most = higher;
+    *total *= shrink;
+    return shrink;
+}
+
 #ifndef VALUE
 #define VALUE ELEMENT
 #endif

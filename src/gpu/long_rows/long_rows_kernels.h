@@ -78,11 +78,7 @@ FUNCTION void weigh(simt_team team, real *score, held *h) {
         const real other = team_xor(team, top, mask);
         top = other > top ? other : top;
     }
-    if (top > h->most) {
-        shrink = relative_exp(h->most, top);
-        h->total *= shrink;
-        h->most = top;
-    }
+    if (top > h->most) shrink = raise_most(&h->most, &h->total, top);
     int same = 1;
     real factor[ROWS];
     UNROLL

@@ -16,7 +16,8 @@
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/profile.h"
 
-enum { SHORT_ROW = 32, LONG_ROW = 256 };
+enum { SHORT_ROW = 32, LONG_ROW = 256, WARP = 32 };
+enum { SHARED_ENTRIES = 1 << 18 }; /* of a graph, for each of the teams that share rows */
 
 /* ------------------------------------------------------------------------------------------ orders */
 
@@ -52,7 +53,9 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     else
         plan->long_cuts = plan->cuts;
     plan->long_cuts.order = plan->cuts.order;
-    if (plan->cuts.order) TRY(tamis_gpu_cuts_longer(&plan->base, SHORT_ROW - 1, &plan->shared));
+    if (plan->cuts.order && plan->base.device->limits.subgroup == WARP &&
+        plan->base.problem.nnz <= (int64_t)SHARED_ENTRIES * WARP)
+        TRY(tamis_gpu_cuts_longer(&plan->base, SHORT_ROW - 1, &plan->shared));
     if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
     return TAMIS_OK;
 }
@@ -155,10 +158,11 @@ static bool fits_unit(const pass *p, int64_t unit) {
    where L2 then holds a slice of rows that it does not hold whole, unless the longest rows take most of the time. */
 static bool gains_by_slices(const pass *p) {
     const tamis_message_job *const job = p->job;
+    const tamis_gpu_limits *const limits = &p->call.device->limits;
     const double bytes = (double)job->order.cols * (double)p->all * (double)tamis_type_size(job->type);
-    if (job->kind == TAMIS_PASS_ENTRIES) return false;
+    if (job->kind == TAMIS_PASS_ENTRIES || p->all / WARP > limits->groups_most[1]) return false;
     return (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) ||
-           (!p->call.cuts->order && bytes > (double)p->call.device->limits.cache_l2);
+           (!p->call.cuts->order && limits->cache_l2 > 0 && bytes > (double)limits->cache_l2);
 }
 
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
@@ -219,9 +223,8 @@ static int64_t rows_shared(const tamis_message_job *job) {
 /* Teams that share a long row: all of a warp, if the graph is so small that whole rows leave the device waiting for the
    longest. */
 static int32_t share_of(const pass *p) {
-    enum { ENTRIES = 1 << 18 };
-    const int32_t teams = (int32_t)p->call.device->limits.subgroup / p->call.variant.team;
-    const bool small = p->job->order.nnz <= (int64_t)ENTRIES * teams;
+    const int32_t teams = WARP / p->call.variant.team;
+    const bool small = p->job->order.nnz <= (int64_t)SHARED_ENTRIES * teams;
     return small && p->job->kind != TAMIS_PASS_ENTRIES && rows_shared(p->job) > 0 ? teams : 1;
 }
 
@@ -382,12 +385,13 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
     } else if (plan->cuts.limit == plan->long_cuts.limit) {
         add_cuts(text, "in all calls", &plan->cuts);
     } else {
-        add_cuts(text, "in small calls", &plan->cuts);
+        add_cuts(text, plan->shared > 0 ? "in small calls that share none" : "in small calls", &plan->cuts);
         add_cuts(text, "in large calls", &plan->long_cuts);
     }
     if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
     if (plan && plan->shared > 0)
-        tamis_text_add(text, "; in small calls several teams share each row of %d and more entries (%lld)",
+        tamis_text_add(text,
+                       "; in small calls of narrow rows several teams share each row of %d and more entries (%lld)",
                        (int)SHORT_ROW, (long long)plan->shared);
     if (plan) tamis_text_add(text, "; the lists take %zu bytes", plan->base.prepared_bytes);
 }

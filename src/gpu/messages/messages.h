@@ -11,8 +11,7 @@
 typedef struct tamis_gpu_message_plan {
     tamis_prepared base; /* owns the lists */
     tamis_gpu_cuts cuts, long_cuts;
-    int64_t
-        shared; /* rows of 32 and more entries, the first of the order by falling length: several teams share them */
+    int64_t shared; /* rows of 32 and more entries, the first of the order; 0: no teams share them */
 } tamis_gpu_message_plan;
 
 /* The rows of an order that a call cuts: only the long ones, or more. */

@@ -18,7 +18,7 @@ typedef struct tamis_gpu_order_call {
     tamis_place parts, places;         /* of the pieces: results, and places of entries; base NULL: absent */
 } tamis_gpu_order_call;
 
-/* A list of arguments; tamis_gpu_order_launch ends it. */
+/* A list of arguments; the functions that launch end it. */
 enum { TAMIS_GPU_LIST_MOST = 48 };
 typedef struct tamis_gpu_list {
     int count;

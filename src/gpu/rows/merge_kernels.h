@@ -40,12 +40,12 @@ FUNCTION part no_part(void) {
 
 /* p and then q. */
 FUNCTION part joined(part p, part q) {
-    real mine = 1, theirs = 1;
+    softmax_factors f;
+    f.mine = f.theirs = 1;
     if (SOFTMAX) {
-        const real most = q.most > p.most ? q.most : p.most;
-        mine = relative_exp(p.most, most), theirs = relative_exp(q.most, most);
-        p.total = p.total * mine + q.total * theirs;
-        p.most = most;
+        f = softmax_joined(p.most, q.most);
+        p.total = p.total * f.mine + q.total * f.theirs;
+        p.most = f.most;
     }
     UNROLL
     for (int i = 0; i < EACH; i++) {
@@ -53,7 +53,7 @@ FUNCTION part joined(part p, part q) {
         if (q.position[i] >= 0 && (p.position[i] < 0 || takes(q.x[i], p.x[i])))
             p.x[i] = q.x[i], p.position[i] = q.position[i];
 #else
-        p.x[i] = SOFTMAX ? p.x[i] * mine + q.x[i] * theirs : p.x[i] + q.x[i];
+        p.x[i] = SOFTMAX ? p.x[i] * f.mine + q.x[i] * f.theirs : p.x[i] + q.x[i];
 #endif
     }
     return p;
@@ -98,8 +98,7 @@ FUNCTION part join_teams(part p, int teams, LOCAL real *parts, LOCAL int64 *posi
 
 #if defined(KEEP_FORMALS) /* after edges.h, or the kernel's own */
 FUNCTION void write_merged(GLOBAL output *out, int64 row, int64 out_stride, int64 column, int64 width, part p,
-                           real alpha, real beta KEEP_FORMALS) {
-    const real factor = SOFTMAX ? alpha / DIVISOR(p.total) : alpha;
+                           real factor, real beta KEEP_FORMALS) {
     KEEP_ROW(column == 0, row, p.most, p.total);
     UNROLL
     for (int i = 0; i < EACH; i++) {

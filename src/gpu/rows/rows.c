@@ -71,7 +71,8 @@ static tamis_status check(tamis_prepared *p) {
     const int64_t lines = tamis_gpu_ceiling(p->problem.width, columns);
     if (tamis_gpu_max(*slices, lines) > highest)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-rows takes on %s: %lld",
-                          (long long)p->problem.width, p->device->limits.name, (long long)(highest * columns));
+                          (long long)p->problem.width, p->device->limits.name,
+                          (long long)(highest * tamis_gpu_min(columns, v[SLICE])));
     return TAMIS_OK;
 }
 

@@ -6,11 +6,9 @@ FUNCTION real softmax_weight(simt_team team, real score, real *most, real *total
     const real known = score > -INFINITY ? score : -INFINITY; /* ignores NaN, which the exponential brings back */
     const real batch_most = team_max(team, known);
     if (batch_most > *most) {
-        const real shrink = relative_exp(*most, batch_most);
-        *total *= shrink;
+        const real shrink = raise_most(most, total, batch_most);
         UNROLL
         for (int k = 0; k < LANE_REALS; k++) sum[k] *= shrink;
-        *most = batch_most;
     }
     return relative_exp(score, *most);
 }

@@ -485,7 +485,7 @@ static tamis_status check_place(tamis_gpu_device *device, const void *pointer, c
     leave();
     TRY(check(device, result, "looking at a pointer"));
     if (type == CU_MEMORY_DEVICE && !managed && ordinal >= 0 && ordinal != device->number)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s lies on cuda:%d, but the plan is for %s", name, ordinal,
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s lies on cuda:%d, but the call is for %s", name, ordinal,
                           device->limits.name);
     if (type == 0 && !((const cuda_device *)device)->reads_host)
         return tamis_fail(TAMIS_ERROR_ARGUMENT,

@@ -53,20 +53,13 @@ typedef struct row_part {
     real sum[LANE_REALS], most, total; /* softmax: the largest score, and the sum of exponentials relative to it */
 } row_part;
 
-/* Factors that rescale two parts to the higher of their largest scores. */
-typedef struct row_factors {
-    real mine, theirs;
-} row_factors;
-
-FUNCTION row_factors join_scores(const int softmax, row_part *part, real most, real total) {
-    row_factors f;
+FUNCTION softmax_factors join_scores(const int softmax, row_part *part, real most, real total) {
+    softmax_factors f;
     f.mine = f.theirs = 1;
     if (softmax) {
-        const real higher = most > part->most ? most : part->most;
-        f.mine = relative_exp(part->most, higher);
-        f.theirs = relative_exp(most, higher);
+        f = softmax_joined(part->most, most);
         part->total = part->total * f.mine + total * f.theirs;
-        part->most = higher;
+        part->most = f.most;
     }
     return f;
 }
@@ -79,7 +72,7 @@ FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, i
     UNROLL
     for (int distance = 1; distance < HELD; distance *= 2)
         if (distance < most) { /* uniform over the group */
-            row_factors f;
+            softmax_factors f;
             f.mine = f.theirs = 1;
             if (softmax) {
                 const real other = subgroup_xor(part->most, distance * TEAM);
@@ -109,7 +102,7 @@ FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, i
         if (own % teams == 0 && team.lane < LANES) {
             for (int other = own / HELD + 1; other < (own + teams) / HELD; other++) {
                 LOCAL const real *const from = parts + other * PART;
-                const row_factors f = join_scores(softmax, part, softmax ? from[LANES * LANE_REALS] : (real)0,
+                const softmax_factors f = join_scores(softmax, part, softmax ? from[LANES * LANE_REALS] : (real)0,
                                                   softmax ? from[LANES * LANE_REALS + 1] : (real)0);
                 UNROLL
                 for (int k = 0; k < LANE_REALS; k++)
