@@ -153,10 +153,11 @@ typedef struct tamis_model_options {
                           is a known dislike (1) */
     int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
     bool nonnegative;  /* ccd: factors clamped at 0 (false) */
-    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
-                          1 or more (1.1), above 1 with a scale alone */
-    double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors
-                            (1); 0 means none (infinite) */
+    double row_prior;  /* lda: alpha of a document's topics, 0 means 1 / factors, NaN (default) chooses it by an inner
+                          split of the data (0.1 in mini-batches); gap: shape a of a row's factors, 1 or more (1.1),
+                          above 1 with a scale alone */
+    double column_prior; /* lda: beta of a topic's words, the same; gap: scale b of a row's factors (1); 0 means none
+                            (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
@@ -336,9 +337,11 @@ typedef struct tamis_score {
                                        (see tamis_held_out.relevant); entries of `observed` are left out */
     double coherence; /* topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1 for
                          words that never occur together; words in no document are left out */
-    double bound_perplexity; /* lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
-                                observed and held out), topics as distributions; scikit-learn's perplexity() */
-    uint64_t reserved[7];
+    double bound_perplexity;   /* lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
+                                  observed and held out), topics as distributions; scikit-learn's perplexity() */
+    double unigram_perplexity; /* counts: that of the held-out words by the frequencies of words in the fit, each
+                                  counted once more than it occurs; NaN for files of older versions */
+    uint64_t reserved[6];
 } tamis_score;
 
 /* Scores a model. held_out is as in tamis_model_fit. fold_in: the rows are new, and their factors are computed from
@@ -348,12 +351,13 @@ TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_ou
 
 /* The metric that a useful model must beat: for ratings the RMSE of the mean with biases of rows and columns alone,
    each damped as if it had ten more entries at the mean; for implicit-als the recall of the ten most popular columns
-   that a row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host
-   matrices of the same size, with fp32 or fp64 values, or without values, which then are ones. */
+   that a row does not have; for documents the perplexity by the frequencies of words, each counted once more than it
+   occurs. NaN if there are no entries. trained and held_out are valid host matrices of the same size (for documents
+   with the same columns), with fp32 or fp64 values, or without values, which then are ones. */
 TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                                       double *metric);
 
-/* Returns the name of that baseline: "means and biases", or "the most popular". */
+/* Returns the name of that baseline: "means and biases", "the most popular", or "frequencies of words". */
 TAMIS_API const char *tamis_baseline_name(tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- looking inside */

@@ -337,7 +337,7 @@ _TITLES = {"recall": f"recall of the first {TOP}, larger is better", "ndcg": f"N
 
 def _words(values: dict[str, Any]) -> str:
     return " ".join(("--" if value is not False else "--no-") + name.replace("_", "-") + ("" if isinstance(value, bool) else f" {value}" if isinstance(value, str) else f" {value:g}")
-                    for name, value in values.items())
+                    for name, value in values.items() if value is not None)  # which the library chooses
 
 
 def _numbers(text: str) -> tuple[str, list[Any]]:

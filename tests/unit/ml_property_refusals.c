@@ -42,7 +42,7 @@ static const struct wrong {
     {"row_prior", "gap", 0.8,
      "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without end as a "
      "factor nears 0"},
-    {"column_prior", "lda", NAN, "column_prior = nan, expected 0 (1 / factors) or more"},
+    {"column_prior", "lda", INFINITY, "column_prior = inf, expected 0 (1 / factors) or more"},
     {"column_prior", "gap", -3, "column_prior = -3, expected 0 (no scale) or more"},
 };
 

@@ -273,6 +273,72 @@ TEST_TAG(what_is_chosen_is_kept, "choice") {
     keeps_its_choice(TAMIS_SFA);
 }
 
+/* ------------------------------------------------------------------------------------------ titles */
+
+/* A model of documents, four fifths of which it is fitted to, and the rest of which are half known. */
+static tamis_score score_documents(const tamis_model_options *options, const tamis_sparse *S, double *baseline,
+                                   tamis_model_description *description) {
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    OWN(tamis_owned_sparse) *fitted, *others, *known, *held;
+    tamis_score score;
+    split.kind = TAMIS_SPLIT_ROWS;
+    split.share = 0.2;
+    works(tamis_split(S, &split, &fitted, &others));
+    split.kind = TAMIS_SPLIT_TOKENS;
+    split.share = 0.5;
+    works(tamis_split(tamis_owned_sparse_view(others), &split, &known, &held));
+    OWN(tamis_model) *const model = model_fitted(device, options, tamis_owned_sparse_view(fitted));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(known)};
+    *description = model_about(model);
+    works(tamis_model_score(model, &out, true, 10, &score));
+    works(tamis_baseline(options->method, tamis_owned_sparse_view(fitted), out.entries, baseline));
+    OWN(tamis_model) *const again = model_reloaded(device, model);
+    const tamis_model_description kept = model_about(again);
+    assert_true(kept.options.row_prior == description->options.row_prior);
+    assert_true(kept.options.column_prior == description->options.column_prior);
+    return score;
+}
+
+/* Documents of some eight words, where constants were worse than the frequencies of words: with priors that are chosen
+   a model is no worse than these if they are all there is, and better by far if there are topics. */
+TEST_TAG(titles_are_not_below_frequencies_of_words, "choice") {
+    static const struct {
+        set_shape set;
+        double most; /* perplexity, as a share of that of word frequencies */
+    } cases[] = {{{.rows = 1600, .cols = 500, .a_row = 10, .tail = 1, .groups = 1}, 1.01},
+                 {{.rows = 1600, .cols = 500, .a_row = 10, .tail = 0.7, .groups = 10}, 0.75}};
+    for (int i = 0; i < 2; i++) {
+        OWN(data) d = draw_set(&cases[i].set, 11);
+        tamis_model_options options = default_options(TAMIS_LDA);
+        tamis_model_description made, other;
+        double baseline;
+        options.threads = 1;
+        assert_true(isnan(options.row_prior) && isnan(options.column_prior));
+        const tamis_score score = score_documents(&options, &d.view, &baseline, &made);
+        const double alpha = made.options.row_prior, beta = made.options.column_prior;
+        print_message("titles %d: %.4g of %.4g, priors %.3g %.3g\n", i, score.perplexity, baseline, alpha, beta);
+        assert_true(fabs(score.unigram_perplexity - baseline) < 1e-9 * baseline);
+        assert_true(made.choice_seconds > 0 && alpha > 0 && beta > 0);
+        if (!(score.perplexity <= cases[i].most * baseline))
+            fail_msg("titles %d: perplexity %g, by frequencies %g", i, score.perplexity, baseline);
+        options.threads = 3;
+        const tamis_score same = score_documents(&options, &d.view, &baseline, &other);
+        assert_true(fabs(same.perplexity - score.perplexity) <
+                    1e-3 * score.perplexity); /* sums are rounded otherwise */
+        assert_true(other.options.row_prior == alpha && other.options.column_prior == beta);
+        options.row_prior = options.column_prior = 0.1;
+        const tamis_score constant = score_documents(&options, &d.view, &baseline, &other);
+        assert_true(other.choice_seconds == 0 && other.options.row_prior == 0.1 && other.options.column_prior == 0.1);
+        assert_true(score.perplexity < 0.99 * constant.perplexity);
+        options.row_prior = (double)NAN;
+        options.learn_row_prior = true; /* which begins with the default */
+        (void)score_documents(&options, &d.view, &baseline, &other);
+        assert_true(other.choice_seconds == 0 && other.options.row_prior == 0.1);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ models of pairs */
+
 /* The recall of the first twenty of a model, and what it says of itself. */
 static double recall_of(const tamis_held_out *out, const tamis_model_options *options,
                         tamis_model_description *description) {

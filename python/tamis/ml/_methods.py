@@ -144,6 +144,9 @@ class SFA(BatchEstimator):
 class LDA(BatchEstimator):
     """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
 
+    row_prior, column_prior: alpha of a document's topics and beta of a topic's words, 0 means 1 / factors; None chooses them by an inner split of the
+    documents' words, and is 0.1 in `partial_fit`. `row_prior_` and `column_prior_` are what was chosen.
+
     >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
     >>> LDA(factors=2, iterations=5).fit(X).transform(X).shape
     (3, 2)
@@ -153,7 +156,7 @@ class LDA(BatchEstimator):
     _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
-                 row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
+                 row_prior: Optional[float] = None, column_prior: Optional[float] = None, maximum_a_posteriori: bool = False, batch_rows: int = 0,
                  rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
                  dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):

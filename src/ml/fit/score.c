@@ -27,6 +27,7 @@
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
 #include "ml/serve/topics.h"
+#include "ml/serve/unigram.h"
 
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
@@ -264,7 +265,8 @@ static tamis_score nothing(void) {
                          .recall = NAN,
                          .ndcg = NAN,
                          .coherence = NAN,
-                         .bound_perplexity = NAN};
+                         .bound_perplexity = NAN,
+                         .unigram_perplexity = NAN};
 }
 
 tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
@@ -285,6 +287,7 @@ tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_ou
     TRY(score_ranking(&s, top, &made));
     TRY(score_topics(&s, top, &made));
     TRY(score_bound(&s, &made));
+    TRY(ml_unigram_score(model, s.entries, &made.unigram_perplexity));
     *score = made;
     return TAMIS_OK;
 }

@@ -2,6 +2,7 @@
    description of the method. The library has the defaults of fields of tamis_model_options. */
 #include "model/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -218,6 +219,8 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     if (settings->model.regularization == 0) settings->model.regularization = checkpoint->regularization;
     if (settings->model.column_regularization == 0)
         settings->model.column_regularization = checkpoint->column_regularization;
+    if (isnan(settings->model.row_prior)) settings->model.row_prior = checkpoint->row_prior;
+    if (isnan(settings->model.column_prior)) settings->model.column_prior = checkpoint->column_prior;
     if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;
