@@ -177,7 +177,8 @@ typedef struct tamis_model_options {
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
     bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
-    bool reserved_flags[6];    /* false */
+    bool by_prediction;        /* als, ccd: tamis_model_recommend goes by predictions alone (false) */
+    bool reserved_flags[5];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
@@ -297,12 +298,14 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
                                            double *predictions);
 
 /* For each of `count` rows (indices into W, or into the fit's rows if W is NULL; rows = NULL: 0 .. count - 1), finds
-   the n columns with the largest predictions, best first, without the columns in that row of `seen` (NULL: none).
-   columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are as from
-   tamis_model_predict. Columns are ranked before clamping, so that scores beyond the range of ratings keep their order.
-   Equal scores are in order of columns; but if a model of uses knows nothing of columns for the row (scores of 0), the
-   most used columns of the fit come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of
-   `seen`, which has the rows' uses with their values. */
+   the n best columns, best first, which for most methods have the largest predictions, without the columns in that row
+   of `seen` (NULL: none). columns and scores have count * n entries; if fewer columns are left, the rest are -1 and
+   NaN. Scores are as from tamis_model_predict. als and ccd rank by prediction and chance of being seen, which goes with
+   a column's number of ratings in the fit, unless options.by_prediction; models of older files by prediction. Columns
+   are ranked before clamping, so that scores beyond the range of ratings keep their order. Equal scores are in order of
+   columns; but if a model of uses knows nothing of columns for the row (scores of 0), the most used columns of the fit
+   come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of `seen`, which has the rows'
+   uses with their values. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "ml/numbers.h"
 #include "model_rows.h"
 #include "support/shared_data.h"
 
@@ -334,6 +335,85 @@ TEST_TAG(titles_are_not_below_frequencies_of_words, "choice") {
         options.learn_row_prior = true; /* which begins with the default */
         (void)score_documents(&options, &d.view, &baseline, &other);
         assert_true(other.choice_seconds == 0 && other.options.row_prior == 0.1);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ top lists of ratings */
+
+/* Each list has the best columns that the row has not rated, by (prediction - mean) / scale + 5 w ln(n + 1/2), w the
+   share of the variance of n that is not chance, and their predictions. One row at a time gives the same as all. */
+static void expect_by_chance(tamis_model *model, const tamis_sparse *S) {
+    enum { ROWS = 40, TOP = 10 };
+    const int64_t rows = S->rows, cols = S->cols;
+    OWN(double) *const counts = calloc((size_t)cols, sizeof *counts), *const all = calloc((size_t)cols, sizeof *all);
+    OWN(int64_t) *const columns = malloc((size_t)cols * sizeof *columns), *const offsets =
+                                                                              calloc((size_t)rows + 1, sizeof *offsets);
+    int64_t best[ROWS * TOP], one[TOP];
+    double scores[ROWS * TOP], alone[TOP];
+    assert_true(counts && all && columns && offsets);
+    for (int64_t t = 0; t < S->nnz; t++) counts[ml_column(S, t)] += 1;
+    for (int64_t j = 0; j < cols; j++) columns[j] = j;
+    double variance = 0;
+    const double mean = (double)S->nnz / (double)cols;
+    for (int64_t j = 0; j < cols; j++) variance += (counts[j] - mean) * (counts[j] - mean) / (double)cols;
+    const double weight = fmax(0, 5 * (1 - mean / variance));
+    works(tamis_model_recommend(model, NULL, NULL, ROWS, S, TOP, best, scores));
+    for (int64_t row = 0; row < ROWS; row++) {
+        for (int64_t i = 0; i <= rows; i++) offsets[i] = i > row ? cols : 0;
+        const tamis_sparse places = CSR(rows, cols, offsets, columns, NULL);
+        works(tamis_model_predict(model, NULL, &places, all));
+        double before = INFINITY;
+        for (int k = 0; k < TOP; k++) {
+            const int64_t j = best[row * TOP + k];
+            const double key = (all[j] - model->mean) / model->scale + weight * log(counts[j] + 0.5);
+            assert_true(ml_entry_at(S, row, j) < 0 && fabs(scores[row * TOP + k] - all[j]) < 1e-4);
+            if (all[j] <= model->least || all[j] >= model->most) continue; /* clamped, which hides the key */
+            assert_true(key <= before + 1e-4);
+            before = key;
+        }
+        for (int64_t j = 0; j < cols; j++) { /* none that is left out is better */
+            bool listed = false;
+            for (int k = 0; k < TOP; k++) listed = listed || best[row * TOP + k] == j;
+            const double key = (all[j] - model->mean) / model->scale + weight * log(counts[j] + 0.5);
+            if (!listed && ml_entry_at(S, row, j) < 0 && all[j] < model->most) assert_true(key <= before + 1e-4);
+        }
+        works(tamis_model_recommend(model, NULL, &row, 1, S, TOP, one, alone));
+        assert_memory_equal(one, best + row * TOP, sizeof one);
+    }
+}
+
+/* Models of ratings recommend about as much of what people rate as the most popular do, where by predictions alone they
+   have a part of that, and more of what they like. The model is the same otherwise, a file keeps how it ranks, and one
+   without counts, from before, ranks by predictions. */
+TEST_TAG(top_lists_are_not_below_the_most_popular, "choice") {
+    static const set_shape set = {"a heavy tail", 900, 800, 40, 0.9, 0, 0.5, 0.4, 0.8, 0};
+    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD};
+    OWN(data) d = draw_set(&set, 21);
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    OWN(tamis_owned_sparse) *kept, *held;
+    split.share = 0.2;
+    works(tamis_split(&d.view, &split, &kept, &held));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    double popular;
+    works(tamis_baseline(TAMIS_IMPLICIT_ALS, out.observed, out.entries, &popular));
+    for (int m = 0; m < 2; m++) {
+        tamis_model_options options = default_options(methods[m]);
+        tamis_score score, by_stars, old;
+        options.factors = 8;
+        OWN(tamis_model) *const model = model_fitted(device, &options, out.observed);
+        OWN(tamis_model) *const again = model_reloaded(device, model);
+        works(tamis_model_score(again, &out, false, 10, &score));
+        expect_by_chance(again, out.observed);
+        options.by_prediction = true;
+        OWN(tamis_model) *const other = model_fitted(device, &options, out.observed);
+        OWN(tamis_model) *const former = model_reloaded(device, other);
+        assert_true(!again->options.by_prediction && former->options.by_prediction);
+        works(tamis_model_score(other, &out, false, 10, &by_stars));
+        works(tamis_model_score(former, &out, false, 10, &old));
+        print_message("%s: recall %.4f, by predictions %.4f, the most popular %.4f\n", tamis_method_name(methods[m]),
+                      score.recall, by_stars.recall, popular);
+        assert_true(score.rmse == by_stars.rmse && old.recall == by_stars.recall);
+        assert_true(score.recall >= 0.98 * popular && by_stars.recall < 0.5 * popular);
     }
 }
 

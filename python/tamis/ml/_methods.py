@@ -14,7 +14,8 @@ class ALS(RowEstimator):
     model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
     same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
     factors: 0 chooses their number by a small inner split of the data. regularization: 0 finds lambda by the noise of the data.
-    random_state: a number or a generator of NumPy in place of seed.
+    random_state: a number or a generator of NumPy in place of seed. by_prediction: `recommend` goes by predictions alone; else by these and the chance of
+    being seen, which goes with an item's number of ratings.
 
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
     >>> model = ALS(factors=2, iterations=20).fit(X)
@@ -27,7 +28,7 @@ class ALS(RowEstimator):
 
     def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None, by_prediction: bool = False):
         self._set(locals())
 
 
@@ -118,7 +119,7 @@ class CCD(RowEstimator):
 
     def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
-                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None, by_prediction: bool = False):
         self._set(locals())
 
 

@@ -74,7 +74,7 @@ static const move of_pairs[] = {
     {.share = 2, .factors = 1, .steps = 5},
     {.share = 0.5, .factors = 1, .steps = 5, .instead = true}};
 
-/* Words of a title are rarely of a few topics of many: their priors are larger by far than those of long documents. A
+/* A title has few words, and rarely of few topics: its priors are larger by far than a long document's. A
    topic of few words needs less smoothing. */
 static const move of_topics[] = {{.share = 1, .factors = 1, .row_prior = 3, .steps = 5},
                                  {.share = 1, .factors = 1, .row_prior = 1 / 3.0, .steps = 3, .instead = true},

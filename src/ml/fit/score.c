@@ -23,6 +23,7 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/chance.h"
 #include "ml/serve/operands.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
@@ -174,6 +175,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     TRY(tamis_allocate_array(entries, "recommendations", columns));
     TRY(tamis_allocate_array(entries, "recommendations", scores));
     part.A = (ml_operand){0};
+    TRY(ml_chance_terms(s->model, &part));
     TRY(ml_gather_rows(s->model, &s->operands.A.host, rows, count, &part.A.host));
     TRY(ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;

@@ -42,6 +42,7 @@ typedef struct ml_method {
     double lambda; /* options.regularization = 0 means this times a factor chosen by an inner split; 0: not supported */
     bool as_als;   /* als minimises the same objective faster, so inner splits fit als */
     bool sizes;    /* options.factors = 0 chooses their number by an inner split */
+    bool chance;   /* recommendations go with the chance of being seen (chance.h) */
     bool weighs;   /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
     tamis_use_weights usual;    /* those that it begins with, and takes where there is nothing to choose by */
     bool priors;                /* a NaN for options.row_prior or column_prior chooses it by an inner split */

@@ -9,7 +9,7 @@ enum { ML_WORDS = 2 };
 #define ML_WORDS_STATE                                                                                                 \
     { .rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES, .optional = true }
 
-/* Counts the words of a fit's data at its first step. more: adds those of a mini-batch, also later. */
+/* Counts the words of a fit's data at its first step. more: adds a mini-batch's, also later. */
 tamis_status ml_unigram_learn(tamis_model *model, const tamis_sparse *data, bool more);
 
 /* Adds the counts of the words of S to `counts`. */

@@ -61,6 +61,8 @@ static const struct {
                     "with --weights rp3beta: scores are divided by this power of an item's uses")},
     {OWN, TOOL_INT("inner-rounds", 0, "N", NULL, MODEL(inner_rounds), 1, 1e6, "updates of a mini-batch's documents")},
     {OWN, TOOL_FLAG("nonnegative", 0, MODEL(nonnegative), "keep all factors at least 0")},
+    {OWN | MAY_CHANGE, TOOL_FLAG("by-prediction", 0, MODEL(by_prediction),
+                                 "recommend by predictions alone, without the chance of being seen")},
     {OWN, TOOL_REAL("row-prior", 0, "X", NULL, MODEL(row_prior), 0, 0, "prior of a row's factors")},
     {OWN, TOOL_REAL("column-prior", 0, "X", NULL, MODEL(column_prior), 0, 0, "prior of a column's factors")},
     {OWN, TOOL_FLAG("learn-row-prior", 0, MODEL(learn_row_prior),
