@@ -178,7 +178,8 @@ typedef struct tamis_model_options {
     bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool by_prediction;        /* als, ccd: tamis_model_recommend goes by predictions alone (false) */
-    bool reserved_flags[5];    /* false */
+    bool warp;                 /* bpr: WARP's loss, weighted by estimated ranks (Weston et al. 2011) (false) */
+    bool reserved_flags[4];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a

@@ -83,7 +83,7 @@ def error(model: Any, fitted: Any, held: Any, known: Any, by: str = "recall") ->
         return -float(model.score(held, observed=fitted if isinstance(model, ml.SFA) else None))
     top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted, factors=model.transform(fitted) if model._fitted().about.rows == 0 and not model._pairs else None)
     if by == "ndcg":
-        return 1 - metrics.ndcg_at_k(top, held, top.shape[1], seen=fitted)
+        return 1 - metrics.ndcg_at_k(top, held, top.shape[1])
     hits = [numpy.isin(held.indices[a:b], top[row]).mean() for row, (a, b) in enumerate(zip(held.indptr, held.indptr[1:])) if b > a]
     return 1 - float(numpy.mean(hits))
 

@@ -55,7 +55,8 @@ class ImplicitALS(RowEstimator):
 class BPR(RowEstimator):
     """Uses by Bayesian personalised ranking: what a user has is ranked above what not (Rendle et al.). Counts do not matter. Parameters as in `ALS`.
 
-    regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. The model does not depend on the number of threads.
+    regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. warp: WARP's loss (Weston et al.), which works for the top
+    of the list, in place of BPR's. The model does not depend on the number of threads.
 
     >>> plays = [[9, 4, 0], [7, 0, 0], [0, 5, 2]]
     >>> BPR(factors=2, iterations=50).fit(plays).recommend([1], n=1, seen=plays)[0]
@@ -67,7 +68,7 @@ class BPR(RowEstimator):
 
     def __init__(self, factors: int = 32, iterations: int = 30, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  rate: float = 0.05, biases: bool = True, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None, warp: bool = False):
         self._set(locals())
 
 

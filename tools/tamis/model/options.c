@@ -68,6 +68,7 @@ static const struct {
     {OWN, TOOL_FLAG("learn-row-prior", 0, MODEL(learn_row_prior),
                     "learn an alpha for each topic, starting from --row-prior")},
     {OWN, TOOL_FLAG("map", 0, MODEL(maximum_a_posteriori), "maximum a posteriori, without exp(digamma)")},
+    {OWN, TOOL_FLAG("warp", 0, MODEL(warp), "WARP's loss, which works for the top of the list")},
     {OWN, TOOL_REAL("rate", 0, "X", NULL, MODEL(rate), 0, 0, "ADAGRAD's rate")},
     {OWN,
      TOOL_INTEGER("batch-rows", 0, "N", NULL, MODEL(batch_rows), 0, 9e15, "rows per mini-batch; 0: from the data")},
