@@ -2,7 +2,7 @@
 
 All candidates of a grid are fitted with few iterations on one fold; the best of them go on with a third and then with two thirds of all, as
 many as a tenth of the full grid's cost allows; then steps refine the best one, or what the method's defaults choose, whichever is better. Last, the
-candidates found and the defaults are fitted to the end on all folds, and the best of these is the result: never worse than the defaults there. What has
+candidates found and the defaults are fitted to the end on all folds, and the best of these is the result; the defaults stay if the gain is by chance. What has
 been measured is kept in a state file, so that an interrupted search goes on.
 """
 from __future__ import annotations
@@ -177,7 +177,7 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
                 costs[json.dumps(name)] = results.get(name)["cost"]
         mean = float(numpy.mean(found))
         return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf"),
-                "deviation": float(numpy.std(found, ddof=1)) if folds > 1 else None}
+                "errors": found, "deviation": float(numpy.std(found, ddof=1)) if folds > 1 else None}
 
     alive = candidates(space)
     grid = grid or steady or len(alive) <= FEW
@@ -211,10 +211,20 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         last = [rows[0]["values"], alive[0], usual]
         compared = [measured(values, iterations, folds, False) for number, values in enumerate(last) if values not in last[:number]]
         compared.sort(key=lambda row: (row["error"], row["values"] != usual))
+        of_defaults = next(row for row in compared if row["values"] == usual)
+        if not _is_ahead(compared[0]["errors"], of_defaults["errors"]):
+            compared.remove(of_defaults)
+            compared.insert(0, of_defaults)
     rest = [row for row in rows if row["values"] not in [one["values"] for one in compared]]
     report(f"{len(compared)} candidates, {iterations} iterations, {folds} folds: best {compared[0]['error']:.6g} with {_words(compared[0]['values'])}")
     return {"best": compared[0]["values"], "error": compared[0]["error"], "deviation": compared[0]["deviation"], "by": by,
-            "defaults": next(row for row in compared if row["values"] == usual), "rows": compared + rest, "cost": sum(costs.values()), "seconds": results.total("seconds")}
+            "defaults": of_defaults, "rows": compared + rest, "cost": sum(costs.values()), "seconds": results.total("seconds")}
+
+
+def _is_ahead(errors: list[float], others: list[float]) -> bool:
+    """Return true if the gain on the same folds is more than its own standard error: less is chance, and lost on other data."""
+    gains = numpy.array(others) - numpy.array(errors)
+    return bool(gains.mean() > gains.std(ddof=1) / len(gains) ** 0.5)
 
 
 def defaults(method: Any, space: dict[str, list[Any]]) -> dict[str, Any]:

@@ -88,13 +88,21 @@ def test_the_defaults_are_a_candidate():
     assert found["best"]["regularization"] < 2000
 
 
+def test_a_gain_by_chance_is_none():
+    """The defaults stay unless the gain on the folds is more than its standard error."""
+    assert tune._is_ahead([0.5, 0.6, 0.7], [0.51, 0.61, 0.71]) and not tune._is_ahead([0.5, 0.6, 0.7], [0.5, 0.6, 0.7])
+    assert not tune._is_ahead([0.5, 0.6, 0.7], [0.56, 0.58, 0.69]) and not tune._is_ahead([0.5, 0.6], [0.4, 0.5])
+
+
 def test_steps_leave_the_lists():
     """Factors double, from a list that ends too early."""
     random = np.random.default_rng(3)
     exact = random.normal(size=(200, 8)) @ random.normal(size=(8, 100))
     X = scipy_sparse.csr_matrix(np.where(random.random((200, 100)) < 0.6, exact, 0).astype("float32"))
     found = tune.tune(ml.ALS, X, {"factors": [1, 2], "regularization": [0.001, 0.01], "biases": [True, False]}, folds=2, fixed={"threads": 1})
-    assert found["best"]["factors"] >= 8 and found["error"] < 0.9 * found["defaults"]["error"]
+    errors = {listed: min(row["error"] for row in found["rows"] if row["values"]["factors"] in (1, 2) and listed or row["values"]["factors"] >= 8 and not listed)
+              for listed in (True, False)}
+    assert errors[False] < 0.1 * errors[True] and found["error"] < 0.1 * errors[True]
 
 
 def test_what_it_is_judged_by():
