@@ -43,11 +43,11 @@ static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
 
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
-    double share, factors; /* multipliers of the setting; 1: no change */
-    int steps;
+    double share, factors;          /* multipliers of the setting; 1: no change */
     double row_prior, column_prior; /* the same, 0: no change */
-    bool weighs;                    /* uses count by `weights` */
+    int steps;
     tamis_use_weights weights;
+    bool weighs;  /* uses count by `weights` */
     bool instead; /* only if the previous move did not help */
 } move;
 
