@@ -153,10 +153,11 @@ typedef struct tamis_model_options {
                           is a known dislike (1) */
     int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
     bool nonnegative;  /* ccd: factors clamped at 0 (false) */
-    double row_prior;  /* lda: alpha of a document's topics (0.1), 0 means 1 / factors; gap: shape a of a row's factors,
-                          1 or more (1.1), above 1 with a scale alone */
-    double column_prior; /* lda: beta of a topic's words (0.1), 0 means 1 / factors; gap: scale b of a row's factors
-                            (1); 0 means none (infinite) */
+    double row_prior;  /* lda: alpha of a document's topics, 0 means 1 / factors, NaN (default) chooses it by an inner
+                          split of the data (0.1 in mini-batches); gap: shape a of a row's factors, 1 or more (1.1),
+                          above 1 with a scale alone */
+    double column_prior; /* lda: beta of a topic's words, the same; gap: scale b of a row's factors (1); 0 means none
+                            (infinite) */
     bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
@@ -176,7 +177,9 @@ typedef struct tamis_model_options {
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
     bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
-    bool reserved_flags[6];    /* false */
+    bool by_prediction;        /* als, ccd: tamis_model_recommend goes by predictions alone (false) */
+    bool warp;                 /* bpr: WARP's loss, weighted by estimated ranks (Weston et al. 2011) (false) */
+    bool reserved_flags[4];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
@@ -296,12 +299,14 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
                                            double *predictions);
 
 /* For each of `count` rows (indices into W, or into the fit's rows if W is NULL; rows = NULL: 0 .. count - 1), finds
-   the n columns with the largest predictions, best first, without the columns in that row of `seen` (NULL: none).
-   columns and scores have count * n entries; if fewer columns are left, the rest are -1 and NaN. Scores are as from
-   tamis_model_predict. Columns are ranked before clamping, so that scores beyond the range of ratings keep their order.
-   Equal scores are in order of columns; but if a model of uses knows nothing of columns for the row (scores of 0), the
-   most used columns of the fit come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of
-   `seen`, which has the rows' uses with their values. */
+   the n best columns, best first, which for most methods have the largest predictions, without the columns in that row
+   of `seen` (NULL: none). columns and scores have count * n entries; if fewer columns are left, the rest are -1 and
+   NaN. Scores are as from tamis_model_predict. als and ccd rank by prediction and chance of being seen, which goes with
+   a column's number of ratings in the fit, unless options.by_prediction; models of older files by prediction. Columns
+   are ranked before clamping, so that scores beyond the range of ratings keep their order. Equal scores are in order of
+   columns; but if a model of uses knows nothing of columns for the row (scores of 0), the most used columns of the fit
+   come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of `seen`, which has the rows'
+   uses with their values. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
@@ -336,9 +341,11 @@ typedef struct tamis_score {
                                        (see tamis_held_out.relevant); entries of `observed` are left out */
     double coherence; /* topics: mean NPMI of the first `top` words of a topic over the documents in `observed`; -1 for
                          words that never occur together; words in no document are left out */
-    double bound_perplexity; /* lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
-                                observed and held out), topics as distributions; scikit-learn's perplexity() */
-    uint64_t reserved[7];
+    double bound_perplexity;   /* lda: exp(-b / words), b the variational lower bound of ln p(the documents' words,
+                                  observed and held out), topics as distributions; scikit-learn's perplexity() */
+    double unigram_perplexity; /* counts: that of the held-out words by the frequencies of words in the fit, each
+                                  counted once more than it occurs; NaN for files of older versions */
+    uint64_t reserved[6];
 } tamis_score;
 
 /* Scores a model. held_out is as in tamis_model_fit. fold_in: the rows are new, and their factors are computed from
@@ -348,12 +355,13 @@ TAMIS_API tamis_status tamis_model_score(tamis_model *model, const tamis_held_ou
 
 /* The metric that a useful model must beat: for ratings the RMSE of the mean with biases of rows and columns alone,
    each damped as if it had ten more entries at the mean; for implicit-als the recall of the ten most popular columns
-   that a row does not have. NaN for documents, and if there are no entries. trained and held_out are valid host
-   matrices of the same size, with fp32 or fp64 values, or without values, which then are ones. */
+   that a row does not have; for documents the perplexity by the frequencies of words, each counted once more than it
+   occurs. NaN if there are no entries. trained and held_out are valid host matrices of the same size (for documents
+   with the same columns), with fp32 or fp64 values, or without values, which then are ones. */
 TAMIS_API tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, const tamis_sparse *held_out,
                                       double *metric);
 
-/* Returns the name of that baseline: "means and biases", or "the most popular". */
+/* Returns the name of that baseline: "means and biases", "the most popular", or "frequencies of words". */
 TAMIS_API const char *tamis_baseline_name(tamis_method method);
 
 /* ---------------------------------------------------------------------------------------------- looking inside */

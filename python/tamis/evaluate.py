@@ -1,4 +1,5 @@
-"""`tamis evaluate METHOD DATA`: how good a method is on data, beside what needs no model: popularity, and biases. `evaluate` does it with an estimator."""
+"""`tamis evaluate METHOD DATA`: how good a method is on data, beside what needs no model: popularity, and biases. `evaluate` does it with an estimator.
+METHOD may be several, separated by commas, or `all` that apply: `compare` does it with estimators."""
 from __future__ import annotations
 
 import argparse
@@ -10,6 +11,7 @@ from typing import Any, Optional
 
 from . import _command, ml, tune
 from ._command import ResultsError
+from ._errors import ArgumentError, UnsupportedError
 from .ml import metrics
 
 METHODS = {name: method for name, method in tune.METHODS.items() if not method._counts}
@@ -48,6 +50,48 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     return {"model": of_model, "popularity": popular, **({} if model._uses else {"biases": errors(metrics.biases(train, test))})}
 
 
+def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None) -> dict[str, Any]:
+    """Fits each of the models to train and measures it on test, as `evaluate` does: {"methods": numbers by name, "popularity": ..., "biases": ..., "refused": reasons by
+    name, "winner": ...}. What does not apply to the data is refused. winner: the name of the largest NDCG among what ranks, and of the least RMSE among what predicts
+    ratings, {"ndcg": ..., "rmse": ...}; popularity and biases may be it.
+
+    >>> import numpy as np, scipy.sparse
+    >>> from tamis.evaluate import compare
+    >>> from tamis.ml import ALS, ItemKNN, split_entries
+    >>> random = np.random.default_rng(1)
+    >>> X = scipy.sparse.csr_array(np.float32(np.ceil(5 * random.random((40, 2)) @ random.random((2, 20))) * (random.random((40, 20)) < 0.5)))
+    >>> found = compare({"als": ALS(factors=2), "item-knn": ItemKNN()}, *split_entries(X))
+    >>> found["winner"]["rmse"], sorted(found["methods"])
+    ('als', ['als', 'item-knn'])
+    """
+    found: dict[str, Any] = {"methods": {}, "refused": {}}
+    for name, model in models.items():
+        try:
+            numbers = evaluate(model, train, test, k, threshold=threshold)
+        except (UnsupportedError, ArgumentError) as problem:
+            if len(models) == 1:
+                raise
+            found["refused"][name] = str(problem)
+            continue
+        found["methods"][name] = numbers.pop("model")
+        found.update(numbers)
+    if not found["methods"]:
+        raise ResultsError("no method applies to the data: " + "; ".join(f"{name}: {why}" for name, why in found["refused"].items()))
+    beside = {**found["methods"], **{name: found[name] for name in ("popularity", "biases") if name in found}}
+    found["winner"] = {}
+    for number, best in (("ndcg", max), ("rmse", min)):
+        having = {name: numbers[number] for name, numbers in beside.items() if number in numbers}
+        if having:
+            found["winner"][number] = best(having, key=lambda name: having[name])
+    return found
+
+
+def applying(X: Any) -> list[str]:
+    """The methods that apply to data without options: of ratings where these differ, of uses where no value is negative."""
+    plain = bool((X.data == X.data[0]).all()) if X.nnz else True
+    return [name for name, method in METHODS.items() if (not (X.data < 0).any() if method._uses else not plain)]
+
+
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:
     """Split the data; returns the part to fit to and the held-out part."""
     if split in ("last", "date") and data.times is None:
@@ -68,7 +112,9 @@ def _option(text: str) -> tuple[str, Any]:
 
 def parser() -> argparse.ArgumentParser:
     arguments = _command.parser("evaluate", "measure a method on held-out entries of data, beside popularity and biases")
-    tune.add_data(arguments, METHODS, "ratings or uses")
+    arguments.add_argument("method", metavar="METHOD", help=f"{', '.join(METHODS)}; several of them, separated by commas; or all that apply")
+    arguments.add_argument("data", metavar="DATA", help="ratings or uses, as for training")
+    arguments.add_argument("--columns", metavar="user=NAME,item=NAME,...", help="columns of a file of ratings, as for training")
     arguments.add_argument("--set", metavar="NAME=VALUE", type=_option, action="append", default=[], help="an option of the method, such as factors=64")
     arguments.add_argument("--split", choices=SPLITS, default="random", help="what is held out [random]")
     arguments.add_argument("--hold-out", metavar="SHARE", type=float, default=0.2, help="of each row's entries, for random [0.2]")
@@ -81,30 +127,58 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
+def _print(given: argparse.Namespace, found: dict[str, Any], split: str, entries: tuple[int, int]) -> None:
+    rows = {**found["methods"], **{name: found[name] for name in ("popularity", "biases") if name in found}}
+    shown = [name for name in _COLUMNS if any(name in numbers for numbers in rows.values())]
+    several = len(found["methods"]) + len(found["refused"]) > 1
+    titles = [{"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "map": "MAP"}.get(name, name) for name in shown]
+    print(f"{_command.visible(given.data)}: {entries[0]} entries fitted, {entries[1]} held out ({split}); rankings of the first {given.top}")
+    print(f"{'':<14}" + "".join(f"{title:>11}" for title in titles) + (f"{'seconds':>11}" if several else ""))
+    for name, numbers in rows.items():
+        line = "".join(f"{numbers[one]:>11.4f}" if one in numbers else f"{'':>11}" for one in shown)
+        seconds = f"{numbers['seconds']:>11.3g}" if several and "seconds" in numbers else ""
+        print(f"{name:<14}{line}{seconds}".rstrip())
+    for name, why in found["refused"].items():
+        print(f"{name}: left out: {_command.visible(why)}")
+    if several:
+        print("best: " + ", ".join(f"{name} by {number.upper()}" for number, name in found["winner"].items()))
+
+
 def main(given: argparse.Namespace) -> int:
-    method = METHODS[given.method]
-    unknown = [name for name, _ in given.set if name not in method._names()]
+    asked = given.method.split(",")
+    unknown = [name for name in asked if name not in METHODS and asked != ["all"]]
     if unknown:
-        _command.error(f"--set {unknown[0]}: {given.method} has no such option")
+        _command.error(f"METHOD {unknown[0]}: expected all, or of {', '.join(METHODS)}, separated by commas")
         return _command.USAGE
     split = "date" if given.test_from else given.split
     if split == "date" and not given.test_from:
         _command.error("--split date: needs --test-from DATE")
         return _command.USAGE
-    train, test = divide(tune.data_of(given.method, given.data, given.columns), split, given.hold_out, given.test_from, given.seed)
+    kinds = {name: METHODS[name] for name in METHODS if name in asked}
+    for name, _ in given.set:
+        if asked != ["all"] and not any(name in method._names() for method in kinds.values()):
+            _command.error(f"--set {name}: {given.method} has no such option")
+            return _command.USAGE
+    first = "implicit-als" if asked == ["all"] else next((name for name in asked if not METHODS[name]._uses), asked[0])
+    data = tune.data_of(first, given.data, given.columns)
+    if asked == ["all"]:
+        kinds = {name: METHODS[name] for name in applying(data.X)}
+        if any(not method._uses for method in kinds.values()):
+            data = tune.data_of(next(name for name, method in kinds.items() if not method._uses), given.data, given.columns)
+    train, test = divide(data, split, given.hold_out, given.test_from, given.seed)
     if train.nnz == 0 or test.nnz == 0:
         raise ResultsError(f"{given.data}: {train.nnz} entries to fit and {test.nnz} held out: nothing can be measured")
-    found = evaluate(method(**dict(given.set), device=given.device), train, test, given.top, threshold=given.relevant)
+    models = {name: method(**{option: value for option, value in given.set if option in method._names()}, device=given.device) for name, method in kinds.items()}
+    found = compare(models, train, test, given.top, threshold=given.relevant)
     if given.json:
-        print(json.dumps({"method": given.method, "data": given.data, "split": split, "top": given.top, "fitted": int(train.nnz), "held_out": int(test.nnz), **found}))
+        said = {"data": given.data, "split": split, "top": given.top, "fitted": int(train.nnz), "held_out": int(test.nnz)}
+        if len(models) == 1 and asked != ["all"]:
+            whole = {name: found[name] for name in ("popularity", "biases") if name in found}
+            print(json.dumps({"method": given.method, **said, "model": found["methods"][given.method], **whole}))
+        else:
+            print(json.dumps({**said, **found}))
         return _command.OK
-    shown = [name for name in _COLUMNS if name in found["model"]]
-    titles = [{"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "map": "MAP"}.get(name, name) for name in shown]
-    print(f"{_command.visible(given.data)}: {train.nnz} entries fitted, {test.nnz} held out ({split}); rankings of the first {given.top}")
-    print(f"{'':<14}" + "".join(f"{title:>11}" for title in titles))
-    for name, numbers in found.items():
-        line = "".join(f"{numbers[one]:>11.4f}" if one in numbers else f"{'':>11}" for one in shown)
-        print(f"{given.method if name == 'model' else name:<14}{line}".rstrip())
+    _print(given, found, split, (int(train.nnz), int(test.nnz)))
     return _command.OK
 
 

@@ -1,12 +1,14 @@
 """`tamis tune METHOD DATA`: options of a model by successive halving on cross-validated error; `tune` does it with estimators.
 
 All candidates of a grid are fitted with few iterations on one fold; the best of them go on with a third and then with two thirds of all, as
-many as a tenth of the full grid's cost allows; then steps from the best one refine its numbers. What has been measured is kept in a state file, so
-that an interrupted search goes on.
+many as a tenth of the full grid's cost allows; then steps refine the best one, or what the method's defaults choose, whichever is better. Last, the
+candidates found and the defaults are fitted to the end on all folds, and the best of these is the result; the defaults stay if the gain is by chance. What has
+been measured is kept in a state file, so that an interrupted search goes on.
 """
 from __future__ import annotations
 
 import argparse
+import bisect
 import concurrent.futures
 import hashlib
 import itertools
@@ -22,6 +24,7 @@ import numpy
 from . import _command, ml
 from ._command import ResultsError
 from ._errors import ArgumentError
+from .ml import metrics
 from .ml._fitting import WEIGHTS
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr": ml.BPR, "item-knn": ml.ItemKNN, "ease": ml.EASE,
@@ -29,17 +32,23 @@ METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr":
 _LAMBDAS = [0.02, 0.05, 0.1, 0.2]
 _TOPICS = {"factors": [10, 20, 50, 100]}
 SPACES: dict[str, dict[str, list[Any]]] = {
-    "als": {"factors": [8, 16, 32, 64], "regularization": _LAMBDAS, "biases": [True, False]},
-    "ccd": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "biases": [True, False]},
-    "sfa": {"factors": [8, 16, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
-    "implicit-als": {"factors": [16, 32, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
-    "bpr": {"factors": [16, 32, 64, 128], "regularization": [0.003, 0.01, 0.03, 0.1]},
+    "als": {"factors": [8, 32], "regularization": _LAMBDAS, "biases": [True, False]},
+    "ccd": {"factors": [8, 32], "regularization": _LAMBDAS, "biases": [True, False]},
+    "sfa": {"factors": [8, 32], "regularization": _LAMBDAS, "column_regularization": _LAMBDAS},
+    "implicit-als": {"factors": [16, 64], "regularization": [1.0, 10.0, 30.0, 100.0], "confidence": [1.0, 10.0, 40.0], "weights": ["log", "bm25"]},
+    "bpr": {"factors": [16, 64], "regularization": [0.003, 0.01, 0.03, 0.1]},
     "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log", "rp3beta"]},
     "ease": {"regularization": [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
     "gap": {**_TOPICS, "row_prior": [1.05, 1.1, 1.3], "column_prior": [0.3, 1.0, 10.0]},
 }
 TOP = 10
+FACTORS_LEAST, FACTORS_MOST = 2, 512  # limits of the steps; lists may go beyond
+
+
+def criteria(method: Any) -> tuple[str, ...]:
+    """The names of the numbers that a method can be judged by; the first is the default."""
+    return ("perplexity",) if method._counts else ("recall", "ndcg") if method._uses else ("rmse",)
 
 
 # -------------------------------------------------------------------- folds and errors
@@ -66,13 +75,15 @@ def split(X: Any, counts: bool, folds: int, fold: int, seed: int) -> tuple[Any, 
     return X[of != fold].tocsr(), held, known
 
 
-def error(model: Any, fitted: Any, held: Any, known: Any) -> float:
-    """Return the error (smaller is better): RMSE of ratings, perplexity of words, 1 - recall of the first ten for uses."""
+def error(model: Any, fitted: Any, held: Any, known: Any, by: str = "recall") -> float:
+    """Return the error (smaller is better): RMSE of ratings, perplexity of words, for uses 1 - recall or 1 - NDCG of the first ten."""
     if known is not None:
         return float(numpy.exp(-model.score(held, observed=known)))
     if not model._uses:
         return -float(model.score(held, observed=fitted if isinstance(model, ml.SFA) else None))
     top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted, factors=model.transform(fitted) if model._fitted().about.rows == 0 and not model._pairs else None)
+    if by == "ndcg":
+        return 1 - metrics.ndcg_at_k(top, held, top.shape[1])
     hits = [numpy.isin(held.indices[a:b], top[row]).mean() for row, (a, b) in enumerate(zip(held.indptr, held.indptr[1:])) if b > a]
     return 1 - float(numpy.mean(hits))
 
@@ -111,19 +122,25 @@ def affordable(weights: list[float], steps: int, cost: float) -> list[int]:
 
 
 def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, seed: int = 1, fixed: Optional[dict[str, Any]] = None,
-         devices: Iterable[str] = ("cpu",), state: Optional[str] = None, grid: bool = False,
+         devices: Iterable[str] = ("cpu",), state: Optional[str] = None, grid: bool = False, by: Optional[str] = None,
          report: Callable[[str], None] = lambda line: None) -> dict[str, Any]:
-    """Searches the product of `space`, lists of values of the estimator's parameters; `fixed` are the others.
+    """Searches the product of `space`, lists of values of the estimator's parameters; `fixed` are the others. The method's defaults are always a
+    candidate, also where they are on no list; a list of one value stays as it is.
 
-    Returns the best parameters, their error, all results and the cost: iterations times factors, over all fits. state: a file in which results
+    Returns the best parameters, their error (smaller is better; `by`: what it is of, "recall" or "ndcg" of the first ten for uses, "rmse" of ratings,
+    "perplexity" of words) and its deviation between the folds, the row of the defaults, all results, those first that were fitted to the end on all
+    folds, and the cost of the search: iterations times factors, over all fits but those last ones and the defaults'. state: a file in which results
     are kept, and from which a search with the same data and arguments goes on. grid: fit everything to the end instead.
     """
     X = X.tocsr()
     fixed, devices = dict(fixed or {}), list(devices)
+    by = by or criteria(method)[0]
+    if by not in criteria(method):
+        raise ArgumentError(f"by = {by!r}: {method.__name__} is judged by {' or '.join(criteria(method))}")
     steady = "iterations" not in method._names()  # its fits have no iterations: each is complete
     iterations = fixed.pop("iterations", 1 if steady else method().iterations)
     iterations = 1 if steady else iterations
-    key = hashlib.sha256(repr((method.__name__, X.shape, space, fixed, iterations, folds, seed, grid)).encode())
+    key = hashlib.sha256(repr((method.__name__, X.shape, space, fixed, iterations, folds, seed, grid, by)).encode())
     for part in (X.indptr, X.indices, X.data):
         key.update(numpy.ascontiguousarray(part).tobytes())
     results = _State(state, key.hexdigest())
@@ -136,8 +153,9 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         start = time.perf_counter()
         whole = {} if steady else {"iterations": steps}
         model = method(**fixed, **values, **whole, device=device, seed=seed).fit(parts[fold][0])
-        found = error(model, *parts[fold])
-        return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * weight(values)}
+        found = error(model, *parts[fold], by)
+        chosen = {name: getattr(model, name + "_", value) for name, value in values.items()}
+        return {"error": found, "seconds": time.perf_counter() - start, "cost": steps * weight(values), "chosen": chosen}
 
     def weight(values: dict[str, Any]) -> float:
         return float(values.get("factors", fixed.get("factors", getattr(method(), "factors", 1))) or 32)  # 0: chosen, from 32 on
@@ -145,7 +163,9 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
     def weights() -> list[float]:
         return [max(1.0, weight(values)) for values in alive]
 
-    def measured(values: dict[str, Any], steps: int, folds: int) -> dict[str, Any]:
+    costs: dict[str, float] = {}
+
+    def measured(values: dict[str, Any], steps: int, folds: int, searched: bool = True) -> dict[str, Any]:
         """Return a row of results; fit what is missing."""
         found = []
         for fold in range(folds):
@@ -153,8 +173,11 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
             if results.get(name) is None:
                 results.put(name, fit((*name, devices[0])))
             found.append(results.get(name)["error"])
+            if searched:
+                costs[json.dumps(name)] = results.get(name)["cost"]
         mean = float(numpy.mean(found))
-        return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf")}
+        return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf"),
+                "errors": found, "deviation": float(numpy.std(found, ddof=1)) if folds > 1 else None}
 
     alive = candidates(space)
     grid = grid or steady or len(alive) <= FEW
@@ -179,32 +202,77 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
             rows.sort(key=lambda row: row["error"])
             alive = [row["values"] for row in rows]
             report(f"{len(rows)} candidates, {steps} iterations, {used} fold{'' if used == 1 else 's'}: best {rows[0]['error']:.6g} with {_words(alive[0])}")
-        rows = _refined(rows, space, lambda values: measured(values, rows[0]["iterations"], used), report)
-        alive = [row["values"] for row in rows]
-    return {"best": alive[0], "error": rows[0]["error"], "rows": rows, "cost": results.total("cost"), "seconds": results.total("seconds")}
+        usual, steps = defaults(method, space), rows[0]["iterations"]
+        known = _numbers_of(results.get((measured(usual, steps, used, False)["values"], steps, 0))["chosen"])
+        if known not in alive:
+            rows.append(measured(known, steps, used, False))
+            rows.sort(key=lambda row: row["error"])
+        rows = _refined(rows, space, not method._counts, lambda values: measured(values, steps, used), report)
+        last = [rows[0]["values"], alive[0], usual]
+        compared = [measured(values, iterations, folds, False) for number, values in enumerate(last) if values not in last[:number]]
+        compared.sort(key=lambda row: (row["error"], row["values"] != usual))
+        of_defaults = next(row for row in compared if row["values"] == usual)
+        if not _is_ahead(compared[0]["errors"], of_defaults["errors"]):
+            compared.remove(of_defaults)
+            compared.insert(0, of_defaults)
+    rest = [row for row in rows if row["values"] not in [one["values"] for one in compared]]
+    report(f"{len(compared)} candidates, {iterations} iterations, {folds} folds: best {compared[0]['error']:.6g} with {_words(compared[0]['values'])}")
+    return {"best": compared[0]["values"], "error": compared[0]["error"], "deviation": compared[0]["deviation"], "by": by,
+            "defaults": of_defaults, "rows": compared + rest, "cost": sum(costs.values()), "seconds": results.total("seconds")}
+
+
+def _is_ahead(errors: list[float], others: list[float]) -> bool:
+    """Return true if the gain on the same folds is more than its own standard error: less is chance, and lost on other data."""
+    gains = numpy.array(others) - numpy.array(errors)
+    return bool(gains.mean() > gains.std(ddof=1) / len(gains) ** 0.5)
+
+
+def defaults(method: Any, space: dict[str, list[Any]]) -> dict[str, Any]:
+    """The method's own values of the parameters of a space; the single value of a list that has one."""
+    own = method().get_params()
+    return {name: values[0] if len(values) == 1 else own[name] for name, values in space.items()}
+
+
+def _numbers_of(chosen: dict[str, Any]) -> dict[str, Any]:
+    """The choices of the defaults on a fold, from which steps can begin; lambda with as many digits as steps have."""
+    return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in chosen.items()}
 
 
 REFINED = ("regularization", "column_regularization", "confidence")
 GAIN, NEAR = 5e-4, 1.3  # least relative decrease of the error; least factor of a step
 
 
-def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: Callable[[dict[str, Any]], dict[str, Any]],
-             report: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return the rows and those found by steps from the best one: up and down with each number, and with all at once, since the best lambda
-    rises with the confidence. A step that helps is made again, also beyond the end of a list; when none helps any more, they get half as
-    long, from half the way to the neighbours on the list. A list of one value stays as it is."""
-    rows, start = list(rows), rows[0]["values"]
-    steps = {}
-    for name in REFINED:
-        numbers = sorted(value for value in space.get(name, []) if not isinstance(value, bool) and value > 0)
-        if len(numbers) > 1 and start.get(name) in numbers:
-            at = numbers.index(start[name])
-            steps[name] = max(numbers[k + 1] / numbers[k] for k in (at - 1, at) if 0 <= k < len(numbers) - 1) ** 0.5
-    tried = [start]
+def _step(numbers: list[float], value: float) -> Optional[float]:
+    """Half of the way, as a factor, from a value to its neighbours on a list; None where the list has no others."""
+    numbers = sorted(number for number in numbers if not isinstance(number, (bool, str)) and number > 0)
+    if len(numbers) < 2 or isinstance(value, (bool, str)) or value <= 0:
+        return None
+    at = min(max(bisect.bisect_left(numbers, value), 1), len(numbers) - 1)
+    near = [numbers[k + 1] / numbers[k] for k in (at - 1, at) if k + 1 < len(numbers) and (k == at - 1 or numbers[at] == value)]
+    return max(near) ** 0.5
 
-    def helps(move: dict[str, float]) -> bool:
-        values = {**rows[0]["values"], **{name: float(f"{rows[0]['values'][name] * factor:.4g}") for name, factor in move.items()}}
-        if values in tried:
+
+def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], sizes: bool, measured: Callable[[dict[str, Any]], dict[str, Any]],
+             report: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Return the rows and those found by steps from the best one: to the other words of a list, up and down with each number, and with all at once,
+    since the best lambda rises with the confidence; also (sizes) with the number of factors, doubled and halved. A step that helps is made again, also
+    beyond the end of a list; when none helps any more, they get half as long, from half the way to the neighbours on the list. A list of
+    one value stays as it is."""
+    rows, start = list(rows), rows[0]["values"]
+    steps = {name: step for name in REFINED if name in space and (step := _step(space[name], start[name]))}
+    doubled = sizes and len(space.get("factors", ())) > 1
+    tried = [row["values"] for row in rows]
+
+    def moved(move: dict[str, Any]) -> dict[str, Any]:
+        best = rows[0]["values"]
+        return {**best, **{name: by if isinstance(by, str) else float(f"{best[name] * by:.4g}") for name, by in move.items() if name != "factors"},
+                **({"factors": int(best["factors"] * move["factors"])} if "factors" in move else {})}
+
+    def helps(move: dict[str, Any]) -> bool:
+        values, listed = moved(move), space.get("factors", ())
+        if "factors" in move and values["factors"] in listed and rows[0]["values"]["factors"] in listed:
+            return False  # the rounds have compared them
+        if values in tried or not FACTORS_LEAST <= values.get("factors", FACTORS_LEAST) <= FACTORS_MOST:
             return False
         tried.append(values)
         row = measured(values)
@@ -213,18 +281,27 @@ def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], measured: 
         rows.sort(key=lambda one: one["error"])
         return better
 
-    while any(step >= NEAR for step in steps.values()):
-        moves = [{name: step} for name, step in steps.items()] + ([steps] if len(steps) > 1 else [])
-        moves = [{name: step ** way for name, step in move.items()} for move in moves for way in (1, -1)]
-        moved = False
+    def round_of(moves: list[dict[str, Any]]) -> bool:
+        any_helped = False
         for move in moves:
             while helps(move):
-                moved = True
-        if not moved:
+                any_helped = True
+        return any_helped
+
+    words = [{name: word} for name, values in space.items() if len(values) > 1 for word in values if isinstance(word, str)]
+    while round_of(words + ([{"factors": 2}, {"factors": 0.5}] if doubled and rows[0]["values"]["factors"] > 0 else []) + _moves(steps)):
+        pass
+    while any(step >= NEAR for step in steps.values()):
+        if not round_of(_moves(steps)):
             steps = {name: step ** 0.5 for name, step in steps.items()}
     if rows[0]["values"] != start:
         report(f"refined: best {rows[0]['error']:.6g} with {_words(rows[0]['values'])}")
     return rows
+
+
+def _moves(steps: dict[str, float]) -> list[dict[str, Any]]:
+    moves = [{name: step} for name, step in steps.items()] + ([steps] if len(steps) > 1 else [])
+    return [{name: step ** way for name, step in move.items()} for move in moves for way in (1, -1)]
 
 
 class _State:
@@ -264,9 +341,13 @@ class _State:
 
 # -------------------------------------------------------------------- the command
 
+_TITLES = {"recall": f"recall of the first {TOP}, larger is better", "ndcg": f"NDCG of the first {TOP}, larger is better",
+           "rmse": "RMSE, smaller is better", "perplexity": "perplexity of held-out words, smaller is better"}
+
+
 def _words(values: dict[str, Any]) -> str:
     return " ".join(("--" if value is not False else "--no-") + name.replace("_", "-") + ("" if isinstance(value, bool) else f" {value}" if isinstance(value, str) else f" {value:g}")
-                    for name, value in values.items())
+                    for name, value in values.items() if value is not None)  # which the library chooses
 
 
 def _numbers(text: str) -> tuple[str, list[Any]]:
@@ -302,6 +383,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_argument("--folds", metavar="N", type=int, default=3, help="parts into which the data are split, one of which is held out [3]")
     arguments.add_argument("--seed", metavar="SEED", type=int, default=1, help="of folds and models [1]")
     arguments.add_argument("--iterations", metavar="N", type=int, help="of a whole fit [the method's]")
+    arguments.add_argument("--by", choices=("recall", "ndcg"), help="for uses: judge by this number of the first ten [recall]")
     arguments.add_argument("--state", metavar="FILE", help="keep results here, and go on from them")
     arguments.add_argument("--devices", metavar="LIST", default="cpu", help="devices for fits side by side, separated by commas [cpu]")
     arguments.add_argument("--grid", action="store_true", help="fit all candidates to the end")
@@ -316,17 +398,23 @@ def main(given: argparse.Namespace) -> int:
     if unknown or given.folds < 2:
         _command.error(f"--values {unknown[0]}: {given.method} has no such option" if unknown else f"--folds {given.folds}: expected 2 or more")
         return _command.USAGE
+    if given.by and given.by not in criteria(method):
+        _command.error(f"--by {given.by}: {given.method} is judged by {criteria(method)[0]}")
+        return _command.USAGE
     fixed = {} if given.iterations is None else {"iterations": given.iterations}
     X = data_of(given.method, given.data, given.columns).X
     found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
-                 state=given.state, grid=given.grid, report=lambda line: print(line, file=sys.stderr))
+                 state=given.state, grid=given.grid, by=given.by, report=lambda line: print(line, file=sys.stderr))
     if given.json:
         print(json.dumps(found))
         return _command.OK
-    what = "perplexity" if method._counts else "1 - recall" if method._uses else "RMSE"
-    print(f"{what:>12}  options")
+    print(f"{_TITLES[found['by']]}; mean of the folds that were held out, deviation between them")
+    print(f"{found['by'].upper() if found['by'] in ('rmse', 'ndcg') else found['by']:>12}{'deviation':>12}{'folds':>7}{'iterations':>12}  options")
     for row in found["rows"][:10]:
-        print(f"{row['error']:12.6g}  {_words(row['values'])}")
+        shown = 1 - row["error"] if method._uses else row["error"]
+        spread = "" if row["deviation"] is None else f"{row['deviation']:.2g}"
+        of = " (defaults)" if row["values"] == found["defaults"]["values"] else ""
+        print(f"{shown:12.6g}{spread:>12}{row['folds']:>7}{row['iterations']:>12}  {_words(row['values'])}{of}")
     columns = f" --columns {_command.visible(given.columns)}" if given.columns else ""
     print(f"tamis train {given.method} {_command.visible(given.data)} -o MODEL{columns} {_words(found['best'])}")
     return _command.OK

@@ -46,11 +46,15 @@ static const double ML_SHARE = 0.9;
 /* Default of options.beta, also of files that have none. */
 static const double ML_BETA = 0.4;
 
+/* Default of lda's priors, for data too small for a choice, and where a choice begins. */
+static const double ML_PRIOR = 0.1;
+
 /* Hyperparameters that a fit chooses by an inner split (choose.h). share: lambda relative to the noise, or to the
    method's own lambda. */
 typedef struct ml_choice {
     double share;
     double regularization, column_regularization;
+    double row_prior, column_prior;
     int64_t factors;
     tamis_use_weights weights;
     double seconds; /* time of the search; 0: there was nothing to choose, or too little data */

@@ -93,6 +93,47 @@ def test_command(tmp_path):
     assert done.returncode == 3 and "no time for each entry" in done.stderr
 
 
+def test_several_methods(tmp_path):
+    """Methods by name, and all that apply: the numbers are those of each alone, and the winner has the best of them."""
+    path = tmp_path / "ratings.csv"
+    X = data().tocoo()
+    path.write_text("".join(f"u{u},i{i},{r:g}\n" for u, i, r in zip(X.row, X.col, X.data)))
+
+    def run(*words):
+        done = subprocess.run([sys.executable, "-m", "tamis.evaluate", *words], capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = run("als,item-knn", str(path), "--set", "factors=3", "--json")
+    assert code == 0, err
+    found, alone = json.loads(out), json.loads(run("als", str(path), "--set", "factors=3", "--json")[1])
+    for number in ("rmse", "recall", "ndcg"):
+        assert found["methods"]["als"][number] == pytest.approx(alone["model"][number], rel=1e-5)
+    assert found["popularity"] == alone["popularity"] and found["biases"] == alone["biases"] and "rmse" not in found["methods"]["item-knn"]
+    ndcg = {**{name: numbers["ndcg"] for name, numbers in found["methods"].items()}, "popularity": found["popularity"]["ndcg"]}
+    assert found["winner"] == {"ndcg": max(ndcg, key=ndcg.get), "rmse": "als"}
+    code, out, err = run("all", str(path))
+    assert code == 0, err
+    lines = [line.split()[0] for line in out.splitlines()[2:]]
+    assert lines == [*evaluate.METHODS, "popularity", "biases", "best:"] and "seconds" in out.splitlines()[1]
+    uses = tmp_path / "uses.txt"
+    uses.write_text("".join(f"u{u} i{i}\n" for u, i in zip(X.row, X.col)))
+    code, out, err = run("all", str(uses), "--json")
+    assert code == 0, err
+    assert set(json.loads(out)["methods"]) == {"implicit-als", "bpr", "item-knn", "ease"} and list(json.loads(out)["winner"]) == ["ndcg"]
+    for words, part in ((("als,nothing", str(path)), "METHOD nothing"), (("als,ccd", str(path), "--set", "neighbours=3"), "--set neighbours")):
+        code, out, err = run(*words)
+        assert code == 2 and part in err
+    assert run("als,item-knn", str(uses))[0] == 3
+
+
+def test_what_does_not_apply_is_left_out():
+    """Beside others a method may refuse the data, for instance too many items for ease."""
+    train, test = ml.split_entries(data())
+    wide = [sparse.csr_matrix((part.data, part.indices, part.indptr), shape=(part.shape[0], 40000)) for part in (train, test)]
+    found = evaluate.compare({"item-knn": ml.ItemKNN(), "ease": ml.EASE()}, *wide)
+    assert list(found["methods"]) == ["item-knn"] and "at most 32768" in found["refused"]["ease"]
+
+
 @pytest.mark.parametrize("command", ["evaluate", "tune"])
 def test_what_is_wrong_is_told_without_a_traceback(command, tmp_path):
     def told(content, *options):

@@ -69,6 +69,58 @@ def test_methods(name):
     assert np.isfinite(found["error"]) and set(found["best"]) == set(space)
 
 
+def uses(rows=400, cols=150, groups=6):
+    random = np.random.default_rng(7)
+    same = random.integers(groups, size=rows)[:, None] == random.integers(groups, size=cols)[None, :]
+    return scipy_sparse.csr_matrix((random.random((rows, cols)) < np.where(same, 0.25, 0.02)).astype("float32"))
+
+
+def test_the_defaults_are_a_candidate():
+    """Also where they are on no list: with lists that hold nothing good, they are the result."""
+    found = tune.tune(ml.ItemKNN, uses(), {"neighbours": [1, 2], "weights": ["ones"]}, fixed={"threads": 1})
+    assert found["best"] == {"neighbours": 20, "weights": "ones"} and found["defaults"] == found["rows"][0]
+    alone = tune.tune(ml.ItemKNN, uses(), {"neighbours": [1], "weights": ["ones"]}, fixed={"threads": 1})
+    assert alone["best"] == {"neighbours": 1, "weights": "ones"} and alone["error"] > found["error"]
+    bad = {"factors": [2], "regularization": [3000.0, 6000.0], "confidence": [1.0, 2.0], "weights": ["log", "bm25", "linear"]}
+    found = tune.tune(ml.ImplicitALS, uses(), bad, fixed={"threads": 1})
+    assert found["error"] <= found["defaults"]["error"] and found["defaults"]["folds"] == 3 and found["defaults"]["iterations"] == 15
+    assert found["defaults"]["values"] == {"factors": 2, "regularization": 0.0, "confidence": 1.0, "weights": "auto"}
+    assert found["best"]["regularization"] < 2000
+
+
+def test_a_gain_by_chance_is_none():
+    """The defaults stay unless the gain on the folds is more than its standard error."""
+    assert tune._is_ahead([0.5, 0.6, 0.7], [0.51, 0.61, 0.71]) and not tune._is_ahead([0.5, 0.6, 0.7], [0.5, 0.6, 0.7])
+    assert not tune._is_ahead([0.5, 0.6, 0.7], [0.56, 0.58, 0.69]) and not tune._is_ahead([0.5, 0.6], [0.4, 0.5])
+
+
+def test_steps_leave_the_lists():
+    """Factors double, from a list that ends too early."""
+    random = np.random.default_rng(3)
+    exact = random.normal(size=(200, 8)) @ random.normal(size=(8, 100))
+    X = scipy_sparse.csr_matrix(np.where(random.random((200, 100)) < 0.6, exact, 0).astype("float32"))
+    found = tune.tune(ml.ALS, X, {"factors": [1, 2], "regularization": [0.001, 0.01], "biases": [True, False]}, folds=2, fixed={"threads": 1})
+    errors = {listed: min(row["error"] for row in found["rows"] if row["values"]["factors"] in (1, 2) and listed or row["values"]["factors"] >= 8 and not listed)
+              for listed in (True, False)}
+    assert errors[False] < 0.1 * errors[True] and found["error"] < 0.1 * errors[True]
+
+
+def test_what_it_is_judged_by():
+    from tamis._errors import ArgumentError
+    X, space = uses(), {"neighbours": [5, 20], "weights": ["ones"]}
+    found = {by: tune.tune(ml.ItemKNN, X, space, by=by, folds=2) for by in ("recall", "ndcg")}
+    for by, measure in (("recall", ml.metrics.recall_at_k), ("ndcg", ml.metrics.ndcg_at_k)):
+        errors = []
+        for fold in range(2):
+            fitted, held, _ = tune.split(X, False, 2, fold, 1)
+            model = ml.ItemKNN(**found[by]["best"]).fit(fitted)
+            errors.append(1 - measure(model.recommend(None, 10, seen=fitted)[0], held, 10, seen=fitted))
+        assert found[by]["error"] == pytest.approx(np.mean(errors), abs=1e-9) and found[by]["by"] == by
+        assert found[by]["deviation"] == pytest.approx(np.std(errors, ddof=1), abs=1e-9)
+    with pytest.raises(ArgumentError, match="judged by recall or ndcg"):
+        tune.tune(ml.ItemKNN, X, space, by="rmse")
+
+
 def test_command(tmp_path):
     import scipy.io
     scipy.io.mmwrite(tmp_path / "r.mtx", ratings())
@@ -77,7 +129,14 @@ def test_command(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith(f"tamis train als {tmp_path / 'r.mtx'} -o MODEL --factors ")
+    assert done.stdout.splitlines()[0].startswith("RMSE, smaller is better") and "(defaults)" in done.stdout
     assert subprocess.run([*command, "--values", "topics=3"], capture_output=True, text=True).returncode == 2
+    assert subprocess.run([*command, "--by", "ndcg"], capture_output=True, text=True).returncode == 2
+    scipy.io.mmwrite(tmp_path / "u.mtx", uses())
+    command = [sys.executable, "-m", "tamis.tune", "item-knn", str(tmp_path / "u.mtx"), "--values", "weights=ones", "--by", "ndcg"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("NDCG of the first 10, larger is better"), done.stderr
+    assert 0 < float(done.stdout.splitlines()[2].split()[0]) < 1
 
 
 def test_data_are_those_of_training(tmp_path):

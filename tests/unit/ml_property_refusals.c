@@ -42,7 +42,7 @@ static const struct wrong {
     {"row_prior", "gap", 0.8,
      "row_prior = 0.8, expected 1 or more: with a shape below 1 the loss has no minimum, it falls without end as a "
      "factor nears 0"},
-    {"column_prior", "lda", NAN, "column_prior = nan, expected 0 (1 / factors) or more"},
+    {"column_prior", "lda", INFINITY, "column_prior = inf, expected 0 (1 / factors) or more"},
     {"column_prior", "gap", -3, "column_prior = -3, expected 0 (no scale) or more"},
 };
 
@@ -64,7 +64,7 @@ void bad_options_are_named(tamis_method method) {
     SPOILT_OPTION(o.tolerance = 1, "^tolerance = 1, expected 0 to below 1$");
     SPOILT_OPTION(o.checkpoint_seconds = -1, "^checkpoint_seconds = -1, expected 0 or more$");
     SPOILT_OPTION(o.algorithms = "a,b", "^algorithms = \"a,b\", expected one name or three$");
-    SPOILT_OPTION(o.reserved_flags[4] = true, "^options.reserved_flags[4] is true: expected false$");
+    SPOILT_OPTION(o.reserved_flags[3] = true, "^options.reserved_flags[3] is true: expected false$");
     SPOILT_OPTION(o.method = (tamis_method)99, "^method = 99 is not a valid method$");
     snprintf(text, sizeof text, "^iterations = 0: %s is made in its first iteration: expected 1$", c.about.name);
     if (c.about.pairs) SPOILT_OPTION(o.iterations = 0, text);

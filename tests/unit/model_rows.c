@@ -23,6 +23,8 @@ static const struct way {
     WAY(nonnegative, FLIPPED, 0),
     WAY(maximum_a_posteriori, FLIPPED, 0),
     WAY(learn_row_prior, FLIPPED, 0),
+    WAY(by_prediction, FLIPPED, 0),
+    WAY(warp, FLIPPED, 0),
     WAY(elbo, FLIPPED, 0),
     WAY(cg_steps, WHOLE, 1),
     WAY(inner_rounds, WHOLE, 2),

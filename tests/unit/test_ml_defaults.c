@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "ml/numbers.h"
 #include "model_rows.h"
 #include "support/shared_data.h"
 
@@ -272,6 +273,184 @@ TEST_TAG(what_is_chosen_is_kept, "choice") {
     keeps_its_choice(TAMIS_ALS);
     keeps_its_choice(TAMIS_SFA);
 }
+
+/* ------------------------------------------------------------------------------------------ titles */
+
+/* A model of documents, four fifths of which it is fitted to, and the rest of which are half known. */
+static tamis_score score_documents(const tamis_model_options *options, const tamis_sparse *S, double *baseline,
+                                   tamis_model_description *description) {
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    OWN(tamis_owned_sparse) *fitted, *others, *known, *held;
+    tamis_score score;
+    split.kind = TAMIS_SPLIT_ROWS;
+    split.share = 0.2;
+    works(tamis_split(S, &split, &fitted, &others));
+    split.kind = TAMIS_SPLIT_TOKENS;
+    split.share = 0.5;
+    works(tamis_split(tamis_owned_sparse_view(others), &split, &known, &held));
+    OWN(tamis_model) *const model = model_fitted(device, options, tamis_owned_sparse_view(fitted));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(known)};
+    *description = model_about(model);
+    works(tamis_model_score(model, &out, true, 10, &score));
+    works(tamis_baseline(options->method, tamis_owned_sparse_view(fitted), out.entries, baseline));
+    OWN(tamis_model) *const again = model_reloaded(device, model);
+    const tamis_model_description kept = model_about(again);
+    assert_true(kept.options.row_prior == description->options.row_prior);
+    assert_true(kept.options.column_prior == description->options.column_prior);
+    return score;
+}
+
+/* Documents of some eight words, where constants were worse than the frequencies of words: with priors that are chosen
+   a model is no worse than these if they are all there is, and better by far if there are topics. */
+TEST_TAG(titles_are_not_below_frequencies_of_words, "choice") {
+    static const struct {
+        set_shape set;
+        double most; /* perplexity, as a share of that of word frequencies */
+    } cases[] = {{{.rows = 1600, .cols = 500, .a_row = 10, .tail = 1, .groups = 1}, 1.01},
+                 {{.rows = 1600, .cols = 500, .a_row = 10, .tail = 0.7, .groups = 10}, 0.75}};
+    for (int i = 0; i < 2; i++) {
+        OWN(data) d = draw_set(&cases[i].set, 11);
+        tamis_model_options options = default_options(TAMIS_LDA);
+        tamis_model_description made, other;
+        double baseline;
+        options.threads = 1;
+        assert_true(isnan(options.row_prior) && isnan(options.column_prior));
+        const tamis_score score = score_documents(&options, &d.view, &baseline, &made);
+        const double alpha = made.options.row_prior, beta = made.options.column_prior;
+        print_message("titles %d: %.4g of %.4g, priors %.3g %.3g\n", i, score.perplexity, baseline, alpha, beta);
+        assert_true(fabs(score.unigram_perplexity - baseline) < 1e-9 * baseline);
+        assert_true(made.choice_seconds > 0 && alpha > 0 && beta > 0);
+        if (!(score.perplexity <= cases[i].most * baseline))
+            fail_msg("titles %d: perplexity %g, by frequencies %g", i, score.perplexity, baseline);
+        options.threads = 3;
+        const tamis_score same = score_documents(&options, &d.view, &baseline, &other);
+        assert_true(fabs(same.perplexity - score.perplexity) <
+                    1e-3 * score.perplexity); /* sums are rounded otherwise */
+        assert_true(other.options.row_prior == alpha && other.options.column_prior == beta);
+        options.row_prior = options.column_prior = 0.1;
+        const tamis_score constant = score_documents(&options, &d.view, &baseline, &other);
+        assert_true(other.choice_seconds == 0 && other.options.row_prior == 0.1 && other.options.column_prior == 0.1);
+        assert_true(score.perplexity < 0.99 * constant.perplexity);
+        options.row_prior = (double)NAN;
+        options.learn_row_prior = true; /* which begins with the default */
+        (void)score_documents(&options, &d.view, &baseline, &other);
+        assert_true(other.choice_seconds == 0 && other.options.row_prior == 0.1);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ top lists of ratings */
+
+/* Each list has the best columns that the row has not rated, by (prediction - mean) / scale + 5 w ln(n + 1/2), w the
+   share of the variance of n that is not chance, and their predictions. One row at a time gives the same as all. */
+static void expect_by_chance(tamis_model *model, const tamis_sparse *S) {
+    enum { ROWS = 40, TOP = 10 };
+    const int64_t rows = S->rows, cols = S->cols;
+    OWN(double) *const counts = calloc((size_t)cols, sizeof *counts), *const all = calloc((size_t)cols, sizeof *all);
+    OWN(int64_t) *const columns = malloc((size_t)cols * sizeof *columns), *const offsets =
+                                                                              calloc((size_t)rows + 1, sizeof *offsets);
+    int64_t best[ROWS * TOP], one[TOP];
+    double scores[ROWS * TOP], alone[TOP];
+    assert_true(counts && all && columns && offsets);
+    for (int64_t t = 0; t < S->nnz; t++) counts[ml_column(S, t)] += 1;
+    for (int64_t j = 0; j < cols; j++) columns[j] = j;
+    double variance = 0;
+    const double mean = (double)S->nnz / (double)cols;
+    for (int64_t j = 0; j < cols; j++) variance += (counts[j] - mean) * (counts[j] - mean) / (double)cols;
+    const double weight = fmax(0, 5 * (1 - mean / variance));
+    works(tamis_model_recommend(model, NULL, NULL, ROWS, S, TOP, best, scores));
+    for (int64_t row = 0; row < ROWS; row++) {
+        for (int64_t i = 0; i <= rows; i++) offsets[i] = i > row ? cols : 0;
+        const tamis_sparse places = CSR(rows, cols, offsets, columns, NULL);
+        works(tamis_model_predict(model, NULL, &places, all));
+        double before = INFINITY;
+        for (int k = 0; k < TOP; k++) {
+            const int64_t j = best[row * TOP + k];
+            const double key = (all[j] - model->mean) / model->scale + weight * log(counts[j] + 0.5);
+            assert_true(ml_entry_at(S, row, j) < 0 && fabs(scores[row * TOP + k] - all[j]) < 1e-4);
+            if (all[j] <= model->least || all[j] >= model->most) continue; /* clamped, which hides the key */
+            assert_true(key <= before + 1e-4);
+            before = key;
+        }
+        for (int64_t j = 0; j < cols; j++) { /* none that is left out is better */
+            bool listed = false;
+            for (int k = 0; k < TOP; k++) listed = listed || best[row * TOP + k] == j;
+            const double key = (all[j] - model->mean) / model->scale + weight * log(counts[j] + 0.5);
+            if (!listed && ml_entry_at(S, row, j) < 0 && all[j] < model->most) assert_true(key <= before + 1e-4);
+        }
+        works(tamis_model_recommend(model, NULL, &row, 1, S, TOP, one, alone));
+        assert_memory_equal(one, best + row * TOP, sizeof one);
+    }
+}
+
+/* Models of ratings recommend about as much of what people rate as the most popular do, where by predictions alone they
+   have a part of that, and more of what they like. The model is the same otherwise, a file keeps how it ranks, and one
+   without counts, from before, ranks by predictions. */
+TEST_TAG(top_lists_are_not_below_the_most_popular, "choice") {
+    static const set_shape set = {"a heavy tail", 900, 800, 40, 0.9, 0, 0.5, 0.4, 0.8, 0};
+    static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD};
+    OWN(data) d = draw_set(&set, 21);
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    OWN(tamis_owned_sparse) *kept, *held;
+    split.share = 0.2;
+    works(tamis_split(&d.view, &split, &kept, &held));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    double popular;
+    works(tamis_baseline(TAMIS_IMPLICIT_ALS, out.observed, out.entries, &popular));
+    for (int m = 0; m < 2; m++) {
+        tamis_model_options options = default_options(methods[m]);
+        tamis_score score, by_stars, old;
+        options.factors = 8;
+        OWN(tamis_model) *const model = model_fitted(device, &options, out.observed);
+        OWN(tamis_model) *const again = model_reloaded(device, model);
+        works(tamis_model_score(again, &out, false, 10, &score));
+        expect_by_chance(again, out.observed);
+        options.by_prediction = true;
+        OWN(tamis_model) *const other = model_fitted(device, &options, out.observed);
+        OWN(tamis_model) *const former = model_reloaded(device, other);
+        assert_true(!again->options.by_prediction && former->options.by_prediction);
+        works(tamis_model_score(other, &out, false, 10, &by_stars));
+        works(tamis_model_score(former, &out, false, 10, &old));
+        print_message("%s: recall %.4f, by predictions %.4f, the most popular %.4f\n", tamis_method_name(methods[m]),
+                      score.recall, by_stars.recall, popular);
+        assert_true(score.rmse == by_stars.rmse && old.recall == by_stars.recall);
+        assert_true(score.recall >= 0.98 * popular && by_stars.recall < 0.5 * popular);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------ WARP */
+
+/* In a sparse catalogue of many groups WARP's first ten have more than BPR's; its bits are those of any threads, and a
+   file keeps the loss, by which new rows are folded in. */
+TEST_TAG(warp_works_for_the_top, "choice") {
+    static const set_shape set = {.name = "groups", .rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 50};
+    OWN(data) d = draw_set(&set, 31);
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    OWN(tamis_owned_sparse) *kept, *held;
+    split.share = 0.2;
+    works(tamis_split(&d.view, &split, &kept, &held));
+    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    tamis_model_options options = default_options(TAMIS_BPR);
+    tamis_score bpr, warp, folded;
+    options.factors = 16;
+    options.threads = 1;
+    OWN(tamis_model) *const pairs = model_fitted(device, &options, out.observed);
+    options.warp = true;
+    OWN(tamis_model) *const model = model_fitted(device, &options, out.observed);
+    options.threads = 3;
+    OWN(tamis_model) *const same = model_fitted(device, &options, out.observed), *const again =
+                                                                                     model_reloaded(device, same);
+    const size_t bytes = (size_t)(d.view.cols * model->width) * 4;
+    assert_memory_equal(same->column_factors.data, model->column_factors.data, bytes);
+    assert_true(again->options.warp && model->loss > 0 && model->loss < 2);
+    works(tamis_model_score(pairs, &out, false, 10, &bpr));
+    works(tamis_model_score(model, &out, false, 10, &warp));
+    works(tamis_model_score(again, &out, true, 10, &folded));
+    print_message("recall of the first ten: WARP %.4f, folded in %.4f, BPR %.4f\n", warp.recall, folded.recall,
+                  bpr.recall);
+    assert_true(warp.recall > 1.02 * bpr.recall && folded.recall > 0.8 * warp.recall);
+}
+
+/* ------------------------------------------------------------------------------------------ models of pairs */
 
 /* The recall of the first twenty of a model, and what it says of itself. */
 static double recall_of(const tamis_held_out *out, const tamis_model_options *options,

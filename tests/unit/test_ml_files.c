@@ -141,8 +141,8 @@ TEST(notices_what_is_missing) {
     memcpy(longer, b.data, b.size);
     refuse_bytes(longer, b.size + 8, "there are extra bytes after it");
     refuse_bytes("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", 58, "not a Tamis model");
-    longer[8] = 7;
-    refuse_bytes(longer, b.size, ": the model has version 7 of the format, this library reads 1 to 6");
+    longer[8] = 8;
+    refuse_bytes(longer, b.size, ": the model has version 8 of the format, this library reads 1 to 7");
 }
 
 /* ------------------------------------------------------------------------------------------ made up */

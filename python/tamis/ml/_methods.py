@@ -14,7 +14,8 @@ class ALS(RowEstimator):
     model in the end, which is that of one device but for rounding. It is then used on the first of them; `device` is not looked at. The
     same one may be there several times. ALS and ImplicitALS do this; `fit` of the others raises UnsupportedError.
     factors: 0 chooses their number by a small inner split of the data. regularization: 0 finds lambda by the noise of the data.
-    random_state: a number or a generator of NumPy in place of seed.
+    random_state: a number or a generator of NumPy in place of seed. by_prediction: `recommend` goes by predictions alone; else by these and the chance of
+    being seen, which goes with an item's number of ratings.
 
     >>> X = scipy.sparse.csr_array(np.float32([[5, 4, 0], [4, 0, 1], [0, 5, 2]]))
     >>> model = ALS(factors=2, iterations=20).fit(X)
@@ -27,7 +28,7 @@ class ALS(RowEstimator):
 
     def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, cg_steps: int = 6, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None, by_prediction: bool = False):
         self._set(locals())
 
 
@@ -54,7 +55,8 @@ class ImplicitALS(RowEstimator):
 class BPR(RowEstimator):
     """Uses by Bayesian personalised ranking: what a user has is ranked above what not (Rendle et al.). Counts do not matter. Parameters as in `ALS`.
 
-    regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. The model does not depend on the number of threads.
+    regularization: lambda of the factors, 0 chooses it by an inner split. rate: ADAGRAD's rate. warp: WARP's loss (Weston et al.), which works for the top
+    of the list, in place of BPR's. The model does not depend on the number of threads.
 
     >>> plays = [[9, 4, 0], [7, 0, 0], [0, 5, 2]]
     >>> BPR(factors=2, iterations=50).fit(plays).recommend([1], n=1, seen=plays)[0]
@@ -66,7 +68,7 @@ class BPR(RowEstimator):
 
     def __init__(self, factors: int = 32, iterations: int = 30, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  rate: float = 0.05, biases: bool = True, dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None, warp: bool = False):
         self._set(locals())
 
 
@@ -118,7 +120,7 @@ class CCD(RowEstimator):
 
     def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  weighted: bool = True, biases: bool = True, inner_rounds: int = 5, nonnegative: bool = False, dtype: str = "float32", threads: int = 0,
-                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None):
+                 device: str = "cpu", devices: Optional[Sequence[str]] = None, random_state: Any = None, by_prediction: bool = False):
         self._set(locals())
 
 
@@ -144,6 +146,9 @@ class SFA(BatchEstimator):
 class LDA(BatchEstimator):
     """Topics of documents by latent Dirichlet allocation, online in mini-batches. Parameters as in `ALS`.
 
+    row_prior, column_prior: alpha of a document's topics and beta of a topic's words, 0 means 1 / factors; None chooses them by an inner split of the
+    documents' words, and is 0.1 in `partial_fit`. `row_prior_` and `column_prior_` are what was chosen.
+
     >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
     >>> LDA(factors=2, iterations=5).fit(X).transform(X).shape
     (3, 2)
@@ -153,7 +158,7 @@ class LDA(BatchEstimator):
     _counts = True
 
     def __init__(self, factors: int = 20, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, inner_rounds: int = 5,
-                 row_prior: float = 0.1, column_prior: float = 0.1, maximum_a_posteriori: bool = False, batch_rows: int = 0,
+                 row_prior: Optional[float] = None, column_prior: Optional[float] = None, maximum_a_posteriori: bool = False, batch_rows: int = 0,
                  rate_decay: float = 0.5, rate_offset: float = 1.0, learn_row_prior: bool = False, elbo: bool = False,
                  dtype: str = "float32", threads: int = 0, device: str = "cpu",
                  devices: Optional[Sequence[str]] = None, random_state: Any = None):

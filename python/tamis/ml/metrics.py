@@ -31,6 +31,13 @@ def _rows_of(matrix: Any, name: str, count: Optional[int] = None, columns: Optio
     return rows, places, values, numpy.array(s.shape)
 
 
+def _among(numbers: numpy.ndarray, asked: numpy.ndarray) -> numpy.ndarray:
+    """Return for each number asked for whether it is among sorted ones. numpy.isin would sort them for each row."""
+    if len(numbers) == 0:
+        return numpy.zeros(len(asked), bool)
+    return numbers[numpy.minimum(numpy.searchsorted(numbers, asked), len(numbers) - 1)] == asked
+
+
 def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[float]) -> tuple[numpy.ndarray, list[numpy.ndarray], numpy.ndarray]:
     """Return for each row with relevant columns: the values of the first k (0: not relevant), all relevant values in falling order, and its number."""
     k = _whole(k)
@@ -44,9 +51,9 @@ def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[fl
     out = numpy.zeros(0, "int64")
     if seen is not None:
         seen_rows, seen_columns, _, _ = _rows_of(seen, "seen", len(ranks), int(width))
-        out = seen_rows * width + seen_columns
+        out = numpy.sort(seen_rows * width + seen_columns)
     keys = rows * width + columns
-    relevant = (values > 0 if threshold is None else values >= threshold) & ~numpy.isin(keys, out)
+    relevant = (values > 0 if threshold is None else values >= threshold) & ~_among(out, keys)
     keys, values, rows = keys[relevant], values[relevant], rows[relevant]
     ends = numpy.searchsorted(rows, numpy.arange(len(ranks) + 1))
     found, all_of, numbers = [], [], []
@@ -55,7 +62,7 @@ def _hits(ranking: Any, held_out: Any, k: Any, seen: Any, threshold: Optional[fl
         if len(numpy.unique(places)) != len(places):
             raise _errors.ArgumentError(f"ranking has a column twice in row {row}")
         given = places + row * width
-        given = given[~numpy.isin(given, out)][:k]
+        given = given[~_among(out, given)][:k]
         mine, worth = keys[ends[row]:ends[row + 1]], values[ends[row]:ends[row + 1]]
         at = numpy.minimum(numpy.searchsorted(mine, given), len(mine) - 1)
         line = numpy.zeros(k)

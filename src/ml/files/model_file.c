@@ -153,6 +153,9 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (o->factors < 1 || (model->method->weighs && o->weights == TAMIS_WEIGHTS_AUTO))
         return tamis_fail(status, "%s: factors = %lld and weights = %d: a fit would have chosen them", path,
                           (long long)o->factors, (int)o->weights);
+    if (model->method->priors && (isnan(o->row_prior) || isnan(o->column_prior)))
+        return tamis_fail(status, "%s: row_prior = %g and column_prior = %g: a fit would have chosen them", path,
+                          o->row_prior, o->column_prior);
     const bool pairs = model->method->column_width != NULL;
     const int64_t width = pairs ? model->cols : ml_width(model->method, o);
     if (model->width != width)

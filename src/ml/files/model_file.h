@@ -20,8 +20,9 @@
 #include "ml/model.h"
 
 enum {
-    ML_FILE_VERSION = 6, /* what is written; 1, without a scale, 2, without an offset of rates, 3, without a lambda by
-                            noise, 4, without weights of uses, and 5, without beta, are read too */
+    ML_FILE_VERSION = 7, /* what is written; 1, without a scale, 2, without an offset of rates, 3, without a lambda by
+                            noise, 4, without weights of uses, 5, without beta, and 6, without WARP and counts of words
+                            and ratings, are read too */
     ML_FILE_PREAMBLE = 24,
     ML_FILE_ALIGNMENT = 64,
     ML_FILE_HEADER_MOST = 8192, /* a full header has less than half of this */

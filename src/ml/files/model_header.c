@@ -64,6 +64,7 @@ const ml_field ml_fields[] = {
     OPTION_SINCE(5, neighbours, ML_FIELD_INT),
     MEMBER_SINCE(5, share, ML_FIELD_DOUBLE),
     OPTION_SINCE(6, beta, ML_FIELD_DOUBLE),
+    OPTION_SINCE(7, warp, ML_FIELD_BOOL),
 };
 _Static_assert(sizeof ml_fields / sizeof *ml_fields == ML_FIELDS, "the number of fields");
 

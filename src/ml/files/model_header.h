@@ -23,7 +23,7 @@ typedef struct ml_field {
 } ml_field;
 
 /* The keys in the order of the file. The method comes first, because the meaning of the rest depends on it. */
-enum { ML_FIELDS = 46 };
+enum { ML_FIELDS = 47 };
 extern const ml_field ml_fields[ML_FIELDS];
 
 typedef struct ml_header {

@@ -16,6 +16,7 @@
 #include "ml/fit/place.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/popular.h"
 
 static uint64_t number_at(const char *at, size_t bytes) {
     uint64_t number = 0;
@@ -177,6 +178,7 @@ static tamis_status read_model(tamis_device *device, const tamis_bounded_text *t
     for (int i = 0; i < ML_FILE_SECTIONS; i++)
         if (sections[i].present) TRY_GOTO(failed, read_section(text, i, &sections[i], made));
     TRY_GOTO(failed, check_content(text->name, made));
+    made->options.by_prediction = made->method->chance && made->states[ML_POPULARITY].cols == 0;
     *model = made;
     return TAMIS_OK;
 failed:

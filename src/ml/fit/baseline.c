@@ -1,4 +1,4 @@
-/* The baselines: biases by a few rounds of damped means, and popularity. */
+/* The baselines: biases by a few rounds of damped means, popularity, and frequencies of words. */
 #include <math.h>
 #include <tamis/ml.h>
 #include <tamis/structure.h>
@@ -10,6 +10,7 @@
 #include "ml/methods/methods.h"
 #include "ml/numbers.h"
 #include "ml/serve/popular.h"
+#include "ml/serve/unigram.h"
 #include "sparse/check.h"
 
 enum { ROUNDS = 5, FIRST = 10 };
@@ -17,7 +18,10 @@ static const double DAMPING = 10; /* damping term: shrinks a bias as that many m
 
 const char *tamis_baseline_name(tamis_method method) {
     const ml_method *const row = ml_method_of(method);
-    return row && row->about.data == TAMIS_DATA_USES ? "the most popular" : "means and biases";
+    static const char *const names[] = {[TAMIS_DATA_RATINGS] = "means and biases",
+                                        [TAMIS_DATA_USES] = "the most popular",
+                                        [TAMIS_DATA_COUNTS] = "frequencies of words"};
+    return names[row ? row->about.data : TAMIS_DATA_RATINGS];
 }
 
 static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
@@ -103,6 +107,16 @@ static tamis_status popularity_recall(const tamis_sparse *trained, const tamis_s
     return TAMIS_OK;
 }
 
+/* ------------------------------------------------------------------------------------------ words */
+
+static tamis_status frequencies_perplexity(const tamis_sparse *trained, const tamis_sparse *held, double *metric) {
+    double *counts;
+    TRY(tamis_allocate_zeros(trained->cols, "counts of words", counts));
+    ml_unigram_count(trained, counts);
+    *metric = ml_unigram_perplexity(counts, trained->cols, held);
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ the call */
 
 /* Sets *view to S, or to a sorted copy. */
@@ -134,10 +148,12 @@ tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, co
     TRY(sort_rows(trained, "trained", &known));
     TRY(sort_rows(held_out, "held_out", &held));
     *metric = (double)NAN;
-    if (row->about.data == TAMIS_DATA_COUNTS || held.nnz == 0 || known.nnz == 0) return TAMIS_OK;
-    if (known.rows != held.rows || known.cols != held.cols)
+    if (held.nnz == 0 || known.nnz == 0) return TAMIS_OK;
+    const bool counts = row->about.data == TAMIS_DATA_COUNTS; /* whose held-out documents may be others */
+    if ((known.rows != held.rows && !counts) || known.cols != held.cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",
                           (long long)held.rows, (long long)held.cols, (long long)known.rows, (long long)known.cols);
+    if (counts) return frequencies_perplexity(&known, &held, metric);
     return row->about.data == TAMIS_DATA_USES ? popularity_recall(&known, &held, metric)
                                               : biases_error(&known, &held, metric);
 }

@@ -1,11 +1,11 @@
 /*
- * Hyperparameter search by an inner split: lambda as a share of the noise (noise.h), the number of factors, and the
- * weights of uses. No constant serves all data: a weak signal needs another lambda than mere popularity, a catalogue of
- * many small communities needs 128 factors, ratings of low rank need few (lab/results/quality.md). The search holds out
- * some entries, fits models with few iterations, and hill-climbs from setting to setting while the held-out error
- * falls. It moves only what the options leave open. Data larger than ML_CHOICE_ENTRIES are cut to their first rows, so
- * that the search costs less than a fit; where a fit's time grows faster than its columns, also to the columns of the
- * most uses.
+ * Hyperparameter search by an inner split: lambda as a share of the noise (noise.h), the number of factors, the
+ * weights of uses, and the priors of topics. No constant serves all data: a weak signal needs another lambda than mere
+ * popularity, a catalogue of many small communities needs 128 factors, ratings of low rank need few
+ * (lab/results/quality.md). The search holds out some entries, fits models with few iterations, and hill-climbs from
+ * setting to setting while the held-out error falls. It moves only what the options leave open. Data larger than
+ * ML_CHOICE_ENTRIES are cut to their first rows, so that the search costs less than a fit; where a fit's time grows
+ * faster than its columns, also to the columns of the most uses.
  */
 #include "ml/fit/choose.h"
 
@@ -24,9 +24,18 @@
 #include "ml/numbers.h"
 #include "ml/serve/popular.h"
 
-enum { LEAST = 4096, ROUNDS = 8, ROUNDS_LONG = 15, ROUNDS_LEAST = 6, FACTORS = 32, FACTORS_MOST = 128 };
+enum {
+    LEAST = 4096,
+    ROUNDS = 8,
+    ROUNDS_LONG = 15,
+    ROUNDS_TOPICS = 10,
+    ROUNDS_LEAST = 6,
+    FACTORS = 32,
+    FACTORS_MOST = 128
+};
+enum { DOCUMENTS = 0x646f63 };     /* stream of random numbers */
 static const double RANKED = 5e7;  /* limit of ranked rows times columns */
-static const double BETTER = 1e-3; /* an RMSE is better if it is less by this share */
+static const double BETTER = 1e-3; /* an RMSE or a perplexity is better if it is less by this share */
 static const double STANDS = 5e-5; /* an RMSE stagnates if it changes by less than this share in an iteration */
 /* A recall is better if it is greater by this many standard deviations of its own. Models of pairs that differ in
    lambda alone rank nearly alike, so their recalls differ by chance far less than that. */
@@ -34,10 +43,11 @@ static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
 
 /* A step of a climb, taken up to `steps` times while it helps. */
 typedef struct move {
-    double share, factors; /* multipliers of the setting; 1: no change */
+    double share, factors;          /* multipliers of the setting; 1: no change */
+    double row_prior, column_prior; /* the same, 0: no change */
     int steps;
-    bool weighs; /* uses count by `weights` */
     tamis_use_weights weights;
+    bool weighs;  /* uses count by `weights` */
     bool instead; /* only if the previous move did not help */
 } move;
 
@@ -64,6 +74,12 @@ static const move of_pairs[] = {
     {.share = 2, .factors = 1, .steps = 5},
     {.share = 0.5, .factors = 1, .steps = 5, .instead = true}};
 
+/* A title has few words, and rarely of few topics: its priors are larger by far than a long document's. A
+   topic of few words needs less smoothing. */
+static const move of_topics[] = {{.share = 1, .factors = 1, .row_prior = 3, .steps = 5},
+                                 {.share = 1, .factors = 1, .row_prior = 1 / 3.0, .steps = 3, .instead = true},
+                                 {.share = 1, .factors = 1, .column_prior = 0.5, .steps = 4}};
+
 /* The moves for a kind of models. */
 typedef struct moves {
     const move *move;
@@ -78,16 +94,20 @@ typedef struct chooser {
     const tamis_model *model;
     bool uses;
     tamis_sparse kept;
-    tamis_sparse entries; /* held-out entries used for the error */
-    int64_t *offsets;     /* of entries */
+    tamis_sparse observed; /* known of the rows of held-out entries: kept, but of documents some of their words */
+    tamis_sparse entries;  /* held-out entries used for the error */
+    int64_t *offsets;      /* of entries */
     ml_choice best;
-    double error; /* of the best setting: 1 - recall for uses, else RMSE */
+    double error; /* of the best setting: 1 - recall for uses, perplexity of counts, else RMSE */
 } chooser;
 
 /* Returns the first rows of the data, as a sample. */
-static tamis_sparse first_rows(const tamis_sparse *data) {
+static tamis_sparse first_rows(const tamis_model *model, const tamis_sparse *data) {
     tamis_sparse first = *data;
-    while (ml_too_many(first.rows, (double)ml_offset(data, first.rows))) first.rows = ml_fewer_rows(first.rows);
+    const double larger =
+        model->method->choice_entries > 0 ? (double)ML_CHOICE_ENTRIES / (double)model->method->choice_entries : 1;
+    while (ml_too_many(first.rows, larger * (double)ml_offset(data, first.rows)))
+        first.rows = ml_fewer_rows(first.rows);
     first.nnz = ml_offset(data, first.rows);
     return first;
 }
@@ -133,16 +153,46 @@ static tamis_status keep_columns(tamis_sparse *sample, int64_t most, ml_rows *co
     return TAMIS_OK;
 }
 
+/* Returns true if counts can be split by occurrences of words. */
+static bool are_whole(const tamis_sparse *S) {
+    for (int64_t t = 0; t < S->nnz; t++)
+        if (ml_value(S, t) != floor(ml_value(S, t)) || ml_value(S, t) > 1 << 24) return false;
+    return true;
+}
+
+/* Splits data; both parts belong to the scope. */
+static tamis_status split_in_two(const tamis_sparse *S, const tamis_split_options *options, tamis_sparse *kept,
+                                 tamis_sparse *held) {
+    tamis_owned_sparse *first, *second;
+    TRY(tamis_split(S, options, &first, &second));
+    *kept = *tamis_owned_sparse_view(first);
+    *held = *tamis_owned_sparse_view(second);
+    const tamis_status keeps[] = {ml_keep_sparse(first), ml_keep_sparse(second)};
+    for (int i = 0; i < 2; i++) TRY(keeps[i]);
+    return TAMIS_OK;
+}
+
+/* Holds out documents, half of whose words are known: words of documents that were fitted ask for too large priors. */
+static tamis_status split_documents(chooser *c, const tamis_sparse *sample) {
+    tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    tamis_sparse held;
+    /* another one than callers split by: the documents that they hold out may be rows without words here */
+    options.seed = tamis_random_at(c->model->options.seed, DOCUMENTS, 0);
+    options.kind = TAMIS_SPLIT_ROWS;
+    options.share = 0.2;
+    TRY(split_in_two(sample, &options, &c->kept, &held));
+    options.kind = are_whole(sample) ? TAMIS_SPLIT_TOKENS : TAMIS_SPLIT_ENTRIES;
+    options.share = 0.5;
+    return split_in_two(&held, &options, &c->observed, &c->entries);
+}
+
 static tamis_status split(chooser *c, const tamis_sparse *sample) {
     tamis_split_options options = TAMIS_SPLIT_OPTIONS_INIT;
+    if (c->model->method->about.data == TAMIS_DATA_COUNTS) return split_documents(c, sample);
     options.share = c->uses ? 0.2 : 0.1;
     options.seed = c->model->options.seed;
-    tamis_owned_sparse *kept, *held;
-    TRY(tamis_split(sample, &options, &kept, &held));
-    c->kept = *tamis_owned_sparse_view(kept);
-    c->entries = *tamis_owned_sparse_view(held);
-    const tamis_status keeps[] = {ml_keep_sparse(kept), ml_keep_sparse(held)};
-    for (int i = 0; i < 2; i++) TRY(keeps[i]);
+    TRY(split_in_two(sample, &options, &c->kept, &c->entries));
+    c->observed = c->kept;
     if (!c->uses) return TAMIS_OK;
     const int64_t rows = c->entries.rows, most = (int64_t)(RANKED / (double)sample->cols) + 1;
     TRY(tamis_allocate_array(rows + 1, "held-out rows", c->offsets));
@@ -163,6 +213,8 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
         options->column_regularization = options->regularization;
     options->factors = choice->factors;
     options->weights = choice->weights;
+    options->row_prior = choice->row_prior;
+    options->column_prior = choice->column_prior;
 }
 
 /* Context of the callback that stops a trial early: the error to beat, and that of the iteration before. */
@@ -199,7 +251,7 @@ static void free_model(void *model) { tamis_model_free(model); }
 /* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
     const tamis_sparse *const kept = &c->kept;
-    const tamis_held_out held = {.entries = &c->entries, .observed = kept};
+    const tamis_held_out held = {.entries = &c->entries, .observed = &c->observed};
     trial ends = {.aim = c->error * (1 - BETTER)};
     tamis_model_options options;
     double weight;
@@ -208,6 +260,7 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     const bool watched = !c->uses && c->model->method->about.row_factors;
     /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
     options.iterations = c->model->method->about.pairs                 ? 1
+                         : c->model->method->priors                    ? ROUNDS_TOPICS
                          : c->uses && !c->model->method->about.sampled ? ROUNDS
                                                                        : ROUNDS_LONG;
     set_options(c->model->method, tried, &options);
@@ -241,6 +294,14 @@ static bool is_better(const chooser *c, const move *m, double error) {
     return 1 - error > recall + deviations * sqrt(recall * (1 - recall) / n);
 }
 
+/* Return true if a prior is to be chosen. A prior that is learned begins with the default. */
+static bool chooses_row_prior(const tamis_model *model) {
+    return model->method->priors && isnan(model->asked.row_prior) && !model->options.learn_row_prior;
+}
+static bool chooses_column_prior(const tamis_model *model) {
+    return model->method->priors && isnan(model->asked.column_prior);
+}
+
 /* Returns true if the weights of uses are to be chosen. */
 static bool weighs(const tamis_model *model) {
     return model->method->weighs && model->asked.weights == TAMIS_WEIGHTS_AUTO;
@@ -253,6 +314,8 @@ static bool chooses_lambda(const tamis_model *model) {
 static bool is_open(const chooser *c, const move *m) {
     const tamis_model *const model = c->model;
     if (m->weighs) return weighs(model);
+    if (m->row_prior > 0) return chooses_row_prior(model);
+    if (m->column_prior > 0) return chooses_column_prior(model);
     return m->factors != 1 ? model->asked.factors == 0 : chooses_lambda(model);
 }
 
@@ -264,6 +327,8 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
         tried.share *= m->share;
         tried.factors = (int64_t)((double)tried.factors * m->factors);
         if (m->weighs) tried.weights = m->weights;
+        if (m->row_prior > 0) tried.row_prior *= m->row_prior;
+        if (m->column_prior > 0) tried.column_prior *= m->column_prior;
         if (m->factors != 1 && (tried.factors < 1 || tried.factors > FACTORS_MOST)) break;
         TRY(measure(c, &tried, &error));
         if (!is_better(c, m, error)) break;
@@ -276,6 +341,7 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
 
 static moves moves_of(const ml_method *method) {
     if (method->about.pairs) return MOVES(of_pairs);
+    if (method->priors) return MOVES(of_topics);
     if (method->about.data == TAMIS_DATA_USES) return MOVES(of_uses);
     return method->lambda > 0 ? MOVES(of_lambdas) : MOVES(of_ratings);
 }
@@ -292,19 +358,22 @@ static tamis_status choose(chooser *c, const tamis_sparse *sample) {
 }
 
 bool ml_chooses(const tamis_model *model) {
-    return chooses_lambda(model) || model->asked.factors == 0 || weighs(model);
+    return chooses_lambda(model) || model->asked.factors == 0 || weighs(model) || chooses_row_prior(model) ||
+           chooses_column_prior(model);
 }
 
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
     *choice = model->asked;
     if (choice->factors == 0) choice->factors = FACTORS;
     if (weighs(model)) choice->weights = model->method->usual;
+    if (model->method->priors && isnan(choice->row_prior)) choice->row_prior = ML_PRIOR;
+    if (model->method->priors && isnan(choice->column_prior)) choice->column_prior = ML_PRIOR;
 }
 
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {
     const double start = tamis_clock_seconds();
     const int64_t most = model->method->choice_columns;
-    tamis_sparse sample = first_rows(data);
+    tamis_sparse sample = first_rows(model, data);
     ml_rows copy;
     ml_choose_nothing(model, choice);
     if (model->method->admits) TRY(model->method->admits(model, data->cols));

@@ -107,6 +107,8 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
     model->asked = (ml_choice){.share = model->method->lambda > 0 ? 1 : ML_SHARE,
                                .regularization = options->regularization,
                                .column_regularization = options->column_regularization,
+                               .row_prior = options->row_prior,
+                               .column_prior = options->column_prior,
                                .factors = options->factors,
                                .weights = options->weights};
     char *checkpoint = NULL;

@@ -23,10 +23,12 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/chance.h"
 #include "ml/serve/operands.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
 #include "ml/serve/topics.h"
+#include "ml/serve/unigram.h"
 
 static const double least_probability = 1e-12;
 enum { TOP = 10 };
@@ -173,6 +175,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
     TRY(tamis_allocate_array(entries, "recommendations", columns));
     TRY(tamis_allocate_array(entries, "recommendations", scores));
     part.A = (ml_operand){0};
+    TRY(ml_chance_terms(s->model, &part));
     TRY(ml_gather_rows(s->model, &s->operands.A.host, rows, count, &part.A.host));
     TRY(ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
     score->precision = score->recall = score->ndcg = 0;
@@ -264,7 +267,8 @@ static tamis_score nothing(void) {
                          .recall = NAN,
                          .ndcg = NAN,
                          .coherence = NAN,
-                         .bound_perplexity = NAN};
+                         .bound_perplexity = NAN,
+                         .unigram_perplexity = NAN};
 }
 
 tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_out, bool fold_in, int top,
@@ -285,6 +289,7 @@ tamis_status tamis_model_score(tamis_model *model, const tamis_held_out *held_ou
     TRY(score_ranking(&s, top, &made));
     TRY(score_topics(&s, top, &made));
     TRY(score_bound(&s, &made));
+    TRY(ml_unigram_score(model, s.entries, &made.unigram_perplexity));
     *score = made;
     return TAMIS_OK;
 }

@@ -28,8 +28,10 @@
 #include "ml/methods/method.h"
 #include "ml/methods/noise.h"
 #include "ml/model.h"
+#include "ml/serve/chance.h"
 #include "ml/serve/fold.h"
 #include "ml/serve/operands.h"
+#include "ml/serve/popular.h"
 
 /* One half-step: solves for the rows of S (users) or of its transpose (items) with the columns' factors fixed. */
 typedef struct side {
@@ -265,8 +267,8 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-static const tamis_method_option own_options[] = {
-    {"regularization", NULL}, {"weighted", NULL}, {"biases", NULL}, {"cg_steps", NULL}, {NULL, NULL}};
+static const tamis_method_option own_options[] = {{"regularization", NULL}, {"weighted", NULL},      {"biases", NULL},
+                                                  {"cg_steps", NULL},       {"by_prediction", NULL}, {NULL, NULL}};
 
 const ml_method ml_als = {
     .about = {.method = TAMIS_ALS,
@@ -279,6 +281,9 @@ const ml_method ml_als = {
     .biases = true,
     .noise = true,
     .sizes = true,
+    .chance = true,
+    .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
+    .prepare = ml_chance_prepare,
     .defaults = defaults,
     .check = check,
     .begin = begin,

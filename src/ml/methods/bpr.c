@@ -5,6 +5,11 @@
  * each row and column scales its rate (with one constant rate, recall after 30 passes was 6 % less on visits and 8 %
  * less on words). Counts do not matter: every value above 0 is a use.
  *
+ * With `warp` it is WARP (Weston, Bengio, Usunier 2011): negatives are drawn until one scores above the used item less
+ * a margin of 1. The step is then that of the hinge, times ln of the rank that the number of draws suggests, as a share
+ * of the largest, so that the same lambda suits. A use whose negatives all score lower makes no step. It works for the
+ * top of the list.
+ *
  * A pass visits each use once, each with a random negative item. Steps that share a row or column must run in a fixed
  * order, so that the model does not depend on the number of threads. So users are cut into blocks, and items, in a
  * random order for each pass, into as many blocks. Round r of a pass has one task for each block of users a: its uses
@@ -36,7 +41,7 @@
 #include "ml/serve/popular.h"
 
 /* BLOCK_COLUMNS: the fewest columns of a block, from which the negative item j is drawn. */
-enum { BLOCKS_MOST = 32, BLOCK_COLUMNS = 16, DRAWS = 16, LANES = 8 };
+enum { BLOCKS_MOST = 32, BLOCK_COLUMNS = 16, DRAWS = 16, TRIES = 10, LANES = 8 };
 enum { OF_ROWS = 2, OF_COLUMNS = 3 };                                 /* states */
 enum { FIRST_ROWS = 1, FIRST_COLUMNS = 2, PASSES = 3, NEW_ROWS = 4 }; /* streams of random numbers */
 enum { COLUMN_ORDER = 1, TASKS = 2 };                                 /* and of a pass */
@@ -128,7 +133,8 @@ static bool has(const uses *of, int64_t row, int32_t column) {
 /* The vectors of a step: x of the row, y of the used column, z of the other one; biases are their last numbers. */
 typedef struct triple {
     int64_t row, column, other;
-    bool fixed; /* columns are not updated */
+    bool fixed;   /* columns are not updated */
+    double slope; /* of the loss; 0: BPR's, by the score */
 } triple;
 
 /* Unaligned SIMD vectors; gcc and clang map them to the processor's vectors. */
@@ -137,6 +143,28 @@ typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), align
 
 #define SUM_OF(lanes)                                                                                                  \
     ((((lanes)[0] + (lanes)[4]) + ((lanes)[1] + (lanes)[5])) + (((lanes)[2] + (lanes)[6]) + ((lanes)[3] + (lanes)[7])))
+
+/* Returns the score of a triple: that of the used column less that of the other one. */
+#define SCORE(name, number, vector)                                                                                    \
+    static double name(const tamis_model *model, const sides *at, const triple *t) {                                   \
+        const int64_t width = model->width, n = model->options.factors;                                                \
+        const number *const x = (const number *)at->x + t->row * width,                                                \
+                            *const y = (const number *)at->y + t->column * width,                                      \
+                            *const z = (const number *)at->y + t->other * width;                                       \
+        vector dots = {0};                                                                                             \
+        number dot = 0;                                                                                                \
+        int64_t k = 0;                                                                                                 \
+        for (; k + LANES <= n; k += LANES)                                                                             \
+            dots += *(const vector *)(x + k) * (*(const vector *)(y + k) - *(const vector *)(z + k));                  \
+        for (; k < n; k++) dot += x[k] * (y[k] - z[k]);                                                                \
+        return (double)(dot + SUM_OF(dots) + (width > n ? y[n] - z[n] : 0));                                           \
+    }
+SCORE(score_single, float, singles)
+SCORE(score_double, double, doubles)
+
+static double score(const tamis_model *model, const sides *at, const triple *t) {
+    return model->options.type == TAMIS_F64 ? score_double(model, at, t) : score_single(model, at, t);
+}
 
 /* Does the step and returns the triple's score. */
 #define STEP(name, number, vector, root, power)                                                                        \
@@ -163,7 +191,7 @@ typedef double doubles __attribute__((vector_size(LANES * sizeof(double)), align
         dot += SUM_OF(dots) + (width > n ? y[n] - z[n] : 0);                                                           \
         difference += SUM_OF(differences);                                                                             \
         square += SUM_OF(squares);                                                                                     \
-        const number slope = 1 / (1 + power(dot)), slopes = slope * slope;                                             \
+        const number slope = t->slope > 0 ? (number)t->slope : 1 / (1 + power(dot)), slopes = slope * slope;           \
         *of_x += slopes * difference / (number)n;                                                                      \
         const number rate_x = rate / root(*of_x + (number)LITTLE);                                                     \
         if (t->fixed) {                                                                                                \
@@ -242,6 +270,31 @@ static bool draw_other(const uses *of, const int32_t *columns, int64_t count, ta
     return false;
 }
 
+/* Draws columns until one scores above the used one less the margin, and sets the slope by the number of draws. Returns
+   false if none did. `cols`: of all. */
+static bool draw_violating(const tamis_model *model, const sides *at, const uses *of, const int32_t *columns,
+                           int64_t count, int64_t cols, tamis_random *random, triple *t) {
+    for (int tries = 1; tries <= TRIES; tries++) {
+        if (!draw_other(of, columns, count, random, t)) return false;
+        if (score(model, at, t) >= 1) continue;
+        const double rank = floor((double)(cols - 1) / tries);
+        t->slope = log(rank < 2 ? 2 : rank) / log(cols < 3 ? 2 : (double)(cols - 1)); /* 1 at most, as BPR's */
+        return true;
+    }
+    return false;
+}
+
+/* Draws the other column of a triple, and does its step. Returns its loss, 0 if it needs no step; *stepped: a column
+   was found. */
+static double learn(const tamis_model *model, const sides *at, const uses *of, const int32_t *columns, int64_t count,
+                    int64_t cols, tamis_random *random, triple *t, bool *stepped) {
+    *stepped = model->options.warp ? draw_violating(model, at, of, columns, count, cols, random, t)
+                                   : draw_other(of, columns, count, random, t);
+    if (!*stepped) return 0;
+    const double found = step(model, at, t);
+    return model->options.warp ? t->slope * (1 - found) : loss_of(found);
+}
+
 static void do_task(bpr *work, int a) {
     const int b = (a + work->round) % work->blocks;
     use *const list = work->sorted + work->task_begin[a][b];
@@ -255,9 +308,10 @@ static void do_task(bpr *work, int a) {
         list[other] = list[i];
         list[i] = drawn;
         triple t = {.row = drawn.row, .column = drawn.column};
-        if (!draw_other(&work->uses, work->order + first, columns, &random, &t)) continue;
-        work->losses[a] += loss_of(step(work->model, &work->at, &t));
-        work->steps[a]++;
+        bool stepped;
+        work->losses[a] +=
+            learn(work->model, &work->at, &work->uses, work->order + first, columns, work->cols, &random, &t, &stepped);
+        work->steps[a] += stepped || work->model->options.warp; /* WARP's loss is of all uses */
     }
 }
 
@@ -358,7 +412,7 @@ static tamis_status iterate(tamis_model *model) {
     return TAMIS_OK;
 }
 
-/* The mean of -ln sigma over the pass's triples, each before its step. */
+/* The mean of -ln sigma, or WARP's loss, over the pass's triples, each before its step. */
 static tamis_status loss(tamis_model *model, double *result) {
     const bpr *const work = model->work;
     double sum = 0, steps = 0;
@@ -384,7 +438,8 @@ static void fold_in(const folding *f, int64_t row) {
     tamis_random random = tamis_random_start(f->model->options.seed, NEW_ROWS);
     for (int64_t s = 0; s < (steps > least ? steps : least); s++) {
         triple t = {.row = row, .column = f->uses.columns[first + s % count], .fixed = true};
-        if (draw_other(&f->uses, NULL, f->cols, &random, &t)) step(f->model, &f->at, &t);
+        bool stepped;
+        (void)learn(f->model, &f->at, &f->uses, NULL, f->cols, f->cols, &random, &t, &stepped);
     }
 }
 
@@ -419,6 +474,7 @@ static const tamis_method_option own_options[] = {
     {"regularization", "lambda of the factors; 0: chosen by an inner split"},
     {"biases", NULL},
     {"rate", NULL},
+    {"warp", NULL},
     {NULL, NULL}};
 
 const ml_method ml_bpr = {

@@ -36,7 +36,9 @@
 #include "ml/methods/noise.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/chance.h"
 #include "ml/serve/operands.h"
+#include "ml/serve/popular.h"
 
 /* The least divisor; lambda keeps divisors far above it. */
 static const double TINY = 1e-37;
@@ -445,9 +447,9 @@ static tamis_status operands(tamis_model *model, const tamis_dense *W, ml_operan
     return ml_biased_operands(model, W, made);
 }
 
-static const tamis_method_option own_options[] = {{"regularization", NULL}, {"weighted", NULL},
-                                                  {"biases", NULL},         {"inner_rounds", "rounds per feature"},
-                                                  {"nonnegative", NULL},    {NULL, NULL}};
+static const tamis_method_option own_options[] = {
+    {"regularization", NULL}, {"weighted", NULL},      {"biases", NULL}, {"inner_rounds", "rounds per feature"},
+    {"nonnegative", NULL},    {"by_prediction", NULL}, {NULL, NULL}};
 
 const ml_method ml_ccd = {
     .about = {.method = TAMIS_CCD,
@@ -461,6 +463,9 @@ const ml_method ml_ccd = {
     .noise = true,
     .as_als = true,
     .sizes = true,
+    .chance = true,
+    .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
+    .prepare = ml_chance_prepare,
     .defaults = defaults,
     .check = check,
     .begin = begin,

@@ -30,6 +30,7 @@
 #include "ml/methods/method.h"
 #include "ml/methods/mixture.h"
 #include "ml/model.h"
+#include "ml/serve/unigram.h"
 
 enum { NUMERATOR = 0, DENOMINATOR = 1 }; /* states: of Y, words x topics and topics x 1, a row of data */
 
@@ -219,6 +220,7 @@ static tamis_status make_states(tamis_model *model, bool *fresh) {
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    TRY(ml_unigram_learn(model, data, false));
     TRY(prepare(model, data, model->options.batch_rows, true));
     gap *const work = model->work;
     for (int64_t i = 0; i < work->batches.count && !model->options.skip_loss; i++) {
@@ -323,6 +325,7 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     (void)whole; /* averages are a row's */
     *sum = *weight = 0;
+    TRY(ml_unigram_learn(model, batch, true));
     TRY(prepare(model, batch, 0, false));
     TRY(learn_once(model, model->work, sum, weight));
     model->steps++;
@@ -361,7 +364,8 @@ const ml_method ml_gap = {
               .row_factors = true,
               .mini_batches = true},
     .states = {[NUMERATOR] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_FACTORS, 0}, .range = ML_SQUARES, .optional = true},
-               [DENOMINATOR] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES, .optional = true}},
+               [DENOMINATOR] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_SQUARES, .optional = true},
+               [ML_WORDS] = ML_WORDS_STATE},
     .masses = true,
     .check_new = check_new,
     .defaults = defaults,

@@ -19,7 +19,8 @@
  *   the same with M = exp(psi(L) - psi(column sums))    1620 and 2838   (r = 1 at first: 1606, 2868)
  * With r = 1 the noise of the first mini-batch becomes the topics and is never corrected. Of the last two, the first is
  * better, computes no digamma of the model, and loses no rare words to exp(psi(beta)), which is 1e-44 for beta = 0.01.
- * Defaults: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics; rate_decay 0.3
+ * Priors: alpha = 0.1 to 0.15 and beta = 0.1 were best or within 1 % of it with 20 and with 50 topics, for documents of
+ * some hundred words. Titles need others, which an inner split chooses from these on (choose.c); rate_decay 0.3
  * to 0.5 and mini-batches of 128 to 256 documents make no difference; 0.7 or 512 documents are up to 5 % worse on AP.
  *
  * Rows of M are divided by their sums as well. This changes neither U nor N, and keeps words with a low weight in every
@@ -63,6 +64,7 @@
 #include "ml/methods/mixture.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/unigram.h"
 
 /* Rounds for new documents: more than in fitting, as they are visited only once. After 20 rounds the perplexity of
    held-out words of KOS and AP is within 0.6 % of that after 400, and no larger. */
@@ -72,6 +74,9 @@ enum { TRANSFORM_ROUNDS = 20 };
 enum { BOUND_ROUNDS = 100 };
 
 enum { ALPHA = 0 }; /* the state: topics x 1 */
+
+/* The priors are chosen by the first documents, with as many entries as this. */
+enum { CHOICE_ENTRIES = 1 << 17 };
 
 typedef struct lda {
     ml_batches batches;
@@ -94,16 +99,19 @@ static void defaults(tamis_model_options *options) {
     options->factors = 20;
     options->iterations = 20;
     options->inner_rounds = 5;
-    options->row_prior = 0.1;
-    options->column_prior = 0.1;
+    options->row_prior = options->column_prior = (double)NAN; /* chosen */
     options->rate_decay = 0.5;
     options->rate_offset = 1;
 }
 
+static tamis_status check_prior(const char *name, double prior) {
+    return isnan(prior) ? TAMIS_OK : ml_check_number(name, prior, prior >= 0, "0 (1 / factors) or more");
+}
+
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_rounds("inner_rounds", options->inner_rounds));
-    TRY(ml_check_number("row_prior", options->row_prior, options->row_prior >= 0, "0 (1 / factors) or more"));
-    TRY(ml_check_number("column_prior", options->column_prior, options->column_prior >= 0, "0 (1 / factors) or more"));
+    TRY(check_prior("row_prior", options->row_prior));
+    TRY(check_prior("column_prior", options->column_prior));
     TRY(ml_check_number("rate_decay", options->rate_decay, options->rate_decay >= 0 && options->rate_decay <= 1,
                         "0 to 1"));
     if (options->maximum_a_posteriori && (options->learn_row_prior || options->elbo))
@@ -354,6 +362,7 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
+    TRY(ml_unigram_learn(model, data, false));
     TRY(prepare(model, data, batch_rows(model, data), true, ML_PASSES, (double)data->rows));
     const lda *const work = model->work;
     const double calls = 2.0 + model->options.inner_rounds + (model->options.elbo ? 1 : 0);
@@ -396,6 +405,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 /* Learns from one mini-batch. If the number of documents is unknown, it uses the number seen so far. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
+    TRY(ml_unigram_learn(model, batch, true));
     TRY(prepare(model, batch, 0, false, 1, documents));
     const lda *const work = model->work;
     *sum = *weight = 0;
@@ -492,16 +502,17 @@ static tamis_status bound(tamis_model *model, const tamis_sparse *data, double *
     return TAMIS_OK;
 }
 
-static const tamis_method_option own_options[] = {{"inner_rounds", NULL},
-                                                  {"row_prior", "alpha of a document's topics; 0: 1 / K"},
-                                                  {"column_prior", "beta of a topic's words; 0: 1 / K"},
-                                                  {"learn_row_prior", NULL},
-                                                  {"maximum_a_posteriori", NULL},
-                                                  {"batch_rows", NULL},
-                                                  {"rate_decay", NULL},
-                                                  {"rate_offset", NULL},
-                                                  {"elbo", NULL},
-                                                  {NULL, NULL}};
+static const tamis_method_option own_options[] = {
+    {"inner_rounds", NULL},
+    {"row_prior", "alpha of a document's topics; 0: 1 / K; by default chosen by an inner split"},
+    {"column_prior", "beta of a topic's words; 0: 1 / K; by default chosen by an inner split"},
+    {"learn_row_prior", NULL},
+    {"maximum_a_posteriori", NULL},
+    {"batch_rows", NULL},
+    {"rate_decay", NULL},
+    {"rate_offset", NULL},
+    {"elbo", NULL},
+    {NULL, NULL}};
 
 const ml_method ml_lda = {
     .about = {.method = TAMIS_LDA,
@@ -510,7 +521,10 @@ const ml_method ml_lda = {
               .summary = "topics of documents (latent Dirichlet allocation)",
               .options = own_options,
               .mini_batches = true},
-    .states = {[ALPHA] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_POSITIVE, .kept = learns_prior}},
+    .states = {[ALPHA] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_POSITIVE, .kept = learns_prior},
+               [ML_WORDS] = ML_WORDS_STATE},
+    .priors = true,
+    .choice_entries = CHOICE_ENTRIES,
     .defaults = defaults,
     .check = check,
     .begin = begin,

@@ -12,8 +12,7 @@
 #include "ml/numbers.h"
 #include "ml/serve/fold.h"
 
-/* Publishes `made` atomically and returns the cached value, which may be from another thread that was first. */
-static void *publish(_Atomic(void *) *place, void *made) {
+void *ml_kept_publish(_Atomic(void *) *place, void *made) {
     void *there = NULL;
     return atomic_compare_exchange_strong(place, &there, made) ? made : there;
 }
@@ -36,7 +35,7 @@ tamis_status ml_kept_scales(const tamis_model *model, bool rows, const void **sc
             square += ml_element(&here, i, k) * ml_element(&here, i, k);
         ml_put_number(made, X->type, i, square > 0 ? 1 / sqrt(square) : (double)NAN);
     }
-    *scales = publish(place, made);
+    *scales = ml_kept_publish(place, made);
     if (*scales != made) tamis_release(made);
     return TAMIS_OK;
 }
@@ -78,7 +77,7 @@ tamis_status ml_kept_gram(const tamis_model *model, const ml_gram_kept **gram) {
     TRY_GOTO(done, ml_dense_make(model, width, width, &made->G));
     TRY_GOTO(done, ml_gram(&own, &model->column_factors, ml_lambda(model), &made->G));
     if (ml_folds_alone(model, 1)) TRY_GOTO(done, invert(model, &made->G, &made->inverse));
-    *gram = publish(place, made);
+    *gram = ml_kept_publish(place, made);
     if (*gram == made) made = NULL;
 done:
     gram_free(model, made);
@@ -90,4 +89,5 @@ void ml_forget(const tamis_model *model) {
     struct ml_kept *const kept = model->kept;
     for (int i = 0; i < 2; i++) tamis_release(atomic_exchange(&kept->scales[i], NULL));
     gram_free(model, atomic_exchange(&kept->gram, NULL));
+    tamis_release(atomic_exchange(&kept->terms, NULL));
 }

@@ -10,7 +10,11 @@
 struct ml_kept {
     _Atomic(void *) scales[2]; /* of rows, of columns */
     _Atomic(void *) gram;
+    _Atomic(void *) terms; /* see chance.h */
 };
+
+/* Publishes `made` atomically and returns the cached value, which may be from another thread that was first. */
+void *ml_kept_publish(_Atomic(void *) *place, void *made);
 
 /* Returns the reciprocal norm of each row's or column's features, without biases, on the host, in the model's type; NaN
    for zeros, which are similar to nothing. */

@@ -12,12 +12,13 @@
 #include "ml/serve/predict.h"
 
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data) {
+    const bool ratings = model->method->about.data == TAMIS_DATA_RATINGS;
     double *counts;
     bool fresh;
     TAMIS_SCOPE;
     TRY(ml_model_state(model, ML_POPULARITY, &fresh));
     TRY(tamis_allocate_zeros(data->cols, "the popularity of columns", counts));
-    for (int64_t t = 0; t < data->nnz; t++) counts[ml_column(data, t)] += ml_value(data, t) > 0;
+    for (int64_t t = 0; t < data->nnz; t++) counts[ml_column(data, t)] += ratings || ml_value(data, t) > 0;
     TRY(ml_add_ranks(model, counts, data->cols));
     return ml_dense_write_doubles(model, &model->states[ML_POPULARITY], counts);
 }

@@ -5,12 +5,12 @@
 #include "ml/serve/operands.h"
 #include "ml/serve/seen.h"
 
-/* State with the number of rows that used each column; files of older versions lack it. */
+/* State with the number of rows that used or rated each column; files of older versions lack it. */
 enum { ML_POPULARITY = 1 };
 #define ML_POPULARITY_STATE                                                                                            \
     { .rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}, .range = ML_NOT_NEGATIVE, .optional = true }
 
-/* Counts the rows that use each column in the data of a fit, over all ranks. */
+/* Counts the rows that use or rate each column in the data of a fit, over all ranks. */
 tamis_status ml_popular_learn(tamis_model *model, const tamis_sparse *data);
 /* Returns the columns in order of falling counts; equal counts in order of rising columns. *order belongs to the
    scope. */

@@ -60,6 +60,7 @@ typedef struct scorer {
     const ml_seen *seen; /* a row for each of A's, or NULL */
     const bool *allowed; /* columns, or NULL: all */
     const void *scales;  /* of columns, or NULL */
+    const void *terms;   /* the same */
 
     /* of the block under way */
     int64_t first, rows, column, columns;
@@ -149,6 +150,18 @@ static tamis_status turn_block(scorer *s, tamis_dense *G) {
     return tamis_device_upload(s->model->device, NULL, G->data, 0, s->host_turned, (size_t)(width * s->rows) * s->size);
 }
 
+/* Adds the columns' terms. */
+static void add_terms(scorer *s) {
+    for (int64_t j = 0; j < s->columns; j++) {
+        const int64_t line = j * s->rows, column = s->column + j;
+        for (int64_t i = 0; i < s->rows; i++)
+            if (s->size == 8)
+                ((double *)s->host_scores)[line + i] += ((const double *)s->terms)[column];
+            else
+                ((float *)s->host_scores)[line + i] += ((const float *)s->terms)[column];
+    }
+}
+
 static void scale_tile(scorer *s) {
     for (int64_t j = 0; j < s->columns; j++) {
         const int64_t line = j * s->rows, column = s->column + j;
@@ -178,7 +191,16 @@ static tamis_status score_tile(scorer *s, const tamis_dense *G, int64_t number) 
         TRY(tamis_device_download(s->model->device, NULL, s->host_scores, Y.data, 0,
                                   (size_t)(s->columns * s->rows) * s->size));
     if (s->scales) scale_tile(s);
+    if (s->terms) add_terms(s);
     return TAMIS_OK;
+}
+
+/* Replaces the scores of a list by predictions. */
+static void expect(const scorer *s, const ml_operands *operands, ml_best *list) {
+    for (int i = 0; i < list->kept; i++) {
+        const double term = s->terms ? ml_number(s->terms, s->type, list->columns[i]) : 0;
+        list->scores[i] = ml_expectation(operands, list->scores[i] - term);
+    }
 }
 
 static tamis_status threads_of(const scorer *s, int *threads) {
@@ -202,14 +224,15 @@ static tamis_status score_block(scorer *s, const ml_operands *operands, int n, i
     for (int64_t row = 0; row < s->rows; row++) {
         ml_best *const heap = &s->heaps[row];
         ml_best_finish(heap);
-        for (int i = 0; i < heap->kept; i++) heap->scores[i] = ml_expectation(operands, heap->scores[i]);
+        expect(s, operands, heap);
     }
     return TAMIS_OK;
 }
 
 /* Scans few rows, one after the other. */
 static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
-    ml_scan scan = {.device = s->model->device, .B = s->B, .scales = s->scales, .allowed = s->allowed};
+    ml_scan scan = {
+        .device = s->model->device, .B = s->B, .scales = s->scales, .terms = s->terms, .allowed = s->allowed};
     const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
     TRY(threads_of(s, &scan.threads));
     for (int64_t row = 0; row < s->A->rows; row++) {
@@ -218,7 +241,7 @@ static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int 
         scan.seen = offsets ? s->seen->columns + offsets[row] : NULL;
         scan.seen_count = offsets ? offsets[row + 1] - offsets[row] : 0;
         TRY(ml_scan_row(&scan, &best));
-        for (int i = 0; i < best.kept; i++) best.scores[i] = ml_expectation(operands, best.scores[i]);
+        expect(s, operands, &best);
     }
     return TAMIS_OK;
 }
@@ -295,6 +318,7 @@ tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int6
     scorer s = {.model = model,
                 .allowed = allowed,
                 .scales = operands->scales,
+                .terms = operands->terms,
                 .A = &operands->A.host,
                 .B = &operands->B.host,
                 .there = operands->B.there,

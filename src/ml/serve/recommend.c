@@ -8,6 +8,7 @@
 #include "ml/methods/method.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
+#include "ml/serve/chance.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
 #include "ml/serve/seen.h"
@@ -40,6 +41,7 @@ static tamis_status rank(tamis_model *model, const tamis_dense *lines, const int
                          const bool *candidates, int n, int64_t *columns, double *scores) {
     ml_operands operands;
     TRY(model->method->operands(model, lines, &operands));
+    TRY(ml_chance_terms(model, &operands));
     return ml_rank(model, &operands, rows, seen, candidates, n, columns, scores);
 }
 

@@ -55,6 +55,10 @@ static tamis_status score_tile(const ml_scan *scan, int64_t first, const tamis_d
         for (int64_t j = 0; j < count; j++) ((double *)Y->data)[j] *= ((const double *)scan->scales)[first + j];
     else if (scan->scales)
         for (int64_t j = 0; j < count; j++) ((float *)Y->data)[j] *= ((const float *)scan->scales)[first + j];
+    if (scan->terms && X.type == TAMIS_F64)
+        for (int64_t j = 0; j < count; j++) ((double *)Y->data)[j] += ((const double *)scan->terms)[first + j];
+    else if (scan->terms)
+        for (int64_t j = 0; j < count; j++) ((float *)Y->data)[j] += ((const float *)scan->terms)[first + j];
     for (; *skip < scan->seen_count && scan->seen[*skip] < first + count; ++*skip)
         ml_put_element(Y, scan->seen[*skip] - first, 0, NAN);
     return TAMIS_OK;

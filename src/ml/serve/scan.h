@@ -13,6 +13,7 @@ typedef struct ml_scan {
     const void *row;
     const tamis_dense *B;
     const void *scales;  /* one per line, of B's type, multiplies its product; NULL: none */
+    const void *terms;   /* the same, added to it */
     const int64_t *seen; /* sorted columns that are left out */
     int64_t seen_count;
     const bool *allowed; /* columns, or NULL: all */

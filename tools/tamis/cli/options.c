@@ -70,8 +70,12 @@ static int parse_integer(const tool_option *option, const char *described, const
     return 0;
 }
 
+static const char by_library[] = "chosen"; /* of a real number: not a number, the library chooses it */
+
 static int parse_real(const tool_option *option, const char *described, const char *value, double *result) {
     char *end = NULL;
+    *result = (double)NAN;
+    if (option->preset && strcmp(option->preset, by_library) == 0 && strcmp(value, by_library) == 0) return 0;
     *result = strtod(value, &end);
     if (end == value || *end || !isfinite(*result))
         return tool_usage_error("%s: '%s' is not a number", described, value);
@@ -157,7 +161,8 @@ tool_word tool_option_text(const tool_option *option, const void *settings) {
     case TOOL_FLAG_NOT: return tool_word_of("%s", *(const bool *)at ? "no" : "yes");
     case TOOL_INTEGER: return tool_word_of("%lld", (long long)*(const int64_t *)at);
     case TOOL_INT: return tool_word_of("%d", *(const int *)at);
-    case TOOL_REAL: return tool_word_of("%.10g", *(const double *)at);
+    case TOOL_REAL:
+        return isnan(*(const double *)at) ? tool_word_of("%s", by_library) : tool_word_of("%.10g", *(const double *)at);
     case TOOL_CHOICE: return tool_word_of("%s", tool_choice_name(option->choices, *(const int *)at));
     default: return (tool_word){""};
     }

@@ -8,7 +8,7 @@
 #include "cli/exit.h"
 
 typedef struct settings {
-    const char *output, *title, *values, *columns, *state, *devices, *set, *split, *test_from, *relevant, *where;
+    const char *output, *title, *values, *columns, *state, *devices, *set, *split, *test_from, *relevant, *where, *by;
     double threshold, hold_out;
     int device;
     int64_t folds, iterations, seed, top;
@@ -66,6 +66,7 @@ static const tool_option tune_options[] = {
     TOOL_INTEGER("iterations", 0, "N", NULL, AT(iterations), 1, 1e6,
                  "iterations of a whole fit; by default the method's"),
     TOOL_INTEGER("seed", 0, "SEED", "1", AT(seed), 0, 9e18, "seed of the folds and the models"),
+    TOOL_NAME("by", 0, "recall|ndcg", AT(by), "for uses: judge by this number of the first ten; by default recall"),
     TOOL_ADDED_TO("state", 0, "FILE", AT(state), "keep results in FILE, and continue from those already there"),
     {"devices", 0, TOOL_NAME, "LIST", "cpu", "devices for fits side by side, separated by commas", AT(devices), 0, 0,
      NULL},

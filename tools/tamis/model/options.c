@@ -2,6 +2,7 @@
    description of the method. The library has the defaults of fields of tamis_model_options. */
 #include "model/options.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,11 +61,14 @@ static const struct {
                     "with --weights rp3beta: scores are divided by this power of an item's uses")},
     {OWN, TOOL_INT("inner-rounds", 0, "N", NULL, MODEL(inner_rounds), 1, 1e6, "updates of a mini-batch's documents")},
     {OWN, TOOL_FLAG("nonnegative", 0, MODEL(nonnegative), "keep all factors at least 0")},
+    {OWN | MAY_CHANGE, TOOL_FLAG("by-prediction", 0, MODEL(by_prediction),
+                                 "recommend by predictions alone, without the chance of being seen")},
     {OWN, TOOL_REAL("row-prior", 0, "X", NULL, MODEL(row_prior), 0, 0, "prior of a row's factors")},
     {OWN, TOOL_REAL("column-prior", 0, "X", NULL, MODEL(column_prior), 0, 0, "prior of a column's factors")},
     {OWN, TOOL_FLAG("learn-row-prior", 0, MODEL(learn_row_prior),
                     "learn an alpha for each topic, starting from --row-prior")},
     {OWN, TOOL_FLAG("map", 0, MODEL(maximum_a_posteriori), "maximum a posteriori, without exp(digamma)")},
+    {OWN, TOOL_FLAG("warp", 0, MODEL(warp), "WARP's loss, which works for the top of the list")},
     {OWN, TOOL_REAL("rate", 0, "X", NULL, MODEL(rate), 0, 0, "ADAGRAD's rate")},
     {OWN,
      TOOL_INTEGER("batch-rows", 0, "N", NULL, MODEL(batch_rows), 0, 9e15, "rows per mini-batch; 0: from the data")},
@@ -218,6 +222,8 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     if (settings->model.regularization == 0) settings->model.regularization = checkpoint->regularization;
     if (settings->model.column_regularization == 0)
         settings->model.column_regularization = checkpoint->column_regularization;
+    if (isnan(settings->model.row_prior)) settings->model.row_prior = checkpoint->row_prior;
+    if (isnan(settings->model.column_prior)) settings->model.column_prior = checkpoint->column_prior;
     if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;

@@ -46,6 +46,8 @@ static const struct {
     {"mae", "MAE", "mean absolute error", offsetof(tamis_score, mae)},
     {"log_likelihood", "log-likelihood", "mean per word", offsetof(tamis_score, log_likelihood)},
     {"perplexity", "perplexity", "so many words seem equally likely", offsetof(tamis_score, perplexity)},
+    {"unigram_perplexity", "unigram perplexity", "by the frequencies of words in the training",
+     offsetof(tamis_score, unigram_perplexity)},
     {"bound_perplexity", "bound perplexity", "of whole documents, by the variational bound",
      offsetof(tamis_score, bound_perplexity)},
     {"precision", "precision", "share of the first # that are held-out entries", offsetof(tamis_score, precision)},
