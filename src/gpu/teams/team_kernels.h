@@ -103,7 +103,7 @@ FUNCTION void add_teams(simt_team team, const int softmax, int own, int teams, i
             for (int other = own / HELD + 1; other < (own + teams) / HELD; other++) {
                 LOCAL const real *const from = parts + other * PART;
                 const softmax_factors f = join_scores(softmax, part, softmax ? from[LANES * LANE_REALS] : (real)0,
-                                                  softmax ? from[LANES * LANE_REALS + 1] : (real)0);
+                                                      softmax ? from[LANES * LANE_REALS + 1] : (real)0);
                 UNROLL
                 for (int k = 0; k < LANE_REALS; k++)
                     part->sum[k] = part->sum[k] * f.mine + from[k * LANES + team.lane] * f.theirs;
