@@ -89,6 +89,9 @@ def test_pickles_and_files(method, tmp_path):
     loaded = method.load(tmp_path / "a.model")
     assert np.array_equal(loaded.components_, model.components_) and loaded.factors == 3
     assert pickle.loads(pickle.dumps(method(factors=7))).factors == 7
+    older = method(factors=7)
+    del older.iterations  # a pickle of a version that did not have it
+    assert repr(pickle.loads(pickle.dumps(older))) == f"{method.__name__}(factors=7)"
     with pytest.raises(ValueError, match="is a model of"):
         METHODS[METHODS.index(method) - 1].load(tmp_path / "a.model")
     with pytest.raises(OSError, match="missing.model: cannot open") as raised:

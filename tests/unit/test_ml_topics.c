@@ -257,6 +257,13 @@ TEST(streams) {
         assert_int_equal(h.count, 30);
         const double last = h.loss[29], other = model_loss(whole);
         if (!(last < h.loss[0] && fabs(last - other) < 0.1)) fail_msg("method %d: %g, in memory %g", m, last, other);
+        /* words are counted once, however many the passes */
+        const tamis_held_out held = {.entries = &c.S, .observed = &c.S};
+        tamis_score in_memory, of_stream;
+        works(tamis_model_score(whole, &held, true, 0, &in_memory));
+        works(tamis_model_score(model, &held, true, 0, &of_stream));
+        assert_true(in_memory.unigram_perplexity > 1);
+        assert_true(of_stream.unigram_perplexity == in_memory.unigram_perplexity);
     }
 }
 

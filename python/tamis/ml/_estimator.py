@@ -279,6 +279,7 @@ class Estimator(Fitting):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         content, remembered = state.pop("_file", None), state.pop("_remembered", None)
+        vars(self).update(self._defaults())  # of parameters that the version of the pickle did not have
         vars(self).update(state)
         if content is not None:
             with tempfile.TemporaryDirectory() as folder:

@@ -124,6 +124,10 @@ class Fitting(TransformerMixin, BaseEstimator):
     def _names(cls) -> list[str]:
         return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
 
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return {name: parameter.default for name, parameter in inspect.signature(cls.__init__).parameters.items() if name != "self"}
+
     def _set(self, given: dict[str, Any]) -> None:
         for name in self._names():
             setattr(self, name, given[name])
@@ -149,7 +153,7 @@ class Fitting(TransformerMixin, BaseEstimator):
         return self
 
     def __repr__(self) -> str:
-        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
+        defaults = self._defaults()
         changed = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name])
         return f"{type(self).__name__}({changed})"
 

@@ -98,6 +98,8 @@ static tamis_status compare(const facts *first, const facts *other, int rank) {
         TRY(compare_one(name, ml_fields[i].kind, (const char *)&other->options + at, (const char *)&first->options + at,
                         rank));
     }
+    TRY(compare_one("options.by_prediction", ML_FIELD_BOOL, &other->options.by_prediction,
+                    &first->options.by_prediction, rank));
     TRY(compare_one("S.cols", ML_FIELD_INT64, &other->cols, &first->cols, rank));
     TRY(compare_one("iterations that the model has done", ML_FIELD_INT64, &other->done, &first->done, rank));
     TRY(compare_one("the fingerprint of the data that the model has seen", ML_FIELD_UINT64, &other->data, &first->data,

@@ -323,9 +323,8 @@ static tamis_status learn_once(tamis_model *model, const gap *work, double *sum,
 }
 
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
-    (void)whole; /* averages are a row's */
     *sum = *weight = 0;
-    TRY(ml_unigram_learn(model, batch, true));
+    if (whole == 0) TRY(ml_unigram_learn(model, batch, true)); /* the first pass has every word */
     TRY(prepare(model, batch, 0, false));
     TRY(learn_once(model, model->work, sum, weight));
     model->steps++;

@@ -405,7 +405,7 @@ static tamis_status loss(tamis_model *model, double *result) {
 /* Learns from one mini-batch. If the number of documents is unknown, it uses the number seen so far. */
 static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t whole, double *sum, double *weight) {
     const double documents = whole > 0 ? (double)whole : (double)batch->rows * (double)(model->steps + 1);
-    TRY(ml_unigram_learn(model, batch, true));
+    if (whole == 0) TRY(ml_unigram_learn(model, batch, true)); /* the first pass has every word */
     TRY(prepare(model, batch, 0, false, 1, documents));
     const lda *const work = model->work;
     *sum = *weight = 0;

@@ -184,7 +184,8 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
         printf("%sweights %s", before, tool_choice_name(&tool_use_weights, (int)options->weights)), before = ", ";
     if (asked->regularization == 0 && has_option(options->method, "regularization"))
         printf("%slambda %s", before, number(description->regularization).text), before = ", ";
-    if (isnan(asked->row_prior)) printf("%srow prior %s", before, number(options->row_prior).text), before = ", ";
+    if (isnan(asked->row_prior) && !asked->learn_row_prior)
+        printf("%srow prior %s", before, number(options->row_prior).text), before = ", ";
     if (isnan(asked->column_prior)) printf("%scolumn prior %s", before, number(options->column_prior).text);
     putchar('\n');
 }
