@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
+import tempfile
 import time
-from typing import Any, Optional
+from typing import Any, Iterable, Optional
 
 
 from . import _command, ml, tune
@@ -50,10 +53,12 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     return {"model": of_model, "popularity": popular, **({} if model._uses else {"biases": errors(metrics.biases(train, test))})}
 
 
-def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None) -> dict[str, Any]:
+def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None, uses: Any = None,
+            refused: Optional[dict[str, str]] = None) -> dict[str, Any]:
     """Fits each of the models to train and measures it on test, as `evaluate` does: {"methods": numbers by name, "popularity": ..., "biases": ..., "refused": reasons by
     name, "winner": ...}. What does not apply to the data is refused. winner: the name of the largest NDCG among what ranks, and of the least RMSE among what predicts
-    ratings, {"ndcg": ..., "rmse": ...}; popularity and biases may be it.
+    ratings, {"ndcg": ..., "rmse": ...}; popularity and biases may be it. uses: what models of uses are fitted to, if that is not train: the same entries with other
+    values. refused: reasons that are known before.
 
     >>> import numpy as np, scipy.sparse
     >>> from tamis.evaluate import compare
@@ -64,12 +69,13 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
     >>> found["winner"]["rmse"], sorted(found["methods"])
     ('als', ['als', 'item-knn'])
     """
-    found: dict[str, Any] = {"methods": {}, "refused": {}}
+    found: dict[str, Any] = {"methods": {}, "refused": dict(refused or {})}
+    metrics.ranking_scores(metrics.popular(train, 1), test, 1, seen=train, threshold=threshold)  # without a relevant entry nothing is fitted
     for name, model in models.items():
         try:
-            numbers = evaluate(model, train, test, k, threshold=threshold)
+            numbers = evaluate(model, train if uses is None or not model._uses else uses, test, k, threshold=threshold)
         except (UnsupportedError, ArgumentError) as problem:
-            if len(models) == 1:
+            if len(models) + len(refused or {}) == 1:
                 raise
             found["refused"][name] = str(problem)
             continue
@@ -86,10 +92,42 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
     return found
 
 
-def applying(X: Any) -> list[str]:
+def applying(ratings: Any, uses: Any) -> list[str]:
     """The methods that apply to data without options: of ratings where these differ, of uses where no value is negative."""
-    plain = bool((X.data == X.data[0]).all()) if X.nnz else True
-    return [name for name, method in METHODS.items() if (not (X.data < 0).any() if method._uses else not plain)]
+    plain = bool((ratings.data == ratings.data[0]).all()) if ratings.nnz else True
+    return [name for name, method in METHODS.items() if (not (uses.data < 0).any() if method._uses else not plain)]
+
+
+def _keep_standard_input() -> None:
+    """Puts a file in the place of standard input, so that it can be read twice."""
+    with tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        os.dup2(file.fileno(), sys.stdin.fileno())
+
+
+def _read(asked: list[str], path: str, columns: Optional[str]) -> tuple[list[str], dict[str, str], ml.Data, Optional[ml.Data]]:
+    """Returns the methods to run, the reasons of those that were asked for and do not apply, the data that are split and measured on, and those that methods of
+    uses are fitted to if they are others: of a repeated pair ratings have the last value, and uses the sum."""
+    whole = list(METHODS) if asked == ["all"] else [name for name in METHODS if name in asked]
+    of_ratings, of_uses = ([name for name in whole if METHODS[name]._uses == uses] for uses in (False, True))
+    if len(whole) == 1 or not of_ratings:
+        return whole, {}, tune.data_of(whole[0], path, columns), None
+    if path == "-" and of_uses:
+        _keep_standard_input()
+    ratings = ml.read(path, METHODS[of_ratings[0]], columns=columns)
+    uses = ml.read(path, METHODS[of_uses[0]], columns=columns) if of_uses else ratings
+    if asked == ["all"]:
+        runs, refused = applying(ratings.X, uses.X), {}
+    else:
+        refused = {name: why for name in whole if (why := tune.unsuited(name, ratings.X))}
+        runs = [name for name in whole if name not in refused]
+    return (runs, refused, ratings, uses) if any(name in of_ratings for name in runs) else (runs, refused, uses, None)
+
+
+def _without(options: list[tuple[str, Any]], methods: Iterable[str]) -> Optional[str]:
+    """Returns the first option that none of the methods has."""
+    return next((option for option, _ in options if not any(option in METHODS[name]._names() for name in methods)), None)
 
 
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:
@@ -154,27 +192,25 @@ def main(given: argparse.Namespace) -> int:
     if split == "date" and not given.test_from:
         _command.error("--split date: needs --test-from DATE")
         return _command.USAGE
-    kinds = {name: METHODS[name] for name in METHODS if name in asked}
-    for name, _ in given.set:
-        if asked != ["all"] and not any(name in method._names() for method in kinds.values()):
-            _command.error(f"--set {name}: {given.method} has no such option")
-            return _command.USAGE
-    first = "implicit-als" if asked == ["all"] else next((name for name in asked if not METHODS[name]._uses), asked[0])
-    data = tune.data_of(first, given.data, given.columns)
-    if asked == ["all"]:
-        kinds = {name: METHODS[name] for name in applying(data.X)}
-        if any(not method._uses for method in kinds.values()):
-            data = tune.data_of(next(name for name, method in kinds.items() if not method._uses), given.data, given.columns)
+    runs, refused = [name for name in METHODS if name in asked or asked == ["all"]], {}
+    wrong = _without(given.set, runs)
+    if wrong is None:
+        runs, refused, data, uses = _read(asked, given.data, given.columns)
+        wrong = _without(given.set, runs) if asked == ["all"] and runs else None
+    if wrong is not None:
+        _command.error(f"--set {wrong}: {'no method that applies has that option' if asked == ['all'] else given.method + ' has no such option'}")
+        return _command.USAGE
     train, test = divide(data, split, given.hold_out, given.test_from, given.seed)
     if train.nnz == 0 or test.nnz == 0:
         raise ResultsError(f"{given.data}: {train.nnz} entries to fit and {test.nnz} held out: nothing can be measured")
-    models = {name: method(**{option: value for option, value in given.set if option in method._names()}, device=given.device) for name, method in kinds.items()}
-    found = compare(models, train, test, given.top, threshold=given.relevant)
+    models = {name: METHODS[name](**{option: value for option, value in given.set if option in METHODS[name]._names()}, device=given.device) for name in runs}
+    of_uses = None if uses is None else divide(uses, split, given.hold_out, given.test_from, given.seed)[0]
+    found = compare(models, train, test, given.top, threshold=given.relevant, uses=of_uses, refused=refused)
     if given.json:
         said = {"data": given.data, "split": split, "top": given.top, "fitted": int(train.nnz), "held_out": int(test.nnz)}
-        if len(models) == 1 and asked != ["all"]:
+        if len(set(asked)) == 1 and asked != ["all"]:
             whole = {name: found[name] for name in ("popularity", "biases") if name in found}
-            print(json.dumps({"method": given.method, **said, "model": found["methods"][given.method], **whole}))
+            print(json.dumps({"method": asked[0], **said, "model": found["methods"][asked[0]], **whole}))
         else:
             print(json.dumps({**said, **found}))
         return _command.OK

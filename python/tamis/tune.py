@@ -2,8 +2,8 @@
 
 All candidates of a grid are fitted with few iterations on one fold; the best of them go on with a third and then with two thirds of all, as
 many as a tenth of the full grid's cost allows; then steps refine the best one, or what the method's defaults choose, whichever is better. Last, the
-candidates found and the defaults are fitted to the end on all folds, and the best of these is the result; the defaults stay if the gain is by chance. What has
-been measured is kept in a state file, so that an interrupted search goes on.
+candidates found and the defaults are fitted to the end on all folds, and the best of these is the result. The defaults stay if the gain is less than its standard
+error, on the folds that the rounds have not used if there are two or more. What has been measured is kept in a state file, so that an interrupted search goes on.
 """
 from __future__ import annotations
 
@@ -176,8 +176,9 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
             if searched:
                 costs[json.dumps(name)] = results.get(name)["cost"]
         mean = float(numpy.mean(found))
-        return {"values": values, "iterations": steps, "folds": folds, "error": mean if numpy.isfinite(mean) else float("inf"),
-                "errors": found, "deviation": float(numpy.std(found, ddof=1)) if folds > 1 else None}
+        finite = bool(numpy.isfinite(mean))
+        return {"values": values, "iterations": steps, "folds": folds, "error": mean if finite else float("inf"), "errors": found,
+                "deviation": float(numpy.std(found, ddof=1)) if folds > 1 and finite else None}
 
     alive = candidates(space)
     grid = grid or steady or len(alive) <= FEW
@@ -203,7 +204,8 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
             alive = [row["values"] for row in rows]
             report(f"{len(rows)} candidates, {steps} iterations, {used} fold{'' if used == 1 else 's'}: best {rows[0]['error']:.6g} with {_words(alive[0])}")
         usual, steps = defaults(method, space), rows[0]["iterations"]
-        known = _numbers_of(results.get((measured(usual, steps, used, False)["values"], steps, 0))["chosen"])
+        chosen = results.get((measured(usual, steps, used, False)["values"], steps, 0))["chosen"]
+        known = {**_numbers_of(chosen), **{name: values[0] for name, values in space.items() if len(values) == 1}}  # 0 may mean "choose", on each fold
         if known not in alive:
             rows.append(measured(known, steps, used, False))
             rows.sort(key=lambda row: row["error"])
@@ -212,7 +214,8 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
         compared = [measured(values, iterations, folds, False) for number, values in enumerate(last) if values not in last[:number]]
         compared.sort(key=lambda row: (row["error"], row["values"] != usual))
         of_defaults = next(row for row in compared if row["values"] == usual)
-        if not _is_ahead(compared[0]["errors"], of_defaults["errors"]):
+        searched = used if used < folds - 1 else 0  # a standard error needs two folds
+        if not _is_ahead(compared[0]["errors"], of_defaults["errors"], searched):
             compared.remove(of_defaults)
             compared.insert(0, of_defaults)
     rest = [row for row in rows if row["values"] not in [one["values"] for one in compared]]
@@ -221,9 +224,13 @@ def tune(method: Any, X: Any, space: dict[str, list[Any]], *, folds: int = 3, se
             "defaults": of_defaults, "rows": compared + rest, "cost": sum(costs.values()), "seconds": results.total("seconds")}
 
 
-def _is_ahead(errors: list[float], others: list[float]) -> bool:
-    """Return true if the gain on the same folds is more than its own standard error: less is chance, and lost on other data."""
-    gains = numpy.array(others) - numpy.array(errors)
+def _is_ahead(errors: list[float], others: list[float], searched: int = 0) -> bool:
+    """Return true if the gain on the same folds, without the first ones, which the search has used, is more than its own standard error: what is less may be
+    chance. Errors that are finite are ahead of others."""
+    finite, of_others = (bool(numpy.isfinite(some).all()) for some in (errors, others))
+    if not (finite and of_others):
+        return finite and not of_others
+    gains = numpy.array(others[searched:]) - numpy.array(errors[searched:])
     return bool(gains.mean() > gains.std(ddof=1) / len(gains) ** 0.5)
 
 
@@ -272,7 +279,7 @@ def _refined(rows: list[dict[str, Any]], space: dict[str, list[Any]], sizes: boo
         values, listed = moved(move), space.get("factors", ())
         if "factors" in move and values["factors"] in listed and rows[0]["values"]["factors"] in listed:
             return False  # the rounds have compared them
-        if values in tried or not FACTORS_LEAST <= values.get("factors", FACTORS_LEAST) <= FACTORS_MOST:
+        if values in tried or ("factors" in move and not FACTORS_LEAST <= values["factors"] <= FACTORS_MOST):
             return False
         tried.append(values)
         row = measured(values)
@@ -362,11 +369,19 @@ def _numbers(text: str) -> tuple[str, list[Any]]:
 
 def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
     """Read a file of data for a method, by the method's name. Refuses pairs without ratings for a model of ratings, which would learn nothing."""
-    method = METHODS[name]
-    data = ml.read(path, method, columns=columns)
-    if not method._uses and not method._counts and data.X.nnz >= 2 and (data.X.data == 1).all():
-        raise ResultsError(f"{path}: all ratings are 1: {name} models ratings that differ; implicit-als models uses, purchases and clicks")
+    data = ml.read(path, METHODS[name], columns=columns)
+    why = unsuited(name, data.X)
+    if why:
+        raise ResultsError(f"{path}: {why}")
     return data
+
+
+def unsuited(name: str, X: Any) -> Optional[str]:
+    """Return why a method would learn nothing from these entries, None if it may."""
+    method = METHODS[name]
+    if method._uses or method._counts or X.nnz < 2 or (X.data != 1).any():
+        return None
+    return f"all ratings are 1: {name} models ratings that differ; implicit-als models uses, purchases and clicks"
 
 
 def add_data(arguments: argparse.ArgumentParser, methods: Iterable[str], data: str) -> None:
@@ -391,6 +406,15 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
+def _strict(found: Any) -> Any:
+    """Return what JSON can say: null in place of a number that is not finite."""
+    if isinstance(found, dict):
+        return {name: _strict(one) for name, one in found.items()}
+    if isinstance(found, list):
+        return [_strict(one) for one in found]
+    return None if isinstance(found, float) and not numpy.isfinite(found) else found
+
+
 def main(given: argparse.Namespace) -> int:
     method = METHODS[given.method]
     space = {**SPACES[given.method], **dict(given.values)}
@@ -406,7 +430,7 @@ def main(given: argparse.Namespace) -> int:
     found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
                  state=given.state, grid=given.grid, by=given.by, report=lambda line: print(line, file=sys.stderr))
     if given.json:
-        print(json.dumps(found))
+        print(json.dumps(_strict(found), allow_nan=False))
         return _command.OK
     print(f"{_TITLES[found['by']]}; mean of the folds that were held out, deviation between them")
     print(f"{found['by'].upper() if found['by'] in ('rmse', 'ndcg') else found['by']:>12}{'deviation':>12}{'folds':>7}{'iterations':>12}  options")

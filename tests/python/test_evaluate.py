@@ -123,7 +123,59 @@ def test_several_methods(tmp_path):
     for words, part in ((("als,nothing", str(path)), "METHOD nothing"), (("als,ccd", str(path), "--set", "neighbours=3"), "--set neighbours")):
         code, out, err = run(*words)
         assert code == 2 and part in err
-    assert run("als,item-knn", str(uses))[0] == 3
+    code, out, err = run("als,item-knn", str(uses), "--json")
+    assert code == 0, err
+    assert list(json.loads(out)["methods"]) == ["item-knn"] and "all ratings are 1: als models" in json.loads(out)["refused"]["als"]
+    code, out, err = run("als,ccd", str(uses))
+    assert code == 3 and "no method applies to the data: als: all ratings are 1" in err and "; ccd: all" in err
+    code, out, err = run("als,als", str(path), "--set", "factors=3", "--json")
+    assert code == 0, err
+    assert {**json.loads(out), "model": None} == {**alone, "model": None} and json.loads(out)["model"]["rmse"] == pytest.approx(alone["model"]["rmse"], rel=1e-5)
+    for name, where in (("nonsense", path), ("column_regularization", uses)):  # which only a method of ratings has
+        code, out, err = run("all", str(where), "--set", f"{name}=1")
+        assert code == 2 and f"--set {name}: no method that applies has that option" in err
+    assert run("all", str(uses), "--set", "neighbours=5")[0] == 0
+
+
+def test_repeated_pairs(tmp_path):
+    """A log of events is uses, whose pairs are summed; of ratings the last counts, and methods of uses still get the sums, as each does alone."""
+    X = data().tocoo()
+    pairs = [(u, i, r) for n, (u, i, r) in enumerate(zip(X.row, X.col, X.data)) for _ in range(1 + n % 3)]
+    log, stars = tmp_path / "log.csv", tmp_path / "stars.csv"
+    log.write_text("".join(f"u{u},i{i}\n" for u, i, _ in pairs))
+    stars.write_text("".join(f"u{u},i{i},{1 + (r + n) % 5:g}\n" for n, (u, i, r) in enumerate(pairs)))
+
+    def run(method, path, input=None):
+        done = subprocess.run([sys.executable, "-m", "tamis.evaluate", method, str(path), "--json"], capture_output=True, input=input)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    of_uses = {"implicit-als", "bpr", "item-knn", "ease"}
+    for path, expected in ((log, of_uses), (stars, set(evaluate.METHODS))):
+        alone = {name: run(name, path)["model"] for name in ("implicit-als", "item-knn")}
+        for found in (run("all", path), run("als,item-knn,implicit-als", path), run("all", "-", path.read_bytes())):
+            if "bpr" in found["methods"]:
+                assert set(found["methods"]) == expected and not found["refused"]
+            for name, numbers in alone.items():
+                assert found["methods"][name]["ndcg"] == pytest.approx(numbers["ndcg"], rel=1e-3)
+            assert ("als" in found["methods"]) == (path == stars)
+    train, test = ml.split_entries(ml.read(stars, ml.ALS).X)
+    assert evaluate.evaluate(ml.ImplicitALS(), train, test)["model"]["ndcg"] != pytest.approx(alone["implicit-als"]["ndcg"], rel=2e-3)  # of last values
+
+
+def test_without_a_relevant_entry_nothing_is_fitted(tmp_path):
+    class Unfit:
+        def fit(self, train):
+            raise AssertionError("it was fitted")
+
+    train, test = ml.split_entries(data())
+    with pytest.raises(ValueError, match="no relevant entry"):
+        evaluate.compare({"one": Unfit(), "other": Unfit()}, train, test, threshold=100)
+    path, X = tmp_path / "ratings.csv", data().tocoo()
+    path.write_text("".join(f"u{u},i{i},{r:g}\n" for u, i, r in zip(X.row, X.col, X.data)))
+    for methods in ("item-knn", "item-knn,ease", "all"):
+        done = subprocess.run([sys.executable, "-m", "tamis.evaluate", methods, str(path), "--relevant", "100"], capture_output=True, text=True)
+        assert done.returncode == 2 and "no relevant entry" in done.stderr and "applies" not in done.stderr
 
 
 def test_what_does_not_apply_is_left_out():

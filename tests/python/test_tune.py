@@ -83,7 +83,12 @@ def test_the_defaults_are_a_candidate():
     assert alone["best"] == {"neighbours": 1, "weights": "ones"} and alone["error"] > found["error"]
     bad = {"factors": [2], "regularization": [3000.0, 6000.0], "confidence": [1.0, 2.0], "weights": ["log", "bm25", "linear"]}
     found = tune.tune(ml.ImplicitALS, uses(), bad, fixed={"threads": 1})
-    assert found["error"] <= found["defaults"]["error"] and found["defaults"]["folds"] == 3 and found["defaults"]["iterations"] == 15
+    assert found["defaults"]["folds"] == 3 and found["defaults"]["iterations"] == 15
+    errors = {}
+    for of, values in (("best", found["best"]), *((word, {"factors": 2, "regularization": 3000.0, "confidence": 1.0, "weights": word}) for word in bad["weights"])):
+        parts = [tune.split(uses(), False, 3, fold, 1) for fold in range(3)]
+        errors[of] = np.mean([tune.error(ml.ImplicitALS(**values, iterations=15, seed=1, threads=1).fit(part[0]), *part) for part in parts])
+    assert found["error"] == pytest.approx(errors["best"], abs=1e-9) and errors["best"] < min(errors[word] for word in bad["weights"])
     assert found["defaults"]["values"] == {"factors": 2, "regularization": 0.0, "confidence": 1.0, "weights": "auto"}
     assert found["best"]["regularization"] < 2000
 
@@ -92,6 +97,49 @@ def test_a_gain_by_chance_is_none():
     """The defaults stay unless the gain on the folds is more than its standard error."""
     assert tune._is_ahead([0.5, 0.6, 0.7], [0.51, 0.61, 0.71]) and not tune._is_ahead([0.5, 0.6, 0.7], [0.5, 0.6, 0.7])
     assert not tune._is_ahead([0.5, 0.6, 0.7], [0.56, 0.58, 0.69]) and not tune._is_ahead([0.5, 0.6], [0.4, 0.5])
+    errors, others = [0.3, 0.6, 0.71, 0.8], [0.6, 0.65, 0.7, 0.8]
+    assert tune._is_ahead(errors, others) and not tune._is_ahead(errors, others, 1)  # the gain is on the fold that was searched
+
+
+@pytest.mark.parametrize("folds, grid, searched", [(3, False, 1), (4, False, 1), (2, False, 0), (3, True, 0)])
+def test_a_gain_is_judged_on_other_folds(monkeypatch, folds, grid, searched):
+    """On those that the rounds have not used, if there are two."""
+    given, judge = [], tune._is_ahead
+    monkeypatch.setattr(tune, "_is_ahead", lambda *args: given.append(args) or judge(*args))
+    tune.tune(ml.ALS, ratings(40, 20), {"factors": [1, 2, 3], "regularization": [0.02, 0.1, 0.5]}, folds=folds, grid=grid, fixed={"iterations": 2, "threads": 1})
+    assert [(len(errors), len(others), rest) for errors, others, *rest in given] == [(folds, folds, [searched])]
+
+
+def test_errors_that_are_not_finite(monkeypatch, tmp_path, capsys):
+    """A finite one is ahead of them, and JSON has null in their place."""
+    infinite = float("inf")
+    for bad in ([infinite, 0.1, 0.1], [infinite] * 3, [0.1, float("nan"), 0.1]):
+        for searched in (0, 1):
+            assert tune._is_ahead([0.5, 0.6, 0.7], bad, searched) and not tune._is_ahead(bad, [0.5, 0.6, 0.7], searched) and not tune._is_ahead(bad, bad, searched)
+    (tmp_path / "u.txt").write_text("".join(f"u{u} i{i}\n" for u, i in zip(*uses(40, 20).nonzero())))
+    monkeypatch.setattr(tune, "error", lambda model, *_: infinite if model.regularization == 0 else 0.5)
+    given = ["implicit-als", str(tmp_path / "u.txt"), "--values", "factors=2", "--values", "confidence=1", "--values", "weights=log",
+             "--values", "regularization=1.0,10.0", "--iterations", "2", "--json"]
+    assert tune.main(tune.parser().parse_args(given)) == 0
+
+    def refuse(constant):
+        raise AssertionError(f"{constant} is no JSON")
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["best"]["regularization"] > 0 and found["error"] == 0.5
+    assert found["defaults"]["values"]["regularization"] == 0 and found["defaults"]["error"] is None and found["defaults"]["errors"] == [None] * 3
+
+
+def test_lists_of_one_value_stay():
+    """Also where the value means that the library chooses; a value beyond the limits of the steps leaves the other options theirs."""
+    for space in ({"factors": [0], "regularization": [0.0]}, {"factors": [0], "regularization": [0.02, 0.1]}):
+        found = tune.tune(ml.ALS, ratings(), space, fixed={"iterations": 3, "threads": 1})
+        for name in [name for name, values in space.items() if len(values) == 1]:
+            assert {row["values"][name] for row in found["rows"]} == set(space[name])
+    found = tune.tune(ml.ALS, ratings(), {"factors": [1], "regularization": [3.0, 6.0]}, fixed={"iterations": 3, "threads": 1})
+    assert {row["values"]["factors"] for row in found["rows"]} == {1}
+    tried = [row["values"]["regularization"] for row in found["rows"]]
+    assert len(tried) > 5 and len({one for one in tried if one not in (0.0, 3.0, 6.0)}) > 3
 
 
 def test_steps_leave_the_lists():
