@@ -17,7 +17,7 @@ def structures(text):
                 fields.append(pointer.group(1))
             elif declaration.strip():
                 fields += [re.findall(r"(\w+)\s*(?:\[[^\]]*\])*\s*$", piece.replace("*", " "))[0] for piece in declaration.split(",")]
-        yield name, [f for f in fields if f != "reserved"]
+        yield name, [f for f in fields if f not in ("reserved", "reserved_flags")]
 
 
 def enumerators(text):

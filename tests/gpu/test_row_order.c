@@ -171,13 +171,12 @@ TEST(rows_are_in_an_order) {
     assert_true(plan->cuts.order == plan->long_cuts.order);
     int64_t lengths[ROWS] = {0}, shared = 0;
     for (int64_t t = 0; t < ENTRIES; t++) shared += ++lengths[row[t]] == 32;
-    assert_int_equal(plan->shared, shared);
+    const bool warps = strncmp(name, "cuda", 4) == 0; /* whose teams share rows */
+    assert_int_equal(plan->shared, warps ? shared : 0);
     char text[2048];
     works(tamis_graph_explain(there.graph, text, sizeof text, NULL));
-    assert_non_null(strstr(
-        text,
-        "pieces, which are merged; rows come by falling length, since lengths vary; in small calls of narrow rows several teams "
-        "share each row of 32 and more entries ("));
+    assert_non_null(strstr(text, "pieces, which are merged; rows come by falling length, since lengths vary; "));
+    assert_true(!strstr(text, "several teams share each row of 32 and more entries (") == !warps);
     works(tamis_graph_explain(here.graph, text, sizeof text, NULL));
     assert_non_null(strstr(text, "threads may each compute some columns"));
 }
