@@ -48,15 +48,12 @@ tamis_operand_list tamis_operands_of(const tamis_options *o, int64_t rows, int64
                                      const tamis_views *views) {
     const bool sddmm = o->operation == TAMIS_OP_SDDMM, spmm = o->operation == TAMIS_OP_SPMM;
     const tamis_dense *const D = o->d_is_b && !views->D ? views->B : views->D;
-#define OPERAND(x, height, length, layout_option, offset)                                                              \
-    .view = (x), .rows = (height), .cols = (length), .type = o->type, .layout = o->layout_option,                      \
-    .option = #layout_option, .batch = o->batch, .skip = (offset), .staged = -1
     tamis_operand_list x = {
-        .a = {"A", OPERAND(views->A, rows, o->inner, a_layout, views->skip_a), .optional = spmm},
-        .b = {"B", OPERAND(views->B, cols, spmm ? o->width : o->inner, b_layout, views->skip_b)},
-        .d = {"D", OPERAND(D, cols, o->width, d_layout, views->skip_d), .optional = sddmm || spmm},
-        .out = {spmm ? "C" : "E", OPERAND(views->out, rows, o->width, output_layout, views->skip_out), .output = true}};
-#undef OPERAND
+        .a = {"A", TAMIS_PLANNED(o, views->A, rows, o->inner, a_layout, views->skip_a), .optional = spmm},
+        .b = {"B", TAMIS_PLANNED(o, views->B, cols, spmm ? o->width : o->inner, b_layout, views->skip_b)},
+        .d = {"D", TAMIS_PLANNED(o, D, cols, o->width, d_layout, views->skip_d), .optional = sddmm || spmm},
+        .out = {spmm ? "C" : "E", TAMIS_PLANNED(o, views->out, rows, o->width, output_layout, views->skip_out),
+                .output = true}};
     if (sddmm)
         x.out = (tamis_operand){
             "P",         views->out, nnz, 1, .output = true, .packed = true, .batch = o->batch, .skip = views->skip_out,

@@ -16,6 +16,11 @@ typedef struct tamis_views {
     bool checked; /* tamis_plan_check_run has accepted them */
 } tamis_views;
 
+/* Initialisers of a tamis_operand: a matrix as options `o` require it. */
+#define TAMIS_PLANNED(o, x, height, length, layout_option, offset)                                                     \
+    .view = (x), .rows = (height), .cols = (length), .type = (o)->type, .layout = (o)->layout_option,                  \
+    .option = #layout_option, .batch = (o)->batch, .skip = (offset), .staged = -1
+
 /* The operands of an operation with an op(S) of these sizes, and the plan's requirements. */
 typedef struct tamis_operand_list {
     tamis_operand a, b, d, out;

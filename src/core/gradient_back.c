@@ -18,19 +18,16 @@ tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows,
                                            const tamis_back_views *x) {
     const bool spmm = o->operation == TAMIS_OP_SPMM, fused = o->operation == TAMIS_OP_FUSED;
     const int64_t b_cols = spmm ? o->width : o->inner;
-#define OPERAND(x, height, length, layout_option, offset)                                                              \
-    .view = (x), .rows = (height), .cols = (length), .type = o->type, .layout = o->layout_option,                      \
-    .option = #layout_option, .batch = o->batch, .skip = (offset), .staged = -1
 #define GRADIENT .output = true, .optional = true
-    return (tamis_back_operands){.a = {"A", OPERAND(x->A, rows, o->inner, a_layout, x->skip_a), .optional = spmm},
-                                 .b = {"B", OPERAND(x->B, cols, b_cols, b_layout, x->skip_b)},
-                                 .d = {"D", OPERAND(x->D, cols, o->width, d_layout, x->skip_d), .optional = !fused},
-                                 .e = {spmm ? "dC" : "dE", OPERAND(x->dE, rows, o->width, output_layout, x->skip_e),
-                                       .optional = !spmm && !fused},
-                                 .da = {"dA", OPERAND(x->dA, rows, o->inner, a_layout, 0), GRADIENT},
-                                 .db = {"dB", OPERAND(x->dB, cols, b_cols, b_layout, 0), GRADIENT},
-                                 .dd = {"dD", OPERAND(x->dD, cols, o->width, d_layout, x->skip_dd), GRADIENT}};
-#undef OPERAND
+    return (tamis_back_operands){
+        .a = {"A", TAMIS_PLANNED(o, x->A, rows, o->inner, a_layout, x->skip_a), .optional = spmm},
+        .b = {"B", TAMIS_PLANNED(o, x->B, cols, b_cols, b_layout, x->skip_b)},
+        .d = {"D", TAMIS_PLANNED(o, x->D, cols, o->width, d_layout, x->skip_d), .optional = !fused},
+        .e = {spmm ? "dC" : "dE", TAMIS_PLANNED(o, x->dE, rows, o->width, output_layout, x->skip_e),
+              .optional = !spmm && !fused},
+        .da = {"dA", TAMIS_PLANNED(o, x->dA, rows, o->inner, a_layout, 0), GRADIENT},
+        .db = {"dB", TAMIS_PLANNED(o, x->dB, cols, b_cols, b_layout, 0), GRADIENT},
+        .dd = {"dD", TAMIS_PLANNED(o, x->dD, cols, o->width, d_layout, x->skip_dd), GRADIENT}};
 #undef GRADIENT
 }
 

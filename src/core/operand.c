@@ -51,7 +51,7 @@ tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand
     return TAMIS_OK;
 }
 
-tamis_status tamis_operands_check_apart(const tamis_device *device, const tamis_operand *const *all, int count) {
+static tamis_status check_apart(const tamis_device *device, const tamis_operand *const *all, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
             if (i != j && all[i]->output && (j > i || !all[j]->output))
@@ -61,7 +61,7 @@ tamis_status tamis_operands_check_apart(const tamis_device *device, const tamis_
 
 tamis_status tamis_operands_check(const tamis_device *device, const tamis_operand *const *all, int count) {
     for (int i = 0; i < count; i++) TRY(tamis_operand_check(device, all[i]));
-    return tamis_operands_check_apart(device, all, count);
+    return check_apart(device, all, count);
 }
 
 tamis_matrix tamis_matrix_of(const tamis_dense *X) {

@@ -10,7 +10,6 @@ tamis_status tamis_operand_check(const tamis_device *device, const tamis_operand
 
 /* Checks all of them, and that no output shares memory with another of them. */
 tamis_status tamis_operands_check(const tamis_device *device, const tamis_operand *const *all, int count);
-tamis_status tamis_operands_check_apart(const tamis_device *device, const tamis_operand *const *all, int count);
 
 /* Describes a single matrix for backends; NULL: absent. */
 tamis_matrix tamis_matrix_of(const tamis_dense *X);

@@ -18,9 +18,10 @@
 
 typedef struct execution {
     const tamis_prepared *prepared;
-    tamis_cpu_job first; /* the first member's */
     const tamis_operands *operands;
-    int64_t members;
+    tamis_cpu_job common;   /* what all members share */
+    int64_t begin, members; /* of this turn */
+    tamis_cpu_job first;    /* the first member's of this turn */
     char *scratch;
     int stage;           /* stage of softmax_rows */
     atomic_llong next;   /* the next block of rows to hand out; members' blocks are numbered consecutively */
@@ -34,18 +35,19 @@ static char *address(const tamis_matrix *x, int64_t member, tamis_type type) {
     return tamis_cpu_address(of.at);
 }
 
+/* The job of a member of this turn. */
 static tamis_cpu_job job_of(const execution *run, int64_t member) {
-    tamis_cpu_job job = run->first;
-    job.member += member;
+    tamis_cpu_job job = run->common;
     const tamis_problem *const p = &run->prepared->problem;
     const tamis_operands *const x = run->operands;
-    const int64_t number = job.member - x->first_member;
+    const int64_t number = run->begin + member;
+    job.member = x->first_member + number;
     job.values = address(&x->values, number, p->value_type);
     job.a = address(&x->a, number, p->type);
     job.b = address(&x->b, number, p->type);
     job.d = address(&x->d, number, p->type);
     job.out = address(&x->out, number, p->output_type);
-    if (job.softmax_rows) job.softmax_rows += member * 2 * job.rows * run->prepared->kernels->real_bytes;
+    if (job.softmax_rows) job.softmax_rows += number * 2 * job.rows * run->prepared->kernels->real_bytes;
     return job;
 }
 
@@ -191,14 +193,13 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
         .arrived = arrived,
         .operands = operands,
         .scratch = tamis_cpu_address(operands->scratch),
-        .first = prepared->job,
+        .common = prepared->job,
     };
-    tamis_cpu_job *const job = &run.first;
+    tamis_cpu_job *const job = &run.common;
     job->a_stride = operands->a.stride * size;
     job->b_stride = operands->b.stride * size;
     job->d_stride = operands->d.stride * size;
     job->out_stride = operands->out.stride * out_size;
-    job->member = operands->first_member;
     job->alpha = operands->alpha;
     job->beta = operands->beta;
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);
@@ -210,9 +211,10 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     const bool softmax_of_p = problem->operation == TAMIS_OP_SDDMM && problem->edge == TAMIS_EDGE_SOFTMAX;
     tamis_thread_body *const body = prepared->method->blocks ? body_blocks : body_ranges;
     const int64_t at_once = softmax_of_p || prepared->cuts || prepared->pack ? 1 : operands->batch;
-    run.first = job_of(&run, 0); /* with its addresses */
     run.members = at_once;
     for (int64_t member = 0; member < operands->batch; member += at_once) {
+        run.begin = member;
+        run.first = job_of(&run, 0);
         start_ranges(&run);
         if (prepared->pack) tamis_threads_run(prepared->threads, body_pack, &run);
         tamis_threads_run(prepared->threads, body, &run);
@@ -223,7 +225,6 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
             run.stage = 1;
             tamis_threads_run(prepared->threads, body_softmax, &run);
         }
-        run.first = job_of(&run, at_once);
     }
     return TAMIS_OK;
 }

@@ -31,6 +31,8 @@ static inline void ml_put_element(const tamis_dense *X, int64_t row, int64_t col
 
 /* The value and column of entry t of a sparse matrix that has values. */
 static inline double ml_value(const tamis_sparse *S, int64_t t) { return ml_number(S->values, S->value_type, t); }
+/* The same, 1 if it has none. */
+static inline double ml_value_or_one(const tamis_sparse *S, int64_t t) { return S->values ? ml_value(S, t) : 1; }
 static inline int64_t ml_column(const tamis_sparse *S, int64_t t) {
     return tamis_index_load(S->columns, S->index_type, t);
 }

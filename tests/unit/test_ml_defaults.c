@@ -340,6 +340,14 @@ TEST_TAG(titles_are_not_below_frequencies_of_words, "choice") {
 
 /* ------------------------------------------------------------------------------------------ top lists of ratings */
 
+/* Holds out a fifth of the entries. */
+static tamis_held_out hold_out(const tamis_sparse *S, tamis_owned_sparse **kept, tamis_owned_sparse **held) {
+    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    split.share = 0.2;
+    works(tamis_split(S, &split, kept, held));
+    return (tamis_held_out){.entries = tamis_owned_sparse_view(*held), .observed = tamis_owned_sparse_view(*kept)};
+}
+
 /* Each list has the best columns that the row has not rated, by (prediction - mean) / scale + 5 w ln(n + 1/2), w the
    share of the variance of n that is not chance, and their predictions. One row at a time gives the same as all. */
 static void expect_by_chance(tamis_model *model, const tamis_sparse *S) {
@@ -389,11 +397,8 @@ TEST_TAG(top_lists_are_not_below_the_most_popular, "choice") {
     static const set_shape set = {"a heavy tail", 900, 800, 40, 0.9, 0, 0.5, 0.4, 0.8, 0};
     static const tamis_method methods[] = {TAMIS_ALS, TAMIS_CCD};
     OWN(data) d = draw_set(&set, 21);
-    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
     OWN(tamis_owned_sparse) *kept, *held;
-    split.share = 0.2;
-    works(tamis_split(&d.view, &split, &kept, &held));
-    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    const tamis_held_out out = hold_out(&d.view, &kept, &held);
     double popular;
     works(tamis_baseline(TAMIS_IMPLICIT_ALS, out.observed, out.entries, &popular));
     for (int m = 0; m < 2; m++) {
@@ -424,11 +429,8 @@ TEST_TAG(top_lists_are_not_below_the_most_popular, "choice") {
 TEST_TAG(warp_works_for_the_top, "choice") {
     static const set_shape set = {.name = "groups", .rows = 1500, .cols = 1500, .a_row = 12, .tail = 0.3, .groups = 50};
     OWN(data) d = draw_set(&set, 31);
-    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
     OWN(tamis_owned_sparse) *kept, *held;
-    split.share = 0.2;
-    works(tamis_split(&d.view, &split, &kept, &held));
-    const tamis_held_out out = {.entries = tamis_owned_sparse_view(held), .observed = tamis_owned_sparse_view(kept)};
+    const tamis_held_out out = hold_out(&d.view, &kept, &held);
     tamis_model_options options = default_options(TAMIS_BPR);
     tamis_score bpr, warp, folded;
     options.factors = 16;
@@ -509,14 +511,10 @@ static void finds_weights(const set_shape *set, const tamis_held_out *out) {
 }
 
 TEST_TAG(models_of_pairs_choose, "choice") {
-    tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
-    split.share = 0.2;
     for (int s = 0; s < CHOSEN_BY; s++) {
         OWN(data) d = draw_set(&chosen_by[s], 9 + (uint64_t)s);
         OWN(tamis_owned_sparse) *kept, *held;
-        works(tamis_split(&d.view, &split, &kept, &held));
-        const tamis_held_out out = {.entries = tamis_owned_sparse_view(held),
-                                    .observed = tamis_owned_sparse_view(kept)};
+        const tamis_held_out out = hold_out(&d.view, &kept, &held);
         finds_lambda(&chosen_by[s], &out);
         finds_weights(&chosen_by[s], &out);
     }

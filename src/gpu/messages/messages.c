@@ -266,11 +266,14 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
+/* The number of first tasks that several teams share. */
+static int64_t tasks_shared(const pass *p) { return p->call.cuts->pieces + rows_shared(p->job); }
+
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, and the arrays. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);
-    tamis_gpu_list_add(to, tamis_gpu_integer("shared", p->call.cuts->pieces + rows_shared(job)));
+    tamis_gpu_list_add(to, tamis_gpu_integer("shared", tasks_shared(p)));
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
@@ -321,7 +324,7 @@ static tamis_status check_slices(const pass *p, int64_t slices) {
 static tamis_status launch(const pass *p) {
     const bool numbers = p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
-    const int64_t shared = (p->call.cuts->pieces + rows_shared(p->job)) * (p->call.variant.share - 1);
+    const int64_t shared = tasks_shared(p) * (p->call.variant.share - 1);
     const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1) + shared;
     tamis_gpu_list arguments = {.count = 0};
     add_job(p, &arguments);

@@ -257,9 +257,7 @@ static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_opera
 
 static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_operands *x) {
     tamis_operands y = *x;
-    if (!is_fused(p)) { /* the rows to sum: D for fused, B for SpMM */
-        y.d = x->b;
-    }
+    if (!is_fused(p)) y.d = x->b; /* the rows to sum: D for fused, B for SpMM */
     const tamis_gpu_common common = tamis_gpu_common_of(p, &y);
     TRY(sum(p, stream, x, &common));
     TRY(merge(p, stream, x, &common, false));

@@ -24,8 +24,6 @@ const char *tamis_baseline_name(tamis_method method) {
     return names[row ? row->about.data : TAMIS_DATA_RATINGS];
 }
 
-static double value(const tamis_sparse *S, int64_t at) { return S->values ? ml_value(S, at) : 1; }
-
 /* ------------------------------------------------------------------------------------------ ratings */
 
 typedef struct biases {
@@ -43,7 +41,7 @@ static tamis_status find_biases(const tamis_sparse *S, const biases *all, bool o
     for (int64_t row = 0; row < S->rows; row++) {
         for (int64_t at = ml_offset(S, row); at < ml_offset(S, row + 1); at++) {
             const int64_t mine = of_rows ? row : ml_column(S, at), other = of_rows ? ml_column(S, at) : row;
-            found[mine] += value(S, at) - all->mean - others[other];
+            found[mine] += ml_value_or_one(S, at) - all->mean - others[other];
             counts[mine]++;
         }
     }
@@ -56,11 +54,12 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
     double sum = 0;
     TRY(tamis_allocate_zeros(trained->rows + trained->cols, "biases", all.rows));
     all.columns = all.rows + trained->rows;
-    for (int64_t at = 0; at < trained->nnz; at++) all.mean += value(trained, at) / (double)trained->nnz;
+    for (int64_t at = 0; at < trained->nnz; at++) all.mean += ml_value_or_one(trained, at) / (double)trained->nnz;
     for (int i = 0; i < 2 * ROUNDS; i++) TRY(find_biases(trained, &all, i % 2 == 1));
     for (int64_t row = 0; row < held->rows; row++) {
         for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) {
-            const double error = value(held, at) - all.mean - all.rows[row] - all.columns[ml_column(held, at)];
+            const double error =
+                ml_value_or_one(held, at) - all.mean - all.rows[row] - all.columns[ml_column(held, at)];
             sum += error * error;
         }
     }
@@ -73,7 +72,8 @@ static tamis_status biases_error(const tamis_sparse *trained, const tamis_sparse
 /* Counts the held-out uses of a row; zeros and dislikes are not uses (score.c). */
 static int64_t relevant_in(const tamis_sparse *held, int64_t row) {
     int64_t relevant = 0;
-    for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++) relevant += value(held, at) > 0;
+    for (int64_t at = ml_offset(held, row); at < ml_offset(held, row + 1); at++)
+        relevant += ml_value_or_one(held, at) > 0;
     return relevant;
 }
 
@@ -84,7 +84,7 @@ static int64_t hits_in(const tamis_sparse *trained, const tamis_sparse *held, in
         if (ml_entry_at(trained, row, order[i]) >= 0) continue;
         listed++;
         const int64_t at = ml_entry_at(held, row, order[i]);
-        hits += at >= 0 && value(held, at) > 0;
+        hits += at >= 0 && ml_value_or_one(held, at) > 0;
     }
     return hits;
 }

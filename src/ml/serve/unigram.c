@@ -8,10 +8,8 @@
 #include "ml/fit/place.h"
 #include "ml/numbers.h"
 
-static double value(const tamis_sparse *S, int64_t t) { return S->values ? ml_value(S, t) : 1; }
-
 void ml_unigram_count(const tamis_sparse *S, double *counts) {
-    for (int64_t t = ml_offset(S, 0); t < ml_offset(S, S->rows); t++) counts[ml_column(S, t)] += value(S, t);
+    for (int64_t t = ml_offset(S, 0); t < ml_offset(S, S->rows); t++) counts[ml_column(S, t)] += ml_value_or_one(S, t);
 }
 
 tamis_status ml_unigram_learn(tamis_model *model, const tamis_sparse *data, bool more) {
@@ -33,7 +31,7 @@ double ml_unigram_perplexity(const double *counts, int64_t cols, const tamis_spa
     double all = (double)cols, sum = 0, words = 0;
     for (int64_t j = 0; j < cols; j++) all += counts[j];
     for (int64_t t = ml_offset(held, 0); t < ml_offset(held, held->rows); t++) {
-        const double count = value(held, t);
+        const double count = ml_value_or_one(held, t);
         if (count == 0) continue;
         sum += count * log((counts[ml_column(held, t)] + 1) / all);
         words += count;
