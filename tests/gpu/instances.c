@@ -212,7 +212,7 @@ static tamis_status sort(tamis_gpu_device *d, tamis_index_type index, tamis_inde
                                     .height = 100};
     TRY_GOTO(done, tamis_gpu_allocate(d, NULL, tamis_gpu_scan_scratch(NONZEROS), "sums", &scratch));
     TRY_GOTO(done, tamis_gpu_sort(d, NULL, &what, &order, NULL));
-    TRY_GOTO(done, tamis_gpu_scan(d, NULL, order, NONZEROS / 2, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(d, NULL, (tamis_place){order, 0}, NONZEROS / 2, (tamis_place){scratch, 0}));
 done:
     tamis_gpu_release(d, NULL, order);
     tamis_gpu_release(d, NULL, scratch);
@@ -277,7 +277,7 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
                   {TAMIS_PASS_TAKEN, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, true, .here = true},
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_TEXT, TAMIS_E_VECTOR, true, .here = true},
                   {TAMIS_PASS_ENTRIES, TAMIS_TERM_TEXT, TAMIS_E_HEAD, false, .here = true}};
-    enum { PASSES = sizeof passes / sizeof *passes };
+    enum { PASSES = sizeof passes / sizeof *passes, SHARING = 1 << 18 /* entries of a graph whose rows teams share */ };
     static const int64_t widths[] = {16, 64, 37, 256, 2, 8};
     const tamis_message_options options = {.text = "leaky_relu(u + v + e) * tanh(u - i + j)"};
     tamis_message_text text;
@@ -289,30 +289,34 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
         const tamis_index_type index = i % 3 == 1 ? TAMIS_I64 : TAMIS_I32, offset = i % 4 == 3 ? TAMIS_I64 : TAMIS_I32;
         const tamis_matrix operand = {zeros, 4 * width, 0};
         const bool is_text = passes[i].term == TAMIS_TERM_TEXT, weighed = passes[i].turned || passes[i].here;
-        plan.shared = (i + (int)type) % 2;
-        const tamis_message_job job = {.device = d,
-                                       .text = is_text ? &text : NULL,
-                                       .turned = passes[i].turned,
-                                       .here = passes[i].here,
-                                       .w = weighed ? operand : (tamis_matrix){.stride = 0},
-                                       .kind = passes[i].kind,
-                                       .type = type,
-                                       .order = order_of(offset, index, i % 2 ? zeros.base : NULL, &plan),
-                                       .other_offsets = i % 5 == 0 ? offsets_of(offset) : NULL,
-                                       .other_offset_type = offset,
-                                       .term = passes[i].term,
-                                       .edge_data = passes[i].data,
-                                       .heads = 4,
-                                       .width = width,
-                                       .sign = 1,
-                                       .factor = 1,
-                                       .mean = i % 3 == 0,
-                                       .x = operand,
-                                       .y = operand,
-                                       .z = operand,
-                                       .out = operand,
-                                       .argument = passes[i].argument ? zeros : (tamis_place){NULL, 0},
-                                       .argument_type = i % 2 ? TAMIS_I64 : TAMIS_I32};
+        plan.shares = (i + (int)type) % 2;
+        plan.longer[5] = plan.shares;                      /* a row that a warp shares */
+        plan.base.profile.max = i % 4 < 2 ? 64 : NONZEROS; /* or a group */
+        plan.cuts.order = plan.long_cuts.order = plan.whole.order = plan.shares ? zeros.base : NULL;
+        tamis_message_job job = {.device = d,
+                                 .text = is_text ? &text : NULL,
+                                 .turned = passes[i].turned,
+                                 .here = passes[i].here,
+                                 .w = weighed ? operand : (tamis_matrix){.stride = 0},
+                                 .kind = passes[i].kind,
+                                 .type = type,
+                                 .order = order_of(offset, index, i % 2 ? zeros.base : NULL, &plan),
+                                 .other_offsets = i % 5 == 0 ? offsets_of(offset) : NULL,
+                                 .other_offset_type = offset,
+                                 .term = passes[i].term,
+                                 .edge_data = passes[i].data,
+                                 .heads = 4,
+                                 .width = width,
+                                 .sign = 1,
+                                 .factor = 1,
+                                 .mean = i % 3 == 0,
+                                 .x = operand,
+                                 .y = operand,
+                                 .z = operand,
+                                 .out = operand,
+                                 .argument = passes[i].argument ? zeros : (tamis_place){NULL, 0},
+                                 .argument_type = i % 2 ? TAMIS_I64 : TAMIS_I32};
+        if (plan.shares) job.order.nnz = 16 * (job.order.rows = SHARING / 16);
         TRY(tamis_gpu_message_functions.run(&job));
     }
     return TAMIS_OK;

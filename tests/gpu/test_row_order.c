@@ -10,7 +10,7 @@
 #include "opened_device.h"
 #include "support/problem.h"
 
-enum { ROWS = 6000, COLS = 5000, ENTRIES = 300000, HEADS = 2, WIDTH = 3, ALL = HEADS * WIDTH };
+enum { ROWS = 6000, COLS = 5000, ENTRIES = 250000, HEADS = 2, WIDTH = 3, ALL = HEADS * WIDTH, WIDE = 128 };
 
 /* A graph and its operands in the memory of a device. */
 typedef struct place_of_work {
@@ -20,7 +20,7 @@ typedef struct place_of_work {
 } place_of_work;
 
 static int64_t row[ENTRIES], column[ENTRIES];
-static float x[COLS * ALL], e[ENTRIES * ALL];
+static float x[COLS * WIDE], e[ENTRIES * ALL];
 static place_of_work here, there;
 static tamis_device *cpu;
 
@@ -54,19 +54,23 @@ static void forget(place_of_work *at) {
     for (int i = 0; i < 4; i++) tamis_device_free(at->on, all[i]);
 }
 
-/* Lengths fall with a power of the row's number, which is mixed. */
-static int make(void **state) {
-    if (set_up(state)) return 1;
-    test_must(tamis_device_open("cpu", &cpu));
+/* Lengths fall with a power of the row's number, which is mixed: the more, the longer is the longest row. */
+static void draw(double power) {
     for (int64_t t = 0; t < ENTRIES; t++) {
         const double share = (double)tamis_random_below(&dice, 1 << 20) / (1 << 20);
-        row[t] = (int64_t)(share * share * share * ROWS) * 1009 % ROWS;
+        row[t] = (int64_t)(pow(share, power) * ROWS) * 1009 % ROWS;
         column[t] = tamis_random_below(&dice, COLS);
     }
-    for (int i = 0; i < COLS * ALL; i++) x[i] = (float)tamis_random_below(&dice, 64) / 16 - 2;
+    for (int i = 0; i < COLS * WIDE; i++) x[i] = (float)tamis_random_below(&dice, 64) / 16 - 2;
     for (int i = 0; i < ENTRIES * ALL; i++) e[i] = (float)tamis_random_below(&dice, 64) / 16 - 2;
     here = prepare(cpu);
     there = prepare(device);
+}
+
+static int make(void **state) {
+    if (set_up(state)) return 1;
+    test_must(tamis_device_open("cpu", &cpu));
+    draw(3);
     return 0;
 }
 
@@ -132,6 +136,20 @@ static tamis_status say_largest(const place_of_work *at, const tamis_dense *out)
     return status;
 }
 
+static tamis_status pass_wide(const place_of_work *at, tamis_reduce reduce, const tamis_dense *out, void *argument) {
+    const tamis_message_options o = {.reduce = reduce, .width = WIDE};
+    const tamis_dense U = matrix_of(at->on, at->x, COLS, WIDE);
+    return tamis_message_pass(at->graph, &o, &U, NULL, out, argument, NULL);
+}
+
+static tamis_status add_up_wide(const place_of_work *at, const tamis_dense *out) {
+    return pass_wide(at, TAMIS_REDUCE_SUM, out, NULL);
+}
+
+static tamis_status take_least_wide(const place_of_work *at, const tamis_dense *out) {
+    return pass_wide(at, TAMIS_REDUCE_MIN, out, NULL);
+}
+
 static tamis_status attend(const place_of_work *at, const tamis_dense *out) {
     const tamis_graph_attention_options o = {.heads = HEADS, .width = WIDTH, .scale = 0.25};
     const tamis_dense Q = matrix_of(at->on, at->e, ROWS, ALL), K = matrix_of(at->on, at->x, COLS, ALL);
@@ -172,7 +190,7 @@ TEST(rows_are_in_an_order) {
     int64_t lengths[ROWS] = {0}, shared = 0;
     for (int64_t t = 0; t < ENTRIES; t++) shared += ++lengths[row[t]] == 32;
     const bool warps = strncmp(name, "cuda", 4) == 0; /* whose teams share rows */
-    assert_int_equal(plan->shared, warps ? shared : 0);
+    assert_int_equal(plan->longer[5], warps ? shared : 0);
     char text[2048];
     works(tamis_graph_explain(there.graph, text, sizeof text, NULL));
     assert_non_null(strstr(text, "pieces, which are merged; rows come by falling length, since lengths vary; "));
@@ -182,12 +200,26 @@ TEST(rows_are_in_an_order) {
 }
 
 /* All numbers are multiples of 1/256, and their sums are less than 2^16: every order of a sum gives the same. */
-TEST(messages) {
+static void expect_messages(void) {
     expect_same(add_up, ROWS, ALL, 0);
     expect_same(average, ROWS, ALL, 1e-6);
     expect_same(take_largest, ROWS, ALL, 0);
     expect_same(say_largest, ROWS, ALL, BITS);
+    expect_same(add_up_wide, ROWS, WIDE, 0);
+    expect_same(take_least_wide, ROWS, WIDE, 0);
     expect_same(dot, ENTRIES, HEADS, 0);
+}
+TEST(messages) { expect_messages(); }
+
+/* No row is too long for the teams of a group, which share it: of 128 teams or of 16. */
+TEST(messages_whose_rows_groups_share) {
+    static const double powers[] = {2, 1.5};
+    for (int i = 0; i < 2; i++) {
+        forget(&here);
+        forget(&there);
+        draw(powers[i]);
+        expect_messages();
+    }
 }
 
 TEST(attention) { expect_same(attend, ROWS, ALL, 1e-5); }

@@ -23,7 +23,8 @@ static void expect_sums(int64_t count) {
     int64_t behind = 77;
     works(tamis_device_allocate(device, room + sizeof behind, &scratch));
     works(tamis_device_upload(device, NULL, scratch, room, &behind, sizeof behind));
-    works(tamis_gpu_scan(device->handle, NULL, values, count, (tamis_place){scratch, 0}) != TAMIS_OK ||
+    works(tamis_gpu_scan(device->handle, NULL, (tamis_place){values, 0}, count, (tamis_place){scratch, 0}) !=
+              TAMIS_OK ||
           tamis_device_download(device, NULL, got, values, 0, (size_t)count * 8));
     for (int64_t i = 0; i < count; sum += x[i], i++)
         if (got[i] != sum)
@@ -45,7 +46,9 @@ TEST(prefix_sums) {
 }
 
 /* Nothing is launched for it. */
-TEST(no_sums_of_nothing) { works(tamis_gpu_scan(device->handle, NULL, NULL, 0, (tamis_place){NULL, 0})); }
+TEST(no_sums_of_nothing) {
+    works(tamis_gpu_scan(device->handle, NULL, (tamis_place){NULL, 0}, 0, (tamis_place){NULL, 0}));
+}
 
 /* What is sorted: keys below `limit` are of[t] / by. In `segments` of random lengths, some of them empty, or as one. */
 static void expect_sorted(int64_t count, int64_t limit, int64_t by, bool wide, int64_t segments) {

@@ -20,7 +20,8 @@ static tamis_status make_offsets(tamis_prepared *p, void *block_offsets) {
                                       "sums of block counts", &sums));
     TRY_GOTO(done, tamis_gpu_launch_kernel(p, p->problem.stream, COUNT, launch, &common,
                                            TAMIS_GPU_ARGUMENTS(tamis_gpu_memory("blocks", block_offsets))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, block_offsets, count, (tamis_place){sums, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, p->problem.stream, (tamis_place){block_offsets, 0}, count,
+                                  (tamis_place){sums, 0}));
 done:
     tamis_gpu_release(p->device, p->problem.stream, sums);
     return status;

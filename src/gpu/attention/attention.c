@@ -221,12 +221,12 @@ static tamis_status attend(const tamis_attention_job *given) {
     enum { BUSY = 1 << 18 }; /* entries */
     if (!writes(given)) return TAMIS_OK;
     const tamis_attention_job job = given->width ? *given : without_width(given);
-    const bool only_long = job.order.nnz > BUSY;
+    const int64_t row = job.heads * job.width * (int64_t)tamis_type_size(job.type);
     pass p = {.job = &job,
               .call = {.device = job.device,
                        .stream = job.stream,
                        .order = &job.order,
-                       .cuts = tamis_gpu_message_cuts(&job.order, only_long)}};
+                       .cuts = tamis_gpu_message_cuts(job.device, &job.order, job.order.nnz > BUSY, row)}};
     choose(&p);
     if (p.call.cuts->pieces == 0) return launch(&p);
     const int64_t numbers = job.pass == TAMIS_ATTENTION_FORWARD ? job.width + 2 : 2 * job.width + 1;

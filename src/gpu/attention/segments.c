@@ -88,7 +88,7 @@ tamis_status tamis_gpu_segment(const tamis_segment_job *job) {
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "heads = %lld: %s takes up to %d", (long long)job->heads,
                           device->limits.name, (int)INT32_MAX);
     const int team = team_of(job, quick);
-    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(&job->order, job->order.nnz > BUSY);
+    const tamis_gpu_cuts *const cuts = tamis_gpu_message_cuts(device, &job->order, job->order.nnz > BUSY, 0);
     pass p = {.job = job,
               .call = {.device = device,
                        .stream = job->stream,

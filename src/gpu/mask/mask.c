@@ -66,7 +66,7 @@ static tamis_status add_up(tamis_gpu_device *device, void *stream, const tamis_m
         TRY_GOTO(done, device->runtime->write(device, stream, (tamis_place){sums, 0}, &(int64_t){0}, 8));
     else
         TRY_GOTO(done, launch(device, stream, m, kinds, false, sums, scratch, scratch, scratch));
-    TRY_GOTO(done, tamis_gpu_scan(device, stream, sums, count, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(device, stream, (tamis_place){sums, 0}, count, (tamis_place){scratch, 0}));
 done:
     tamis_gpu_release(device, stream, scratch);
     return status;

@@ -7,6 +7,7 @@
  *   LOADS      entries whose rows are loaded at once
  *   NEAR       1: row strides are less than 2^31 bytes
  *   SHARE      (optional) teams of a warp that share each of the first `shared` tasks, long rows and pieces
+ *   BY_GROUP   (optional) 1: all teams of a group share each of the first `grouped` of these
  *   STORES     (optional) 1: rows of results are not aligned to units
  *   OTHER      bits of the offsets at the other end
  *   ARGUMENT   bits of the arguments of max and min
@@ -49,19 +50,38 @@
 #define SHARE 1
 #endif
 
-/* A task of a team. Teams that share one take blocks of LOADS entries in turn, and add their sums by shuffles. */
+#ifndef BY_GROUP
+#define BY_GROUP 0
+#endif
+#define TEAMS (GROUP / TEAM)
+#define WARPS (TEAMS / SHARE) /* of a group, if they share */
+
+/* A task of a team. Teams that share one take blocks of LOADS entries in turn. Their results are joined by shuffles
+   within a warp, and then through shared memory, in order. */
 typedef struct team_task {
     int64 number;
-    int together; /* the same for a warp */
+    int together; /* the teams that share it: 1, SHARE or TEAMS; the same for a warp, or for a group if TEAMS */
     int part;
 } team_task;
-FUNCTION team_task task_of_team(int64 slot, int64 shared) {
+FUNCTION team_task task_of_team(int64 slot, int64 grouped, int64 shared) {
     team_task t;
-    t.together = SHARE > 1 && slot < shared * SHARE;
-    t.number = t.together ? slot / SHARE : slot - shared * (SHARE - 1);
-    t.part = t.together ? (int)(slot % SHARE) : 0;
+    const int64 first = BY_GROUP ? grouped : 0, rest = slot - first * TEAMS;
+    if (BY_GROUP && rest < 0) {
+        t.number = slot / TEAMS;
+        t.together = TEAMS;
+        t.part = (int)(slot % TEAMS);
+    } else if (SHARE > 1 && rest < (shared - first) * SHARE) {
+        t.number = first + rest / SHARE;
+        t.together = SHARE;
+        t.part = (int)(rest % SHARE);
+    } else {
+        t.number = rest - (shared - first) * (SHARE - 1) + first;
+        t.together = 1;
+        t.part = 0;
+    }
     return t;
 }
+#define TASKS (pieces + rows + (BY_GROUP ? grouped * (TEAMS - SHARE) : 0) + shared * (SHARE - 1))
 
 #if OTHER == 64
 typedef int64 other_offset;
@@ -235,8 +255,8 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
 }
 
 #define JOB_PARAMETERS                                                                                                 \
-    int64 rows, int64 pieces, int64 shared, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered,       \
-        IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice, int32 width, real sign,   \
-        real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean, real text_p0, real text_p1,   \
-        real text_p2
+    int64 rows, int64 pieces, int64 grouped, int64 shared, int64 limit, IN(int64, piece_rows), IN(int64, order),       \
+        int32 ordered, IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice,            \
+        int32 width, real sign, real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean,       \
+        real text_p0, real text_p1, real text_p2
 #define TEXT_NUMBERS numbers_of(text_p0, text_p1, text_p2)

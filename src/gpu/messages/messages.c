@@ -16,7 +16,7 @@
 #include "gpu/runtime/memory.h"
 #include "gpu/structure/profile.h"
 
-enum { SHORT_ROW = 32, LONG_ROW = 256, WARP = 32 };
+enum { SHORT_POWER = 5, SHORT_ROW = 1 << SHORT_POWER, LONG_ROW = 256, WARP = 32 };
 enum { SHARED_ENTRIES = 1 << 18 }; /* of a graph, for each of the teams that share rows */
 
 /* ------------------------------------------------------------------------------------------ orders */
@@ -38,14 +38,16 @@ static int64_t limit_of(const tamis_message_order *order) {
     return (int64_t)fmin(fmax(limit, SHORT_ROW), LONG_ROW);
 }
 
-/* True if rows by falling length gain more than the sort costs: lanes of a warp wait for its longest row. */
+/* True if rows by falling length gain more than the sort costs: lanes of a warp wait for its longest row, and teams
+   share rows only in this order. */
 static bool is_ordered(const tamis_problem *problem) {
-    enum { ENTRIES = 1 << 17 };
-    return problem->nnz >= ENTRIES && tamis_gpu_cuts_ordered(problem);
+    enum { ENTRIES = 1 << 14 };
+    return problem->nnz >= ENTRIES && tamis_gpu_cuts_uneven(problem);
 }
 
 static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
-    enum { WORTH = 64 }; /* as many entries take as long as the launch that merges */
+    enum { WORTH = 64 };             /* as many entries take as long as the launch that merges */
+    static const double FRESH = 0.6; /* of columns that a row's neighbours do not have */
     TRY(tamis_gpu_cuts_make(&plan->base, limit, is_ordered(&plan->base.problem), &plan->cuts));
     const bool slight = plan->cuts.pieces == 2 * plan->cuts.count && 2 * limit <= WORTH;
     if (plan->cuts.count > 0 && limit < LONG_ROW)
@@ -53,10 +55,16 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     else
         plan->long_cuts = plan->cuts;
     plan->long_cuts.order = plan->cuts.order;
+    plan->whole = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
+    plan->natural = plan->long_cuts;
+    plan->natural.order = NULL;
+    plan->near = plan->base.problem.evidence->fresh_share <= FRESH;
     if (plan->cuts.order && plan->base.device->limits.subgroup == WARP &&
-        plan->base.problem.nnz <= (int64_t)SHARED_ENTRIES * WARP)
-        TRY(tamis_gpu_cuts_longer(&plan->base, SHORT_ROW - 1, &plan->shared));
-    if (slight) plan->cuts = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
+        plan->base.problem.nnz <= (int64_t)SHARED_ENTRIES * WARP) {
+        TRY(tamis_gpu_cuts_longer(&plan->base, &plan->cuts, plan->longer));
+        plan->shares = plan->longer[SHORT_POWER] > 0;
+    }
+    if (slight) plan->cuts = plan->whole;
     return TAMIS_OK;
 }
 
@@ -94,6 +102,18 @@ failed:
     return status;
 }
 
+const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_gpu_device *device, const tamis_message_order *order,
+                                             bool only_long, int64_t bytes) {
+    static const tamis_gpu_cuts none = {.limit = INT64_MAX};
+    enum { WIDE = 512 }; /* bytes of a row */
+    const tamis_gpu_message_plan *const plan = order->plan;
+    if (!plan) return &none;
+    /* caches find the rows that neighbours share, if these follow each other */
+    const bool held = (double)order->cols * (double)bytes <= (double)device->limits.cache_l2;
+    if (plan->near && bytes >= WIDE && !held) return &plan->natural;
+    return only_long ? &plan->long_cuts : &plan->cuts;
+}
+
 /* ------------------------------------------------------------------------------------------ choosing */
 
 /* A job, how its kernel divides rows, and its cut rows. */
@@ -101,6 +121,7 @@ typedef struct pass {
     const tamis_message_job *job;
     tamis_gpu_order_call call;
     int64_t all, span, slice; /* elements of a row, of what a team divides, and of what it takes at once */
+    int power;                /* all teams of a group share rows of 2^power entries and more */
 } pass;
 
 /* True if ENTRIES computes numbers, a few per entry, instead of rows. */
@@ -194,8 +215,8 @@ static int32_t loads_of(const pass *p) {
     const bool slow =
         job->type == TAMIS_F16 || (job->type == TAMIS_BF16 && job->term == TAMIS_TERM_MUL && v->team >= WIDE_TEAM);
     const bool many = rows && !slow && v->units == 1 && job->order.nnz >= LONG * job->order.rows;
-    const int64_t matrices = reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) +
-                             (reads_w(job) && !job->here) + (reads_arguments(job) && !(job->text && job->here));
+    const int64_t matrices = reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_w(job) +
+                             (reads_arguments(job) && !(job->text && job->here));
     const int64_t steps = job->text ? job->text->program.count : 0;
     const int64_t of_one =
         (matrices > 0 ? matrices : 1) * v->units * v->unit * (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
@@ -215,23 +236,47 @@ static int32_t numbers_of(const tamis_message_job *job) {
     return job->edge_data == TAMIS_E_HEAD ? 2 : 1;
 }
 
-static int64_t rows_shared(const tamis_message_job *job) {
+/* Rows of at least 2^power entries that teams may share. */
+static int64_t rows_shared(const tamis_message_job *job, int power) {
     const tamis_gpu_message_plan *const plan = job->order.plan;
-    return plan ? plan->shared : 0;
+    return plan && plan->shares ? plan->longer[power] : 0;
 }
 
-/* Teams that share a long row: all of a warp, if the graph is so small that whole rows leave the device waiting for the
-   longest. */
-static int32_t share_of(const pass *p) {
-    const int32_t teams = WARP / p->call.variant.team;
+/* True if the graph is so small that whole rows leave the device waiting for the longest: then `teams`, all of a warp,
+   share a long row. */
+static bool shares_rows(const pass *p, int32_t teams) {
     const bool small = p->job->order.nnz <= (int64_t)SHARED_ENTRIES * teams;
-    return small && p->job->kind != TAMIS_PASS_ENTRIES && rows_shared(p->job) > 0 ? teams : 1;
+    return small && p->call.cuts->order && p->job->kind != TAMIS_PASS_ENTRIES && rows_shared(p->job, SHORT_POWER) > 0;
+}
+
+/* Lets all teams of a group share the longest rows, unless some row is too long for that: then none is cut, and nothing
+   is merged. */
+static void share_by_group(pass *p) {
+    enum {
+        ENTRIES = 32,
+        MOST = 64 /* of a team, in the longest row */,
+        GROUP = 512,
+        LEAST = 32 /* of a warp's team */
+    };
+    tamis_gpu_message_variant *const v = &p->call.variant;
+    const tamis_gpu_message_plan *const plan = p->job->order.plan;
+    int32_t group = v->group;
+    if (p->call.cuts->pieces == 0 || reads_w(p->job)) return; /* gradients of texts have no registers left */
+    while (group < GROUP && plan->base.profile.max * v->team > (int64_t)ENTRIES * group) group *= 2;
+    if (plan->base.profile.max * v->team > (int64_t)MOST * group) return;
+    v->group = group;
+    v->shared_by_group = 1;
+    p->call.cuts = &plan->whole;
+    for (p->power = SHORT_POWER; (1 << p->power) < LEAST * v->share;) p->power++;
 }
 
 /* Teams that share rows take long pieces, so fewer are merged. */
 static void choose_cuts(pass *p) {
-    const tamis_gpu_cuts *const only_long = tamis_gpu_message_cuts(&p->job->order, true);
-    if (p->call.variant.share * tamis_gpu_min(p->call.cuts->limit, LONG_ROW) >= LONG_ROW) p->call.cuts = only_long;
+    const tamis_gpu_message_plan *const plan = p->job->order.plan;
+    const int32_t share = p->call.variant.share;
+    if (!plan || !p->call.cuts->order) return;
+    if (share * tamis_gpu_min(p->call.cuts->limit, LONG_ROW) >= LONG_ROW) p->call.cuts = &plan->long_cuts;
+    if (shares_rows(p, share)) share_by_group(p);
 }
 
 static void choose(pass *p) {
@@ -248,7 +293,7 @@ static void choose(pass *p) {
     v->argument = job->argument.base ? tamis_gpu_index_bits(job->argument_type) : 32;
     share_row(p, quick);
     v->loads = quick ? loads_of(p) : 4;
-    v->share = quick ? share_of(p) : 1;
+    v->share = quick && shares_rows(p, WARP / v->team) ? WARP / v->team : 1;
     choose_cuts(p);
     v->near = (uint64_t)tamis_gpu_max(job->x.stride, job->w.stride) * tamis_type_size(job->type) <= INT32_MAX;
     v->text = job->text;
@@ -267,12 +312,17 @@ static void choose(pass *p) {
 /* ------------------------------------------------------------------------------------------ launching */
 
 /* The number of first tasks that several teams share. */
-static int64_t tasks_shared(const pass *p) { return p->call.cuts->pieces + rows_shared(p->job); }
+static int64_t tasks_shared(const pass *p) { return p->call.cuts->pieces + rows_shared(p->job, SHORT_POWER); }
+
+static int64_t tasks_grouped(const pass *p) {
+    return p->call.variant.shared_by_group ? rows_shared(p->job, p->power) : 0;
+}
 
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, and the arrays. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);
+    tamis_gpu_list_add(to, tamis_gpu_integer("grouped", tasks_grouped(p)));
     tamis_gpu_list_add(to, tamis_gpu_integer("shared", tasks_shared(p)));
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
@@ -324,7 +374,9 @@ static tamis_status check_slices(const pass *p, int64_t slices) {
 static tamis_status launch(const pass *p) {
     const bool numbers = p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
-    const int64_t shared = tasks_shared(p) * (p->call.variant.share - 1);
+    const tamis_gpu_message_variant *const v = &p->call.variant;
+    const int64_t shared =
+        tasks_shared(p) * (v->share - 1) + tasks_grouped(p) * (v->group / v->team - v->share); /* TASKS */
     const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1) + shared;
     tamis_gpu_list arguments = {.count = 0};
     add_job(p, &arguments);
@@ -353,10 +405,14 @@ static tamis_status run_and_merge(void *of) {
     return merge(p);
 }
 
+static int64_t bytes_of_row(const tamis_message_job *job) {
+    return job->heads * job->width * (int64_t)tamis_type_size(job->type);
+}
+
 /* True if the call keeps the device busy for as long as its longest uncut row takes. */
 static bool is_busy(const tamis_message_job *job) {
     enum { ENTRIES = 1 << 19, ROW_BYTES = 256 };
-    return job->order.nnz > ENTRIES && job->heads * job->width * (int64_t)tamis_type_size(job->type) >= ROW_BYTES;
+    return job->order.nnz > ENTRIES && bytes_of_row(job) >= ROW_BYTES;
 }
 
 static tamis_status run(const tamis_message_job *job) {
@@ -364,7 +420,8 @@ static tamis_status run(const tamis_message_job *job) {
               .call = {.device = job->device,
                        .stream = job->stream,
                        .order = &job->order,
-                       .cuts = tamis_gpu_message_cuts(&job->order, is_busy(job))}};
+                       .cuts = tamis_gpu_message_cuts(job->device, &job->order, is_busy(job),
+                                                      reads_x(job) ? bytes_of_row(job) : 0)}};
     TRY(tamis_gpu_check_type(p.call.device, job->type));
     choose(&p);
     if (p.call.cuts->pieces == 0 || job->kind == TAMIS_PASS_ENTRIES) return launch(&p);
@@ -388,14 +445,15 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
     } else if (plan->cuts.limit == plan->long_cuts.limit) {
         add_cuts(text, "in all calls", &plan->cuts);
     } else {
-        add_cuts(text, plan->shared > 0 ? "in small calls that share none" : "in small calls", &plan->cuts);
+        add_cuts(text, plan->shares ? "in small calls that share none" : "in small calls", &plan->cuts);
         add_cuts(text, "in large calls", &plan->long_cuts);
     }
     if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
-    if (plan && plan->shared > 0)
+    if (plan && plan->shares)
         tamis_text_add(text,
-                       "; in small calls of narrow rows several teams share each row of %d and more entries (%lld)",
-                       (int)SHORT_ROW, (long long)plan->shared);
+                       "; in small calls several teams share each row of %d and more entries (%lld), all teams of a "
+                       "group the longest, and none is cut if these can",
+                       (int)SHORT_ROW, (long long)plan->longer[SHORT_POWER]);
     if (plan) tamis_text_add(text, "; the lists take %zu bytes", plan->base.prepared_bytes);
 }
 

@@ -27,7 +27,7 @@ static tamis_status count_entries(const tamis_prepared *p, const tamis_gpu_index
                  p, file, "count_entries", cells + 1,
                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("cells", cells), tamis_gpu_integer("most", part_most),
                                      tamis_gpu_memory("begins", index->begins), tamis_gpu_memory("counts", sums))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, sums, count, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, (tamis_place){sums, 0}, count, (tamis_place){scratch, 0}));
     /* adjacent, so that one copy reads both */
     TRY_GOTO(done, runtime->copy(p->device, stream, (tamis_place){sums, count * 8}, (tamis_place){sums, cells * 8}, 8));
     TRY_GOTO(done, runtime->read(p->device, stream, totals, (tamis_place){sums, (count - 1) * 8}, sizeof totals));

@@ -2,11 +2,13 @@
 #include "gpu/rows/cuts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/sizes.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
 #include "gpu/structure/sort.h"
+#include "gpu/structure/workspace.h"
 
 enum { LEAST = 96 /* the shortest row that may be cut */ };
 
@@ -27,8 +29,10 @@ int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes) {
     return ((int64_t)fmax(limit, LEAST) + WARP - 1) / WARP * WARP;
 }
 
+bool tamis_gpu_cuts_uneven(const tamis_problem *problem) { return problem->evidence->profile.variation > 0.5; }
+
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem) {
-    return !problem->once && problem->evidence->profile.variation > 0.5 && problem->evidence->fresh_share > 0.6;
+    return !problem->once && tamis_gpu_cuts_uneven(problem) && problem->evidence->fresh_share > 0.6;
 }
 
 /* ------------------------------------------------------------------------------------------ lists */
@@ -43,10 +47,15 @@ static tamis_status launch(const tamis_prepared *p, const char *kernel, int64_t 
                              arguments);
 }
 
-static tamis_status total_of(const tamis_prepared *p, void *sums, int64_t *total) {
-    return p->device->runtime->read(p->device, p->problem.stream, total, (tamis_place){sums, p->problem.rows * 8},
-                                    sizeof *total);
+static tamis_status total_of(const tamis_prepared *p, tamis_place sums, int64_t *total) {
+    sums.bytes += p->problem.rows * 8;
+    return p->device->runtime->read(p->device, p->problem.stream, total, sums, sizeof *total);
 }
+
+/* Prefix sums of marks of cut rows, and of counts of their pieces: rows + 1 numbers each. */
+typedef struct sums_of_rows {
+    tamis_place is_cut, pieces;
+} sums_of_rows;
 
 /* Upper bound of the number of cut rows. */
 static int64_t cuts_most(const tamis_prepared *p, int64_t limit) {
@@ -64,30 +73,25 @@ tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t
     return (tamis_call_bytes){.row = 2 * 8 + 1, .entry = (2 * piece + 2 * 8 + LEAST - 1) / LEAST};
 }
 
-/* Fills `is_cut` and `pieces`, rows + 1 numbers each, with prefix sums. */
-static tamis_status count_cuts(const tamis_prepared *p, int64_t limit, void *is_cut, void *pieces) {
-    tamis_status status = TAMIS_OK;
+static tamis_status count_cuts(const tamis_prepared *p, int64_t limit, const sums_of_rows *to, tamis_place scratch) {
     const int64_t rows = p->problem.rows;
-    void *scratch = NULL, *const stream = p->problem.stream;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, tamis_gpu_scan_scratch(rows + 1), "prefix sums", &scratch));
-    TRY_GOTO(done, launch(p, "rows_count", rows + 1,
-                          TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows), tamis_gpu_integer("limit", limit),
-                                              tamis_gpu_memory("offsets", p->problem.offsets),
-                                              tamis_gpu_memory("is_cut", is_cut), tamis_gpu_memory("pieces", pieces))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, is_cut, rows + 1, (tamis_place){scratch, 0}));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, pieces, rows + 1, (tamis_place){scratch, 0}));
-done:
-    tamis_gpu_release(p->device, stream, scratch);
-    return status;
+    void *const stream = p->problem.stream;
+    TRY(launch(p, "rows_count", rows + 1,
+               TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", rows), tamis_gpu_integer("limit", limit),
+                                   tamis_gpu_memory("offsets", p->problem.offsets),
+                                   tamis_gpu_place("is_cut", to->is_cut), tamis_gpu_place("pieces", to->pieces))));
+    TRY(tamis_gpu_scan(p->device, stream, to->is_cut, rows + 1, scratch));
+    return tamis_gpu_scan(p->device, stream, to->pieces, rows + 1, scratch);
 }
 
 /* Lists the cut rows, and the row of each piece. */
-static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const void *is_cut, const void *pieces) {
+static tamis_status fill_lists(tamis_prepared *p, tamis_gpu_cuts *s, const sums_of_rows *sums) {
     TRY(tamis_gpu_add_kept(p, &s->rows, 2 * s->count, 8, "rows that are cut"));
     TRY(tamis_gpu_add_kept(p, &s->piece_rows, 2 * s->pieces, 8, "pieces of rows"));
     return launch(p, "rows_list", p->problem.rows * 32,
-                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_memory("is_cut", is_cut),
-                                      tamis_gpu_memory("pieces", pieces), tamis_gpu_memory("cuts", s->rows),
+                  TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows),
+                                      tamis_gpu_place("is_cut", sums->is_cut), tamis_gpu_place("pieces", sums->pieces),
+                                      tamis_gpu_memory("cuts", s->rows),
                                       tamis_gpu_memory("piece_rows", s->piece_rows)));
 }
 
@@ -99,41 +103,37 @@ bool tamis_gpu_cuts_counted(const tamis_prepared *p, int64_t limit) {
 
 /* For a single call, which does not wait for the counts: the lists have room for the maximum, and kernels read the
    counts on the device. */
-static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s) {
+static tamis_status list_unseen(tamis_prepared *p, tamis_gpu_cuts *s, tamis_place scratch) {
     s->count = cuts_most(p, s->limit);
     s->pieces = tamis_gpu_cuts_pieces_most(p, s->limit);
     if (s->count == 0) return TAMIS_OK;
     TRY(tamis_gpu_add_kept(p, &s->cut_sums, p->problem.rows + 1, 8, "marks of rows that are cut"));
     TRY(tamis_gpu_add_kept(p, &s->piece_sums, p->problem.rows + 1, 8, "counts of pieces"));
-    TRY(count_cuts(p, s->limit, s->cut_sums, s->piece_sums));
-    return fill_lists(p, s, s->cut_sums, s->piece_sums);
+    const sums_of_rows sums = {{s->cut_sums, 0}, {s->piece_sums, 0}};
+    TRY(count_cuts(p, s->limit, &sums, scratch));
+    return fill_lists(p, s, &sums);
 }
 
-/* Counts the rows of more than s->limit nonzeros and their pieces, and fills the lists if they are wanted. */
-static tamis_status count_and_list(const tamis_prepared *p, tamis_gpu_cuts *s, tamis_prepared *owner) {
-    tamis_status status = TAMIS_OK;
-    const size_t bytes = (size_t)(p->problem.rows + 1) * 8;
-    void *is_cut = NULL, *pieces = NULL, *const stream = p->problem.stream;
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "marks of rows that are cut", &is_cut));
-    TRY_GOTO(done, tamis_gpu_allocate(p->device, stream, bytes, "counts of pieces", &pieces));
-    TRY_GOTO(done, count_cuts(p, s->limit, is_cut, pieces));
-    TRY_GOTO(done, total_of(p, is_cut, &s->count));
-    if (!owner) goto done;
-    TRY_GOTO(done, total_of(p, pieces, &s->pieces));
-    if (s->count > 0) TRY_GOTO(done, fill_lists(owner, s, is_cut, pieces));
-done:
-    tamis_gpu_release(p->device, stream, is_cut);
-    tamis_gpu_release(p->device, stream, pieces);
+/* Counts the rows of more than s->limit nonzeros and their pieces, and fills the lists. The sums are behind scratch. */
+static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s, tamis_place scratch, const sums_of_rows *sums) {
+    TRY(count_cuts(p, s->limit, sums, scratch));
+    TRY(total_of(p, sums->is_cut, &s->count));
+    TRY(total_of(p, sums->pieces, &s->pieces));
+    return s->count > 0 ? fill_lists(p, s, sums) : TAMIS_OK;
+}
+
+/* One block of memory for all that goes again: allocations take most of the time of small graphs. */
+static tamis_status list(tamis_prepared *p, tamis_gpu_cuts *s) {
+    const int64_t sums = (p->problem.rows + 1) * 8, scratch = (int64_t)tamis_gpu_scan_scratch(p->problem.rows + 1);
+    void *memory = NULL, *const stream = p->problem.stream;
+    TRY(tamis_gpu_allocate(p->device, stream, (size_t)(scratch + (p->problem.once ? 0 : 2 * sums)), "cut rows",
+                           &memory));
+    const tamis_status status =
+        p->problem.once
+            ? list_unseen(p, s, (tamis_place){memory, 0})
+            : list_cuts(p, s, (tamis_place){memory, 0}, &(sums_of_rows){{memory, scratch}, {memory, scratch + sums}});
+    tamis_gpu_release(p->device, stream, memory);
     return status;
-}
-
-static tamis_status list_cuts(tamis_prepared *p, tamis_gpu_cuts *s) { return count_and_list(p, s, p); }
-
-tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, int64_t limit, int64_t *count) {
-    tamis_gpu_cuts s = {.limit = limit};
-    TRY(count_and_list(p, &s, NULL));
-    *count = s.count;
-    return TAMIS_OK;
 }
 
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
@@ -167,9 +167,28 @@ static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
     return status;
 }
 
+tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, const tamis_gpu_cuts *cuts, int64_t *longer) {
+    const size_t bytes = TAMIS_GPU_CUTS_POWERS * sizeof *longer;
+    tamis_gpu_workspace *workspace = NULL;
+    tamis_status status = TAMIS_OK;
+    TRY(tamis_gpu_workspace_acquire(p->device, &workspace));
+    const tamis_place counts = {workspace->memory, 0};
+    TRY_GOTO(done,
+             launch(p, "rows_longer", TAMIS_GPU_CUTS_POWERS,
+                    TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows),
+                                        tamis_gpu_integer("powers", TAMIS_GPU_CUTS_POWERS),
+                                        tamis_gpu_memory("offsets", p->problem.offsets),
+                                        tamis_gpu_memory("order", cuts->order), tamis_gpu_place("counts", counts))));
+    TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, workspace->host, counts, bytes));
+    memcpy(longer, workspace->host, bytes);
+done:
+    tamis_gpu_workspace_release(workspace, p->problem.stream, status);
+    return status;
+}
+
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts) {
     *cuts = (tamis_gpu_cuts){.limit = limit};
-    if (tamis_gpu_cuts_any(p, limit)) TRY(p->problem.once ? list_unseen(p, cuts) : list_cuts(p, cuts));
+    if (tamis_gpu_cuts_any(p, limit)) TRY(list(p, cuts));
     return ordered ? list_order(p, cuts) : TAMIS_OK;
 }
 

@@ -21,6 +21,9 @@ typedef struct tamis_gpu_cuts {
    are too few of them to give all teams of `lanes` work. A multiple of 32. */
 int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes);
 
+/* True if the lengths of rows vary much. */
+bool tamis_gpu_cuts_uneven(const tamis_problem *problem);
+
 /* True if sorting rows by length gains more than keeping neighbours together; it does not if neighbours share rows of
    B. */
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem);
@@ -40,11 +43,13 @@ tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
                                  tamis_gpu_named *arguments, void **order, void *kept);
 
-/* Counts the rows of more than `limit` nonzeros. */
-tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, int64_t limit, int64_t *count);
-
 /* Builds the lists of cut rows, if there are any, and the order. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
+
+/* Counts rows by length: longer[k] gets the number of rows of at least 2^k nonzeros, which are the first of the order
+   that cuts->order has. */
+enum { TAMIS_GPU_CUTS_POWERS = 62 };
+tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, const tamis_gpu_cuts *cuts, int64_t *longer);
 
 /* Work-items of a group of merge.simt, and of a team; columns of each of a row of `width` (EACH, within the registers);
    and groups for `rows` cut rows of so many slices: one for each row if all are resident at once, else teams share. */

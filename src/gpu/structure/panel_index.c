@@ -45,7 +45,7 @@ static tamis_status sum(build *b, void *values, int64_t count) {
     tamis_gpu_release(device, stream, b->scratch);
     b->scratch = NULL;
     TRY(tamis_gpu_allocate(device, stream, tamis_gpu_scan_scratch(count), "prefix sums", &b->scratch));
-    return tamis_gpu_scan(device, stream, values, count, (tamis_place){b->scratch, 0});
+    return tamis_gpu_scan(device, stream, (tamis_place){values, 0}, count, (tamis_place){b->scratch, 0});
 }
 
 static tamis_status need_rows(build *b) {

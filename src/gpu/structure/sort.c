@@ -37,8 +37,8 @@ static tamis_status scan_stretches(tamis_gpu_device *device, void *stream, tamis
                                                  tamis_gpu_place("x", values), tamis_gpu_place("totals", totals)));
 }
 
-static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
-                         tamis_place scratch) {
+tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
+                            tamis_place scratch) {
     const tamis_gpu_kinds kinds = kinds_of(TAMIS_I32, TAMIS_I32);
     tamis_place level[SCAN_LEVELS + 1] = {values};
     int64_t size[SCAN_LEVELS + 1] = {count};
@@ -58,10 +58,6 @@ static tamis_status scan(tamis_gpu_device *device, void *stream, tamis_place val
                                                   tamis_gpu_place("before", level[i + 1]))));
     }
     return TAMIS_OK;
-}
-
-tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values, int64_t count, tamis_place scratch) {
-    return scan(device, stream, place_of(values), count, scratch);
 }
 
 /* Launch data of a sort. Its items are divided into chunks, which do not cross the boundaries of segments. */
@@ -101,7 +97,7 @@ static tamis_status sort_pass(const sorting *s, int pass, tamis_place from, tami
                                    tamis_gpu_integer("shift", pass % PASSES_OF_KEYS * DIGIT_BITS),
                                    tamis_gpu_place("keys", s->keys[pass % 2]), tamis_gpu_place("counts", s->counts))));
     if (s->segments)
-        TRY(scan(s->device, s->stream, s->counts, DIGITS * s->groups, s->sums));
+        TRY(tamis_gpu_scan(s->device, s->stream, s->counts, DIGITS * s->groups, s->sums));
     else
         TRY(scan_stretches(s->device, s->stream, s->counts, DIGITS * s->groups, s->groups, s->sums));
     return launch(s, "sort_move", from,
@@ -145,7 +141,7 @@ static tamis_status cut(const sorting *s) {
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("segments", s->segments), tamis_gpu_integer("rows", x->rows),
                             tamis_gpu_integer("height", x->height), tamis_gpu_memory("offsets", x->offsets),
                             tamis_gpu_place("chunks", s->chunks))));
-    return scan(s->device, s->stream, s->chunks, s->segments + 1, s->sums);
+    return tamis_gpu_scan(s->device, s->stream, s->chunks, s->segments + 1, s->sums);
 }
 
 /* Passes alternate between the result and another order: the one given, or a temporary one. */

@@ -6,7 +6,8 @@
 
 /* Exclusive prefix sums of `count` int64 in place. `scratch` has tamis_gpu_scan_scratch(count) bytes. */
 size_t tamis_gpu_scan_scratch(int64_t count);
-tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, void *values, int64_t count, tamis_place scratch);
+tamis_status tamis_gpu_scan(tamis_gpu_device *device, void *stream, tamis_place values, int64_t count,
+                            tamis_place scratch);
 
 /*
  * Sorts the numbers 0 .. count - 1; item t has key of[t] / by, which is below `limit`. Segmented sort: `offsets` is

@@ -89,7 +89,7 @@ tamis_status tamis_gpu_tasks_make(tamis_prepared *p, const tamis_gpu_split_rows 
                                               tamis_gpu_integer("most", split->teams),
                                               tamis_gpu_memory("offsets", p->problem.offsets),
                                               tamis_gpu_memory("order", order), tamis_gpu_memory("counts", counts))));
-    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, counts, rows + 1, (tamis_place){scratch, 0}));
+    TRY_GOTO(done, tamis_gpu_scan(p->device, stream, (tamis_place){counts, 0}, rows + 1, (tamis_place){scratch, 0}));
     TRY_GOTO(done, p->device->runtime->read(p->device, stream, &tasks->count, (tamis_place){counts, rows * 8},
                                             sizeof tasks->count));
     TRY_GOTO(done, tamis_gpu_add_kept(p, &tasks->list, tasks->count, TASK_BYTES, "tasks of teams"));

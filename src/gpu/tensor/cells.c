@@ -92,7 +92,8 @@ static tamis_status fill_tiles(tamis_prepared *p, tamis_gpu_tensor_cells *to, co
                                    tamis_gpu_memory("records", to->records),
                                    tamis_gpu_memory("row_offsets", to->row_offsets),
                                    tamis_gpu_memory("counts", t->counts))));
-    TRY(tamis_gpu_scan(p->device, problem->stream, t->counts, to->count + 1, (tamis_place){t->scratch, 0}));
+    TRY(tamis_gpu_scan(p->device, problem->stream, (tamis_place){t->counts, 0}, to->count + 1,
+                       (tamis_place){t->scratch, 0}));
     return launch(
         p, "tile_entries", to->count,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", problem->rows), tamis_gpu_integer("tiles", t->tiles),
