@@ -3,18 +3,18 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "gpu/compile/utility.h"
+#include "gpu/rows/cuts.h"
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
-enum { MAIN, MERGE_SHORT, MERGE_LONG }; /* kernels */
-enum { TASK_SUMS, TASK_MERGE };         /* tasks of chunks.simt */
-enum { MERGE_TEAM = 32, MERGE_GROUP = 256, LONG = 16 /* chunks that justify a whole group */ };
+enum { MAIN, MERGE };                         /* kernels */
+enum { TASK_SUMS, TASK_SPLIT };               /* tasks of chunks.simt */
 enum { ITEMS_LEAST = 64, ITEMS_MOST = 1024 }; /* rows and nonzeros of a chunk */
 
 typedef struct chunks_state {
-    int64_t chunks, short_chains, long_chains;
-    int64_t out_span; /* output columns of a team */
-    void *starts;     /* int64, chunks + 1: the row in which each chunk begins */
-    void *chains;     /* int64, three per chain: first and last chunk, row; short chains first */
+    int64_t chunks;
+    int64_t out_span;      /* output columns of a team */
+    void *starts;          /* int64, chunks + 1: the row in which each chunk begins */
+    tamis_gpu_cuts chains; /* rows that are cut */
 } chunks_state;
 
 static bool is_fused(const tamis_prepared *p) { return p->problem.operation == TAMIS_OP_FUSED; }
@@ -54,14 +54,6 @@ static void define_width(tamis_gpu_definitions *definitions, tamis_prepared *p, 
     ((chunks_state *)p->state)->out_span = team * lane * piece;
 }
 
-/* The kernels before and after the sums share one module. */
-static void define_merge(tamis_gpu_definitions *definitions, const tamis_prepared *p) {
-    tamis_gpu_define_problem(definitions, p, MERGE_GROUP, MERGE_TEAM);
-    tamis_gpu_define(definitions, "TASK", TASK_MERGE);
-    tamis_gpu_define(definitions, "FUSED", is_fused(p));
-    tamis_gpu_define(definitions, "SOFTMAX", is_fused(p) && p->problem.edge == TAMIS_EDGE_SOFTMAX);
-}
-
 static tamis_status compile(tamis_prepared *p) {
     const int64_t *const v = p->parameters;
     const int team = (int)v[TEAM_LANES];
@@ -75,24 +67,22 @@ static tamis_status compile(tamis_prepared *p) {
     tamis_gpu_define(&definitions, "TASK", TASK_SUMS);
     tamis_gpu_define(&definitions, "FUSED", is_fused(p));
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
-    TRY(tamis_gpu_add_split_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0));
-    tamis_gpu_definitions merge = {.used = 0};
-    define_merge(&merge, p);
-    if (p->problem.keep_softmax) tamis_gpu_define(&merge, "KEEP_SOFTMAX", 1);
-    TRY(tamis_gpu_add_kernel(p, MERGE_SHORT, "chunks.simt", "chunks_merge", &merge, 0));
-    return tamis_gpu_add_kernel(p, MERGE_LONG, "chunks.simt", "chunks_merge_long", &merge, 0);
+    return tamis_gpu_add_split_kernel(p, MAIN, "chunks.simt", "chunks", &definitions, 0);
 }
 
 /* ------------------------------------------------------------------------------------------ the split */
 
-/* Launches a split kernel, which only the making of a plan needs. */
-static tamis_status launch_merge(const tamis_prepared *p, const char *name, int64_t items,
+/* Launches a kernel that only the making of a plan needs. */
+static tamis_status launch_split(const tamis_prepared *p, const char *name, int64_t items,
                                  const tamis_gpu_named *arguments) {
     tamis_gpu_definitions definitions = {.used = 0};
     tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
     tamis_gpu_kernel *kernel = NULL;
-    const tamis_gpu_launch grid = {.groups = {tamis_gpu_groups(items), 1}, .group_size = MERGE_GROUP, .members = 1};
-    define_merge(&definitions, p);
+    const tamis_gpu_launch grid = {
+        .groups = {tamis_gpu_groups(items), 1}, .group_size = TAMIS_GPU_MERGE_GROUP, .members = 1};
+    tamis_gpu_define_problem(&definitions, p, TAMIS_GPU_MERGE_GROUP, TAMIS_GPU_MERGE_TEAM);
+    tamis_gpu_define(&definitions, "TASK", TASK_SPLIT);
+    tamis_gpu_define(&definitions, "FUSED", is_fused(p));
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, name, 0, &kernel));
     tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
     if (status == TAMIS_OK)
@@ -105,7 +95,7 @@ static tamis_status launch_merge(const tamis_prepared *p, const char *name, int6
 static tamis_status split(tamis_prepared *p) {
     chunks_state *const s = p->state;
     TRY(tamis_gpu_add_kept(p, &s->starts, s->chunks + 1, 8, "the split into chunks"));
-    return launch_merge(
+    return launch_split(
         p, "chunks_split", s->chunks + 1,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_integer("nnz", p->problem.nnz),
                             tamis_gpu_integer("items", p->parameters[ITEMS]),
@@ -113,10 +103,8 @@ static tamis_status split(tamis_prepared *p) {
                             tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("starts", s->starts)));
 }
 
-/* Finds chains on the host, from where the chunks begin: a chain is a row that is cut by chunk boundaries. Short chains
-   come first. */
-static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const int64_t *row_begins, int64_t *chains,
-                           bool longer) {
+/* Finds chains on the host, from where the chunks begin: a chain is a row that is cut by chunk boundaries. */
+static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const int64_t *row_begins, int64_t *chains) {
     const int64_t chunks = ((const chunks_state *)p->state)->chunks, items = p->parameters[ITEMS];
     int64_t count = 0;
     for (int64_t c = 0; c < chunks; c++) {
@@ -125,7 +113,6 @@ static int64_t find_chains(const tamis_prepared *p, const int64_t *starts, const
             continue; /* no row begins here and continues */
         int64_t last = c + 1;
         while (last + 1 < chunks && starts[last + 1] == row) last++;
-        if ((last - c >= LONG) != longer) continue;
         if (chains) {
             chains[3 * count] = c;
             chains[3 * count + 1] = last;
@@ -163,15 +150,13 @@ static tamis_status list_chains(tamis_prepared *p) {
     TRY_GOTO(done, tamis_allocate(s->chunks + 1, 8, "beginnings of rows", (void **)&begins));
     TRY_GOTO(done, runtime->read(p->device, stream, starts, (tamis_place){s->starts, 0}, (size_t)(s->chunks + 1) * 8));
     TRY_GOTO(done, read_begins(p, starts, begins));
-    s->short_chains = find_chains(p, starts, begins, NULL, false);
-    s->long_chains = find_chains(p, starts, begins, NULL, true);
-    const int64_t count = s->short_chains + s->long_chains;
+    const int64_t count = s->chains.count = find_chains(p, starts, begins, NULL);
     if (count == 0) goto done;
     TRY_GOTO(done, tamis_allocate(3 * count, 8, "rows that are cut", (void **)&chains));
-    find_chains(p, starts, begins, chains, false);
-    find_chains(p, starts, begins, chains + 3 * s->short_chains, true);
-    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->chains, 3 * count, 8, "rows that are cut"));
-    TRY_GOTO(done, runtime->write(p->device, stream, (tamis_place){s->chains, 0}, chains, (size_t)(3 * count) * 8));
+    find_chains(p, starts, begins, chains);
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->chains.rows, 3 * count, 8, "rows that are cut"));
+    TRY_GOTO(done,
+             runtime->write(p->device, stream, (tamis_place){s->chains.rows, 0}, chains, (size_t)(3 * count) * 8));
 done:
     tamis_release(starts);
     tamis_release(begins);
@@ -179,18 +164,18 @@ done:
     return status;
 }
 
-/* For a single call: both lists have a place for each chunk, filled on the device. */
+/* For a single call: the list has a place for each chunk, filled on the device. */
 static tamis_status list_unseen(tamis_prepared *p) {
     chunks_state *const s = p->state;
-    TRY(tamis_gpu_add_kept(p, &s->chains, 6 * s->chunks, 8, "rows that are cut"));
-    s->short_chains = s->long_chains = s->chunks;
-    return launch_merge(
+    TRY(tamis_gpu_add_kept(p, &s->chains.rows, 3 * s->chunks, 8, "rows that are cut"));
+    s->chains.count = s->chunks;
+    return launch_split(
         p, "chunks_chains", s->chunks,
         TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows), tamis_gpu_integer("nnz", p->problem.nnz),
                             tamis_gpu_integer("items", p->parameters[ITEMS]),
-                            tamis_gpu_integer("chunk_count", s->chunks), tamis_gpu_integer("long_from", LONG),
+                            tamis_gpu_integer("chunk_count", s->chunks),
                             tamis_gpu_memory("offsets", p->problem.offsets), tamis_gpu_memory("starts", s->starts),
-                            tamis_gpu_memory("chains", s->chains)));
+                            tamis_gpu_memory("chains", s->chains.rows)));
 }
 
 /* Bytes of two partial rows per chunk, with their softmax states. */
@@ -198,9 +183,9 @@ static int64_t scratch_of(const tamis_problem *problem, int64_t chunks) {
     return tamis_times(2 * chunks * (int64_t)tamis_gpu_real_size(problem->type), problem->width + 2);
 }
 
-/* A single call allocates, per chunk, partial rows, a start, and a place in both lists. */
+/* A single call allocates, per chunk, partial rows, a start, and a place in the list. */
 static tamis_call_bytes call_bytes(const tamis_problem *problem) {
-    const int64_t item = (scratch_of(problem, 1) + 8 + 6 * 8 + ITEMS_LEAST - 1) / ITEMS_LEAST;
+    const int64_t item = (scratch_of(problem, 1) + 8 + 3 * 8 + ITEMS_LEAST - 1) / ITEMS_LEAST;
     return (tamis_call_bytes){.row = item, .entry = item};
 }
 
@@ -211,35 +196,24 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    if ((p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM > p->device->limits.groups_most[1])
+    const int64_t slice =
+        TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width, tamis_gpu_real_size(p->problem.type));
+    if (tamis_gpu_ceiling(p->problem.width, slice) > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-nonzeros takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name,
-                          (long long)(p->device->limits.groups_most[1] * MERGE_TEAM));
+                          (long long)(p->device->limits.groups_most[1] * slice));
     if (v[GROUP] < v[TEAM_LANES] || p->device->limits.subgroup != 32) v[GROUP] = v[TEAM_LANES]; /* ONE_TEAM of simt.h */
     s->chunks = (total + v[ITEMS] - 1) / v[ITEMS];
     p->scratch_bytes = (size_t)scratch_of(&p->problem, s->chunks);
     if (p->problem.rows == 0 || p->problem.width == 0) return TAMIS_OK;
     TRY(compile(p));
     TRY(split(p));
-    return p->problem.once ? list_unseen(p) : list_chains(p);
+    s->chains.chains = true;
+    TRY(p->problem.once ? list_unseen(p) : list_chains(p));
+    return tamis_gpu_cuts_add_merge(p, MERGE, &s->chains, is_fused(p) && p->problem.edge == TAMIS_EDGE_SOFTMAX, 2);
 }
 
 /* ------------------------------------------------------------------------------------------ executing */
-
-static tamis_status merge(const tamis_prepared *p, void *stream, const tamis_operands *x,
-                          const tamis_gpu_common *common, bool longer) {
-    const chunks_state *const s = p->state;
-    const int64_t count = longer ? s->long_chains : s->short_chains, teams = MERGE_GROUP / MERGE_TEAM;
-    const int64_t before = longer ? s->short_chains * 3 * 8 : 0;
-    const tamis_gpu_launch launch = {
-        .groups = {longer ? count : (count + teams - 1) / teams, (p->problem.width + MERGE_TEAM - 1) / MERGE_TEAM},
-        .group_size = MERGE_GROUP};
-    if (count == 0) return TAMIS_OK;
-    return tamis_gpu_launch_kernel(p, stream, longer ? MERGE_LONG : MERGE_SHORT, launch, common,
-                                   TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("chain_count", count),
-                                                       tamis_gpu_place("chains", (tamis_place){s->chains, before}),
-                                                       tamis_gpu_place("partials", x->scratch)));
-}
 
 static tamis_status sum(const tamis_prepared *p, void *stream, const tamis_operands *x,
                         const tamis_gpu_common *common) {
@@ -260,8 +234,7 @@ static tamis_status execute(const tamis_prepared *p, void *stream, const tamis_o
     if (!is_fused(p)) y.d = x->b; /* the rows to sum: D for fused, B for SpMM */
     const tamis_gpu_common common = tamis_gpu_common_of(p, &y);
     TRY(sum(p, stream, x, &common));
-    TRY(merge(p, stream, x, &common, false));
-    return merge(p, stream, x, &common, true);
+    return tamis_gpu_cuts_merge(p, stream, MERGE, &common, &((const chunks_state *)p->state)->chains, x->scratch);
 }
 
 #define METHOD                                                                                                         \

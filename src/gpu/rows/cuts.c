@@ -219,7 +219,10 @@ tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis
     tamis_gpu_define(&definitions, "SOFTMAX", softmax);
     tamis_gpu_define(&definitions, "LEAD", lead);
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
-    if (tamis_gpu_cuts_counted(p, cuts->limit)) tamis_gpu_define(&definitions, "COUNTED", 1);
+    if (cuts->chains)
+        tamis_gpu_define(&definitions, "CHAINS", 1);
+    else if (tamis_gpu_cuts_counted(p, cuts->limit))
+        tamis_gpu_define(&definitions, "COUNTED", 1);
     return tamis_gpu_add_kernel(p, number, "merge.simt", "merge_cuts", &definitions, 0);
 }
 

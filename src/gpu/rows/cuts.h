@@ -10,10 +10,11 @@
 
 typedef struct tamis_gpu_cuts {
     int64_t limit;
-    int64_t count, pieces;       /* of cut rows; for a single call, upper bounds */
-    void *rows;                  /* int64, two per cut row: the row, and its first piece */
-    void *piece_rows;            /* int64, two per piece: its row, and the row's first piece */
-    void *order;                 /* int64: rows by falling length; NULL: natural order */
+    int64_t count, pieces; /* of cut rows; for a single call, upper bounds */
+    void *rows;            /* int64, two per cut row: the row, and its first piece; with `chains` see merge.simt */
+    bool chains;           /* rows are cut by chunks.simt: there is no other list */
+    void *piece_rows;      /* int64, two per piece: its row, and the row's first piece */
+    void *order;           /* int64: rows by falling length; NULL: natural order */
     void *cut_sums, *piece_sums; /* single call: the prefix sums, whose last entries are the counts */
 } tamis_gpu_cuts;
 
