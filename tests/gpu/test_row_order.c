@@ -211,10 +211,11 @@ static void expect_messages(void) {
 }
 TEST(messages) { expect_messages(); }
 
-/* No row is too long for the teams of a group, which share it: of 128 teams or of 16. */
+/* No row is too long for the teams of a group, which share it: of 128 teams, then of 16. At last all are alike, and the
+   teams of a warp share each. */
 TEST(messages_whose_rows_groups_share) {
-    static const double powers[] = {2, 1.5};
-    for (int i = 0; i < 2; i++) {
+    static const double powers[] = {2, 1.5, 1};
+    for (int i = 0; i < 3; i++) {
         forget(&here);
         forget(&there);
         draw(powers[i]);

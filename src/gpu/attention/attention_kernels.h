@@ -11,7 +11,7 @@
 #include "message_kernels.h"
 
 #define HEAD_PARAMETERS                                                                                                \
-    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int64, order), int32 ordered, int32 heads,        \
+    int64 rows, int64 pieces, int64 limit, IN(int64, piece_rows), IN(int4, order), int32 ordered, int32 heads,         \
         int32 width, int32 slice, real scale, IN(offset, offsets), IN(index, columns), IN(int64, entries),             \
         int32 permuted, OUT(real, partials)
 

@@ -255,7 +255,7 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
 }
 
 #define JOB_PARAMETERS                                                                                                 \
-    int64 rows, int64 pieces, int64 grouped, int64 shared, int64 limit, IN(int64, piece_rows), IN(int64, order),       \
+    int64 rows, int64 pieces, int64 grouped, int64 shared, int64 limit, IN(int64, piece_rows), IN(int4, order),        \
         int32 ordered, IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice,            \
         int32 width, real sign, real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean,       \
         real text_p0, real text_p1, real text_p2

@@ -62,7 +62,7 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     if (plan->cuts.order && plan->base.device->limits.subgroup == WARP &&
         plan->base.problem.nnz <= (int64_t)SHARED_ENTRIES * WARP) {
         TRY(tamis_gpu_cuts_longer(&plan->base, &plan->cuts, plan->longer));
-        plan->shares = plan->longer[SHORT_POWER] > 0;
+        plan->shares = true;
     }
     if (slight) plan->cuts = plan->whole;
     return TAMIS_OK;
@@ -121,7 +121,7 @@ typedef struct pass {
     const tamis_message_job *job;
     tamis_gpu_order_call call;
     int64_t all, span, slice; /* elements of a row, of what a team divides, and of what it takes at once */
-    int power;                /* all teams of a group share rows of 2^power entries and more */
+    int64_t shared, grouped;  /* first tasks, which all teams of a warp share, and of these a group */
 } pass;
 
 /* True if ENTRIES computes numbers, a few per entry, instead of rows. */
@@ -215,12 +215,13 @@ static int32_t loads_of(const pass *p) {
     const bool slow =
         job->type == TAMIS_F16 || (job->type == TAMIS_BF16 && job->term == TAMIS_TERM_MUL && v->team >= WIDE_TEAM);
     const bool many = rows && !slow && v->units == 1 && job->order.nnz >= LONG * job->order.rows;
+    const bool few = job->order.nnz < SHORT * job->order.rows && !p->call.cuts->order; /* in an order not all are */
     const int64_t matrices = reads_x(job) + (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) + reads_w(job) +
                              (reads_arguments(job) && !(job->text && job->here));
     const int64_t steps = job->text ? job->text->program.count : 0;
     const int64_t of_one =
         (matrices > 0 ? matrices : 1) * v->units * v->unit * (int64_t)(tamis_gpu_real_size(job->type) / sizeof(float));
-    int32_t loads = many ? MOST : rows && job->order.nnz < SHORT * job->order.rows ? FEWEST : USUAL;
+    int32_t loads = many ? MOST : rows && few ? FEWEST : USUAL;
     while (loads > 1 && (loads * of_one > REGISTERS || loads * v->units * v->unit * steps > UNROLLED)) loads /= 2;
     return loads;
 }
@@ -236,47 +237,64 @@ static int32_t numbers_of(const tamis_message_job *job) {
     return job->edge_data == TAMIS_E_HEAD ? 2 : 1;
 }
 
-/* Rows of at least 2^power entries that teams may share. */
-static int64_t rows_shared(const tamis_message_job *job, int power) {
-    const tamis_gpu_message_plan *const plan = job->order.plan;
-    return plan && plan->shares ? plan->longer[power] : 0;
-}
-
-/* True if the graph is so small that whole rows leave the device waiting for the longest: then `teams`, all of a warp,
-   share a long row. */
-static bool shares_rows(const pass *p, int32_t teams) {
-    const bool small = p->job->order.nnz <= (int64_t)SHARED_ENTRIES * teams;
-    return small && p->call.cuts->order && p->job->kind != TAMIS_PASS_ENTRIES && rows_shared(p->job, SHORT_POWER) > 0;
+/* Teams share rows of at least 2^this entries: more than most rows have. */
+static int shared_power(const tamis_message_order *order) {
+    enum { FEW = 9 /* entries a row */ };
+    return order->nnz < FEW * order->rows ? SHORT_POWER - 1 : SHORT_POWER;
 }
 
 /* Lets all teams of a group share the longest rows, unless some row is too long for that: then none is cut, and nothing
    is merged. */
-static void share_by_group(pass *p) {
-    enum {
-        ENTRIES = 32,
-        MOST = 64 /* of a team, in the longest row */,
-        GROUP = 512,
-        LEAST = 32 /* of a warp's team */
-    };
+static void share_by_group(pass *p, const tamis_gpu_message_plan *plan) {
+    enum { ENTRIES = 32, MOST = 64 }; /* of a team, in the longest row */
+    enum { LEAST = 32, GROUP = 512 }; /* entries of a warp's team, for which more warps gain; work-items of a group */
     tamis_gpu_message_variant *const v = &p->call.variant;
-    const tamis_gpu_message_plan *const plan = p->job->order.plan;
     int32_t group = v->group;
+    int power = shared_power(&p->job->order);
     if (p->call.cuts->pieces == 0 || reads_w(p->job)) return; /* gradients of texts have no registers left */
     while (group < GROUP && plan->base.profile.max * v->team > (int64_t)ENTRIES * group) group *= 2;
     if (plan->base.profile.max * v->team > (int64_t)MOST * group) return;
+    while (1 << power < LEAST * v->share) power++;
     v->group = group;
-    v->shared_by_group = 1;
+    v->by_group = 1;
     p->call.cuts = &plan->whole;
-    for (p->power = SHORT_POWER; (1 << p->power) < LEAST * v->share;) p->power++;
+    p->grouped = plan->longer[power];
 }
 
-/* Teams that share rows take long pieces, so fewer are merged. */
-static void choose_cuts(pass *p) {
+/* Lets all teams of a warp share each long row of an order, if the graph is so small that whole rows leave the device
+   waiting for the longest. They take long pieces, so fewer are merged. */
+static void share_long(pass *p) {
     const tamis_gpu_message_plan *const plan = p->job->order.plan;
-    const int32_t share = p->call.variant.share;
-    if (!plan || !p->call.cuts->order) return;
-    if (share * tamis_gpu_min(p->call.cuts->limit, LONG_ROW) >= LONG_ROW) p->call.cuts = &plan->long_cuts;
-    if (shares_rows(p, share)) share_by_group(p);
+    tamis_gpu_message_variant *const v = &p->call.variant;
+    const int32_t teams = WARP / v->team;
+    const int64_t long_rows = plan->shares ? plan->longer[shared_power(&p->job->order)] : 0;
+    if (p->job->order.nnz > (int64_t)SHARED_ENTRIES * teams || long_rows == 0) return;
+    v->share = teams;
+    if (teams * tamis_gpu_min(p->call.cuts->limit, LONG_ROW) >= LONG_ROW) p->call.cuts = &plan->long_cuts;
+    share_by_group(p, plan);
+    p->shared = p->call.cuts->pieces + long_rows;
+}
+
+/* Lets all teams of a warp, or of a group, share each row, if there are so few that the device waits for them. */
+static void share_all(pass *p) {
+    enum { ITEMS = 256, IN_GROUPS = 1024 /* of a multiprocessor */, LONG = 16 /* entries a row */ };
+    const tamis_message_order *const order = &p->job->order;
+    tamis_gpu_message_variant *const v = &p->call.variant;
+    const int64_t multiprocessors = p->call.device->limits.multiprocessors;
+    if (order->nnz < LONG * order->rows || order->rows * v->team > ITEMS * multiprocessors) return;
+    v->share = WARP / v->team;
+    v->by_group = order->rows * v->group <= IN_GROUPS * multiprocessors && !reads_w(p->job);
+    p->shared = p->call.cuts->pieces + order->rows;
+    p->grouped = v->by_group ? p->shared : 0;
+}
+
+static void choose_sharing(pass *p) {
+    p->call.variant.share = 1;
+    if (p->call.device->limits.subgroup != WARP || p->job->kind == TAMIS_PASS_ENTRIES) return;
+    if (p->call.cuts->order)
+        share_long(p);
+    else
+        share_all(p);
 }
 
 static void choose(pass *p) {
@@ -293,8 +311,7 @@ static void choose(pass *p) {
     v->argument = job->argument.base ? tamis_gpu_index_bits(job->argument_type) : 32;
     share_row(p, quick);
     v->loads = quick ? loads_of(p) : 4;
-    v->share = quick && shares_rows(p, WARP / v->team) ? WARP / v->team : 1;
-    choose_cuts(p);
+    choose_sharing(p);
     v->near = (uint64_t)tamis_gpu_max(job->x.stride, job->w.stride) * tamis_type_size(job->type) <= INT32_MAX;
     v->text = job->text;
     v->reads = job->text ? reads_x(job) | reads_y(job) << 1 | reads_z(job) << 2 | reads_w(job) << 3 : 0;
@@ -311,19 +328,12 @@ static void choose(pass *p) {
 
 /* ------------------------------------------------------------------------------------------ launching */
 
-/* The number of first tasks that several teams share. */
-static int64_t tasks_shared(const pass *p) { return p->call.cuts->pieces + rows_shared(p->job, SHORT_POWER); }
-
-static int64_t tasks_grouped(const pass *p) {
-    return p->call.variant.shared_by_group ? rows_shared(p->job, p->power) : 0;
-}
-
 /* Adds the arguments that JOB_PARAMETERS of message_kernels.h names, and the arrays. */
 static void add_job(const pass *p, tamis_gpu_list *to) {
     const tamis_message_job *const job = p->job;
     tamis_gpu_list_rows(to, &p->call);
-    tamis_gpu_list_add(to, tamis_gpu_integer("grouped", tasks_grouped(p)));
-    tamis_gpu_list_add(to, tamis_gpu_integer("shared", tasks_shared(p)));
+    tamis_gpu_list_add(to, tamis_gpu_integer("grouped", p->grouped));
+    tamis_gpu_list_add(to, tamis_gpu_integer("shared", p->shared));
     tamis_gpu_list_array(to, &p->call, "columns", job->order.columns);
     tamis_gpu_list_add(to, tamis_gpu_integer("all", p->all));
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
@@ -375,8 +385,7 @@ static tamis_status launch(const pass *p) {
     const bool numbers = p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS;
     const int64_t slices = numbers ? 1 : tamis_gpu_ceiling(p->span, p->slice);
     const tamis_gpu_message_variant *const v = &p->call.variant;
-    const int64_t shared =
-        tasks_shared(p) * (v->share - 1) + tasks_grouped(p) * (v->group / v->team - v->share); /* TASKS */
+    const int64_t shared = p->shared * (v->share - 1) + p->grouped * (v->group / v->team - v->share); /* TASKS */
     const int64_t tasks = (p->job->order.rows + p->call.cuts->pieces) * (numbers ? numbers_made(p->job) : 1) + shared;
     tamis_gpu_list arguments = {.count = 0};
     add_job(p, &arguments);
@@ -453,7 +462,7 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
         tamis_text_add(text,
                        "; in small calls several teams share each row of %d and more entries (%lld), all teams of a "
                        "group the longest, and none is cut if these can",
-                       (int)SHORT_ROW, (long long)plan->longer[SHORT_POWER]);
+                       1 << shared_power(order), (long long)plan->longer[shared_power(order)]);
     if (plan) tamis_text_add(text, "; the lists take %zu bytes", plan->base.prepared_bytes);
 }
 

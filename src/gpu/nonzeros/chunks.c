@@ -141,6 +141,7 @@ done:
 }
 
 static tamis_status list_chains(tamis_prepared *p) {
+    static const double USUAL = 1.2; /* ends of chunks in a row that is cut */
     tamis_status status = TAMIS_OK;
     chunks_state *const s = p->state;
     const tamis_gpu_runtime *const runtime = p->device->runtime;
@@ -152,6 +153,7 @@ static tamis_status list_chains(tamis_prepared *p) {
     TRY_GOTO(done, read_begins(p, starts, begins));
     const int64_t count = s->chains.count = find_chains(p, starts, begins, NULL);
     if (count == 0) goto done;
+    s->chains.apart = (double)s->chunks > USUAL * (double)count;
     TRY_GOTO(done, tamis_allocate(3 * count, 8, "rows that are cut", (void **)&chains));
     find_chains(p, starts, begins, chains);
     TRY_GOTO(done, tamis_gpu_add_kept(p, &s->chains.rows, 3 * count, 8, "rows that are cut"));

@@ -29,7 +29,14 @@ int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes) {
     return ((int64_t)fmax(limit, LEAST) + WARP - 1) / WARP * WARP;
 }
 
-bool tamis_gpu_cuts_uneven(const tamis_problem *problem) { return problem->evidence->profile.variation > 0.5; }
+/* The list of an order does. */
+static bool counts_in_32_bits(const tamis_problem *problem) {
+    return problem->nnz <= INT32_MAX && problem->rows <= INT32_MAX;
+}
+
+bool tamis_gpu_cuts_uneven(const tamis_problem *problem) {
+    return problem->evidence->profile.variation > 0.5 && counts_in_32_bits(problem);
+}
 
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem) {
     return !problem->once && tamis_gpu_cuts_uneven(problem) && problem->evidence->fresh_share > 0.6;
@@ -155,15 +162,25 @@ done:
 
 /* Sorts the rows by falling length. */
 static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
-    enum { CLASSES = 64 };
-    const int64_t rows = p->problem.rows;
+    enum { CLASSES = 64, TASK_BYTES = 16 };
+    void *sorted = NULL, *const stream = p->problem.stream;
+    tamis_status status = TAMIS_OK;
     tamis_gpu_named arguments[] = {{.name = NULL},
-                                   tamis_gpu_integer("rows", rows),
+                                   tamis_gpu_integer("rows", p->problem.rows),
                                    tamis_gpu_memory("offsets", p->problem.offsets),
                                    {.name = NULL}};
-    const tamis_status status = tamis_gpu_sort_rows(p, "rows.simt", "rows_classes", CLASSES, arguments, &s->order,
-                                                    tamis_kept_stream(&p->problem));
-    tamis_gpu_keep(p, s->order, (size_t)rows * 8);
+    if (!counts_in_32_bits(&p->problem))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "rows by length count nonzeros in 32 bits, and there are %lld",
+                          (long long)p->problem.nnz);
+    TRY(tamis_gpu_sort_rows(p, "rows.simt", "rows_classes", CLASSES, arguments, &sorted, stream));
+    TRY_GOTO(done, tamis_gpu_add_kept(p, &s->order, p->problem.rows, TASK_BYTES, "rows by length"));
+    TRY_GOTO(done,
+             launch(p, "rows_tasks", p->problem.rows,
+                    TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows),
+                                        tamis_gpu_memory("offsets", p->problem.offsets),
+                                        tamis_gpu_memory("sorted", sorted), tamis_gpu_memory("order", s->order))));
+done:
+    tamis_gpu_release(p->device, stream, sorted);
     return status;
 }
 
@@ -177,7 +194,6 @@ tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, const tamis_gpu_cuts
              launch(p, "rows_longer", TAMIS_GPU_CUTS_POWERS,
                     TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", p->problem.rows),
                                         tamis_gpu_integer("powers", TAMIS_GPU_CUTS_POWERS),
-                                        tamis_gpu_memory("offsets", p->problem.offsets),
                                         tamis_gpu_memory("order", cuts->order), tamis_gpu_place("counts", counts))));
     TRY_GOTO(done, p->device->runtime->read(p->device, p->problem.stream, workspace->host, counts, bytes));
     memcpy(longer, workspace->host, bytes);
@@ -219,10 +235,12 @@ tamis_status tamis_gpu_cuts_add_merge(tamis_prepared *p, int number, const tamis
     tamis_gpu_define(&definitions, "SOFTMAX", softmax);
     tamis_gpu_define(&definitions, "LEAD", lead);
     if (p->problem.keep_softmax) tamis_gpu_define(&definitions, "KEEP_SOFTMAX", 1);
-    if (cuts->chains)
+    if (cuts->chains) {
         tamis_gpu_define(&definitions, "CHAINS", 1);
-    else if (tamis_gpu_cuts_counted(p, cuts->limit))
+        tamis_gpu_define(&definitions, "APART", cuts->apart);
+    } else if (tamis_gpu_cuts_counted(p, cuts->limit)) {
         tamis_gpu_define(&definitions, "COUNTED", 1);
+    }
     return tamis_gpu_add_kernel(p, number, "merge.simt", "merge_cuts", &definitions, 0);
 }
 

@@ -12,9 +12,10 @@ typedef struct tamis_gpu_cuts {
     int64_t limit;
     int64_t count, pieces; /* of cut rows; for a single call, upper bounds */
     void *rows;            /* int64, two per cut row: the row, and its first piece; with `chains` see merge.simt */
+    bool apart;            /* with `chains`: many have many pieces */
     bool chains;           /* rows are cut by chunks.simt: there is no other list */
     void *piece_rows;      /* int64, two per piece: its row, and the row's first piece */
-    void *order;           /* int64: rows by falling length; NULL: natural order */
+    void *order;           /* {row, first nonzero, end, 0}, 32 bits each: rows by falling length; NULL: natural order */
     void *cut_sums, *piece_sums; /* single call: the prefix sums, whose last entries are the counts */
 } tamis_gpu_cuts;
 
@@ -22,7 +23,7 @@ typedef struct tamis_gpu_cuts {
    are too few of them to give all teams of `lanes` work. A multiple of 32. */
 int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes);
 
-/* True if the lengths of rows vary much. */
+/* True if the lengths of rows vary much, and a list of them is possible. */
 bool tamis_gpu_cuts_uneven(const tamis_problem *problem);
 
 /* True if sorting rows by length gains more than keeping neighbours together; it does not if neighbours share rows of

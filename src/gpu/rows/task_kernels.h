@@ -10,14 +10,19 @@ typedef struct row_task {
 /* Finds a task: first the pieces of cut rows, then all rows. piece_rows: two per piece, its row and the row's first
    piece. */
 FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const int64 *piece_rows, int ordered,
-                            GLOBAL const int64 *order, GLOBAL const offset *offsets) {
+                            GLOBAL const int4 *order, GLOBAL const offset *offsets) {
     row_task r;
     if (task < pieces) {
         r.row = piece_rows[2 * task];
         r.begin = (int64)offsets[r.row] + (task - piece_rows[2 * task + 1]) * limit;
         r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
+    } else if (ordered) {
+        const int4 t = order[ordered ? task - pieces : 0];
+        r.row = t.x;
+        r.begin = t.y;
+        r.end = t.z;
     } else {
-        r.row = ordered ? order[ordered ? task - pieces : 0] : task - pieces;
+        r.row = task - pieces;
         r.begin = offsets[r.row];
         r.end = offsets[r.row + 1];
     }
