@@ -7,9 +7,9 @@
 #define HAS_VALUES has_values
 #include "edges.h"
 
-#define TEAMS   (GROUP / TEAM)
 #define STRETCH 2048 /* and PARTS: as backend/edge.h has them */
 #define PARTS   3
+#include "stretch_kernels.h"
 
 /* An element for each nonzero. Bits of `kind`: */
 #define THERE     1 /* the array is present, or wanted */
@@ -56,37 +56,23 @@ FUNCTION void write_array(GLOBAL element *array, int64 begin, int kind, int64 t,
 #define STRETCH_BOUNDS                                                                                                 \
     const int64 member = item / stretches, first = (int64)(item % stretches) * STRETCH;                                \
     const int64 last = min64(first + STRETCH, nnz)
-#define PART(item, side) (parts + (2 * (int64)(item) + (side)) * PARTS)
 
 /* ---------------------------------------------------------------------------------------------- softmax */
 
-/* The part of row i within the stretch; empty if there is no such row. */
-typedef struct piece {
-    int64 begin, end;  /* its nonzeros within the stretch */
-    int before, after; /* true if it has nonzeros outside */
-} piece;
-
-FUNCTION piece piece_of(GLOBAL const offset *offsets, int64 i, int64 rows, int64 first, int64 last) {
-    piece r;
-    const int64 begin = i < rows ? (int64)offsets[i] : last, end = i < rows ? (int64)offsets[i + 1] : last;
-    r.before = i < rows && begin < first;
-    r.after = i < rows && end > last;
-    r.begin = max64(begin, first);
-    r.end = min64(end, last);
-    return r;
-}
-
-FUNCTION void write_part(GLOBAL real *part, real most, real sum, real weighted) {
+FUNCTION void write_sums(GLOBAL real *part, real most, real sum, real weighted) {
     part[0] = most;
     part[1] = sum;
     part[2] = weighted;
 }
 
-/* Number of later stretches that a row beginning in stretch `number` continues into. */
-FUNCTION int64 stretches_after(GLOBAL const offset *offsets, int64 rows, int64 nnz, int64 number) {
-    const int64 first = number * STRETCH, last = min64(first + STRETCH, nnz), i = row_of(offsets, 0, rows, last - 1);
-    return (int64)offsets[i] >= first ? ((int64)offsets[i + 1] - 1) / STRETCH - number : 0;
-}
+/* Merges the parts of rows that are cut: one team per stretch. */
+#define MERGE_STRETCHES(kept)                                                                                          \
+    const uint32 stretches = (uint32)((nnz + STRETCH - 1) / STRETCH), items = stretches * (uint32)batch;               \
+    for (uint32 base = (uint32)GROUP_X * TEAMS; base < items; base += (uint32)GROUPS_X * TEAMS) {                      \
+        const uint32 item = base + (uint32)(LOCAL_ID / TEAM);                                                          \
+        const int64 others = item < items ? last_row_of(offsets, rows, nnz, item % stretches).others : 0;              \
+        merge_stretches(team, parts, item, others, kept);                                                              \
+    }
 
 #define SCORE (edge_scale * READ(x, X_KIND, 0) + READ(values, VALUES_KIND, 0))
 #define FINISH(t, step, most, over, mean)                                                                              \
