@@ -133,17 +133,17 @@ typedef enum tamis_use_weights {
    methods are ignored. */
 typedef struct tamis_model_options {
     tamis_method method;
-    int64_t factors;  /* features or topics, 1 to 1024; als, implicit-als, ccd, sfa: 0 (default) chooses their
-                         number by an inner split of the data; bpr 32; 20 topics */
-    tamis_type type;  /* TAMIS_F32 (default) or TAMIS_F64 */
-    int iterations;   /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
-    uint64_t seed;    /* for the initial factors and the order of mini-batches (1) */
-    double tolerance; /* stop if the loss decreases by less than this share of itself in an iteration; 0
-                         (default): never */
-    bool skip_loss;   /* do not compute the loss (nor stop by it), which costs an SDDMM per iteration */
-    double
-        regularization; /* lambda, for ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default)
-                           finds it from the noise of the data, see tamis_model_description; sfa: 0 (default) chooses */
+    int64_t factors;       /* features or topics, 1 to 1024; als, implicit-als, ccd, sfa: 0 (default) chooses their
+                              number by an inner split of the data; bpr 32; 20 topics */
+    tamis_type type;       /* TAMIS_F32 (default) or TAMIS_F64 */
+    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
+    uint64_t seed;         /* for the initial factors and the order of mini-batches (1) */
+    double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
+                              (default): never */
+    bool skip_loss;        /* do not compute the loss (nor stop by it), which costs an SDDMM per iteration */
+    double regularization; /* lambda, for ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default)
+                              finds it from the noise of the data, see tamis_model_description; sfa: 0 (default)
+                              chooses. ccd and sfa then are biases alone where no factors predict better */
     bool weighted; /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda itself;
                       for an item of sfa, times the number of users */
     bool biases;   /* als, ccd, sfa: a bias for each user and item (true), not with non-negative factors; bpr: for each
@@ -378,7 +378,9 @@ typedef struct tamis_model_description {
     double scale; /* als, ccd, sfa predict mean + scale * (product of factors, and biases): the ratings' deviation */
     double regularization; /* lambda of the last iteration: the option, or estimated from the noise */
     double choice_seconds; /* time of choosing options by an inner split; not saved. The choices are in `options` */
-    uint64_t reserved[5];
+    bool biases_alone; /* ccd, sfa: the inner split found no factors that predict better than biases, so they are 0 */
+    bool reserved_flags[7];
+    uint64_t reserved[4];
 } tamis_model_description;
 
 /* Describes a model. */

@@ -86,20 +86,22 @@ tamis_status ml_state_read(const tamis_model *model, int number, double **number
 tamis_status tamis_model_describe(const tamis_model *model, tamis_model_description *description) {
     tamis_clear_error();
     if (!model || !description) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", model ? "description" : "model");
-    *description = (tamis_model_description){.options = model->options,
-                                             .rows = model->row_factors.rows,
-                                             .cols = model->cols,
-                                             .nnz = model->nnz,
-                                             .width = model->width,
-                                             .iterations_done = model->iterations_done,
-                                             .loss = model->loss,
-                                             .metric = model->metric,
-                                             .mean = model->mean,
-                                             .least = model->least,
-                                             .most = model->most,
-                                             .scale = model->scale,
-                                             .regularization = ml_lambda(model),
-                                             .choice_seconds = model->choice_seconds};
+    *description =
+        (tamis_model_description){.options = model->options,
+                                  .rows = model->row_factors.rows,
+                                  .cols = model->cols,
+                                  .nnz = model->nnz,
+                                  .width = model->width,
+                                  .iterations_done = model->iterations_done,
+                                  .loss = model->loss,
+                                  .metric = model->metric,
+                                  .mean = model->mean,
+                                  .least = model->least,
+                                  .most = model->most,
+                                  .scale = model->scale,
+                                  .regularization = ml_lambda(model),
+                                  .choice_seconds = model->choice_seconds,
+                                  .biases_alone = model->method->over_biases && model->share >= ML_BIASES_ALONE};
     description->options.checkpoint = NULL;
     description->options.callback = NULL;
     description->options.callback_context = NULL;

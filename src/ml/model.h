@@ -43,6 +43,9 @@ enum { ML_PRIOR_RATINGS = 40 };
 /* Default of lambda as a share of the noise, for data too small for a choice (choose.h). */
 static const double ML_SHARE = 0.9;
 
+/* The share of a fit over biases (method.h) that leaves its factors at nothing: biases alone. */
+static const double ML_BIASES_ALONE = 1000;
+
 /* Default of options.beta, also of files that have none. */
 static const double ML_BETA = 0.4;
 

@@ -656,6 +656,20 @@ def run_program(*words):
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.parametrize("method", [ml.CCD, ml.SFA])
+def test_biases_alone_are_told(method):
+    rows, columns = np.divmod(np.arange(2400), 40)
+    noise = np.random.default_rng(3).normal(size=2400)
+    kinds = 2.0 * (rows % 2 == columns % 2)  # which biases cannot tell
+    for values, alone in ((noise, True), (kinds + 0.1 * noise, False)):
+        kept = values.reshape(60, 40)
+        model = method().fit(kept)
+        assert model.biases_alone_ is alone
+        assert bool(abs(model.predict(kept) - values).mean() > 0.5) is alone
+    assert not method(regularization=0.1).fit(kept).biases_alone_
+
+
+
 def test_names_of_the_programs_models(tmp_path):
     (tmp_path / "r.tsv").write_text(TASTES.replace(" ", "\t"))
     run_program("train", "als", tmp_path / "r.tsv", "-o", tmp_path / "a.model", "--factors", "2", "--iterations", "3")

@@ -120,6 +120,9 @@ bool model_next(model_case *c, tamis_method method) {
 data model_data(const tamis_method_description *about, int64_t rows, int64_t cols, uint64_t seed) {
     data d = data_make(rows, cols, cols < 9 ? (int)cols : 9, seed);
     for (int64_t t = 4; t < d.view.nnz && about->data == TAMIS_DATA_USES; t += 9) d.values[t] = -d.values[t];
+    /* ratings of noise alone would leave nothing but biases: rows and columns of two kinds like their own */
+    for (int64_t t = 0; t < d.view.nnz && about->data == TAMIS_DATA_RATINGS; t++)
+        d.values[t] = (d.values[t] > 3) + (d.rows[t] % 2 == d.columns[t] % 2 ? 4 : 1);
     return d;
 }
 

@@ -111,6 +111,7 @@ class Fitting(TransformerMixin, BaseEstimator):
     _counts = False  # X's values must not be negative
     _pairs = False  # a model of pairs of columns, with scores in place of factors
     _uses = False  # missing entries of X count as zeros
+    _over_biases = False  # factors are fitted to what biases leave
     _scores_rows = False  # `score` assumes that rows are the rows of the fit
     _stopped: Optional[BaseException] = None
     _model: Model
@@ -343,6 +344,8 @@ class Fitting(TransformerMixin, BaseEstimator):
         about = model.about
         if hasattr(self, "regularization"):
             self.regularization_ = about.regularization
+        if self._over_biases:
+            self.biases_alone_ = about.biases_alone
         if hasattr(self, "factors"):
             self.factors_ = about.options.factors
         if hasattr(self, "row_prior"):

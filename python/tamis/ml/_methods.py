@@ -109,13 +109,14 @@ class EASE(Estimator):
 
 
 class CCD(RowEstimator):
-    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`.
+    """Ratings by CCD++, one feature at a time. Parameters as in `ALS`. After `fit`, `biases_alone_` is True if no factors predict better than biases.
 
     >>> CCD(factors=2, iterations=5, biases=False).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]]).components_.shape
     (2, 3)
     """
 
     _method = c.TAMIS_CCD
+    _over_biases = True
     _scores_rows = True
 
     def __init__(self, factors: int = 0, iterations: int = 15, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
@@ -136,6 +137,7 @@ class SFA(BatchEstimator):
     """
 
     _method = c.TAMIS_SFA
+    _over_biases = True
 
     def __init__(self, factors: int = 0, iterations: int = 20, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
                  column_regularization: float = 0.0, weighted: bool = True, biases: bool = True, rate: float = 0.1, cg_steps: int = 5, batch_rows: int = 0,

@@ -3,9 +3,10 @@
  * weights of uses, and the priors of topics. No constant serves all data: a weak signal needs another lambda than mere
  * popularity, a catalogue of many small communities needs 128 factors, ratings of low rank need few
  * (lab/results/quality.md). The search holds out some entries, fits models with few iterations, and hill-climbs from
- * setting to setting while the held-out error falls. It moves only what the options leave open. Data larger than
- * ML_CHOICE_ENTRIES are cut to their first rows, so that the search costs less than a fit; where a fit's time grows
- * faster than its columns, also to the columns of the most uses.
+ * setting to setting while the held-out error falls. It moves only what the options leave open. Factors that are fitted
+ * over biases and predict the held-out ratings no better than these alone are left at nothing by a large lambda. Data
+ * larger than ML_CHOICE_ENTRIES are cut to their first rows, so that the search costs less than a fit; where a fit's
+ * time grows faster than its columns, also to the columns of the most uses.
  */
 #include "ml/fit/choose.h"
 
@@ -20,6 +21,7 @@
 #include "ml/fit/loop.h"
 #include "ml/fit/options.h"
 #include "ml/fit/score.h"
+#include "ml/methods/biases.h"
 #include "ml/methods/method.h"
 #include "ml/numbers.h"
 #include "ml/serve/popular.h"
@@ -31,12 +33,15 @@ enum {
     ROUNDS_TOPICS = 10,
     ROUNDS_LEAST = 6,
     FACTORS = 32,
-    FACTORS_MOST = 128
+    FACTORS_MOST = 128,
+    SURE = 32,   /* the fewest held-out ratings that tell factors from biases alone */
+    STRONGER = 2 /* larger values of lambda that are tried before biases alone */
 };
 enum { DOCUMENTS = 0x646f63 };     /* stream of random numbers */
 static const double RANKED = 5e7;  /* limit of ranked rows times columns */
 static const double BETTER = 1e-3; /* an RMSE or a perplexity is better if it is less by this share */
 static const double STANDS = 5e-5; /* an RMSE stagnates if it changes by less than this share in an iteration */
+static const double STRONGER_BY = 1.5;
 /* A recall is better if it is greater by this many standard deviations of its own. Models of pairs that differ in
    lambda alone rank nearly alike, so their recalls differ by chance far less than that. */
 static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
@@ -248,14 +253,33 @@ static tamis_status inner_options(const tamis_model *model, tamis_model_options 
 
 static void free_model(void *model) { tamis_model_free(model); }
 
+/* Fits a model with a setting to what is kept. Model and data belong to the scope. held: what the callback watches, or
+   NULL. */
+static tamis_status fit_inner(const chooser *c, tamis_model_options *options, const ml_choice *tried,
+                              const tamis_held_out *held, tamis_model **made, tamis_sparse *data) {
+    set_options(c->model->method, tried, options);
+    options->tolerance = 0;
+    options->skip_loss = true;
+    options->checkpoint = NULL;
+    options->algorithms = NULL;
+    TRY(ml_model_make(c->model->device, options, made));
+    TRY(tamis_scope_own(free_model, *made));
+    tamis_model *const inner = *made;
+    inner->share = tried->share;
+    TRY(ml_canonical(inner, &c->kept, "S", data));
+    ml_describe_data(inner, data);
+    if (inner->method->prepare) TRY(inner->method->prepare(inner, data, true));
+    return ml_run(inner, data, held);
+}
+
 /* Fits with a setting, and measures the held-out error. */
 static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
-    const tamis_sparse *const kept = &c->kept;
     const tamis_held_out held = {.entries = &c->entries, .observed = &c->observed};
     trial ends = {.aim = c->error * (1 - BETTER)};
     tamis_model_options options;
     double weight;
     tamis_model *inner;
+    tamis_sparse data;
     TRY(inner_options(c->model, &options));
     const bool watched = !c->uses && c->model->method->about.row_factors;
     /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
@@ -263,22 +287,10 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
                          : c->model->method->priors                    ? ROUNDS_TOPICS
                          : c->uses && !c->model->method->about.sampled ? ROUNDS
                                                                        : ROUNDS_LONG;
-    set_options(c->model->method, tried, &options);
-    options.tolerance = 0;
-    options.skip_loss = true;
-    options.checkpoint = NULL;
     options.callback = watched ? goes_on : NULL;
     options.callback_context = &ends;
-    options.algorithms = NULL;
-    TRY(ml_model_make(c->model->device, &options, &inner));
-    inner->share = tried->share;
-    tamis_sparse data;
     TAMIS_SCOPE;
-    TRY(tamis_scope_own(free_model, inner));
-    TRY(ml_canonical(inner, kept, "S", &data));
-    ml_describe_data(inner, &data);
-    if (inner->method->prepare) TRY(inner->method->prepare(inner, &data, true));
-    TRY(ml_run(inner, &data, watched ? &held : NULL));
+    TRY(fit_inner(c, &options, tried, watched ? &held : NULL, &inner, &data));
     *error = ends.error;
     if (!watched) TRY(ml_metric(inner, &held, error, &weight));
     if (c->uses) *error = 1 - *error;
@@ -311,6 +323,12 @@ static bool chooses_lambda(const tamis_model *model) {
     return ml_by_noise(model->method, &model->options) || ml_chooses_lambda(model->method, model->asked.regularization);
 }
 
+/* Returns true if the fit may be left at biases alone. */
+static bool is_over_biases(const tamis_model *model) {
+    return model->method->over_biases && chooses_lambda(model) && model->options.biases &&
+           !ml_is_nonnegative(model->method, &model->options);
+}
+
 static bool is_open(const chooser *c, const move *m) {
     const tamis_model *const model = c->model;
     if (m->weighs) return weighs(model);
@@ -339,6 +357,47 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
     return TAMIS_OK;
 }
 
+/* Computes the squared errors of the method itself with a setting; alone: also the errors of biases, NULL: not. */
+static tamis_status measure_squares(const chooser *c, const ml_choice *tried, double *squares, double *alone) {
+    const tamis_held_out held = {.entries = &c->entries, .observed = &c->observed};
+    tamis_model_options options = c->model->options;
+    tamis_model *inner;
+    tamis_sparse data;
+    TAMIS_SCOPE;
+    options.iterations = ROUNDS_LONG;
+    options.callback = NULL;
+    TRY(fit_inner(c, &options, tried, NULL, &inner, &data));
+    if (alone) TRY(ml_biases_squares(inner, &data, &c->entries, alone));
+    return ml_square_errors(inner, &held, squares);
+}
+
+/* Returns true if squares are less than others by more than chance: twice the standard error of the difference of their
+   means. The setting was chosen by the same entries, so that once is too little. */
+static bool are_less(const double *squares, const double *others, int64_t count) {
+    double sum = 0, deviations = 0;
+    for (int64_t t = 0; t < count; t++) sum += others[t] - squares[t];
+    const double n = (double)count, gain = sum / n;
+    for (int64_t t = 0; t < count; t++) deviations += pow(others[t] - squares[t] - gain, 2);
+    return gain > 2 * sqrt(deviations / (n - 1) / n);
+}
+
+/* Looks for a setting whose factors are better than biases alone, and else takes these. */
+static tamis_status rise_above_biases(chooser *c) {
+    const int64_t count = c->entries.nnz;
+    double *squares, *alone;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(count, "errors of held-out ratings", squares));
+    TRY(tamis_allocate_array(count, "errors of held-out ratings", alone));
+    for (int i = 0; i <= STRONGER; i++) {
+        TRY(measure_squares(c, &c->best, squares, i == 0 ? alone : NULL));
+        if (are_less(squares, alone, count)) return TAMIS_OK;
+        c->best.share *= STRONGER_BY;
+    }
+    c->best.share = ML_BIASES_ALONE;
+    if (c->model->asked.factors == 0) c->best.factors = 1;
+    return TAMIS_OK;
+}
+
 static moves moves_of(const ml_method *method) {
     if (method->about.pairs) return MOVES(of_pairs);
     if (method->priors) return MOVES(of_topics);
@@ -346,15 +405,20 @@ static moves moves_of(const ml_method *method) {
     return method->lambda > 0 ? MOVES(of_lambdas) : MOVES(of_ratings);
 }
 
-static tamis_status choose(chooser *c, const tamis_sparse *sample) {
+static tamis_status climb_all(chooser *c) {
     const moves all = moves_of(c->model->method);
     bool moved = false;
-    TRY(split(c, sample));
     if (c->entries.nnz == 0) return TAMIS_OK;
     TRY(measure(c, &c->best, &c->error));
     for (int i = 0; i < all.count; i++)
         if (is_open(c, &all.move[i]) && !(all.move[i].instead && moved)) TRY(climb(c, &all.move[i], &moved));
     return TAMIS_OK;
+}
+
+static tamis_status choose(chooser *c, const tamis_sparse *sample) {
+    TRY(split(c, sample));
+    if (sample->nnz >= LEAST) TRY(climb_all(c));
+    return is_over_biases(c->model) && c->entries.nnz >= SURE ? rise_above_biases(c) : TAMIS_OK;
 }
 
 bool ml_chooses(const tamis_model *model) {
@@ -377,14 +441,14 @@ tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_ch
     ml_rows copy;
     ml_choose_nothing(model, choice);
     if (model->method->admits) TRY(model->method->admits(model, data->cols));
-    if (!ml_chooses(model) || sample.nnz < LEAST) return TAMIS_OK;
+    if (!ml_chooses(model) || (sample.nnz < LEAST && !is_over_biases(model))) return TAMIS_OK;
     chooser c = {
         .model = model, .uses = model->method->about.data == TAMIS_DATA_USES, .best = *choice, .error = INFINITY};
     TAMIS_SCOPE;
     if (most > 0 && most < data->cols) TRY(keep_columns(&sample, most, &copy));
     TRY(choose(&c, &sample));
     *choice = c.best;
-    choice->seconds = tamis_clock_seconds() - start;
+    if (sample.nnz >= LEAST || c.entries.nnz >= SURE) choice->seconds = tamis_clock_seconds() - start;
     return TAMIS_OK;
 }
 

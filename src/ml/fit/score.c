@@ -305,3 +305,12 @@ tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, doubl
     *weight = kind == TAMIS_DATA_USES ? (double)s.ranked : (double)s.entries->nnz;
     return TAMIS_OK;
 }
+
+tamis_status ml_square_errors(tamis_model *model, const tamis_held_out *held_out, double *squares) {
+    scoring s = {.model = model};
+    TAMIS_SCOPE;
+    TRY(make(&s, held_out, folds_in(model, false), false));
+    TRY(ml_predict(model, &s.operands, s.entries, squares));
+    for (int64_t t = 0; t < s.entries->nnz; t++) squares[t] = pow(squares[t] - ml_value(s.entries, t), 2);
+    return TAMIS_OK;
+}

@@ -8,4 +8,7 @@
    uses. */
 tamis_status ml_metric(tamis_model *model, const tamis_held_out *held_out, double *metric, double *weight);
 
+/* Sets squares to the squared errors of the model of ratings at the held-out entries, in their order. */
+tamis_status ml_square_errors(tamis_model *model, const tamis_held_out *held_out, double *squares);
+
 #endif

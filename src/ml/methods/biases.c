@@ -47,6 +47,22 @@ tamis_status ml_less_biases(const tamis_model *model, const tamis_sparse *data, 
     return TAMIS_OK;
 }
 
+tamis_status ml_biases_squares(const tamis_model *model, const tamis_sparse *data, const tamis_sparse *entries,
+                               double *squares) {
+    double *rows;
+    TAMIS_SCOPE;
+    TRY(tamis_allocate_array(data->rows + data->cols, "biases", rows));
+    const double *const columns = rows + data->rows;
+    TRY(ml_damped_biases(model, data, rows, rows + data->rows));
+    for (int64_t i = 0; i < entries->rows; i++)
+        for (int64_t t = ml_offset(entries, i); t < ml_offset(entries, i + 1); t++) {
+            const double rating = model->mean + model->scale * (rows[i] + columns[ml_column(entries, t)]);
+            const double error = fmin(fmax(rating, model->least), model->most) - ml_value(entries, t);
+            squares[t] = error * error;
+        }
+    return TAMIS_OK;
+}
+
 /* ------------------------------------------------------------------------------------------ the last column */
 
 tamis_status ml_units_make(const tamis_model *model, ml_units *units) {

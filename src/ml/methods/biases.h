@@ -19,6 +19,11 @@ tamis_status ml_damped_biases(const tamis_model *model, const tamis_sparse *data
 tamis_status ml_less_biases(const tamis_model *model, const tamis_sparse *data, const double *rows,
                             const double *columns, void **left);
 
+/* Sets squares to the squared errors of the damped biases of `data`, at the ratings of `entries`, clamped to the
+   range of `data`. */
+tamis_status ml_biases_squares(const tamis_model *model, const tamis_sparse *data, const tamis_sparse *entries,
+                               double *squares);
+
 /* Vectors of `width` numbers: 1 but in the last place, where it is 0; and the reverse. */
 typedef struct ml_units {
     tamis_dense first, last;

@@ -463,6 +463,7 @@ const ml_method ml_ccd = {
     .noise = true,
     .as_als = true,
     .sizes = true,
+    .over_biases = true,
     .chance = true,
     .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
     .prepare = ml_chance_prepare,

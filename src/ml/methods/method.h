@@ -42,8 +42,10 @@ typedef struct ml_method {
     double lambda; /* options.regularization = 0 means this times a factor chosen by an inner split; 0: not supported */
     bool as_als;   /* als minimises the same objective faster, so inner splits fit als */
     bool sizes;    /* options.factors = 0 chooses their number by an inner split */
-    bool chance;   /* recommendations go with the chance of being seen (chance.h) */
-    bool weighs;   /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
+    bool over_biases; /* biases are found before the factors, so that a fit that predicts worse than they do alone can
+                         be left at them (choose.h) */
+    bool chance;      /* recommendations go with the chance of being seen (chance.h) */
+    bool weighs;      /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
     tamis_use_weights usual;    /* those that it begins with, and takes where there is nothing to choose by */
     bool priors;                /* a NaN for options.row_prior or column_prior chooses it by an inner split */
     int64_t choice_columns;     /* an inner split takes as many columns at most; 0: no limit */

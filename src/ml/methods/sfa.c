@@ -469,6 +469,7 @@ const ml_method ml_sfa = {
     .biases = true,
     .lambda = 0.1,
     .sizes = true,
+    .over_biases = true,
     .states = {[HISTORY] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_FACTORS, 0}, .range = ML_SQUARES},
                [BIASES] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 1}},
                [SUMS] = {.rows = {ML_COLUMNS, 0}, .cols = {ML_NONE, 2}},

@@ -50,6 +50,7 @@ static void print_text(const tool_use *use) {
     printf("\n  names       rows: %s, columns: %s\n", use->rows ? "yes" : "no", use->columns ? "yes" : "no");
     printf("  iterations  %d of %d done", model->iterations_done, made->iterations);
     if (isfinite(model->loss)) printf(", loss %.6g", model->loss);
+    if (model->biases_alone) printf(", biases alone");
     if (made->regularization == 0 && model->regularization > 0)
         printf(", lambda %.4g by the noise", model->regularization);
     if (isfinite(model->metric)) printf(", %s %.6g", tool_metric_name(use->method), model->metric);

@@ -187,6 +187,7 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
     if (isnan(asked->row_prior) && !asked->learn_row_prior)
         printf("%srow prior %s", before, number(options->row_prior).text), before = ", ";
     if (isnan(asked->column_prior)) printf("%scolumn prior %s", before, number(options->column_prior).text);
+    if (description->biases_alone) printf(": biases alone, as no factors predict better");
     putchar('\n');
 }
 
