@@ -150,7 +150,7 @@ typedef struct tamis_model_options {
                       item (true) */
     int cg_steps;  /* conjugate-gradient steps per half iteration, 1 to 1000: als 6, implicit-als 3, sfa 5 */
     double confidence; /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
-                          is a known dislike (1) */
+                          is a known dislike; NaN (default) chooses it by an inner split (1 for small data) */
     int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
     bool nonnegative;  /* ccd: factors clamped at 0 (false) */
     double row_prior;  /* lda: alpha of a document's topics, 0 means 1 / factors, NaN (default) chooses it by an inner

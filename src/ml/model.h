@@ -49,6 +49,9 @@ static const double ML_BIASES_ALONE = 1000;
 /* Default of options.beta, also of files that have none. */
 static const double ML_BETA = 0.4;
 
+/* Default of implicit-als' confidence, for data too small for a choice, and where a choice begins. */
+static const double ML_CONFIDENCE = 1;
+
 /* Default of lda's priors, for data too small for a choice, and where a choice begins. */
 static const double ML_PRIOR = 0.1;
 
@@ -60,6 +63,7 @@ typedef struct ml_choice {
     double row_prior, column_prior;
     int64_t factors;
     tamis_use_weights weights;
+    double confidence;
     double seconds; /* time of the search; 0: there was nothing to choose, or too little data */
 } ml_choice;
 

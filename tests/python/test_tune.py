@@ -89,7 +89,7 @@ def test_the_defaults_are_a_candidate():
         parts = [tune.split(uses(), False, 3, fold, 1) for fold in range(3)]
         errors[of] = np.mean([tune.error(ml.ImplicitALS(**values, iterations=15, seed=1, threads=1).fit(part[0]), *part) for part in parts])
     assert found["error"] == pytest.approx(errors["best"], abs=1e-9) and errors["best"] < min(errors[word] for word in bad["weights"])
-    assert found["defaults"]["values"] == {"factors": 2, "regularization": 0.0, "confidence": 1.0, "weights": "auto"}
+    assert found["defaults"]["values"] == {"factors": 2, "regularization": 0.0, "confidence": None, "weights": "auto"}
     assert found["best"]["regularization"] < 2000
 
 

@@ -89,6 +89,7 @@ tamis_model_options options_of(tamis_method method, tamis_type type, int64_t fac
     /* a constant, which the restatements need; ml_recommender_noise.c finds it */
     if (options.regularization == 0) options.regularization = method == TAMIS_IMPLICIT_ALS ? 0.01 : 0.1;
     if (method == TAMIS_SFA) options.column_regularization = 0.1;
+    if (method == TAMIS_IMPLICIT_ALS) options.confidence = 1;
     options.weights = TAMIS_WEIGHTS_LINEAR; /* test_ml_uses.c has the others */
     return options;
 }

@@ -156,6 +156,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
     if (model->method->priors && (isnan(o->row_prior) || isnan(o->column_prior)))
         return tamis_fail(status, "%s: row_prior = %g and column_prior = %g: a fit would have chosen them", path,
                           o->row_prior, o->column_prior);
+    if (model->method->confident && isnan(o->confidence))
+        return tamis_fail(status, "%s: confidence = nan: a fit would have chosen it", path);
     const bool pairs = model->method->column_width != NULL;
     const int64_t width = pairs ? model->cols : ml_width(model->method, o);
     if (model->width != width)

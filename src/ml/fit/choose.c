@@ -1,12 +1,12 @@
 /*
  * Hyperparameter search by an inner split: lambda as a share of the noise (noise.h), the number of factors, the
- * weights of uses, and the priors of topics. No constant serves all data: a weak signal needs another lambda than mere
- * popularity, a catalogue of many small communities needs 128 factors, ratings of low rank need few
- * (lab/results/quality.md). The search holds out some entries, fits models with few iterations, and hill-climbs from
- * setting to setting while the held-out error falls. It moves only what the options leave open. Factors that are fitted
- * over biases and predict the held-out ratings no better than these alone are left at nothing by a large lambda. Data
- * larger than ML_CHOICE_ENTRIES are cut to their first rows, so that the search costs less than a fit; where a fit's
- * time grows faster than its columns, also to the columns of the most uses.
+ * weights of uses and how much they count, and the priors of topics. No constant serves all data: a weak signal needs
+ * another lambda than mere popularity, a catalogue of many small communities needs 128 factors, ratings of low rank
+ * need few (lab/results/quality.md). The search holds out some entries, fits models with few iterations, and
+ * hill-climbs from setting to setting while the held-out error falls. It moves only what the options leave open.
+ * Factors that are fitted over biases and predict the held-out ratings no better than these alone are left at nothing
+ * by a large lambda. Data larger than ML_CHOICE_ENTRIES are cut to their first rows, so that the search costs less than
+ * a fit; where a fit's time grows faster than its columns, also to the columns of the most uses.
  */
 #include "ml/fit/choose.h"
 
@@ -37,6 +37,7 @@ enum {
     SURE = 32,   /* the fewest held-out ratings that tell factors from biases alone */
     STRONGER = 2 /* larger values of lambda that are tried before biases alone */
 };
+enum { FIRST = 20 };               /* recommendations by which what ranks is chosen */
 enum { DOCUMENTS = 0x646f63 };     /* stream of random numbers */
 static const double RANKED = 5e7;  /* limit of ranked rows times columns */
 static const double BETTER = 1e-3; /* an RMSE or a perplexity is better if it is less by this share */
@@ -50,6 +51,7 @@ static const double DEVIATIONS = 0.5, DEVIATIONS_PAIRS = 0.1;
 typedef struct move {
     double share, factors;          /* multipliers of the setting; 1: no change */
     double row_prior, column_prior; /* the same, 0: no change */
+    double confidence;              /* the same */
     int steps;
     tamis_use_weights weights;
     bool weighs;  /* uses count by `weights` */
@@ -68,11 +70,17 @@ static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.7, .factors = 0.75, .steps = 1},
                                   {.share = 0.7, .factors = 1, .steps = 3}};
+/* Lambda rises with the confidence by itself, as the weights of uses are its noise. Weights come twice, as those that
+   are best depend on it. */
 static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
+                               {.share = 0.5, .factors = 1, .confidence = 3, .steps = 4},
+                               {.share = 1, .factors = 1, .confidence = 3, .steps = 4, .instead = true},
+                               {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
                                {.share = 0.5, .factors = 1, .steps = 4},
                                {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                {.share = 1, .factors = 2, .steps = 2},
-                               {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true}};
+                               {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true},
+                               {.share = 1, .factors = 1, .confidence = 1.0 / 3, .steps = 1}};
 static const move of_pairs[] = {
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_ONES, .steps = 1},
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_RP3BETA, .steps = 1},
@@ -94,6 +102,15 @@ typedef struct moves {
 #define MOVES(of)                                                                                                      \
     (moves) { (of), (int)(sizeof(of) / sizeof *(of)) }
 
+/* The error of a setting that was tried. */
+typedef struct known {
+    ml_choice tried;
+    double error;
+} known;
+
+/* More than the steps of any list of moves. */
+enum { KNOWN_MOST = 40 };
+
 /* A sample of the data, and the entries held out from it. */
 typedef struct chooser {
     const tamis_model *model;
@@ -102,8 +119,10 @@ typedef struct chooser {
     tamis_sparse observed; /* known of the rows of held-out entries: kept, but of documents some of their words */
     tamis_sparse entries;  /* held-out entries used for the error */
     int64_t *offsets;      /* of entries */
+    known known[KNOWN_MOST];
+    int known_count;
     ml_choice best;
-    double error; /* of the best setting: 1 - recall for uses, perplexity of counts, else RMSE */
+    double error; /* of the best setting: 1 - recall (mean of recall and NDCG) of uses, perplexity of counts, RMSE */
 } chooser;
 
 /* Returns the first rows of the data, as a sample. */
@@ -218,6 +237,7 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
         options->column_regularization = options->regularization;
     options->factors = choice->factors;
     options->weights = choice->weights;
+    options->confidence = choice->confidence;
     options->row_prior = choice->row_prior;
     options->column_prior = choice->column_prior;
 }
@@ -258,6 +278,7 @@ static void free_model(void *model) { tamis_model_free(model); }
 static tamis_status fit_inner(const chooser *c, tamis_model_options *options, const ml_choice *tried,
                               const tamis_held_out *held, tamis_model **made, tamis_sparse *data) {
     set_options(c->model->method, tried, options);
+    if (!c->model->method->priors && options->factors > FACTORS_MOST) options->factors = FACTORS_MOST;
     options->tolerance = 0;
     options->skip_loss = true;
     options->checkpoint = NULL;
@@ -270,6 +291,14 @@ static tamis_status fit_inner(const chooser *c, tamis_model_options *options, co
     ml_describe_data(inner, data);
     if (inner->method->prepare) TRY(inner->method->prepare(inner, data, true));
     return ml_run(inner, data, held);
+}
+
+/* Sets *error to 1 less the mean of recall and NDCG of the first recommendations. */
+static tamis_status measure_ranking(tamis_model *model, const tamis_held_out *held, double *error) {
+    tamis_score score;
+    TRY(tamis_model_score(model, held, false, FIRST, &score));
+    *error = 1 - (score.recall + score.ndcg) / 2;
+    return TAMIS_OK;
 }
 
 /* Fits with a setting, and measures the held-out error. */
@@ -292,17 +321,21 @@ static tamis_status measure(const chooser *c, const ml_choice *tried, double *er
     TAMIS_SCOPE;
     TRY(fit_inner(c, &options, tried, watched ? &held : NULL, &inner, &data));
     *error = ends.error;
+    if (c->model->method->confident) return measure_ranking(inner, &held, error);
     if (!watched) TRY(ml_metric(inner, &held, error, &weight));
     if (c->uses) *error = 1 - *error;
     return TAMIS_OK;
 }
 
 /* Returns true if the error is significantly better: an RMSE by a thousandth, a recall by a part of its standard
-   deviation. */
+   deviation. Less confidence is taken if it is not as much worse. */
 static bool is_better(const chooser *c, const move *m, double error) {
     if (!c->uses) return error < c->error * (1 - BETTER);
     const double recall = 1 - c->error, n = (double)c->entries.nnz;
-    const double deviations = c->model->method->about.pairs && !m->weighs ? DEVIATIONS_PAIRS : DEVIATIONS;
+    const bool lowers = m->confidence > 0 && m->confidence < 1;
+    const double deviations = lowers                                        ? -DEVIATIONS
+                              : c->model->method->about.pairs && !m->weighs ? DEVIATIONS_PAIRS
+                                                                            : DEVIATIONS;
     return 1 - error > recall + deviations * sqrt(recall * (1 - recall) / n);
 }
 
@@ -319,6 +352,10 @@ static bool weighs(const tamis_model *model) {
     return model->method->weighs && model->asked.weights == TAMIS_WEIGHTS_AUTO;
 }
 
+static bool chooses_confidence(const tamis_model *model) {
+    return model->method->confident && isnan(model->asked.confidence);
+}
+
 static bool chooses_lambda(const tamis_model *model) {
     return ml_by_noise(model->method, &model->options) || ml_chooses_lambda(model->method, model->asked.regularization);
 }
@@ -331,10 +368,28 @@ static bool is_over_biases(const tamis_model *model) {
 
 static bool is_open(const chooser *c, const move *m) {
     const tamis_model *const model = c->model;
-    if (m->weighs) return weighs(model);
+    if (m->weighs) return weighs(model) && m->weights != c->best.weights;
+    if (m->confidence > 0) return chooses_confidence(model);
     if (m->row_prior > 0) return chooses_row_prior(model);
     if (m->column_prior > 0) return chooses_column_prior(model);
     return m->factors != 1 ? model->asked.factors == 0 : chooses_lambda(model);
+}
+
+static bool is_same(double a, double b) { return a == b || fabs(a - b) <= 1e-9 * fabs(b); }
+
+/* Sets *error to the error of a setting, which is measured once. */
+static tamis_status error_of(chooser *c, const ml_choice *tried, double *error) {
+    for (int i = 0; i < c->known_count; i++) {
+        const ml_choice *const other = &c->known[i].tried;
+        *error = c->known[i].error;
+        if (is_same(tried->share, other->share) && is_same(tried->confidence, other->confidence) &&
+            is_same(tried->row_prior, other->row_prior) && is_same(tried->column_prior, other->column_prior) &&
+            tried->factors == other->factors && tried->weights == other->weights)
+            return TAMIS_OK;
+    }
+    TRY(measure(c, tried, error));
+    if (c->known_count < KNOWN_MOST) c->known[c->known_count++] = (known){.tried = *tried, .error = *error};
+    return TAMIS_OK;
 }
 
 static tamis_status climb(chooser *c, const move *m, bool *moved) {
@@ -345,10 +400,12 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
         tried.share *= m->share;
         tried.factors = (int64_t)((double)tried.factors * m->factors);
         if (m->weighs) tried.weights = m->weights;
+        if (m->confidence > 0) tried.confidence *= m->confidence;
         if (m->row_prior > 0) tried.row_prior *= m->row_prior;
         if (m->column_prior > 0) tried.column_prior *= m->column_prior;
+        if (m->confidence > 0 && tried.confidence < 0.999 * ML_CONFIDENCE) break;
         if (m->factors != 1 && (tried.factors < 1 || tried.factors > FACTORS_MOST)) break;
-        TRY(measure(c, &tried, &error));
+        TRY(error_of(c, &tried, &error));
         if (!is_better(c, m, error)) break;
         c->best = tried;
         c->error = error;
@@ -409,7 +466,7 @@ static tamis_status climb_all(chooser *c) {
     const moves all = moves_of(c->model->method);
     bool moved = false;
     if (c->entries.nnz == 0) return TAMIS_OK;
-    TRY(measure(c, &c->best, &c->error));
+    TRY(error_of(c, &c->best, &c->error));
     for (int i = 0; i < all.count; i++)
         if (is_open(c, &all.move[i]) && !(all.move[i].instead && moved)) TRY(climb(c, &all.move[i], &moved));
     return TAMIS_OK;
@@ -423,13 +480,14 @@ static tamis_status choose(chooser *c, const tamis_sparse *sample) {
 
 bool ml_chooses(const tamis_model *model) {
     return chooses_lambda(model) || model->asked.factors == 0 || weighs(model) || chooses_row_prior(model) ||
-           chooses_column_prior(model);
+           chooses_column_prior(model) || chooses_confidence(model);
 }
 
 void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
     *choice = model->asked;
     if (choice->factors == 0) choice->factors = FACTORS;
     if (weighs(model)) choice->weights = model->method->usual;
+    if (chooses_confidence(model)) choice->confidence = ML_CONFIDENCE;
     if (model->method->priors && isnan(choice->row_prior)) choice->row_prior = ML_PRIOR;
     if (model->method->priors && isnan(choice->column_prior)) choice->column_prior = ML_PRIOR;
 }

@@ -110,6 +110,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
                                .row_prior = options->row_prior,
                                .column_prior = options->column_prior,
                                .factors = options->factors,
+                               .confidence = options->confidence,
                                .weights = options->weights};
     char *checkpoint = NULL;
     tamis_status status = tamis_allocate_zeroed(1, sizeof *model->kept, "a model", (void **)&model->kept);

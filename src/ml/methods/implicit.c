@@ -55,14 +55,15 @@ static void defaults(tamis_model_options *options) {
     options->iterations = 15;
     options->regularization = 0; /* found by the noise */
     options->cg_steps = 3;
-    options->confidence = 1;
+    options->confidence = (double)NAN; /* chosen */
     options->weights = TAMIS_WEIGHTS_AUTO;
 }
 
 static tamis_status check(const tamis_model_options *options) {
     TRY(ml_check_lambda(options));
     TRY(ml_check_rounds("cg_steps", options->cg_steps));
-    TRY(ml_check_number("confidence", options->confidence, options->confidence >= 0, "0 or more"));
+    if (!isnan(options->confidence))
+        TRY(ml_check_number("confidence", options->confidence, options->confidence >= 0, "0 or more"));
     return ml_weights_check(options, TAMIS_WEIGHTS_AUTO);
 }
 
@@ -260,6 +261,7 @@ const ml_method ml_implicit_als = {
     .noise = true,
     .sizes = true,
     .weighs = true,
+    .confident = true,
     .usual = TAMIS_WEIGHTS_LOG,
     .defaults = defaults,
     .check = check,

@@ -47,6 +47,7 @@ typedef struct ml_method {
     bool chance;      /* recommendations go with the chance of being seen (chance.h) */
     bool weighs;      /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
     tamis_use_weights usual;    /* those that it begins with, and takes where there is nothing to choose by */
+    bool confident;             /* a NaN for options.confidence chooses it by an inner split */
     bool priors;                /* a NaN for options.row_prior or column_prior chooses it by an inner split */
     int64_t choice_columns;     /* an inner split takes as many columns at most; 0: no limit */
     int64_t choice_entries;     /* and rows with as many entries; 0: ML_CHOICE_ENTRIES */

@@ -50,8 +50,9 @@ static const struct {
      TOOL_FLAG("weighted", 0, MODEL(weighted), "multiply lambda by 40 plus the number of ratings of a user or item")},
     {OWN, TOOL_FLAG("biases", 0, MODEL(biases), "a bias for each user and item")},
     {OWN, TOOL_INT("cg-steps", 0, "N", NULL, MODEL(cg_steps), 1, 1e6, "conjugate-gradient steps per half iteration")},
-    {OWN, TOOL_REAL("confidence", 0, "X", NULL, MODEL(confidence), 0, 0,
-                    "an entry r has weight 1 + X * |r|; a negative r is a known dislike")},
+    {OWN, TOOL_REAL(
+              "confidence", 0, "X", NULL, MODEL(confidence), 0, 0,
+              "an entry r has weight 1 + X * |r|; a negative r is a known dislike; without: chosen by an inner split")},
     {OWN, TOOL_INT("neighbours", 0, "N", NULL, MODEL(neighbours), 1, 4096, "nearest items to keep for each item")},
     {OWN,
      TOOL_CHOICE(
@@ -224,6 +225,7 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
         settings->model.column_regularization = checkpoint->column_regularization;
     if (isnan(settings->model.row_prior)) settings->model.row_prior = checkpoint->row_prior;
     if (isnan(settings->model.column_prior)) settings->model.column_prior = checkpoint->column_prior;
+    if (isnan(settings->model.confidence)) settings->model.confidence = checkpoint->confidence;
     if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;

@@ -182,11 +182,13 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
     if (asked->factors == 0) printf("%s factors", tool_word_count(options->factors).text), before = ", ";
     if (asked->weights == TAMIS_WEIGHTS_AUTO && weighs_uses(options->method))
         printf("%sweights %s", before, tool_choice_name(&tool_use_weights, (int)options->weights)), before = ", ";
+    if (isnan(asked->confidence)) printf("%sconfidence %s", before, number(options->confidence).text), before = ", ";
     if (asked->regularization == 0 && has_option(options->method, "regularization"))
         printf("%slambda %s", before, number(description->regularization).text), before = ", ";
     if (isnan(asked->row_prior) && !asked->learn_row_prior)
         printf("%srow prior %s", before, number(options->row_prior).text), before = ", ";
     if (isnan(asked->column_prior)) printf("%scolumn prior %s", before, number(options->column_prior).text);
+    if (isnan(asked->confidence)) printf(", by recall and NDCG of the first twenty");
     if (description->biases_alone) printf(": biases alone, as no factors predict better");
     putchar('\n');
 }
@@ -206,6 +208,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
         tool_str("method", tamis_method_name(description->options.method)), TOOL_OF(description->options, factors),
         tool_only(weighs_uses(description->options.method),
                   tool_str("weights", tool_choice_name(&tool_use_weights, (int)description->options.weights))),
+        tool_only(has_option(description->options.method, "confidence"), TOOL_OF(description->options, confidence)),
         tool_only(has_option(description->options.method, "row_prior"), TOOL_OF(description->options, row_prior)),
         tool_only(has_option(description->options.method, "row_prior"), TOOL_OF(description->options, column_prior)),
         tool_str("type", tamis_type_name(description->options.type)), TOOL_OF(*summary, rows),
