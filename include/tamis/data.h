@@ -96,6 +96,52 @@ TAMIS_API tamis_status tamis_read_ratings(const char *path, const tamis_ratings_
                                           tamis_owned_sparse **ratings, tamis_names **users, tamis_names **items,
                                           int64_t *skipped);
 
+/* ---------------------------------------------------------------------------------------------- texts */
+
+/* How words are counted. Initialise with TAMIS_TEXT_OPTIONS_INIT. */
+typedef struct tamis_text_options {
+    int64_t min_documents; /* words in fewer documents are left out (2) */
+    double max_share;      /* words in more than this share of the documents are left out, 0 < max_share <= 1 (0.5) */
+    const tamis_names *words; /* words to count, such as a model's: others are left out, and the two limits do not hold;
+                                 NULL: all */
+    uint64_t reserved[5];
+} tamis_text_options;
+
+/* The defaults of a tamis_text_options. */
+#ifdef __cplusplus
+#define TAMIS_TEXT_OPTIONS_INIT                                                                                        \
+    ([] {                                                                                                              \
+        tamis_text_options tamis_initial = {};                                                                         \
+        tamis_initial.min_documents = 2;                                                                               \
+        tamis_initial.max_share = 0.5;                                                                                 \
+        return tamis_initial;                                                                                          \
+    }())
+#else
+#define TAMIS_TEXT_OPTIONS_INIT                                                                                        \
+    { .min_documents = 2, .max_share = 0.5 }
+#endif
+
+/* Counts the words of texts in UTF-8: of a file, one document a line (plain, .gz, .xz or .zst), or of a folder, whose
+   .txt files are documents, in the order of their names. A word is a run of letters, combining marks and digits of any
+   script (Unicode 14) with a letter in it, in lower case by simple case folding; single letters of alphabets are no
+   words, ideographs are, and words longer than 256 bytes are cut. Nothing is normalised: a letter with an accent
+   differs from the letter with a combining one. *counts is documents x words, CSR fp32 with 64-bit offsets; empty lines
+   are empty documents. *words has the words, in the order in which they come first; *documents the files of a folder,
+   NULL for lines. The caller must free all results. TAMIS_ERROR_FORMAT: bytes that are not UTF-8, by file, line and
+   byte of the line; or no words are left. */
+TAMIS_API tamis_status tamis_read_texts(const char *path, const tamis_text_options *options,
+                                        tamis_owned_sparse **counts, tamis_names **documents, tamis_names **words);
+
+/* Sets *texts to true for a folder, and for a .txt file (or .txt.gz, ...) whose first lines are no list and no matrix:
+   most have letters, and they have neither the same number of fields between blanks nor of tabs, commas, semicolons or
+   "::". */
+TAMIS_API tamis_status tamis_is_texts(const char *path, bool *texts);
+
+/* As tamis_read_texts, for `count` texts in memory, with their sizes in bytes; they may have several lines. */
+TAMIS_API tamis_status tamis_count_words(const char *const *documents, const int64_t *bytes, int64_t count,
+                                         const tamis_text_options *options, tamis_owned_sparse **counts,
+                                         tamis_names **words);
+
 /* ---------------------------------------------------------------------------------------------- splits */
 
 /* How to choose the entries to hold out. */

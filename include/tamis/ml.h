@@ -80,9 +80,10 @@ TAMIS_API int tamis_method_count(void);
 TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
 
 /* Reads a file of data for a method as `tamis train` does: ratings and lists of uses with any ids, whose names become
-   *row_names and *column_names, or any other format of tamis_read_sparse, for which these become NULL. Repeated
-   entries: the last counts for methods of ratings, their sum for others. columns and times: as in
-   tamis_ratings_options, or NULL. The caller must free all results. */
+   *row_names and *column_names, texts for lda and gap (tamis_is_texts), with the defaults of tamis_text_options, or any
+   other format of tamis_read_sparse, for which the names become NULL. Repeated entries: the last counts for methods of
+   ratings, their sum for others. columns and times: as in tamis_ratings_options, or NULL. The caller must free all
+   results. */
 TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns,
                                        tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names,
                                        tamis_owned_sparse **times);

@@ -29,6 +29,7 @@ int main(void) {
     tamis_transport_options transport = TAMIS_TRANSPORT_OPTIONS_INIT;
     tamis_ratings_options ratings = TAMIS_RATINGS_OPTIONS_INIT;
     tamis_split_options split = TAMIS_SPLIT_OPTIONS_INIT;
+    tamis_text_options text = TAMIS_TEXT_OPTIONS_INIT;
     options = execution.alpha > 0 ? options : options; /* also used as a value */
     printf("options %d %lld %lld %g %g %g %lld %lld\n", (int)options.output_type, (long long)options.inner,
            (long long)options.width, options.edge_scale, options.edge_slope, options.edge_epsilon,
@@ -45,5 +46,7 @@ int main(void) {
     printf("shard %d slabs %lld transport %g\n", shard.ranks, (long long)slabs.device_memory, transport.time_limit);
     printf("ratings %g %d split %g %llu\n", ratings.missing_value, (int)ratings.header, split.share,
            (unsigned long long)split.seed);
+    printf("text %lld %g %d %llu\n", (long long)text.min_documents, text.max_share, text.words != NULL,
+           sum(text.reserved, sizeof text.reserved));
     return 0;
 }

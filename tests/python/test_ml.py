@@ -721,3 +721,24 @@ def test_names_of_a_data_frame(tmp_path):
     model.save(tmp_path / "a.model")
     assert "Casablanca" in run_program("topics", tmp_path / "a.model")
     assert list(ml.LDA.load(tmp_path / "a.model").column_names_) == list(frame.columns)
+
+
+def test_words_of_texts(tmp_path):
+    texts = ["The café opens", "the CAFÉ closes now", "nothing opens here", "Привет, привет мир", ""]
+    X, words = ml.count_words(texts, min_documents=1, max_share=1)
+    assert words == ["the", "café", "opens", "closes", "now", "nothing", "here", "привет", "мир"] and X.shape == (5, 9) and X[3, 7] == 2
+    assert ml.count_words(texts)[1] == ["the", "café", "opens"]
+    known, same = ml.count_words(["мир café zebra"], words=words)
+    assert same == words and known.toarray().tolist() == [[0, 1, 0, 0, 0, 0, 0, 0, 1]]
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(texts), encoding="utf-8")
+    assert ml.read(path, ml.LDA).columns == ["the", "café", "opens"]
+    model = ml.LDA(factors=2, iterations=2).fit(X)
+    model.set_names(None, words)
+    assert model.column_names_.tolist() == words
+    for bad, says in (("a text", "list of strings"), ([3], "list of strings"), (["a \ud800 b"], "text 0:1: byte 3")):
+        with pytest.raises(_errors.ArgumentError, match=says):
+            ml.count_words(bad)
+    for limits, says in (({"min_documents": 0}, "min_documents = 0"), ({"max_share": 2.0}, "max_share = 2"), ({"min_documents": 9}, "no word is in 9")):
+        with pytest.raises(_errors.ArgumentError, match=says):
+            ml.count_words(texts, **limits)

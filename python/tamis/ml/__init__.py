@@ -10,12 +10,12 @@ not be. Columns of a data frame are remembered (`feature_names_in_`), and anothe
 import sys
 
 from . import _data, _methods
-from ._data import Data, EntrySplit, last_out, leave_one_out, read, split_entries, split_time
+from ._data import Data, EntrySplit, count_words, last_out, leave_one_out, read, split_entries, split_time
 from ._estimator import BatchEstimator, Estimator
 from ._methods import ALS, BPR, CCD, EASE, LDA, SFA, GaP, ImplicitALS, ItemKNN
 
 for _name, _module in {"_recommenders": _methods, "_topics": _methods, "_split": _data, "_read": _data}.items():
     sys.modules[f"{__name__}.{_name}"] = _module  # pickles of version 0.2.0 name these modules
 
-__all__ = ["ALS", "BPR", "BatchEstimator", "CCD", "Data", "EASE", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "ItemKNN", "LDA", "SFA", "last_out", "leave_one_out",
+__all__ = ["ALS", "BPR", "BatchEstimator", "CCD", "Data", "EASE", "EntrySplit", "Estimator", "GaP", "ImplicitALS", "ItemKNN", "LDA", "SFA", "count_words", "last_out", "leave_one_out",
            "read", "split_entries", "split_time"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Callable, Iterator, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy
 
@@ -74,6 +74,35 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     data = Data(*(take(made.pop(0)) for take in (_matrix, _names, _names, _matrix)))  # each is freed as soon as it is copied
     data.found = found.value.decode(errors="surrogateescape")
     return data
+
+
+def count_words(texts: Sequence[str], *, min_documents: int = 2, max_share: float = 0.5, words: Optional[Sequence[str]] = None) -> tuple[Any, list[str]]:
+    """Counts of the words of texts for `LDA` and `GaP`: a matrix of SciPy in CSR, texts x words, and the words, in the order in which they come first.
+
+    A word is a run of letters, combining marks and digits of any script with a letter in it, in lower case; single letters of alphabets are no words. Words in
+    fewer than min_documents texts or in more than the share max_share of them are left out. words: those to count, such as a model's; then no others are.
+
+    >>> X, words = count_words(["The café opens", "the CAFÉ closes", "nothing opens here"], max_share=0.7)
+    >>> words, X.toarray().tolist()
+    (['the', 'café', 'opens'], [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+    if isinstance(texts, (str, bytes)) or any(not isinstance(text, str) for text in texts):
+        raise _errors.ArgumentError("texts: expected a list of strings, a document each")
+    call = models()
+    options = c.tamis_text_options(min_documents=_errors.fits("min_documents", min_documents, ctypes.c_int64), max_share=max_share)
+    known = Owned(call.tamis_names_free)
+    if words is not None:
+        must(call.tamis_names_create(known.value))
+        for word in words:
+            name = word.encode()
+            must(call.tamis_names_add(known.value, name, len(name), ctypes.byref(ctypes.c_int64())))
+        options.words = known.value
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    count = len(encoded)
+    made = [Owned(lib.tamis_owned_sparse_free), Owned(call.tamis_names_free)]
+    must(call.tamis_count_words((ctypes.c_char_p * count)(*encoded), (ctypes.c_int64 * count)(*map(len, encoded)), count, ctypes.byref(options),
+                                *(one.value for one in made)))
+    return _matrix(made[0]), _names(made[1]) or []
 
 
 class EntrySplit:

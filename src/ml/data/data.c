@@ -28,6 +28,12 @@ tamis_status tamis_read_data_found(tamis_method method, const char *path, const 
     if (found) *found = 0;
     const bool sum = row->about.data != TAMIS_DATA_RATINGS, documents = row->about.data == TAMIS_DATA_COUNTS;
     tamis_file_shape shape = TAMIS_SHAPE_IDS;
+    bool texts = false;
+    if (documents && !columns) TRY(tamis_is_texts(path, &texts));
+    if (texts) {
+        const tamis_text_options options = TAMIS_TEXT_OPTIONS_INIT;
+        return tamis_read_texts(path, &options, data, row_names, column_names);
+    }
     if (!columns) TRY(tamis_file_shape_of(path, documents, &shape));
     if (shape == TAMIS_SHAPE_IDS) {
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;

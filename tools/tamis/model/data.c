@@ -135,10 +135,42 @@ static int read_indexed(const tool_data_request *request, tamis_file_shape shape
     return report_left_out(request->spec, total - data->S.nnz, total);
 }
 
+/* Sets *texts if DATA are texts, whose words are counted. */
+static int find_texts(const tool_data_request *request, bool *texts) {
+    const bool fits = tool_method_of_documents(request->method) && request->format == TAMIS_FILE_AUTO &&
+                      !request->columns_of && (request->column_count == 0 || request->columns);
+    *texts = fits && request->texts;
+    if (!fits || request->texts || strncmp(request->spec, "generate:", 9) == 0) return 0;
+    return tool_file_error(tamis_is_texts(request->spec, texts), request->spec);
+}
+
+/* Counts the words of texts; for a model those that it knows. */
+static int read_texts(const tool_data_request *request, tool_data *data) {
+    tamis_text_options options = TAMIS_TEXT_OPTIONS_INIT;
+    if (request->min_documents > 0) options.min_documents = request->min_documents;
+    if (request->max_share > 0) options.max_share = request->max_share;
+    options.words = request->columns;
+    const tamis_status status = tamis_read_texts(request->spec, &options, &data->matrix, &data->rows, &data->columns);
+    if (status != TAMIS_OK) return tool_file_error(status, request->spec);
+    data->S = data->whole = *tamis_owned_sparse_view(data->matrix);
+    if (request->columns && data->S.nnz == 0)
+        return tool_failure(TOOL_FILE, "%s: none of its words are in the model", request->spec);
+    return 0;
+}
+
 int tool_data_open(const tool_data_request *request, tool_data *data) {
     *data = (tool_data){0};
     const double start = tool_seconds();
     tamis_file_shape shape;
+    bool texts;
+    TOOL_TRY(find_texts(request, &texts));
+    if (texts) {
+        tool_matrix_name(request->spec, data->name, sizeof data->name);
+        const int read = read_texts(request, data);
+        data->seconds = tool_seconds() - start;
+        if (read) tool_data_close(data);
+        return read;
+    }
     TOOL_TRY(find_shape(request, &shape));
     const bool new_model = request->column_count == 0;
     tool_matrix_name(request->spec, data->name, sizeof data->name);

@@ -13,9 +13,12 @@ typedef struct tool_data_request {
     tamis_method method;
     const tamis_names *rows, *columns; /* names in which ids are looked up; NULL: ids are indices */
     int64_t row_count,
-        column_count; /* of the model; 0 rows: any number; 0 columns: a new model, which takes any names */
-    bool sum;         /* sum repeated entries, else the last one counts */
-    bool new_rows;    /* the rows are not the model's: they get their own names */
+        column_count;      /* of the model; 0 rows: any number; 0 columns: a new model, which takes any names */
+    bool sum;              /* sum repeated entries, else the last one counts */
+    bool new_rows;         /* the rows are not the model's: they get their own names */
+    bool texts;            /* DATA are texts, also if they look like a list */
+    int64_t min_documents; /* of texts for a new model, as in tamis_text_options */
+    double max_share;
     bool unknown_too; /* rows and columns that the model does not know are kept in tool_data.whole, with names if there
                          are any */
 } tool_data_request;

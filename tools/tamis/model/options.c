@@ -101,6 +101,12 @@ static const struct {
     /* the data */
     {ALL, TOOL_CHOICE("from", 0, "FORMAT", "auto", AT(from), &tool_file_formats, "format of DATA")},
     {ALL, TOOL_DATA_COLUMNS(AT(columns))},
+    {COUNTS, TOOL_FLAG("texts", 0, AT(texts),
+                       "DATA are texts, one document a line; without: folders, and .txt files that are no lists")},
+    {COUNTS, TOOL_INTEGER("min-documents", 0, "N", "2", AT(min_documents), 1, 9e18,
+                          "of texts: leave out words in fewer documents")},
+    {COUNTS, TOOL_REAL("max-share", 0, "SHARE", "0.5", AT(max_share), 1e-12, 1,
+                       "of texts: leave out words in more than this share of the documents")},
     {RATINGS, TOOL_CHOICE("duplicates", 0, "HOW", "last", AT(duplicates), &tool_repeats,
                           "what to do with repeated pairs of a user and an item")},
     {USES | COUNTS, TOOL_CHOICE("duplicates", 0, "HOW", "sum", AT(duplicates), &tool_repeats,

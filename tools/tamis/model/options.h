@@ -15,8 +15,9 @@ typedef struct tool_train_settings {
     const char *columns, *vocabulary, *held_out, *observed;
     int from, duplicates;
     int64_t split_seed;
-    double hold_out;
-    bool leave_one_out, stream;
+    int64_t min_documents;
+    double hold_out, max_share;
+    bool leave_one_out, stream, texts;
     /* what is written */
     const char *output, *checkpoint, *resume, *base, *json;
     bool no_clobber, verbose, quiet;

@@ -80,6 +80,8 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
         return tool_usage_error("--duplicates: not with --stream, where a row's repeated entries %s",
                                 tool_method_of_counts(method) ? "add up" : "are replaced by the last");
     }
+    if (set->texts && (set->stream || set->columns || set->from != TAMIS_FILE_AUTO))
+        return tool_usage_error("--texts: not with --stream, --columns or --from");
     if (set->base && set->stream) return tool_usage_error("--continue: not with --stream");
     if (set->base && set->devices.count > 0) return tool_usage_error("--continue: not with --devices");
     return 0;
@@ -237,6 +239,9 @@ static int open_data(training *run) {
                                            .columns_of = set->columns,
                                            .method = run->method,
                                            .sum = set->duplicates == 1,
+                                           .texts = set->texts,
+                                           .min_documents = set->min_documents,
+                                           .max_share = set->max_share,
                                            .rows = set->base ? tamis_model_row_names(run->model) : NULL,
                                            .columns = set->base ? tamis_model_column_names(run->model) : NULL,
                                            .unknown_too = set->base != NULL};
@@ -297,6 +302,7 @@ static int hold_out(training *run) {
                                        .columns_of = set->columns,
                                        .method = run->method,
                                        .sum = set->duplicates == 1,
+                                       .texts = set->texts,
                                        .rows = documents ? NULL : run->data.rows,
                                        .columns = run->vocabulary ? run->vocabulary : run->data.columns,
                                        .row_count = documents ? 0 : run->data.S.rows,
