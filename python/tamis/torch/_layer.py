@@ -75,6 +75,13 @@ def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
     return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
 
 
+def is_plain(module: Any) -> bool:
+    """True of a linear layer without hooks and parametrisations: it is its weight and its bias, which may be multiplied in another order."""
+    kind = type(module)
+    linear = kind in (nn.Linear, _Linear) or (kind.__name__ == "Linear" and kind.__module__ == "torch_geometric.nn.dense.linear")
+    return linear and not module._forward_hooks and not module._forward_pre_hooks and not module._backward_hooks and not module._backward_pre_hooks
+
+
 def _two(channels: Channels) -> tuple[int, int]:
     return (channels, channels) if isinstance(channels, int) else channels
 

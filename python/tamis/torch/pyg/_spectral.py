@@ -1,0 +1,258 @@
+"""Layers of normalised adjacency: powers and polynomials of it."""
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ... import _errors
+from .. import Pattern, _direct, _graphs, spmm
+from .._graphs import EdgeIndex
+from .._held import apart
+from .._layer import _Layer, _linear, _number_of_each, _promoted, is_plain
+from .._pattern import remembered
+
+
+class _Normalized(_Layer):
+    """Layers that multiply by D^-1/2 A D^-1/2, which `cached` keeps from the first call."""
+
+    add_self_loops: bool
+    improved, normalize, cached = False, True, False
+
+    def __init__(self, **kwargs: Any):
+        super().__init__(**kwargs)
+        self._cached: Optional[tuple[Pattern, Optional[Tensor]]] = None
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self._cached = None
+
+    def _adjacency(self, x: Tensor, edge_index: EdgeIndex, weight: Optional[Tensor]) -> tuple[Pattern, Optional[Tensor]]:
+        """Return the pattern and the weights of its edges, None: all are 1."""
+        if self._cached is not None:
+            return self._cached
+        pattern = self._graph(edge_index, x, x, None, weight, "edge_weight")
+        if not self.normalize:
+            return pattern, weight
+        with apart() if self.cached and torch.is_inference_mode_enabled() else _direct.autocast_off(x.device.type):
+            found = normalized(pattern, weight, x.dtype, self.improved, self.add_self_loops)
+        if self.cached:
+            self._cached = found
+        return found
+
+
+def one_tensor(x: Any) -> None:
+    if not isinstance(x, Tensor):
+        raise _errors.ArgumentError("x is a pair: expected one tensor; SAGEConv takes sources and targets")
+
+
+def ones_of(pattern: Pattern, weight: Optional[Tensor], wide: torch.dtype) -> Tensor:
+    """Return the weights of edges in a type that holds the sums of large nodes, which 16-bit numbers do not."""
+    return torch.ones(pattern.nnz, dtype=wide, device=pattern.device) if weight is None else weight.to(wide)
+
+
+def normalized(pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, improved: bool, add_self_loops: bool) -> tuple[Pattern, Tensor]:
+    """Return the graph, with self-loops if they are to be added, and its edge weights, which are computed once if none are given. Sums at nodes are in fp32
+    also of 16-bit numbers."""
+    wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
+
+    def make() -> tuple[Pattern, Tensor]:
+        given, full = ones_of(pattern, weight, wide), pattern
+        if add_self_loops:
+            graph = _graphs.looped(pattern, pattern.rows)
+            own = given.new_full((pattern.rows,), 2.0 if improved and weight is not None else 1.0)  # as there
+            if graph.kept is not None:  # an edge from a node to itself keeps its weight
+                source, target = _graphs.edges(pattern)
+                there = (source == target).nonzero().squeeze(1)
+                own = own.index_put((source[there],), given[there])
+                given = given[graph.kept]
+            given, full = torch.cat([given, own]), graph.pattern
+        inverse = spmm(full, given.new_ones(full.cols), given).pow(-0.5)
+        inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+        ends = _graphs.edges(full)
+        return full, inverse[ends[0]] * given * inverse[ends[1]]
+
+    return remembered(pattern, ("gcn", add_self_loops, wide), make) if weight is None else make()
+
+
+class GCNConv(_Normalized):
+    """The graph convolution: the sum of W x_j w_ij / sqrt(d_i d_j), where d is the sum of the weights of the edges to a node.
+
+    >>> GCNConv(4, 8)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, improved: bool = False, cached: bool = False, add_self_loops: Optional[bool] = None,
+                 normalize: bool = True, bias: bool = True, **kwargs: Any):
+        super().__init__(**kwargs)
+        add_self_loops = normalize if add_self_loops is None else add_self_loops
+        if add_self_loops and not normalize:
+            raise _errors.ArgumentError("add_self_loops = True: expected False without normalize")
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.improved, self.cached, self.add_self_loops, self.normalize = improved, cached, add_self_loops, normalize
+        self.lin = _linear(in_channels, out_channels, False, True)
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
+        one_tensor(x)
+        x, given = self.lin(x), _number_of_each(edge_weight)
+        pattern, edge_weight = self._adjacency(x, edge_index, given)
+        out = self._weighted(pattern, _promoted(x, given), edge_weight)
+        return out if self.bias is None else out + self.bias
+
+
+class SGConv(_Normalized):
+    """The simple graph convolution: W A^K x with the normalised adjacency A of GCNConv. `cached` keeps A^K x of the first call.
+
+    Where it has fewer channels, and nothing is cached, W x is multiplied by A instead of x.
+
+    >>> SGConv(4, 8, K=2)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, K: int = 1, cached: bool = False, add_self_loops: bool = True, bias: bool = True,
+                 **kwargs: Any):
+        super().__init__(**kwargs)
+        self.in_channels, self.out_channels, self.K = in_channels, out_channels, K
+        self.cached, self.add_self_loops = cached, add_self_loops
+        self._cached_x: Optional[Tensor] = None
+        self.lin = _linear(in_channels, out_channels, bias)
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, K={self.K})"
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        self._cached_x = None
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
+        one_tensor(x)
+        if self._cached_x is not None:
+            return self.lin(self._cached_x)  # type: ignore[no-any-return]
+        given = _number_of_each(edge_weight)
+        pattern, edge_weight = self._adjacency(x, edge_index, given)
+        x = _promoted(x, given)
+        narrow = not self.cached and self._reduce == "sum" and is_plain(self.lin) and self.out_channels < x.shape[-1]
+        if narrow:
+            x = functional.linear(x, self.lin.weight)
+        for _ in range(self.K):
+            x = self._weighted(pattern, x, edge_weight)
+        if self.cached and self.K:
+            with apart():
+                self._cached_x, self._cached = x.detach().clone() if x.is_inference() else x.detach(), None
+        if narrow:
+            return x if self.lin.bias is None else x + self.lin.bias
+        return self.lin(x)  # type: ignore[no-any-return]
+
+
+class APPNP(_Normalized):
+    """Personalised propagation: K times x = (1 - alpha) A x + alpha x_0, with the normalised adjacency A of GCNConv, or A itself without `normalize`.
+
+    dropout is of the weights of edges; a step drops from what the one before has left.
+
+    >>> APPNP(K=10, alpha=0.1)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 4])
+    """
+
+    def __init__(self, K: int, alpha: float, dropout: float = 0.0, cached: bool = False, add_self_loops: bool = True, normalize: bool = True,
+                 **kwargs: Any):
+        super().__init__(**kwargs)
+        self.K, self.alpha, self.dropout = K, alpha, dropout
+        self.cached, self.add_self_loops, self.normalize = cached, add_self_loops, normalize
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(K={self.K}, alpha={self.alpha})"
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None) -> Tensor:
+        one_tensor(x)
+        given = _number_of_each(edge_weight)
+        pattern, edge_weight = self._adjacency(x, edge_index, given)
+        x = first = _promoted(x, given)
+        drops = self.dropout > 0 and self.training
+        if drops and edge_weight is None:
+            raise _errors.ArgumentError("edge_weight is None: expected weights for dropout to leave out, or normalize=True")
+        for _ in range(self.K):
+            if drops:
+                assert edge_weight is not None
+                edge_weight = functional.dropout(edge_weight, self.dropout)
+            x = torch.lerp(first, self._weighted(pattern, x, edge_weight).to(first.dtype), 1 - self.alpha)
+        return x
+
+
+class ChebConv(_Layer):
+    """Chebyshev polynomials of the scaled Laplacian L: the sum of W_k T_k(L) x, k = 0, ..., K - 1, where L is 2 / lambda_max times the Laplacian, minus 1.
+
+    normalization: None, "sym" or "rw". lambda_max: the largest eigenvalue, a number or a tensor; of several graphs a tensor with one for each, and `batch`,
+    the graph of each node; None: twice the largest element of the Laplacian, as in PyTorch Geometric.
+
+    >>> ChebConv(4, 8, K=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, K: int, normalization: Optional[str] = "sym", bias: bool = True, **kwargs: Any):
+        super().__init__(**kwargs)
+        if K < 1:
+            raise _errors.ArgumentError(f"K = {K}: expected 1 or more")
+        if normalization not in (None, "sym", "rw"):
+            raise _errors.ArgumentError(f"normalization = {normalization!r}: expected None, 'sym' or 'rw'")
+        self.in_channels, self.out_channels, self.normalization = in_channels, out_channels, normalization
+        self.lins = nn.ModuleList(_linear(in_channels, out_channels, False, True) for _ in range(K))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, K={len(self.lins)}, normalization={self.normalization})"
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_weight: Optional[Tensor] = None, batch: Optional[Tensor] = None,
+                lambda_max: Any = None) -> Tensor:
+        one_tensor(x)
+        edge_weight = _number_of_each(edge_weight)
+        pattern = self._graph(edge_index, x, x, None, edge_weight, "edge_weight")
+        out: Tensor = self.lins[0](x)
+        if len(self.lins) > 1:
+            with _direct.autocast_off(x.device.type):
+                pattern, scaled = self._scaled(pattern, edge_weight, x.dtype, batch, lambda_max)
+            before, now = x, self._weighted(pattern, _promoted(x, edge_weight), scaled)
+            out = out + self.lins[1](now)
+            twice = 2 * scaled if len(self.lins) > 2 else scaled
+            for lin in self.lins[2:]:  # type: ignore[misc]
+                before, now = now, self._weighted(pattern, now, twice) - before
+                out = out + lin(now)
+        return out if self.bias is None else out + self.bias
+
+    def _scaled(self, pattern: Pattern, weight: Optional[Tensor], dtype: torch.dtype, batch: Optional[Tensor],
+                largest: Any) -> tuple[Pattern, Tensor]:
+        """Return the scaled Laplacian: the graph with self-loops, and its values, which are computed once if neither weights nor lambda_max are given."""
+        wide = torch.promote_types(dtype if weight is None else weight.dtype, torch.float32)
+        first = self.flow == "target_to_source"  # the rows of the pattern are row 0 of edge_index, whose nodes have the degrees
+
+        def make() -> tuple[Pattern, Tensor]:
+            graph, given = _graphs.looped(pattern, pattern.rows), ones_of(pattern, weight, wide)
+            given, bare = given if graph.kept is None else given[graph.kept], graph.bare
+            degrees = spmm(bare if first else bare.T, given.new_ones(bare.cols), given)
+            ends = _graphs.edges(bare)
+            row, col = ends.flip(0) if first else ends
+            own = torch.ones_like(degrees)
+            if self.normalization is None:
+                own = degrees
+            else:
+                inverse = degrees.pow(-0.5 if self.normalization == "sym" else -1.0)
+                inverse = inverse.masked_fill(inverse == float("inf"), 0.0)
+                given = inverse[row] * given * (inverse[col] if self.normalization == "sym" else 1.0)
+            values, most = torch.cat([-given, own]), largest
+            if most is None:
+                most = 2.0 * values.max() if values.numel() else 1.0
+            most = torch.as_tensor(most, dtype=None if isinstance(most, Tensor) else wide, device=values.device)
+            if most.numel() > 1:
+                if batch is None:
+                    raise _errors.ArgumentError(f"lambda_max has {most.numel()} numbers: expected one, or batch, the graph of each node")
+                most = most[batch[torch.cat([row, torch.arange(bare.rows, device=row.device)])]]
+            values = 2.0 * values / most
+            values = values.masked_fill((values == float("inf")) | (most == 0), 0.0)  # a graph without edges has a Laplacian of zeros
+            return graph.pattern, torch.cat([values[:bare.nnz], values[bare.nnz:] - 1])
+
+        return remembered(pattern, ("laplacian", self.normalization, first, wide), make) if weight is None and largest is None else make()
