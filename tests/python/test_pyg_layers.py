@@ -96,8 +96,69 @@ def gated(draw):
     return (draw.of(IN, IN + 2), draw.of(1, 3)), draw.options(aggr=["mean", "max"], bias=[False], flow=["target_to_source"]), call
 
 
-LAYERS = {"SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
-quick = settings(max_examples=max(EXAMPLES // 3, 5), deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def network(draw, inputs, width):
+    """A network from `inputs` to `width`: linear layers and activations, some with parts that are not known."""
+    nn = torch.nn
+    kind = draw.of("linear", "one", "two", "three", "norm", "dropout", "geometric", "other")
+    activation = draw.of(nn.ReLU(), nn.LeakyReLU(0.3), nn.Tanh(), nn.SiLU(), nn.Sigmoid(), nn.GELU(), nn.GELU("tanh"), nn.ELU())
+    bias = draw.of(True, False)
+    linear = nn.Linear(inputs, width, bias)
+    if kind == "linear":
+        return draw.of(linear, nn.Sequential(linear))
+    if kind == "geometric":
+        return nn.Sequential(geometric.Linear(inputs, 5), activation, geometric.Linear(5, width))
+    if kind == "other":
+        return nn.Sequential(nn.Tanh(), linear)
+    parts = {"one": [linear, activation], "two": [nn.Linear(inputs, 5, bias), activation, nn.Linear(5, width, bias)],
+             "three": [nn.Linear(inputs, 5), activation, nn.Linear(5, 3), nn.Tanh(), nn.Linear(3, width)],
+             "norm": [nn.Linear(inputs, width), nn.LayerNorm(width), activation], "dropout": [nn.Linear(inputs, 5), activation, nn.Dropout(0.4), nn.Linear(5, width)]}
+    return nn.Sequential(*parts[kind])
+
+
+def edge_conv(draw):
+    def call(draw, more):
+        lead = draw.of((), (), (2,))
+        if draw.of(True, False) or more.get("flow"):
+            return draw.x(*lead, NODES, IN), draw.edges()
+        return (draw.x(*lead, NODES, IN), draw.x(*lead, TARGETS, IN)), draw.edges(NODES, TARGETS)
+
+    return (network(draw, 2 * IN, OUT),), draw.options(aggr=["add", "mean", "min"], flow=["target_to_source"]), call
+
+
+def of_edges(draw, more, width):
+    """x, edges and what edges have; maybe two kinds of nodes."""
+    if more.get("flow") or draw.of(True, False):
+        x, ends, size = draw.x(NODES, IN), draw.edges(), draw.of(None, (NODES, NODES))
+    elif draw.of(True, False):
+        x, ends, size = (draw.x(NODES, IN), draw.x(TARGETS, 3)), draw.edges(NODES, TARGETS), None
+    else:
+        x, ends, size = (draw.x(NODES, IN), None), draw.edges(NODES, TARGETS), (NODES, TARGETS)
+    return x, ends, draw.x(ends.shape[1], width), size
+
+
+def channels(draw, more, call):
+    """Draw the inputs before the layer: its channels are theirs."""
+    inputs = call(draw, more)
+    pair_of = isinstance(inputs[0], tuple)
+    return (IN, 3) if pair_of else IN, lambda draw, more: inputs
+
+
+def nn_conv(draw):
+    more = draw.options(aggr=["mean", "max"], root_weight=[False], bias=[False], flow=["target_to_source"])
+    width = draw.of(1, OUT)
+    of, call = channels(draw, more, lambda draw, more: of_edges(draw, more, FEATURES))
+    return (of, width, network(draw, FEATURES, IN * width)), more, call
+
+
+def gmm(draw):
+    more = draw.options(aggr=["add", "max"], separate_gaussians=[True], bias=[False], flow=["target_to_source"])
+    of, call = channels(draw, more, lambda draw, more: of_edges(draw, more, 2))
+    return (of, OUT, 2, draw.of(1, 3)), more, call
+
+
+LAYERS = {"EdgeConv": edge_conv, "NNConv": nn_conv, "GMMConv": gmm, "SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
+NOT_IN_EVERY_GRAPH = ()
+quick = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 def called(draw, name):
@@ -122,18 +183,25 @@ def test_layers_as_theirs(name, data):
         assert layers[0](*inputs).isfinite().all()  # theirs divides by an eigenvalue of 0
         return
     close = DTYPES[str(draw.dtype).rpartition(".")[2]]
-    want = compared(layers, *inputs, close=close)
+    want = compared(layers, *inputs, close=close, gradients=name not in NOT_IN_EVERY_GRAPH or inputs[1].shape[1] > 0)
     if more.get("cached"):
         compared(layers, *inputs, close=close, gradients=False)
-    if "dropout" not in more and not more.get("cached"):
-        ends = inputs[1]
-        places = tt.Pattern.from_coo(ends[1], ends[0], (NODES, NODES))
+    if "dropout" not in more and not any(isinstance(module, torch.nn.Dropout) for module in layers[0].modules()) and not more.get("cached"):
+        ends, x = inputs[1], inputs[0]
+        targets = NODES if isinstance(x, torch.Tensor) else TARGETS
+        places = tt.Pattern.from_coo(ends[1], ends[0], (targets, NODES))
         if more.get("flow") == "target_to_source":
             places = places.T.T  # rows are still row 1 of the edges
         torch.testing.assert_close(layers[0](inputs[0], places, *inputs[2:]), want)
 
 
-SAME = {"SGConv": [((IN, OUT), {}), ((IN, OUT), {"bias": False})], "APPNP": [((2, 0.1), {})], "ChebConv": [((IN, OUT, 3), {})],
+def small(inputs, width):
+    return torch.nn.Sequential(torch.nn.Linear(inputs, 5), torch.nn.ReLU(), torch.nn.Linear(5, width))
+
+
+SAME = {"EdgeConv": [((small(2 * IN, OUT),), {})], "NNConv": [((IN, OUT, small(FEATURES, IN * OUT)), {}), (((IN, 3), OUT, small(FEATURES, IN * OUT)), {"bias": False})],
+        "GMMConv": [((IN, OUT, 2, 3), {}), ((IN, OUT, 2, 3), {"separate_gaussians": True})],
+        "SGConv": [((IN, OUT), {}), ((IN, OUT), {"bias": False})], "APPNP": [((2, 0.1), {})], "ChebConv": [((IN, OUT, 3), {})],
         "GatedGraphConv": [((OUT, 2), {}), ((OUT, 2), {"bias": False})]}
 
 
@@ -149,19 +217,32 @@ def test_same_seed_same_parameters(name):
             assert torch.equal(value, made[1][key]), (name, key)
 
 
-@pytest.mark.parametrize("name, arguments", [("SGConv", (-1, OUT)), ("ChebConv", (-1, OUT, 2))])  # theirs fails with K = 3
+@pytest.mark.parametrize("name, arguments", [("SGConv", (-1, OUT)), ("ChebConv", (-1, OUT, 2)),  # with K = 3 theirs fails
+                                             ("GMMConv", (-1, OUT, 2, 3)), ("GMMConv", (-1, OUT, 2, 3, True))])
 def test_lazy(name, arguments):
-    x = operand(NODES, IN)
+    given = operand(NODES, IN), graph(), *[operand(EDGES, 2)] * (name == "GMMConv")
     ours, theirs = getattr(pyg, name)(*arguments).double(), getattr(geometric, name)(*arguments).double()
-    ours(x, graph()), theirs(x, graph())
+    with torch.no_grad():
+        theirs(*given)
+    with torch.inference_mode():  # its parameters are ordinary ones
+        ours(*given)
     ours.load_state_dict(theirs.state_dict())
-    compared((ours, theirs), x, graph())
+    compared((ours, theirs), *given)
 
 
-def test_gated_sums_of_batches():
-    """PyTorch Geometric refuses a batch here: each member is computed as by itself."""
-    layer, x = pyg.GatedGraphConv(OUT, 2).double(), operand(3, NODES, OUT)
-    torch.testing.assert_close(layer(x, graph()), torch.stack([layer(one, graph()) for one in x]))
+def test_batches_that_theirs_refuse():
+    """Each member is computed as by itself."""
+    e, f = operand(EDGES, FEATURES), operand(EDGES, 2)
+    for layer, width, *more in ((pyg.GatedGraphConv(OUT, 2), OUT), (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT)), IN, e),
+                                (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "max"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3), IN, f),
+                                (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "mean"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3, aggr="max"), IN, f),
+                                (pyg.GMMConv(IN, OUT, 2, 3, True), IN, f)):
+        for lead in ((3,), (2, 2), (0,)):
+            x, layer = operand(*lead, NODES, width), layer.double()
+            out, members = layer(x, graph(), *more), [layer(one, graph(), *more) for one in x.flatten(0, -3)]
+            assert out.shape == (*lead, NODES, OUT)
+            if members:
+                torch.testing.assert_close(out, torch.stack(members).unflatten(0, lead))
 
 
 def test_training_after_inference_mode():
@@ -181,7 +262,39 @@ def test_training_after_inference_mode():
     (lambda x: pyg.ChebConv(IN, OUT, 2)(x, graph(), lambda_max=torch.ones(2)), "lambda_max has 2 numbers: expected one, or batch"),
     (lambda x: pyg.GatedGraphConv(IN - 1, 2)(x, graph()), "x has 6 channels: expected at most out_channels = 5"),
     (lambda x: pyg.APPNP(2, 0.1)(x, graph(), torch.ones(EDGES - 1)), "edge_weight has shape"),
+    (lambda x: pyg.EdgeConv(small(2 * IN, OUT))((x, None), graph()), r"x\[1\] is None: expected the rows of the targets"),
+    (lambda x: pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT))(x, graph()), "edge_attr is None: expected what the edges have"),
+    (lambda x: pyg.GMMConv(IN, OUT, 2, 3)(x, graph(), torch.ones(EDGES, 3)), r"edge_attr has shape \(40, 3\): expected \(edges, 2\)"),
 ])
 def test_refused(call, words):
     with pytest.raises((tamis.Error, TypeError, ValueError), match=words):
         call(torch.randn(NODES, IN))
+
+
+@pytest.mark.parametrize("aggr, layers, made", [("max", "one", 0), ("add", "two", 0), ("mean", "two", 0), ("max", "two", 1), ("add", "three", 1)])
+def test_vectors_of_edges(monkeypatch, aggr, layers, made):
+    """EdgeConv makes them only where its docstring says."""
+    from tamis.torch.pyg import _edge_networks
+    found = []
+    monkeypatch.setattr(_edge_networks, "edge_op", lambda *given: found.append(1) or tt.edge_op(*given))
+    network = torch.nn.Sequential(*[step for width in ([2 * IN, 5, 4, OUT] if layers == "three" else [2 * IN, 5, OUT] if layers == "two" else [2 * IN, OUT])[:-1]
+                                    for step in (torch.nn.LazyLinear(5), torch.nn.ReLU())])
+    network = network if layers == "one" else torch.nn.Sequential(*network, torch.nn.LazyLinear(OUT))
+    network = network if layers != "two" else torch.nn.Sequential(*network[:2], network[-1])
+    network(torch.randn(2, 2 * IN))
+    pyg.EdgeConv(network, aggr)(torch.randn(NODES, IN), graph())
+    assert len(found) == made
+
+
+@pytest.mark.parametrize("aggr, matrices", [("add", 0), ("mean", 0), ("max", 1)])
+def test_matrices_of_edges(monkeypatch, aggr, matrices):
+    """NNConv calls the last layer of its network for edges only where its docstring says; hooks are always called."""
+    network, x, e = small(FEATURES, IN * OUT), torch.randn(NODES, IN), torch.randn(EDGES, FEATURES)
+    layer, found = pyg.NNConv(IN, OUT, network, aggr), []
+    forward = torch.nn.Linear.forward
+    monkeypatch.setattr(torch.nn.Linear, "forward", lambda self, x: found.append(self) or forward(self, x))
+    want = layer(x, graph(), e)
+    assert found.count(network[-1]) == matrices
+    network[-1].register_forward_hook(lambda *given: found.append("hook"))
+    torch.testing.assert_close(layer(x, graph(), e), want)
+    assert found.count("hook") == 1

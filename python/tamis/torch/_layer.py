@@ -14,6 +14,7 @@ from . import Pattern, _check_tensors, _direct, _graphs, edge_op, message, spmm
 from ._direct import compiling, transforms
 from ._graphs import EdgeIndex
 from ._held import apart
+from ._pattern import remembered
 
 Pair = Union[Tensor, tuple[Tensor, Optional[Tensor]]]
 Size = Optional[tuple[int, int]]
@@ -75,11 +76,16 @@ def _linear(inputs: int, outputs: int, bias: bool, glorot: bool = False) -> Any:
     return _LazyLinear(outputs, bias, glorot) if inputs == -1 else _Linear(inputs, outputs, bias, glorot)
 
 
+def watched(module: nn.Module) -> bool:
+    """True if somebody has hooks on a module, which must be called."""
+    return bool(module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks)
+
+
 def is_plain(module: Any) -> bool:
     """True of a linear layer without hooks and parametrisations: it is its weight and its bias, which may be multiplied in another order."""
     kind = type(module)
     linear = kind in (nn.Linear, _Linear) or (kind.__name__ == "Linear" and kind.__module__ == "torch_geometric.nn.dense.linear")
-    return linear and not module._forward_hooks and not module._forward_pre_hooks and not module._backward_hooks and not module._backward_pre_hooks
+    return linear and not watched(module)
 
 
 def _two(channels: Channels) -> tuple[int, int]:
@@ -168,6 +174,12 @@ class _Layer(nn.Module):
         _check_tensors({"x[0]": source}, **{"x[1]": target})
         return source, target
 
+    def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
+        """Return the dimensions of a batch."""
+        if source.dim() == 2 and (target is None or target.dim() == 2):
+            return ()
+        return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
+
     def _sums(self, pattern: Pattern, op: str, x: Tensor, e: Optional[Tensor] = None) -> Tensor:
         """Return reduced messages of x (..., nodes, features), with leading dimensions as heads, and of e (edges,) or (..., edges, features)."""
         if x.dim() == 2 and (e is None or e.dim() < 3):
@@ -190,6 +202,21 @@ class _Layer(nn.Module):
         if self._reduce == "sum" and self.node_dim == -2:
             return spmm(pattern, x, weight)
         return self._sums(pattern, "mul", x, weight.to(x.dtype))
+
+
+def inward(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """Return x (..., nodes, features) as (nodes, members, features), or as it is without a batch."""
+    return x if not lead else x.expand(*lead, *x.shape[-2:]).movedim(-2, 0).reshape(x.shape[-2], math.prod(lead), x.shape[-1])
+
+
+def outward(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """Undo `inward`."""
+    return x if not lead else x.reshape(x.shape[0], *lead, x.shape[-1]).movedim(0, -2)
+
+
+def counts(pattern: Pattern, dtype: torch.dtype) -> Tensor:
+    """Return the number of edges of each row, (rows, 1), which is computed once."""
+    return remembered(pattern, "counts", lambda: torch.bincount(pattern._rows(), minlength=pattern.rows).unsqueeze(1)).to(dtype)
 
 
 def _promoted(x: Tensor, weight: Optional[Tensor]) -> Tensor:

@@ -13,7 +13,9 @@ messages of their own are refused. Examples assume `import torch` and `from tami
 from __future__ import annotations
 
 from ._attention import GATConv, GATv2Conv, TransformerConv
+from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
 from ._spectral import APPNP, ChebConv, GCNConv, SGConv
 from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
 
-__all__ = ["APPNP", "ChebConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GatedGraphConv", "GraphConv", "SAGEConv", "SGConv", "TransformerConv"]
+__all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv", "GraphConv",
+           "NNConv", "SAGEConv", "SGConv", "TransformerConv"]

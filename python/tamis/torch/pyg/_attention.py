@@ -33,12 +33,6 @@ class _Attention(_Layer):
         """Return sums of x (sources, heads, channels) with weights (edges, heads)."""
         return message(pattern, "mul", x, weights.to(x.dtype).contiguous(), self._reduce)
 
-    def _lead(self, source: Tensor, target: Optional[Tensor]) -> tuple[int, ...]:
-        """Return the dimensions of a batch."""
-        if source.dim() == 2 and (target is None or target.dim() == 2):
-            return ()
-        return tuple(torch.broadcast_shapes(source.shape[:-2], () if target is None else target.shape[:-2]))
-
     def _heads_of(self, x: Tensor, lead: tuple[int, ...] = ()) -> Tensor:
         """Return x as (nodes, heads, channels): each member of a batch has its own heads, member by member."""
         if not lead:

@@ -219,7 +219,7 @@ class ChebConv(_Layer):
             before, now = x, self._weighted(pattern, _promoted(x, edge_weight), scaled)
             out = out + self.lins[1](now)
             twice = 2 * scaled if len(self.lins) > 2 else scaled
-            for lin in self.lins[2:]:  # type: ignore[misc]
+            for lin in self.lins[2:]:
                 before, now = now, self._weighted(pattern, now, twice) - before
                 out = out + lin(now)
         return out if self.bias is None else out + self.bias

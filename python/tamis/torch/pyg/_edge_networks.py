@@ -1,0 +1,238 @@
+"""Layers with a network that edges pass through: of the features of their ends, or of their own.
+
+Where the network allows it, it works on nodes before and after the sums, and not on edges: a linear layer of two ends is one of each end, and one that
+follows a sum may as well come after it.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ... import _errors
+from .. import Pattern, _graphs, edge_op, message, spmm
+from .._graphs import EdgeIndex
+from .._held import apart
+from .._layer import Channels, Pair, Size, _glorot, _Layer, _linear, _reset, _two, counts, inward, is_plain, outward, watched
+
+# Modules that messages compute as well: the expression, and the numbers that it names.
+_ACTIVATIONS: dict[type, Callable[[Any], Optional[tuple[str, dict[str, float]]]]] = {
+    nn.ReLU: lambda module: ("relu({})", {}), nn.LeakyReLU: lambda module: ("leaky_relu({}, slope)", {"slope": module.negative_slope}),
+    nn.SiLU: lambda module: ("silu({})", {}), nn.Tanh: lambda module: ("tanh({})", {}), nn.Sigmoid: lambda module: ("sigmoid({})", {}),
+    nn.GELU: lambda module: ("gelu({})", {}) if module.approximate == "none" else None}
+
+
+def steps_of(network: Any) -> list[Any]:
+    """Return the modules that a network applies one after the other, without those that do nothing now."""
+    if type(network) is nn.Sequential and not watched(network):
+        return [step for module in network for step in steps_of(module)]
+    idle = type(network) is nn.Identity or (type(network) is nn.Dropout and not (network.training and network.p))
+    return [] if idle and not watched(network) else [network]
+
+
+def reduced(pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor], steps: list[Any], reduce: str, lead: tuple[int, ...] = ()) -> Tensor:
+    """Return the reductions of steps(u_j + v_i + e_ij), (rows, ..., width). Vectors of all edges are made if there are steps after an activation,
+    but for a linear one before a sum or a mean; steps see them with the batch, `lead`, first."""
+    found: Optional[tuple[str, dict[str, float]]] = None
+    sum_of = "u + v" if e is None else "u + v + e"
+    if not steps:
+        found = "{}", {}
+    elif type(steps[0]) in _ACTIVATIONS and not watched(steps[0]):
+        found = _ACTIVATIONS[type(steps[0])](steps[0])
+    rest = steps[1:]
+    after = rest[0] if len(rest) == 1 and is_plain(rest[0]) and reduce in ("sum", "mean") else None
+    if found is not None and (not rest or after is not None):
+        text, numbers = found
+        out = message(pattern, text.format(sum_of), u, e, reduce, v, numbers or None)
+        if after is None:
+            return out
+        of_rows = counts(pattern, out.dtype)
+        bias = None if after.bias is None else (of_rows if reduce == "sum" else of_rows.clamp(max=1)) * after.bias
+        out = functional.linear(out, after.weight)
+        return out if bias is None else out + (bias if out.dim() == 2 else bias.unsqueeze(1))
+    vectors = edge_op(pattern, "add", v, u)
+    vectors = vectors if e is None else vectors + e
+    vectors = outward(vectors, lead).contiguous()
+    for step in steps:
+        vectors = step(vectors)
+    return message(pattern, "copy_e", None, inward(vectors, lead), reduce)
+
+
+def of_sources(pattern: Pattern, x: Tensor) -> Tensor:
+    """Return the row of x of each edge's source, with gradients that have the same bits each time."""
+    return message(_graphs.one_each(pattern, "sources"), "copy_u", x)
+
+
+def of_targets(pattern: Pattern, x: Tensor) -> Tensor:
+    return message(_graphs.one_each(pattern, "targets").T, "copy_u", x)
+
+
+class EdgeConv(_Layer):
+    """The edge convolution of point clouds: the maximum, sum or mean of nn(x_i, x_j - x_i).
+
+    If nn begins with a linear layer, it is computed for nodes. No vectors of edges are made if nn is such a layer and an activation (ReLU, LeakyReLU, SiLU,
+    Tanh, Sigmoid, GELU), or with aggr="add" or "mean" such a layer, an activation and a linear layer. Of other networks there is a vector for each edge
+    after each module, from the first activation on; those that begin otherwise get x_i and x_j - x_i for each edge.
+
+    >>> EdgeConv(torch.nn.Sequential(torch.nn.Linear(8, 5), torch.nn.ReLU()))(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 5])
+    """
+
+    def __init__(self, nn: Callable[[Tensor], Tensor], aggr: str = "max", **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.nn = nn
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(nn={self.nn})"
+
+    def forward(self, x: Pair, edge_index: EdgeIndex) -> Tensor:
+        source, target = self._pair(x)
+        if target is None:
+            raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
+        pattern, lead, steps = self._graph(edge_index, source, target, None), self._lead(source, target), steps_of(self.nn)
+        if steps and is_plain(steps[0]) and steps[0].weight.shape[1] == 2 * source.shape[-1] == 2 * target.shape[-1]:
+            of_target, of_difference = steps[0].weight.chunk(2, 1)
+            v = functional.linear(target, of_target - of_difference, steps[0].bias)
+            u = functional.linear(source, of_difference)
+            return outward(reduced(pattern, inward(u, lead), inward(v, lead), None, steps[1:], self._reduce, lead), lead)
+        u, v = inward(source, lead), inward(target, lead)
+        out = self.nn(outward(torch.cat([of_targets(pattern, v), -edge_op(pattern, "sub", v, u)], -1), lead))
+        return outward(message(pattern, "copy_e", None, inward(out, lead), self._reduce), lead)
+
+
+class NNConv(_Layer):
+    """The convolution of a network of edges: V x_i + the sum of W(e_ij) x_j, where nn makes the matrix W (in x out) of what an edge has.
+
+    If nn ends with a linear layer and edges are added or averaged, no matrix of an edge is made where that needs less memory: the last layer comes after the
+    sums of nn's last hidden features times x_j. Otherwise there is a matrix for each edge, in_channels times out_channels numbers, as in PyTorch Geometric.
+
+    >>> NNConv(4, 8, torch.nn.Linear(3, 32))(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Channels, out_channels: int, nn: Callable[[Tensor], Tensor], aggr: str = "add", root_weight: bool = True,
+                 bias: bool = True, **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels, self.nn, self.root_weight = in_channels, out_channels, nn, root_weight
+        if root_weight:
+            self.lin = _linear(_two(in_channels)[1], out_channels, False)
+        self.bias = torch.nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, aggr={self.aggr}, nn={self.nn})"
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        if edge_attr is None:
+            raise _errors.ArgumentError("edge_attr is None: expected what the edges have")
+        pattern = self._graph(edge_index, source, target, size, edge_attr)
+        lead = self._lead(source, None)
+        out = outward(self._of_matrices(pattern, inward(source, lead), edge_attr), lead)
+        if self.root_weight and target is not None:
+            out = out + self.lin(target)
+        return out if self.bias is None else out + self.bias
+
+    def _of_matrices(self, pattern: Pattern, x: Tensor, edge_attr: Tensor) -> Tensor:
+        """Return the reductions for x (nodes, channels) or (nodes, members, channels)."""
+        steps, channels, width = steps_of(self.nn), x.shape[-1], self.out_channels
+        last = steps[-1] if steps and is_plain(steps[-1]) and steps[-1].weight.shape[0] == channels * width else None
+        if last is None or self._reduce not in ("sum", "mean") or pattern.rows * (last.weight.shape[1] + 1) > pattern.nnz * width:
+            matrices = self.nn(edge_attr).view(-1, channels, width)
+            vectors = torch.einsum("e...i,eio->e...o", of_sources(pattern, x), matrices)
+            return message(pattern, "copy_e", None, vectors, self._reduce)
+        hidden = edge_attr
+        for step in steps[:-1]:
+            hidden = step(hidden)
+        sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
+        weight = last.weight.view(channels, width, -1)
+        out = torch.tensordot(sums.view(*sums.shape[:2], *x.shape[1:]), weight, ([0, -1], [2, 0]))
+        if last.bias is not None:
+            out = out + message(pattern, "copy_u", x) @ last.bias.view(channels, width)
+        if self._reduce == "mean":
+            out = out / counts(pattern, out.dtype).clamp(min=1).view(-1, *(1,) * (out.dim() - 1))
+        return out  # type: ignore[no-any-return]
+
+
+ECConv = NNConv
+
+
+class GMMConv(_Layer):
+    """The Gaussian mixture convolution: V x_i + the mean of the sum over k of w_k(e_ij) W_k x_j, where w_k is a Gaussian of what an edge has, (edges, dim),
+    with learnt means and deviations.
+
+    separate_gaussians: each element of W_k has a Gaussian of its own; then there are arrays of in_channels times out_channels numbers for each edge, and of more
+    for their gradients. Otherwise an edge has kernel_size numbers, and with aggr="max" or "min" a vector.
+
+    >>> GMMConv(4, 8, dim=2, kernel_size=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 2)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Channels, out_channels: int, dim: int, kernel_size: int, separate_gaussians: bool = False, aggr: str = "mean",
+                 root_weight: bool = True, bias: bool = True, **kwargs: Any):
+        super().__init__(aggr, **kwargs)
+        self.in_channels, self.out_channels, self.dim, self.kernel_size = in_channels, out_channels, dim, kernel_size
+        self.separate_gaussians, self.root_weight = separate_gaussians, root_weight
+        of, to = _two(in_channels)
+        if of > 0:
+            self.g, self.mu, self.sigma = (nn.Parameter(torch.empty(shape)) for shape in self._shapes(of))
+        else:
+            self.g, self.mu, self.sigma = (nn.UninitializedParameter() for _ in range(3))  # type: ignore[assignment]
+        self.root = _linear(to, out_channels, False, True) if root_weight else None
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def _shapes(self, channels: int) -> tuple[tuple[int, ...], ...]:
+        of_each = (channels, self.out_channels) if self.separate_gaussians else ()
+        return (channels, self.out_channels * self.kernel_size), (*of_each, self.kernel_size, self.dim), (*of_each, self.kernel_size, self.dim)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, dim={self.dim})"
+
+    def reset_parameters(self) -> None:
+        if not isinstance(self.g, nn.UninitializedParameter):
+            for weight in (self.g, self.mu, self.sigma):
+                _glorot(weight)
+        _reset(self.root)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        if edge_attr is None or edge_attr.dim() != 2 or edge_attr.shape[1] != self.dim:
+            shape = None if edge_attr is None else tuple(edge_attr.shape)
+            raise _errors.ArgumentError(f"edge_attr has shape {shape}: expected (edges, {self.dim}), the coordinates of each edge")
+        pattern = self._graph(edge_index, source, target, size, edge_attr)
+        if isinstance(self.g, nn.UninitializedParameter):
+            with apart():
+                for weight, shape in zip((self.g, self.mu, self.sigma), self._shapes(source.shape[-1])):
+                    weight.materialize(shape)  # type: ignore[attr-defined]
+                    _glorot(weight)
+        lead = self._lead(source, None)
+        whole = self._apart if self.separate_gaussians else self._together
+        out = outward(whole(pattern, inward(source if self.separate_gaussians else source @ self.g, lead), edge_attr, math.prod(lead)), lead)
+        if self.root is not None and target is not None:
+            out = out + self.root(target)
+        return out if self.bias is None else out + self.bias
+
+    def _weights(self, edge_attr: Tensor) -> Tensor:
+        """Return the Gaussians of each edge, (edges, ..., kernel_size)."""
+        away = edge_attr.view(-1, *(1,) * (self.mu.dim() - 1), self.dim) - self.mu
+        return (-0.5 * away.square() / (1e-15 + self.sigma.square())).sum(-1).exp()
+
+    def _together(self, pattern: Pattern, y: Tensor, edge_attr: Tensor, members: int) -> Tensor:
+        """y: the products W_k x, (nodes, kernel_size * channels), or with members."""
+        weights, shape = self._weights(edge_attr), (*y.shape[1:-1], self.kernel_size, self.out_channels)
+        y = y.reshape(y.shape[0], members * self.kernel_size, self.out_channels)
+        if self._reduce in ("sum", "mean"):
+            return message(pattern, "mul", y, weights.repeat(1, members).to(y.dtype), self._reduce).view(pattern.rows, *shape).sum(-2)
+        vectors = torch.einsum("e...km,ek->e...m", of_sources(pattern, y).view(pattern.nnz, *shape), weights)
+        return message(pattern, "copy_e", None, vectors, self._reduce)
+
+    def _apart(self, pattern: Pattern, x: Tensor, edge_attr: Tensor, members: int) -> Tensor:
+        matrices = (self._weights(edge_attr) * self.g.view(-1, self.out_channels, self.kernel_size)).sum(-1)
+        return message(pattern, "copy_e", None, torch.einsum("e...i,eio->e...o", of_sources(pattern, x), matrices), self._reduce)
