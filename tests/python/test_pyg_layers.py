@@ -156,7 +156,51 @@ def gmm(draw):
     return (of, OUT, 2, draw.of(1, 3)), more, call
 
 
-LAYERS = {"EdgeConv": edge_conv, "NNConv": nn_conv, "GMMConv": gmm, "SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
+RELATIONS = 4
+
+
+def types_of(draw, count):
+    """Types of edges: all, some or few of the relations."""
+    most = draw.of(RELATIONS, 2, 1)
+    return torch.randint(most, (count,)) + draw.of(0, RELATIONS - most)
+
+
+def rgcn(draw, aggr=("add", "max"), contents=True):
+    """contents: of integers x; theirs of FastRGCNConv ignores them."""
+    more = draw.options(aggr=list(aggr), root_weight=[False], bias=[False], flow=["target_to_source"], is_sorted=[False])
+    more.update(draw.of({}, {"num_bases": 3}, {"num_blocks": 2}))
+
+    def call(draw, more):
+        numbers = "num_blocks" not in more and draw.of(True, False)
+        one = "flow" in more or draw.of(True, False)
+        if numbers and one:
+            x = draw.of(None, torch.randint(IN, (NODES,))) if contents else None
+            ends = draw.edges(*[NODES if x is not None else IN] * 2)
+        elif numbers and contents:
+            x, ends = (torch.randint(IN, (NODES,)), torch.randint(3, (TARGETS,))), draw.edges(NODES, TARGETS)
+        else:
+            x, ends = (draw.x(NODES, IN), draw.edges()) if one else ((draw.x(NODES, IN), draw.x(TARGETS, 3)), draw.edges(NODES, TARGETS))
+        return x, ends, types_of(draw, ends.shape[1])
+
+    of, inputs = channels(draw, more, call)
+    return (of, OUT, RELATIONS), more, inputs
+
+
+def rgat(draw):
+    more = draw.options(mod=["additive", "scaled", "f-additive", "f-scaled"], attention_mechanism=["within-relation"], heads=[2], concat=[False], negative_slope=[0.1],
+                        edge_dim=[FEATURES], bias=[False], flow=["target_to_source"], aggr=["mean", "max"])
+    more.update(draw.of({}, {"num_bases": 3}, {"num_blocks": 2}))
+    more.update(draw.of({}, {"attention_mode": "multiplicative-self-attention"}, {"attention_mode": "multiplicative-self-attention", "dim": 3}))
+    more.update({} if "mod" in more else draw.of({}, {"dropout": 0.3}))
+
+    def call(draw, more):
+        ends = draw.edges()
+        return draw.x(NODES, IN), ends, types_of(draw, ends.shape[1]), *[draw.x(ends.shape[1], FEATURES)] * ("edge_dim" in more)
+
+    return (IN, OUT, RELATIONS), more, call
+
+
+LAYERS = {"RGCNConv": rgcn, "FastRGCNConv": lambda draw: rgcn(draw, ["add"], False), "RGATConv": rgat, "EdgeConv": edge_conv, "NNConv": nn_conv, "GMMConv": gmm, "SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
 NOT_IN_EVERY_GRAPH = ()
 quick = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -174,6 +218,8 @@ def test_layers_as_theirs(name, data):
     arguments, more, inputs = called(draw, name)
     hypothesis.note(f"{arguments} {more} {[tuple(x.shape) if isinstance(x, torch.Tensor) else x for x in inputs]}")
     layers = pair(name, *arguments, dtype=draw.dtype, **more)
+    if name == "RGATConv":  # theirs has not initialised it
+        layers[0].l2.data = torch.randn(OUT, OUT, dtype=draw.dtype)
     layers[1].load_state_dict(layers[0].state_dict())
     if name == "APPNP" and more.get("dropout") and not more.get("normalize", True) and len(inputs) < 3:
         with pytest.raises(tamis.Error, match="edge_weight is None"):
@@ -188,8 +234,8 @@ def test_layers_as_theirs(name, data):
         compared(layers, *inputs, close=close, gradients=False)
     if "dropout" not in more and not any(isinstance(module, torch.nn.Dropout) for module in layers[0].modules()) and not more.get("cached"):
         ends, x = inputs[1], inputs[0]
-        targets = NODES if isinstance(x, torch.Tensor) else TARGETS
-        places = tt.Pattern.from_coo(ends[1], ends[0], (targets, NODES))
+        targets = TARGETS if isinstance(x, tuple) else IN if x is None else NODES
+        places = tt.Pattern.from_coo(ends[1], ends[0], (targets, IN if x is None else NODES))
         if more.get("flow") == "target_to_source":
             places = places.T.T  # rows are still row 1 of the edges
         torch.testing.assert_close(layers[0](inputs[0], places, *inputs[2:]), want)
@@ -199,7 +245,9 @@ def small(inputs, width):
     return torch.nn.Sequential(torch.nn.Linear(inputs, 5), torch.nn.ReLU(), torch.nn.Linear(5, width))
 
 
-SAME = {"EdgeConv": [((small(2 * IN, OUT),), {})], "NNConv": [((IN, OUT, small(FEATURES, IN * OUT)), {}), (((IN, 3), OUT, small(FEATURES, IN * OUT)), {"bias": False})],
+SAME = {"RGCNConv": [((IN, OUT, 3), {}), (((IN, 3), OUT, 3), {"num_bases": 2}), ((IN, OUT, 3), {"num_blocks": 2, "root_weight": False})], "FastRGCNConv": [((IN, OUT, 3), {})],
+        "RGATConv": [((IN, OUT, 3), {"edge_dim": 3}), ((IN, OUT, 3), {"num_bases": 2}), ((IN, OUT, 3), {"num_blocks": 2, "concat": False})],
+        "EdgeConv": [((small(2 * IN, OUT),), {})], "NNConv": [((IN, OUT, small(FEATURES, IN * OUT)), {}), (((IN, 3), OUT, small(FEATURES, IN * OUT)), {"bias": False})],
         "GMMConv": [((IN, OUT, 2, 3), {}), ((IN, OUT, 2, 3), {"separate_gaussians": True})],
         "SGConv": [((IN, OUT), {}), ((IN, OUT), {"bias": False})], "APPNP": [((2, 0.1), {})], "ChebConv": [((IN, OUT, 3), {})],
         "GatedGraphConv": [((OUT, 2), {}), ((OUT, 2), {"bias": False})]}
@@ -214,7 +262,7 @@ def test_same_seed_same_parameters(name):
             made.append(getattr(library, name)(*copy.deepcopy(arguments), **more).state_dict())
         assert list(made[0]) == list(made[1])
         for key, value in made[0].items():
-            assert torch.equal(value, made[1][key]), (name, key)
+            assert torch.equal(value, made[1][key]) or (name, key) == ("RGATConv", "l2"), (name, key)  # which theirs has not initialised
 
 
 @pytest.mark.parametrize("name, arguments", [("SGConv", (-1, OUT)), ("ChebConv", (-1, OUT, 2)),  # with K = 3 theirs fails
@@ -230,13 +278,77 @@ def test_lazy(name, arguments):
     compared((ours, theirs), *given)
 
 
+METADATA = (["a", "b", "copy"], [("a", "to", "b"), ("b", "to", "b"), ("b", "of", "a"), ("copy", "x.y", "b")])
+
+
+@quick
+@given(data=some.data())
+def test_several_types_of_nodes(data):
+    draw = Drawn(data)
+    heads, width = draw.of((1, 6), (2, 6), (3, 3))
+    channels = draw.of(IN, {"a": IN, "b": 3, "copy": 5}, -1)
+    made = []
+    for library in (geometric, pyg):
+        torch.manual_seed(6)
+        made.append(library.HGTConv(channels, width, METADATA, heads).to(draw.dtype))
+    theirs, ours = made
+    counts = {"a": NODES, "b": TARGETS, "copy": 9}
+    x = {kind: draw.x(count, channels[kind] if isinstance(channels, dict) else IN) for kind, count in counts.items()}
+    kinds = [kind for kind in METADATA[1] if draw.of(True, True, False)] or METADATA[1][:1]
+    edges = {kind: draw.edges(counts[kind[0]], counts[kind[2]]) for kind in kinds}
+    with torch.no_grad():
+        theirs(x, edges)
+        ours.load_state_dict(theirs.state_dict())
+        for parameter in theirs.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    ours.load_state_dict(theirs.state_dict())
+    theirs.load_state_dict(ours.state_dict())
+    close, results = DTYPES[str(draw.dtype).rpartition(".")[2]], []
+    for layer in (ours, theirs):
+        found = layer(x, edges)
+        loss = sum((torch.linspace(-1, 1, out.numel(), dtype=draw.dtype).reshape(out.shape) * out).sum() for out in found.values())
+        results.append((found, torch.autograd.grad(loss, [*x.values(), *layer.parameters()], allow_unused=True)))
+    (got, got_grads), (want, want_grads) = results
+    assert got.keys() == want.keys()
+    torch.testing.assert_close(got, want, atol=close, rtol=close)
+    for one, other in zip(got_grads, want_grads):
+        # theirs has zeros for nodes that no edges come from
+        torch.testing.assert_close(torch.zeros_like(other) if one is None else one, other if other is not None else torch.zeros_like(one), atol=10 * close, rtol=10 * close) \
+            if one is not None or other is not None else None
+    patterns = {kind: tt.Pattern.from_coo(ends[1], ends[0], (counts[kind[2]], counts[kind[0]])) for kind, ends in edges.items()}
+    torch.testing.assert_close(ours(x, patterns), got)
+
+
+def test_same_seed_same_parameters_of_several_types():
+    made = []
+    for library in (geometric, pyg):
+        torch.manual_seed(6)
+        made.append(library.HGTConv(IN, 6, METADATA, 2).state_dict())
+    assert list(made[0]) == list(made[1])
+    assert all(torch.equal(value, made[1][key]) for key, value in made[0].items())
+
+
+def test_relations_are_kept_with_the_tensor_of_types():
+    from tamis.torch.pyg import _relations
+    layer, x, ends, kinds = pyg.RGCNConv(IN, OUT, RELATIONS), torch.randn(NODES, IN), graph(), torch.randint(RELATIONS, (EDGES,))
+    first = layer(x, ends, kinds)
+    pattern = tt._graphs.pattern_of(ends, NODES, NODES)
+    kept = _relations.relations_of(pattern, kinds, RELATIONS)
+    assert _relations.relations_of(pattern, kinds, RELATIONS) is kept and _relations.relations_of(pattern, kinds, RELATIONS + 1) is not kept
+    with torch.no_grad():
+        kinds.copy_((kinds + 1) % RELATIONS)
+    assert not torch.equal(layer(x, ends, kinds), first)
+    torch.testing.assert_close(layer(x, ends, kinds), layer(x, ends.clone(), kinds.clone()))
+
+
 def test_batches_that_theirs_refuse():
     """Each member is computed as by itself."""
-    e, f = operand(EDGES, FEATURES), operand(EDGES, 2)
+    e, f, kinds = operand(EDGES, FEATURES), operand(EDGES, 2), torch.randint(RELATIONS, (EDGES,))
     for layer, width, *more in ((pyg.GatedGraphConv(OUT, 2), OUT), (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT)), IN, e),
                                 (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "max"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3), IN, f),
                                 (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "mean"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3, aggr="max"), IN, f),
-                                (pyg.GMMConv(IN, OUT, 2, 3, True), IN, f)):
+                                (pyg.GMMConv(IN, OUT, 2, 3, True), IN, f), (pyg.RGCNConv(IN, OUT, RELATIONS), IN, kinds),
+                                (pyg.RGCNConv(IN, OUT, 20, num_blocks=2, aggr="max"), IN, kinds)):
         for lead in ((3,), (2, 2), (0,)):
             x, layer = operand(*lead, NODES, width), layer.double()
             out, members = layer(x, graph(), *more), [layer(one, graph(), *more) for one in x.flatten(0, -3)]
@@ -262,6 +374,27 @@ def test_training_after_inference_mode():
     (lambda x: pyg.ChebConv(IN, OUT, 2)(x, graph(), lambda_max=torch.ones(2)), "lambda_max has 2 numbers: expected one, or batch"),
     (lambda x: pyg.GatedGraphConv(IN - 1, 2)(x, graph()), "x has 6 channels: expected at most out_channels = 5"),
     (lambda x: pyg.APPNP(2, 0.1)(x, graph(), torch.ones(EDGES - 1)), "edge_weight has shape"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph()), "edge_type is None: expected the number"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.full((EDGES,), 3)), "edge_type has 3: expected numbers from 0 to 2, since the layer has 3 relations"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.full((EDGES,), -1)), "edge_type has -1: expected numbers from 0"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.zeros(EDGES)), "edge_type is torch.float32 of shape"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.zeros(EDGES - 1).long()), "edge_type has shape .39,.: expected a row for each of the 40 edges"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3, num_bases=2, num_blocks=2), "num_bases = 2 and num_blocks = 2: expected one"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3, num_blocks=4), "num_blocks = 4: expected a divisor of 6 and 4 channels"),
+    (lambda x: pyg.RGCNConv(IN, OUT, 3, num_blocks=2)(None, graph(IN, IN), torch.zeros(EDGES).long()), "num_blocks is given, and x are no features"),
+    (lambda x: pyg.FastRGCNConv(IN, OUT, 3, aggr="max"), "aggr = 'max': expected 'add', 'sum' or 'mean'"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3, mod="other"), "mod = 'other': expected None or 'additive'"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3, dim=2), "dim = 2: expected 1, or attention_mode='multiplicative-self-attention'"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3, mod="scaled", dropout=0.1), "mod = 'scaled': expected None with dropout"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3)(x, graph(), torch.zeros(EDGES).long(), torch.ones(EDGES, 2)), "expected a layer with edge_dim"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3, edge_dim=2)(x, graph(), torch.zeros(EDGES).long(), torch.ones(EDGES - 1, 2)), "edge_attr has shape"),
+    (lambda x: pyg.RGATConv(IN, OUT, 3)(x[None], graph(), torch.zeros(EDGES).long()), "x has shape .1, 11, 6.: expected .nodes, in_channels. at both ends"),
+    (lambda x: pyg.HGTConv(IN, 7, METADATA, 2), "out_channels = 7: expected a multiple of heads = 2"),
+    (lambda x: pyg.HGTConv(IN, 6, METADATA, 2, flow="target_to_source"), "flow = 'target_to_source': expected 'source_to_target'"),
+    (lambda x: pyg.HGTConv(IN, 6, METADATA)({"a": x}, {("a", "is", "a"): graph()}), "edge_index_dict has .'a', 'is', 'a'.: expected types of edges"),
+    (lambda x: pyg.HGTConv(IN, 6, METADATA)({"c": x}, {}), "x_dict has 'c': expected types of nodes"),
+    (lambda x: pyg.HGTConv(IN, 6, METADATA)({"a": x[0]}, {}), r"x_dict\['a'\] has shape .6,.: expected .nodes, channels."),
+    (lambda x: pyg.HGTConv(IN, 6, METADATA)({"b": x}, {("a", "to", "b"): graph()}), "x_dict has no 'a': expected the nodes that edges"),
     (lambda x: pyg.EdgeConv(small(2 * IN, OUT))((x, None), graph()), r"x\[1\] is None: expected the rows of the targets"),
     (lambda x: pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT))(x, graph()), "edge_attr is None: expected what the edges have"),
     (lambda x: pyg.GMMConv(IN, OUT, 2, 3)(x, graph(), torch.ones(EDGES, 3)), r"edge_attr has shape \(40, 3\): expected \(edges, 2\)"),

@@ -494,6 +494,17 @@ def _blocks(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pat
     return Pattern.from_coo(torch.cat(rows), torch.cat(columns), (sum(heights), sum(widths)))
 
 
+def joined(patterns: list[Pattern], into: list[int], sources: list[int]) -> Pattern:
+    """Return patterns as blocks of one, which is made once."""
+    if len(patterns) == 1:
+        return patterns[0]
+    # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
+    abstract = compiling() or any(_abstract(pattern.columns) for pattern in patterns)
+    checked = [] if abstract else [pattern._current() for pattern in patterns]
+    key = ("types", tuple(map(id, checked)), tuple(into), tuple(sources))
+    return remembered(patterns[0], key, lambda: (_blocks(patterns, into, sources), checked))[0]
+
+
 def _outputs(into: Any, patterns: list[Pattern]) -> list[int]:
     """Return the output of each pattern."""
     numbers = list(into)
@@ -547,13 +558,8 @@ def messages(patterns: Sequence[PatternLike], op: str, x: Union[Tensor, Sequence
     if count == 1:
         out = message(patterns[0], op, rows[0], edges[0], reduce)
         return out if into is None else [out]
-    # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
-    abstract = compiling() or any(_abstract(pattern.columns) for pattern in patterns)
-    checked = [] if abstract else [pattern._current() for pattern in patterns]
-    key = ("types", tuple(map(id, checked)), tuple(numbers), tuple(sources))
-    joined = remembered(patterns[0], key, lambda: (_blocks(patterns, numbers, sources), checked))[0]
     given = [row for row, _ in distinct]
-    out = message(joined, op, _joined(given, "x"), _joined(edges, "e"), reduce)
+    out = message(joined(patterns, numbers, sources), op, _joined(given, "x"), _joined(edges, "e"), reduce)
     return out if into is None else list(out.split(_block_sizes([pattern.rows for pattern in patterns], numbers)))
 
 

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from ._attention import GATConv, GATv2Conv, TransformerConv
 from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
+from ._hetero import HGTConv
+from ._relations import FastRGCNConv, RGATConv, RGCNConv
 from ._spectral import APPNP, ChebConv, GCNConv, SGConv
 from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
 
-__all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv", "GraphConv",
-           "NNConv", "SAGEConv", "SGConv", "TransformerConv"]
+__all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv",
+           "GraphConv", "HGTConv", "NNConv", "RGATConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]

@@ -75,7 +75,7 @@ class EdgeConv(_Layer):
 
     If nn begins with a linear layer, it is computed for nodes. No vectors of edges are made if nn is such a layer and an activation (ReLU, LeakyReLU, SiLU,
     Tanh, Sigmoid, GELU), or with aggr="add" or "mean" such a layer, an activation and a linear layer. Of other networks there is a vector for each edge
-    after each module, from the first activation on; those that begin otherwise get x_i and x_j - x_i for each edge.
+    after each module, from the first activation on; a network that begins otherwise gets x_i and x_j - x_i for each edge.
 
     >>> EdgeConv(torch.nn.Sequential(torch.nn.Linear(8, 5), torch.nn.ReLU()))(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
     torch.Size([3, 5])
