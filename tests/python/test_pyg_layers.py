@@ -200,7 +200,40 @@ def rgat(draw):
     return (IN, OUT, RELATIONS), more, call
 
 
-LAYERS = {"RGCNConv": rgcn, "FastRGCNConv": lambda draw: rgcn(draw, ["add"], False), "RGATConv": rgat, "EdgeConv": edge_conv, "NNConv": nn_conv, "GMMConv": gmm, "SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
+def gen(draw):
+    more = draw.options(aggr=["softmax", "softmax_sg", "powermean", "power", "add", "mean", "max", "min", "var", "std", ["mean", "max", "softmax", "std"]], t=[0.3, -0.5], p=[2.0, 1.7],
+                        msg_norm=[True], norm=["layer", None], num_layers=[1, 3], expansion=[1], eps=[1e-3], bias=[True], edge_dim=[FEATURES, OUT],
+                        flow=["target_to_source"], learn_p=[True], learn_msg_scale=[True])
+    if more.get("aggr") != "softmax_sg":
+        more.update(draw.options(learn_t=[True]))
+    if "learn_p" in more and isinstance(more.get("aggr"), str) and "power" in more["aggr"]:
+        more["p"] = more.get("p", 1.5)
+
+    def call(draw, more):
+        with_edges = draw.of(True, False)
+        x, ends, e, size = of_edges(draw, more, more.get("edge_dim", OUT))
+        if isinstance(x, tuple) and "msg_norm" in more:
+            x = x[0], draw.x(TARGETS, 3)
+        return x, ends, e if with_edges else None, size
+
+    of, inputs = channels(draw, more, call)
+    return (draw.of(of, of if isinstance(of, tuple) else of), OUT), more, inputs
+
+
+def pna(draw):
+    names = [draw.of("sum", "mean", "min", "max", "var", "std", "add") for _ in range(draw.of(1, 2, 4))]
+    scalers = [draw.of("identity", "amplification", "attenuation", "linear", "inverse_linear") for _ in range(draw.of(1, 3))]
+    more = draw.options(edge_dim=[FEATURES], towers=[2], pre_layers=[2], post_layers=[2], divide_input=[True], act=["leaky_relu", "SiLU", torch.nn.ELU()],
+                        train_norm=[True], flow=["target_to_source"])
+
+    def call(draw, more):
+        x, ends, e, _ = of_edges(draw, {"flow": 1}, FEATURES)
+        return x, ends, *[e] * ("edge_dim" in more)
+
+    return (IN, OUT, names, scalers, torch.tensor([1, 2, 5, 3])), more, call
+
+
+LAYERS = {"GENConv": gen, "PNAConv": pna, "RGCNConv": rgcn, "FastRGCNConv": lambda draw: rgcn(draw, ["add"], False), "RGATConv": rgat, "EdgeConv": edge_conv, "NNConv": nn_conv, "GMMConv": gmm, "SGConv": sg, "APPNP": appnp, "ChebConv": cheb, "GatedGraphConv": gated}
 NOT_IN_EVERY_GRAPH = ()
 quick = settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
@@ -245,7 +278,9 @@ def small(inputs, width):
     return torch.nn.Sequential(torch.nn.Linear(inputs, 5), torch.nn.ReLU(), torch.nn.Linear(5, width))
 
 
-SAME = {"RGCNConv": [((IN, OUT, 3), {}), (((IN, 3), OUT, 3), {"num_bases": 2}), ((IN, OUT, 3), {"num_blocks": 2, "root_weight": False})], "FastRGCNConv": [((IN, OUT, 3), {})],
+SAME = {"GENConv": [((IN, OUT), {"edge_dim": 3}), (((IN, 3), OUT, ["add", "max"]), {"bias": True}), ((IN, OUT), {"learn_t": True, "msg_norm": True, "norm": "layer"})],
+        "PNAConv": [((IN, OUT, ["mean", "std"], ["identity", "linear"], torch.tensor([0, 3, 4])), {"edge_dim": 3, "towers": 2, "pre_layers": 2, "post_layers": 2})],
+        "RGCNConv": [((IN, OUT, 3), {}), (((IN, 3), OUT, 3), {"num_bases": 2}), ((IN, OUT, 3), {"num_blocks": 2, "root_weight": False})], "FastRGCNConv": [((IN, OUT, 3), {})],
         "RGATConv": [((IN, OUT, 3), {"edge_dim": 3}), ((IN, OUT, 3), {"num_bases": 2}), ((IN, OUT, 3), {"num_blocks": 2, "concat": False})],
         "EdgeConv": [((small(2 * IN, OUT),), {})], "NNConv": [((IN, OUT, small(FEATURES, IN * OUT)), {}), (((IN, 3), OUT, small(FEATURES, IN * OUT)), {"bias": False})],
         "GMMConv": [((IN, OUT, 2, 3), {}), ((IN, OUT, 2, 3), {"separate_gaussians": True})],
@@ -348,6 +383,10 @@ def test_batches_that_theirs_refuse():
                                 (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "max"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3), IN, f),
                                 (pyg.NNConv(IN, OUT, small(FEATURES, IN * OUT), "mean"), IN, e), (pyg.GMMConv(IN, OUT, 2, 3, aggr="max"), IN, f),
                                 (pyg.GMMConv(IN, OUT, 2, 3, True), IN, f), (pyg.RGCNConv(IN, OUT, RELATIONS), IN, kinds),
+                                (pyg.GENConv(IN, OUT, norm="layer", edge_dim=FEATURES), IN, e), (pyg.GENConv(IN, OUT, "softmax_sg", norm=None), IN),
+                                (pyg.GENConv(IN, OUT, ["var", "powermean"], norm="layer", p=2.0), IN),
+                                (pyg.PNAConv(IN, OUT, ["mean", "std", "max"], ["identity", "linear"], torch.ones(4), FEATURES, 2), IN, e),
+                                (pyg.PNAConv(IN, OUT, ["sum", "min"], ["identity"], torch.ones(4), None, 2, 2, 2, True), IN),
                                 (pyg.RGCNConv(IN, OUT, 20, num_blocks=2, aggr="max"), IN, kinds)):
         for lead in ((3,), (2, 2), (0,)):
             x, layer = operand(*lead, NODES, width), layer.double()
@@ -374,6 +413,20 @@ def test_training_after_inference_mode():
     (lambda x: pyg.ChebConv(IN, OUT, 2)(x, graph(), lambda_max=torch.ones(2)), "lambda_max has 2 numbers: expected one, or batch"),
     (lambda x: pyg.GatedGraphConv(IN - 1, 2)(x, graph()), "x has 6 channels: expected at most out_channels = 5"),
     (lambda x: pyg.APPNP(2, 0.1)(x, graph(), torch.ones(EDGES - 1)), "edge_weight has shape"),
+    (lambda x: pyg.GENConv(IN, OUT, msg_norm=True)((x, None), graph(NODES, TARGETS), size=(NODES, TARGETS)), r"x\[1\] is None: expected the rows of the targets"),
+    (lambda x: pyg.GENConv(IN, OUT, "lstm"), "aggr = 'lstm': expected one of 'add', 'sum', 'mean', 'max', 'min', 'var', 'std', 'softmax', 'powermean'"),
+    (lambda x: pyg.GENConv(IN, OUT, norm="graph"), "norm = 'graph': expected None, 'batch'"),
+    (lambda x: pyg.GENConv(IN, OUT, aggr_kwargs={"channels": 4, "learn": True}), "channels = 4: expected 1"),
+    (lambda x: pyg.GENConv(IN, OUT, "softmax_sg", learn_t=True), "semi_grad is True: expected False where t is learnt"),
+    (lambda x: pyg.GENConv(IN, OUT, ["max"], aggr_kwargs={}), "aggr_kwargs is given, and aggr is a list"),
+    (lambda x: pyg.GENConv(IN, OUT)(x, graph(), torch.ones(EDGES, 3)), "edge_attr has 3 features: expected edge_dim of the layer, or 4"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["median"], ["identity"], torch.ones(3)), "aggr = 'median': expected one of"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["max"], ["cubic"], torch.ones(3)), "scalers has 'cubic': expected 'identity'"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["max"], ["identity"], torch.ones(3), towers=3), "towers = 3: expected a positive number of channels, and towers that divide"),
+    (lambda x: pyg.PNAConv(-1, OUT, ["max"], ["identity"], torch.ones(3)), "in_channels = -1"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["max"], ["identity"], torch.ones(3), pre_layers=2, act="nothing"), "act = 'nothing': expected the name of an activation"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["max"], ["identity"], torch.ones(3))(x, graph(), x), "edge_attr has shape"),
+    (lambda x: pyg.PNAConv(IN, OUT, ["max"], ["identity"], torch.ones(3))(x, graph(), torch.ones(EDGES, 2)), "edge_attr is given, and edge_dim of the layer is None"),
     (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph()), "edge_type is None: expected the number"),
     (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.full((EDGES,), 3)), "edge_type has 3: expected numbers from 0 to 2, since the layer has 3 relations"),
     (lambda x: pyg.RGCNConv(IN, OUT, 3)(x, graph(), torch.full((EDGES,), -1)), "edge_type has -1: expected numbers from 0"),
@@ -417,6 +470,17 @@ def test_vectors_of_edges(monkeypatch, aggr, layers, made):
     network(torch.randn(2, 2 * IN))
     pyg.EdgeConv(network, aggr)(torch.randn(NODES, IN), graph())
     assert len(found) == made
+
+
+def test_hooks_on_the_networks_of_towers():
+    """They are called, for edges."""
+    x, e, found = torch.randn(NODES, IN), torch.randn(EDGES, FEATURES), []
+    layer = pyg.PNAConv(IN, OUT, ["mean", "max"], ["identity", "linear"], torch.ones(4), FEATURES, 2)
+    want = layer(x, graph(), e)
+    layer.pre_nns[1][0].register_forward_hook(lambda module, given, out: found.append(out.shape))
+    layer.post_nns[0][0].register_forward_hook(lambda module, given, out: found.append(out.shape))
+    torch.testing.assert_close(layer(x, graph(), e), want)
+    assert found == [(EDGES, IN), (NODES, OUT // 2)]
 
 
 @pytest.mark.parametrize("aggr, matrices", [("add", 0), ("mean", 0), ("max", 1)])

@@ -7,11 +7,12 @@ first call makes a pattern, which is kept as long as the tensor: pass the same t
 has saved. This module does not import torch_geometric. Nodes may have a batch: x of (..., nodes, features) is computed for each of its members.
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
-of sums, means and attention have the same bits each time. Aggregations other than sums, means, maxima and minima, SparseTensor, and subclasses with
-messages of their own are refused. Examples assume `import torch` and `from tamis.torch.pyg import *`.
+of sums, means and attention have the same bits each time. Aggregations of other names than the layers say, SparseTensor, and subclasses with messages of
+their own are refused. Examples assume `import torch` and `from tamis.torch.pyg import *`.
 """
 from __future__ import annotations
 
+from ._aggregations import GENConv, PNAConv
 from ._attention import GATConv, GATv2Conv, TransformerConv
 from ._edge_networks import ECConv, EdgeConv, GMMConv, NNConv
 from ._hetero import HGTConv
@@ -19,5 +20,5 @@ from ._relations import FastRGCNConv, RGATConv, RGCNConv
 from ._spectral import APPNP, ChebConv, GCNConv, SGConv
 from ._sums import GatedGraphConv, GINConv, GINEConv, GraphConv, SAGEConv
 
-__all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv",
-           "GraphConv", "HGTConv", "NNConv", "RGATConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]
+__all__ = ["APPNP", "ChebConv", "ECConv", "EdgeConv", "FastRGCNConv", "GATConv", "GATv2Conv", "GCNConv", "GENConv", "GINConv", "GINEConv", "GMMConv", "GatedGraphConv",
+           "GraphConv", "HGTConv", "NNConv", "PNAConv", "RGATConv", "RGCNConv", "SAGEConv", "SGConv", "TransformerConv"]

@@ -1,0 +1,447 @@
+"""Layers with other aggregations than a sum, a mean and an extreme, and with several at once: softmax, power mean, variance, scaled by degrees."""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Optional, Union
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ... import _errors
+from .. import Pattern, _graphs, edge_op, edge_softmax, message
+from .._graphs import EdgeIndex
+from .._layer import Channels, Pair, Size, _Layer, _linear, _reset, _two, counts, inward, is_plain, outward
+from .._messages import REDUCES
+from ._edge_networks import of_sources, of_targets, steps_of
+from ._spectral import one_tensor
+
+_LOW, _HIGH = 1e-4, 100.0  # bounds of what a power mean takes the power of
+
+
+class Messages:
+    """The messages of one call: relu(u_j + e_ij) + eps, or without e u_j, (rows, width) or with heads before it."""
+
+    def __init__(self, pattern: Pattern, u: Tensor, e: Optional[Tensor], eps: float):
+        self.pattern, self.u, self.e, self.eps = pattern, u, e, eps
+        self.text, self.numbers = ("u", {}) if e is None else ("(relu(u + e) + eps)", {"eps": eps})
+        self.known: dict[str, Tensor] = {}
+
+    def reduced(self, reduce: str) -> Tensor:
+        if reduce not in self.known:
+            self.known[reduce] = self._reduced(reduce)
+        return self.known[reduce]
+
+    def _reduced(self, reduce: str) -> Tensor:
+        if self.e is None:
+            return message(self.pattern, "copy_u", self.u, reduce=reduce)
+        out = message(self.pattern, "add_relu", self.u, self.e, reduce)
+        of_rows = counts(self.pattern, out.dtype).view(-1, *(1,) * (out.dim() - 1))
+        return out + self.eps * (of_rows if reduce == "sum" else of_rows.clamp(max=1))
+
+    def of(self, text: str, reduce: str, v: Optional[Tensor] = None, **numbers: float) -> Tensor:
+        """Reduce an expression of the message {m}, v and numbers."""
+        found = {**self.numbers, **numbers}
+        return message(self.pattern, text.format(m=self.text), self.u, self.e, reduce, v, found or None)
+
+    def of_edges(self) -> Tensor:
+        """Return the messages of all edges, which are then in memory."""
+        own = _graphs.one_each(self.pattern, "sources")
+        return message(own, "copy_u", self.u) if self.e is None else message(own, "add_relu", self.u, self.e) + self.eps
+
+
+class Softmax(nn.Module):
+    """The sum of messages with the weights softmax(t m): three passes over the edges, and no array of them."""
+
+    def __init__(self, t: float = 1.0, learn: bool = False, semi_grad: bool = False, channels: int = 1):
+        super().__init__()
+        if learn and semi_grad:
+            raise _errors.ArgumentError("semi_grad is True: expected False where t is learnt")
+        if channels != 1:
+            raise _errors.ArgumentError(f"channels = {channels}: expected 1")
+        self.initial, self.semi_grad = t, semi_grad
+        self.t = nn.Parameter(torch.empty(1)) if learn else t
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if isinstance(self.t, Tensor):
+            nn.init.constant_(self.t, self.initial)
+
+    def forward(self, m: Messages) -> Tensor:
+        t = float(self.t)
+        if self.semi_grad:
+            vectors = m.of_edges()
+            with torch.no_grad():
+                weights = edge_softmax(m.pattern, t * vectors)
+            return message(m.pattern, "copy_e", None, vectors * weights)
+        with torch.no_grad():
+            top = t * m.reduced("max" if t >= 0 else "min")
+        m.known.clear()  # without gradients
+        total = m.of("exp(t * {m} - v)", "sum", top, t=t) + 1e-16
+        out = m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total
+        if isinstance(self.t, Tensor) and self.t.requires_grad and torch.is_grad_enabled():
+            with torch.no_grad():  # the derivative by t is the variance of the messages by these weights
+                variance = m.of("{m} * {m} * exp(t * {m} - v)", "sum", top, t=t) / total - out.square()
+            out = out + (self.t - self.t.detach()).to(out.dtype) * variance
+        return out
+
+
+class PowerMean(nn.Module):
+    """The mean of m^p to the power 1 / p."""
+
+    def __init__(self, p: float = 1.0, learn: bool = False, channels: int = 1):
+        super().__init__()
+        if channels != 1:
+            raise _errors.ArgumentError(f"channels = {channels}: expected 1")
+        self.initial = p
+        self.p = nn.Parameter(torch.empty(1)) if learn else p
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        if isinstance(self.p, Tensor):
+            nn.init.constant_(self.p, self.initial)
+
+    def forward(self, m: Messages) -> Tensor:
+        if self.p == 1 and not isinstance(self.p, Tensor):
+            return m.reduced("mean")
+        p = float(self.p)
+        bounded = "min(max({m}, low), high)"
+        powers = m.of(f"pow({bounded}, p)", "mean", p=p, low=_LOW, high=_HIGH)
+        if isinstance(self.p, Tensor) and self.p.requires_grad and torch.is_grad_enabled():
+            with torch.no_grad():
+                by_power = m.of(f"pow({bounded}, p) * log({bounded})", "mean", p=p, low=_LOW, high=_HIGH)
+            powers = powers + (self.p - self.p.detach()).to(powers.dtype) * by_power
+        return powers.clamp(_LOW, _HIGH).pow(1.0 / self.p)
+
+
+_LEARNT: dict[str, Callable[..., Any]] = {"softmax": Softmax, "powermean": PowerMean}
+
+
+def deviation_of(variance: Tensor) -> Tensor:
+    """The square root, with 0 for the smallest, whose derivatives would be infinite."""
+    out = variance.clamp(min=1e-5).sqrt()
+    return out.masked_fill(out <= math.sqrt(1e-5), 0.0)
+
+
+def aggregated(m: Messages, name: str) -> Tensor:
+    """Return the aggregation of this name, "sum", "mean", "max", "min", "var" or "std"."""
+    if name in REDUCES:
+        return m.reduced(name)
+    variance = m.of("{m} * {m}", "mean") - m.reduced("mean").square()
+    return variance if name == "var" else deviation_of(variance)
+
+
+_NAMES = (*REDUCES, "var", "std")
+
+
+def named(aggr: Any, names: tuple[str, ...]) -> str:
+    """Return the name of an aggregation."""
+    found = {"add": "sum", "power": "powermean"}.get(aggr, aggr) if isinstance(aggr, str) else aggr
+    if not isinstance(found, str) or found not in names:
+        raise _errors.ArgumentError(f"aggr = {aggr!r}: expected one of 'add', {', '.join(map(repr, names))}")
+    return found
+
+
+class GENConv(_Layer):
+    """Generalised aggregation: mlp(x_i + the aggregation of relu(x_j + e_ij) + eps): a softmax with temperature t, a power mean, or a sum, mean, maximum,
+    minimum, variance or deviation; a list of them is joined by a linear layer.
+
+    No vectors of edges are made but of "softmax_sg", whose softmax has no gradient. t and p that are learnt are read by the host in each call.
+
+    >>> GENConv(4, 8, edge_dim=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: Channels, out_channels: int, aggr: Union[str, list[str]] = "softmax", t: float = 1.0, learn_t: bool = False,
+                 p: float = 1.0, learn_p: bool = False, msg_norm: bool = False, learn_msg_scale: bool = False, norm: Optional[str] = "batch",
+                 num_layers: int = 2, expansion: int = 2, eps: float = 1e-7, bias: bool = False, edge_dim: Optional[int] = None,
+                 aggr_kwargs: Optional[dict[str, Any]] = None, **kwargs: Any):
+        super().__init__("add", **kwargs)
+        semi_grad, self.aggr = aggr == "softmax_sg", "softmax" if aggr == "softmax_sg" else aggr
+        several = isinstance(self.aggr, (list, tuple))
+        self._names = [named(one, (*_NAMES, *_LEARNT)) for one in (self.aggr if several else [self.aggr])]
+        if several and aggr_kwargs is not None:
+            raise _errors.ArgumentError("aggr_kwargs is given, and aggr is a list: expected None")
+        if not several and self._names[0] in _LEARNT:
+            own = {"t": t, "learn": learn_t, "semi_grad": semi_grad} if self._names[0] == "softmax" else {"p": p, "learn": learn_p}
+            self.aggr_module: Any = _LEARNT[self._names[0]](**(own if aggr_kwargs is None else aggr_kwargs))
+        else:
+            self.aggr_module = nn.ModuleList(_LEARNT[name]() if name in _LEARNT else nn.Identity() for name in self._names)
+        self.in_channels, self.out_channels, self.eps = in_channels, out_channels, eps
+        of, to = _two(in_channels)
+        self.lin_src = None if of == out_channels else _linear(of, out_channels, bias)
+        self.lin_edge = None if edge_dim in (None, out_channels) else _linear(edge_dim or 0, out_channels, bias)
+        self.lin_aggr_out = None if len(self._names) == 1 else _linear(out_channels * len(self._names), out_channels, bias)
+        self.lin_dst = None if to == out_channels else _linear(to, out_channels, bias)
+        self.mlp = _mlp([out_channels, *[out_channels * expansion] * (num_layers - 1), out_channels], norm, bias)
+        self.msg_norm = _Norm(learn_msg_scale) if msg_norm else None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, aggr={self.aggr})"
+
+    def forward(self, x: Pair, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None, size: Size = None) -> Tensor:
+        source, target = self._pair(x)
+        pattern = self._graph(edge_index, source, target, size, edge_attr)
+        source = source if self.lin_src is None else self.lin_src(source)
+        e = edge_attr if self.lin_edge is None or edge_attr is None else self.lin_edge(edge_attr)
+        if e is not None and e.shape[-1] != source.shape[-1]:
+            raise _errors.ArgumentError(f"edge_attr has {e.shape[-1]} features: expected edge_dim of the layer, or {source.shape[-1]}")
+        lead = self._lead(source, None)
+        m = Messages(pattern, inward(source.relu() + self.eps if e is None else source, lead), None if e is None else inward(e, lead), self.eps)
+        learnt = [self.aggr_module] if not isinstance(self.aggr_module, nn.ModuleList) else self.aggr_module
+        parts = [module(m) if name in _LEARNT else aggregated(m, name) for name, module in zip(self._names, learnt)]
+        out = outward(parts[0] if len(parts) == 1 else torch.cat(parts, -1), lead)
+        out = out if self.lin_aggr_out is None else self.lin_aggr_out(out)
+        if self.msg_norm is not None:
+            if target is None and source.shape[:-1] != out.shape[:-1]:
+                raise _errors.ArgumentError("x[1] is None: expected the rows of the targets, whose lengths msg_norm takes")
+            out = self.msg_norm(source if target is None else target, out)
+        if target is not None:
+            out = out + (target if self.lin_dst is None else self.lin_dst(target))
+        return self.mlp(out)  # type: ignore[no-any-return]
+
+
+_NORMS: dict[str, Callable[[int], nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "instance": nn.InstanceNorm1d}
+
+
+def _mlp(channels: list[int], norm: Optional[str], bias: bool) -> nn.Sequential:
+    if norm is not None and norm not in _NORMS:
+        raise _errors.ArgumentError(f"norm = {norm!r}: expected None, 'batch', 'layer' or 'instance'")
+    steps: list[nn.Module] = []
+    for number, (of, to) in enumerate(zip(channels, channels[1:])):
+        steps.append(_linear(of, to, bias))
+        if number < len(channels) - 2:
+            steps += [*([_NORMS[norm](to)] if norm is not None else []), nn.ReLU(), nn.Dropout(0.0)]
+    return nn.Sequential(*steps)
+
+
+class _Norm(nn.Module):
+    """Messages of the length of x, times a scale."""
+
+    def __init__(self, learn: bool):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1), requires_grad=learn)
+
+    def reset_parameters(self) -> None:
+        nn.init.ones_(self.scale)
+
+    def forward(self, x: Tensor, out: Tensor) -> Tensor:
+        return functional.normalize(out, dim=-1) * x.norm(dim=-1, keepdim=True) * self.scale
+
+
+# ------------------------------------------------------------------------------ several aggregations, scaled by degrees
+
+
+def activation(act: Any, named: dict[str, Any]) -> Any:
+    """Return the activation of this name in torch.nn, or what is given."""
+    if not isinstance(act, str):
+        return act
+    name = act.lower().translate(str.maketrans("", "", "-_ "))
+    for one in vars(nn.modules.activation).values():
+        if isinstance(one, type) and issubclass(one, nn.Module) and one.__name__.lower() == ("silu" if name == "swish" else name):
+            return one(**named)
+    raise _errors.ArgumentError(f"act = {act!r}: expected the name of an activation of torch.nn, or a function")
+
+
+_SCALERS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {  # of degrees, and of the means of degrees and of their logarithms
+    "identity": lambda degrees, mean, log: torch.ones_like(degrees), "amplification": lambda degrees, mean, log: (degrees + 1).log() / log,
+    "attenuation": lambda degrees, mean, log: log / (degrees.clamp(min=1) + 1).log(), "linear": lambda degrees, mean, log: degrees / mean,
+    "inverse_linear": lambda degrees, mean, log: mean / degrees.clamp(min=1)}
+
+
+class _Degrees(nn.Module):
+    """The means of degrees, and of their logarithms, in the data of training."""
+
+    avg_deg_lin: Tensor
+    avg_deg_log: Tensor
+
+    def __init__(self, histogram: Tensor, learn: bool):
+        super().__init__()
+        histogram = histogram.float()
+        count, degrees = int(histogram.sum()), torch.arange(histogram.numel(), device=histogram.device)
+        self.initial = float((degrees * histogram).sum()) / count, float(((degrees + 1).log() * histogram).sum()) / count
+        for name in ("avg_deg_lin", "avg_deg_log"):
+            if learn:
+                setattr(self, name, nn.Parameter(torch.empty(1)))
+            else:
+                self.register_buffer(name, torch.empty(1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        for own, value in zip((self.avg_deg_lin, self.avg_deg_log), self.initial):
+            nn.init.constant_(own, value)
+
+
+class PNAConv(_Layer):
+    """Principal neighbourhood aggregation: post(x_i, aggregations of pre(x_i, x_j, e_ij), each scaled by functions of the degree), for each tower.
+
+    aggregators: of "sum", "mean", "min", "max", "var", "std"; scalers: of "identity", "amplification", "attenuation", "linear", "inverse_linear"; deg: the
+    number of nodes with 0, 1, ... edges in the data of training. With one pre_layer, the default, that layer is computed for nodes, and no vectors of edges
+    are made but of e_ij after it; then means and variances are one pass over the edges, and maxima and minima another, if edges have nothing.
+
+    >>> deg = torch.tensor([1, 1, 1])
+    >>> PNAConv(4, 8, ["mean", "max", "std"], ["identity", "amplification"], deg)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]])).shape
+    torch.Size([3, 8])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, aggregators: list[str], scalers: list[str], deg: Tensor, edge_dim: Optional[int] = None,
+                 towers: int = 1, pre_layers: int = 1, post_layers: int = 1, divide_input: bool = False, act: Any = "relu",
+                 act_kwargs: Optional[dict[str, Any]] = None, train_norm: bool = False, **kwargs: Any):
+        super().__init__("add", **kwargs)
+        if in_channels < 1 or out_channels % towers or (divide_input and in_channels % towers):
+            raise _errors.ArgumentError(f"in_channels = {in_channels}, out_channels = {out_channels}, towers = {towers}: expected a positive number of channels, and "
+                                        f"towers that divide out_channels and, with divide_input, in_channels")
+        self._names, self._scalers = [named(one, _NAMES) for one in aggregators], list(scalers)
+        for one in self._scalers:
+            if one not in _SCALERS:
+                raise _errors.ArgumentError(f"scalers has {one!r}: expected {', '.join(map(repr, _SCALERS))}")
+        self.aggr_module = _Degrees(deg, train_norm)
+        self.in_channels, self.out_channels, self.edge_dim, self.towers, self.divide_input = in_channels, out_channels, edge_dim, towers, divide_input
+        self.F_in, self.F_out = in_channels // towers if divide_input else in_channels, out_channels // towers
+        if edge_dim is not None:
+            self.edge_encoder = _linear(edge_dim, self.F_in, True)
+        self.pre_nns, self.post_nns = nn.ModuleList(), nn.ModuleList()
+        for _ in range(towers):
+            for networks, inputs, width, layers in ((self.pre_nns, (3 if edge_dim else 2) * self.F_in, self.F_in, pre_layers),
+                                                    (self.post_nns, (len(self._names) * len(self._scalers) + 1) * self.F_in, self.F_out, post_layers)):
+                steps = [_linear(inputs, width, True)]
+                for _ in range(layers - 1):
+                    steps += [activation(act, act_kwargs or {}), _linear(width, width, True)]
+                networks.append(nn.Sequential(*steps))
+        self.lin = _linear(out_channels, out_channels, True)
+        self.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, towers={self.towers}, edge_dim={self.edge_dim})"
+
+    def reset_parameters(self) -> None:
+        for child in (self.aggr_module, *([] if self.edge_dim is None else [self.edge_encoder]), *self.pre_nns, *self.post_nns, self.lin):
+            _reset(child)
+
+    def forward(self, x: Tensor, edge_index: EdgeIndex, edge_attr: Optional[Tensor] = None) -> Tensor:
+        one_tensor(x)
+        pattern, lead = self._graph(edge_index, x, x, None, edge_attr), self._lead(x, None)
+        if (edge_attr is None) != (self.edge_dim is None):
+            raise _errors.ArgumentError(f"edge_attr is {'None' if edge_attr is None else 'given'}, and edge_dim of the layer is {self.edge_dim}: expected both or none")
+        members = math.prod(lead)
+        x = x.movedim(-2, 0).reshape(x.shape[-2], members, self.towers if self.divide_input else 1, self.F_in).expand(-1, -1, self.towers, -1)
+        pre = [steps_of(network) for network in self.pre_nns]
+        e = None if edge_attr is None else inward(self.edge_encoder(edge_attr), lead).view(pattern.nnz, members, 1, self.F_in)
+        plain = all(is_plain(steps[0]) for steps in pre)
+        if plain:
+            found = self._of_nodes(pattern, x, e, pre, lead)
+        else:
+            ends = (gathered(pattern, x.flatten(1, 2)).view(pattern.nnz, members, self.towers, self.F_in) for gathered in (of_targets, of_sources))
+            found = self._of_edges(pattern, torch.cat([*ends, *([] if e is None else [e.expand(-1, -1, self.towers, -1)])], -1), self.pre_nns, lead)
+        out = torch.cat(found, -1).view(x.shape[0], members, self.towers, len(found) * self.F_in)
+        post = torch.cat([self._after(network, x[:, :, tower], out[:, :, tower], pattern) for tower, network in enumerate(self.post_nns)], -1)
+        return self.lin(outward(post if lead else post.squeeze(1), lead))  # type: ignore[no-any-return]
+
+    def _of_nodes(self, pattern: Pattern, x: Tensor, e: Optional[Tensor], pre: list[list[Any]], lead: tuple[int, ...]) -> list[Tensor]:
+        """Return the aggregations, where the first layer of each tower is computed for nodes x (nodes, members, towers, in)."""
+        members, shape = x.shape[1], (x.shape[1] * self.towers, self.F_in)
+        parts = torch.stack([steps[0].weight for steps in pre]).split(self.F_in, 2)  # (towers, out, in) each
+        v, u = (torch.einsum("nmti,toi->nmto", x, part) for part in parts[:2])
+        v = (v + torch.stack([steps[0].bias for steps in pre])).reshape(x.shape[0], *shape)
+        u = u.reshape(x.shape[0], *shape)
+        e = None if e is None else torch.einsum("nmi,toi->nmto", e.squeeze(2), parts[2]).reshape(pattern.nnz, *shape)
+        if all(len(steps) == 1 for steps in pre):
+            return self._early(pattern, u, v, e)
+        vectors = edge_op(pattern, "add", v, u)
+        vectors = (vectors if e is None else vectors + e).view(pattern.nnz, members, self.towers, self.F_in)
+        return self._of_edges(pattern, vectors, [steps[1:] for steps in pre], lead)
+
+    def _early(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor]) -> list[Tensor]:
+        """Return the aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them."""
+        m, of_rows = _Sums(pattern, u, e, set(self._names)), counts(pattern, v.dtype).unsqueeze(1)
+        later = v * of_rows.clamp(max=1)
+        added = {"sum": v * of_rows, "mean": later, "max": later, "min": later}
+        found = [m.of(name) + added[name] if name in added else m.of(name) for name in self._names]
+        if not added.keys() & set(self._names):
+            found[0] = found[0] + 0.0 * later  # so that all parameters have gradients
+        return found
+
+    def _of_edges(self, pattern: Pattern, vectors: Tensor, networks: Any, lead: tuple[int, ...]) -> list[Tensor]:
+        """Return the aggregations of what edges have (edges, members, towers, in), after a network for each tower."""
+        each = []
+        for tower, steps in enumerate(networks):
+            own = vectors[:, :, tower] if lead else vectors[:, 0, tower]
+            for step in steps:
+                own = step(own)
+            each.append(own if lead else own.unsqueeze(1))
+        m = _Sums(pattern, None, torch.stack(each, 2).flatten(1, 2), set(self._names))
+        return [m.of(name) for name in self._names]
+
+    def _after(self, network: Any, x: Tensor, out: Tensor, pattern: Pattern) -> Tensor:
+        """Return a tower's post network of x and the scaled aggregations. Its first layer comes before the scales, which are numbers of nodes."""
+        degrees = counts(pattern, out.dtype)
+        scales = [_SCALERS[name](degrees, self.aggr_module.avg_deg_lin, self.aggr_module.avg_deg_log) for name in self._scalers]
+        steps, scale = steps_of(network), torch.stack(scales, 1)  # (nodes, scalers, 1)
+        if x.shape[1] == 1:
+            x, out = x.squeeze(1), out.squeeze(1)
+        else:
+            scale = scale.unsqueeze(1)
+        if not is_plain(steps[0]):
+            found: Tensor = network(torch.cat([x, (out.unsqueeze(-2) * scale).flatten(-2)], -1))
+        else:
+            of_x, of_out = steps[0].weight[:, :self.F_in], steps[0].weight[:, self.F_in:]
+            each = functional.linear(out, of_out.reshape(of_out.shape[0], len(scales), -1).transpose(0, 1).flatten(0, 1))
+            found = functional.linear(x, of_x, steps[0].bias) + (each.unflatten(-1, (len(scales), of_out.shape[0])) * scale).sum(-2)
+            for step in steps[1:]:
+                found = step(found)
+        return found.unsqueeze(1) if found.dim() == 2 else found
+
+    @staticmethod
+    def get_degree_histogram(loader: Any) -> Tensor:
+        """The argument `deg`: how many nodes of a loader's graphs have 0, 1, ... edges that lead to them.
+
+        >>> class Data:
+        ...     edge_index, num_nodes = torch.tensor([[0, 1, 2], [1, 1, 0]]), 3
+        >>> PNAConv.get_degree_histogram([Data()])
+        tensor([1, 1, 1])
+        """
+        total = torch.zeros(1, dtype=torch.int64)
+        for data in loader:
+            own = torch.bincount(torch.bincount(data.edge_index[1], minlength=data.num_nodes), minlength=total.numel())
+            total = own + functional.pad(total.to(own.device), (0, own.numel() - total.numel()))
+        return total
+
+
+class _Sums:
+    """Aggregations of u_j + e_ij, or of one of them if the other is None, in few passes over the edges."""
+
+    def __init__(self, pattern: Pattern, u: Optional[Tensor], e: Optional[Tensor], names: set[str]):
+        self.pattern, self.u, self.e = pattern, u, e
+        self.op = "add" if u is not None and e is not None else "copy_u" if e is None else "copy_e"
+        self.known: dict[str, Tensor] = {}
+        first, second = bool(names & {"sum", "mean", "var", "std"}), bool(names & {"var", "std"})
+        if self.op == "add":
+            wanted = (["mean"] if first else []) + [name for name in ("max", "min") if name in names]
+            self.known.update({name: message(pattern, "add", u, e, name) for name in wanted})
+            if second:
+                self.known["squares"] = message(pattern, "(u + e) * (u + e)", u, e, "mean")
+            return
+        x = e if u is None else u
+        assert x is not None
+        if first:
+            self._take("mean", {"mean": x, **({"squares": x * x} if second else {})})
+        self._take("max", {**({"max": x} if "max" in names else {}), **({"min": -x} if "min" in names else {})})
+
+    def _take(self, reduce: str, parts: dict[str, Tensor]) -> None:
+        """Reduce parts side by side, in one pass."""
+        if not parts:
+            return
+        together = next(iter(parts.values())) if len(parts) == 1 else torch.cat(list(parts.values()), 1)
+        of_nodes = self.op == "copy_u"
+        out = message(self.pattern, self.op, together if of_nodes else None, None if of_nodes else together, reduce)
+        self.known.update(zip(parts, out.chunk(len(parts), 1)))
+
+    def of(self, name: str) -> Tensor:
+        if name in ("mean", "max"):
+            return self.known[name]
+        if name == "min":
+            return self.known["min"] if self.op == "add" else -self.known["min"]
+        if name == "sum":
+            return self.known["mean"] * counts(self.pattern, self.known["mean"].dtype).unsqueeze(1)
+        variance = self.known["squares"] - self.known["mean"].square()
+        return variance if name == "var" else deviation_of(variance)
