@@ -8,6 +8,7 @@ besides its operands: on the CPU the largest resident memory, on a GPU the large
 from __future__ import annotations
 
 import sys
+from typing import Any, Callable, NamedTuple
 
 import torch
 from torch_geometric import nn as geometric
@@ -15,32 +16,80 @@ from turns import apart, give_memory_back, in_turn, medians, needed, options, re
 
 from tamis.torch import pyg
 
-LAYERS = {  # name: class, and True if it takes edge features
-    "GATConv": ("GATConv", {}, False), "GATConv-edges": ("GATConv", {}, True), "GATv2Conv": ("GATv2Conv", {}, False),
-    "GATv2Conv-edges": ("GATv2Conv", {}, True), "TransformerConv": ("TransformerConv", {}, False), "TransformerConv-edges": ("TransformerConv", {}, True),
-    "SAGEConv-mean": ("SAGEConv", {"aggr": "mean"}, False), "SAGEConv-max": ("SAGEConv", {"aggr": "max"}, False), "GINConv": ("GINConv", {}, False),
-    "GINEConv": ("GINEConv", {}, True), "GCNConv": ("GCNConv", {}, False)}
+RELATIONS, NARROW = 8, 16  # types of edges; channels where PyTorch Geometric has a matrix for each edge
+
+
+class Layer(NamedTuple):
+    """A layer: its class, its arguments, and the further operands of a call, by name."""
+
+    kind: str
+    arguments: Callable[[Any, int], tuple[tuple, dict]]  # of the options and the number of channels
+    operands: tuple[str, ...] = ()
+    narrow: bool = False
+
+
+def heads(**more: Any) -> Callable[[Any, int], tuple[tuple, dict]]:
+    """Arguments of attention: as many channels as there are, in heads; edge_dim=True is the number of features."""
+    return lambda given, width: ((width, width // given.heads), {"heads": given.heads, **{name: given.features if name == "edge_dim" else value for name, value in more.items()}})
+
+
+def plain(*rest: Any, **more: Any) -> Callable[[Any, int], tuple[tuple, dict]]:
+    return lambda given, width: ((width, width, *rest), more)
+
+
+def mlp(*widths: int) -> torch.nn.Sequential:
+    return torch.nn.Sequential(*[step for one, other in zip(widths, widths[1:]) for step in (torch.nn.Linear(one, other), torch.nn.ReLU())][:-1])
+
+
+def network(*parts: int, **more: Any) -> Callable[[Any, int], tuple[tuple, dict]]:
+    """Arguments of layers with a network; parts: widths as multiples of the channels."""
+    return lambda given, width: ((mlp(*[part * width for part in parts]),), {name: given.features if name == "edge_dim" else value for name, value in more.items()})
+
+
+KINDS = [("a", f"r{number}", "a") for number in range(RELATIONS)]
+PNA = ["mean", "min", "max", "std"], ["identity", "amplification", "attenuation"], torch.tensor([1] * 20)
+LAYERS = {
+    "GATConv": Layer("GATConv", heads()), "GATConv-edges": Layer("GATConv", heads(edge_dim=True), ("edge_attr",)),
+    "GATv2Conv": Layer("GATv2Conv", heads()), "GATv2Conv-edges": Layer("GATv2Conv", heads(edge_dim=True), ("edge_attr",)),
+    "TransformerConv": Layer("TransformerConv", heads()), "TransformerConv-edges": Layer("TransformerConv", heads(edge_dim=True), ("edge_attr",)),
+    "SAGEConv-mean": Layer("SAGEConv", plain(aggr="mean")), "SAGEConv-max": Layer("SAGEConv", plain(aggr="max")), "GINConv": Layer("GINConv", network(1, 1, 1)),
+    "GINEConv": Layer("GINEConv", network(1, 1, 1, edge_dim=True), ("edge_attr",)), "GCNConv": Layer("GCNConv", plain()),
+    "SGConv": Layer("SGConv", plain(2)), "APPNP": Layer("APPNP", lambda given, width: ((10, 0.1), {})), "ChebConv": Layer("ChebConv", plain(3)),
+    "GatedGraphConv": Layer("GatedGraphConv", lambda given, width: ((width, 2), {})), "EdgeConv-max": Layer("EdgeConv", network(2, 1, 1)),
+    "EdgeConv-mean": Layer("EdgeConv", network(2, 1, 1, aggr="mean")),
+    "NNConv": Layer("NNConv", lambda given, width: ((width, width, mlp(given.features, 32, width * width)), {}), ("edge_attr",), True),
+    "GMMConv": Layer("GMMConv", lambda given, width: ((width, width, given.features, given.heads), {}), ("edge_attr",)),
+    "GENConv": Layer("GENConv", plain()), "GENConv-edges": Layer("GENConv", lambda given, width: ((width, width), {"edge_dim": given.features}), ("edge_attr",)),
+    "PNAConv": Layer("PNAConv", plain(*PNA)), "PNAConv-edges": Layer("PNAConv", lambda given, width: ((width, width, *PNA), {"edge_dim": given.features}), ("edge_attr",)),
+    "RGCNConv": Layer("RGCNConv", plain(RELATIONS), ("edge_type",)),
+    "RGATConv": Layer("RGATConv", lambda given, width: ((width, width // given.heads, RELATIONS), {"heads": given.heads}), ("edge_type",), True),
+    "HGTConv": Layer("HGTConv", lambda given, width: ((width, width, (["a"], KINDS), given.heads), {}), ("kinds",))}
+
+
+class OfKinds(torch.nn.Module):
+    """HGTConv of one type of nodes and several of edges."""
+
+    def __init__(self, layer: torch.nn.Module):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: torch.Tensor, edges: torch.Tensor, kinds: dict) -> torch.Tensor:
+        return self.layer({"a": x}, kinds)["a"]
 
 
 def made(library, name: str, given) -> torch.nn.Module:
-    kind, more, edges = LAYERS[name]
     torch.manual_seed(2)
-    width = given.channels
-    if kind in ("GATConv", "GATv2Conv", "TransformerConv"):
-        layer = getattr(library, kind)(width, width // given.heads, heads=given.heads, edge_dim=given.features if edges else None, **more)
-    elif kind in ("GINConv", "GINEConv"):
-        network = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
-        layer = getattr(library, kind)(network, **({"edge_dim": given.features} if edges else {}))
-    else:
-        layer = getattr(library, kind)(width, width, **more)
-    return layer.to(given.device, getattr(torch, given.dtype))
+    kind, arguments, _, narrow = LAYERS[name]
+    positional, named = arguments(given, NARROW if narrow else given.channels)
+    layer = getattr(library, kind)(*positional, **named).to(given.device, getattr(torch, given.dtype))
+    return OfKinds(layer) if kind == "HGTConv" else layer
 
 
 def calls_of(name: str, given, x: torch.Tensor, *rest: torch.Tensor) -> tuple[dict, dict]:
     """The calls of a layer by each library, and what each has gradients of."""
     layers = {"tamis": made(pyg, name, given), "pyg": made(geometric, name, given)}
     layers["pyg"].load_state_dict(layers["tamis"].state_dict())
-    wanted = {library: [x, *rest[1:], *layer.parameters()] for library, layer in layers.items()}
+    wanted = {library: [x, *(one for one in rest[1:] if isinstance(one, torch.Tensor) and one.requires_grad), *layer.parameters()] for library, layer in layers.items()}
     if given.compiled:
         layers["compiled"], wanted["compiled"] = torch.compile(layers["pyg"]), wanted["pyg"]
     calls = {library: (lambda layer=layer: layer(x, *rest)) for library, layer in layers.items()}
@@ -86,9 +135,13 @@ def main() -> None:
     like = {"device": given.device, "dtype": getattr(torch, given.dtype)}
     x = torch.randn(nodes, given.channels, requires_grad=True, **like)
     edge_attr = torch.randn(edges, given.features, requires_grad=True, **like)
-    weights = torch.randn(nodes, given.channels, **like)
+    edge_type = torch.randint(RELATIONS, (edges,), device=given.device)
+    operands = {"edge_attr": edge_attr, "edge_type": edge_type, "kinds": {kind: edge_index[:, edge_type == number].contiguous() for number, kind in enumerate(KINDS)}}
+    narrow = torch.randn(nodes, NARROW, requires_grad=True, **like)
     for name in given.layers:
-        calls, wanted = calls_of(name, given, x, edge_index, *([edge_attr] if LAYERS[name][2] else []))
+        of = narrow if LAYERS[name].narrow else x
+        weights = torch.randn(of.shape, **like)
+        calls, wanted = calls_of(name, given, of, edge_index, *(operands[one] for one in LAYERS[name].operands))
         if given.memory:
             found = {library: needed(lambda: torch.autograd.grad(call(), wanted[library], weights, allow_unused=True), given.device)
                      for library, call in calls.items()}

@@ -1,7 +1,7 @@
 """Layers with a network that edges pass through: of the features of their ends, or of their own.
 
-Where the network allows it, it works on nodes before and after the sums, and not on edges: a linear layer of two ends is one of each end, and one that
-follows a sum may as well come after it.
+Where the network allows it, it works on nodes before and after the sums, and not on edges: a linear layer of two ends is one of each end, and one before
+a sum may as well come after it.
 """
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class NNConv(_Layer):
     """The convolution of a network of edges: V x_i + the sum of W(e_ij) x_j, where nn makes the matrix W (in x out) of what an edge has.
 
     If nn ends with a linear layer and edges are added or averaged, no matrix of an edge is made where that needs less memory: the last layer comes after the
-    sums of nn's last hidden features times x_j. Otherwise there is a matrix for each edge, in_channels times out_channels numbers, as in PyTorch Geometric.
+    sums of x_j with the features before that layer as weights, of each feature. Otherwise there is a matrix for each edge, in_channels times out_channels numbers, as in PyTorch Geometric.
 
     >>> NNConv(4, 8, torch.nn.Linear(3, 32))(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
     torch.Size([3, 8])
@@ -141,7 +141,7 @@ class NNConv(_Layer):
         """Return the reductions for x (nodes, channels) or (nodes, members, channels)."""
         steps, channels, width = steps_of(self.nn), x.shape[-1], self.out_channels
         last = steps[-1] if steps and is_plain(steps[-1]) and steps[-1].weight.shape[0] == channels * width else None
-        if last is None or self._reduce not in ("sum", "mean") or pattern.rows * (last.weight.shape[1] + 1) > pattern.nnz * width:
+        if last is None or self._reduce not in ("sum", "mean") or pattern.rows * last.weight.shape[1] > pattern.nnz * width:
             matrices = self.nn(edge_attr).view(-1, channels, width)
             vectors = torch.einsum("e...i,eio->e...o", of_sources(pattern, x), matrices)
             return message(pattern, "copy_e", None, vectors, self._reduce)
@@ -149,8 +149,7 @@ class NNConv(_Layer):
         for step in steps[:-1]:
             hidden = step(hidden)
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
-        weight = last.weight.view(channels, width, -1)
-        out = torch.tensordot(sums.view(*sums.shape[:2], *x.shape[1:]), weight, ([0, -1], [2, 0]))
+        out = torch.tensordot(sums.view(*sums.shape[:2], *x.shape[1:]), last.weight.view(channels, width, -1), ([0, -1], [2, 0]))
         if last.bias is not None:
             out = out + message(pattern, "copy_u", x) @ last.bias.view(channels, width)
         if self._reduce == "mean":
