@@ -5,7 +5,7 @@ An edge of type r from j to i belongs to the pairs (r, j) and (r, i). Patterns b
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, Iterator, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -103,10 +103,11 @@ def by_type(rows: Tensor, bounds: list[int], weight: Tensor) -> Tensor:
     return torch.cat(list(products(rows, bounds, weight)) or [product(rows, weight[0])], -2)
 
 
-def products(rows: Tensor, bounds: list[int], weight: Tensor) -> Any:
-    for kind, (begin, end) in enumerate(zip(bounds, bounds[1:])):
-        if begin < end:
-            yield product(rows[..., begin:end, :], weight[kind])
+def products(rows: Tensor, bounds: list[int], weight: Tensor) -> Iterator[Tensor]:
+    sizes = [end - begin for begin, end in zip(bounds, bounds[1:])]
+    for own, matrix in zip(rows.split(sizes, -2), weight.unbind(0)):  # not slices, whose gradients are as large as rows each
+        if own.shape[-2]:
+            yield product(own, matrix)
 
 
 def product(rows: Tensor, weight: Tensor) -> Tensor:
