@@ -11,7 +11,7 @@ from torch import Tensor
 from .. import _device, _errors, _mask
 from .._kinds import Torch
 from .._views import torch_device
-from . import _held, _places
+from . import _held, _parts, _places
 from ._direct import compiling, transforms
 from ._held import apart, counted
 
@@ -395,6 +395,54 @@ class Pattern:
         <tamis.torch.Pattern 2 x 2, 3 nonzeros, cpu>
         """
         return _places.with_loops(self)
+
+    def sample(self, rows: Any, fanout: int, seed: int = 0, replace: bool = False) -> tuple[Pattern, Tensor]:
+        """Sampled neighbours: row i of the result has `fanout` entries of row rows[i], all if it has no more; the columns stay as they are.
+
+        Every set of `fanout` entries has the same probability; with `replace` the entries are drawn independently, `fanout` of each row that has any. They are in
+        the pattern's order. rows: a vector of integers, maybe with repetitions. What is drawn depends on the seed, the row and its length alone: it is the same on
+        every device and for any number of threads, and for other rows beside it. Take another seed for each step and each layer.
+        Returns the pattern, CSR, and its entries as this pattern numbers them (nnz,), int64, with which what edges have is indexed.
+
+        >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2, 3, 0], [1, 1, 1, 1, 2]]), num_nodes=4)
+        >>> part, entries = graph.sample(torch.tensor([1, 2, 3]), fanout=2, seed=7)
+        >>> part
+        <tamis.torch.Pattern 3 x 4, 3 nonzeros, cpu>
+        >>> torch.equal(graph.columns[entries], part.columns)
+        True
+        """
+        return _parts.sampled(self, rows, fanout, seed, replace)
+
+    def select(self, rows: Any = None, cols: Any = None) -> tuple[Pattern, Tensor]:
+        """Some rows and columns, in the order in which they are named: row i of the result is row rows[i], column j is column cols[j]. None: all.
+
+        rows may have repetitions, cols may not. Entries of a row stay in this pattern's order. Returns as `sample`.
+
+        >>> pattern, entries = Pattern.causal(4).select(rows=[3, 1], cols=[1, 2])
+        >>> pattern.to_dense()
+        tensor([[ True,  True],
+                [ True, False]])
+        >>> entries
+        tensor([7, 8, 2])
+        """
+        return _parts.selected(self, rows, cols)
+
+    def induced(self, nodes: Any) -> tuple[Pattern, Tensor]:
+        """The part of a square pattern between some nodes: `select(nodes, nodes)`.
+
+        >>> Pattern.causal(4).induced([0, 2])[0].to_dense()
+        tensor([[ True, False],
+                [ True,  True]])
+        """
+        if self.rows != self.cols:
+            raise _errors.ArgumentError(f"the pattern is {self.rows} x {self.cols}: expected as many rows as columns; select takes both")
+        return _parts.selected(self, nodes, nodes, "nodes")
+
+    def _by_rows(self) -> tuple[Tensor, Optional[Tensor]]:
+        """Return row offsets, int64, and the entries in the order of rows, None: their own order."""
+        if self.coo:
+            return remembered(self, "by rows", lambda: _parts.by_rows(self))
+        return _parts.by_rows(self)
 
     def __or__(self, other: Any) -> Pattern:
         """The union: places that one of both has, each once, by rows."""
