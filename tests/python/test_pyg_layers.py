@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import os
+import pickle
 
 import pytest
 
@@ -495,3 +496,59 @@ def test_matrices_of_edges(monkeypatch, aggr, matrices):
     network[-1].register_forward_hook(lambda *given: found.append("hook"))
     torch.testing.assert_close(layer(x, graph(), e), want)
     assert found.count("hook") == 1
+
+
+def fixed(name):
+    """A layer with options beside the defaults, and its inputs."""
+    e, weights, kinds, places = torch.rand(EDGES, FEATURES), torch.rand(EDGES), torch.randint(RELATIONS, (EDGES,)), torch.rand(EDGES, 2)
+    rows = {"SGConv": ((IN, OUT, 2), {}, weights), "APPNP": ((3, 0.1), {}, weights), "ChebConv": ((IN, OUT, 3), {}, weights), "GatedGraphConv": ((IN, 2), {}, weights),
+            "EdgeConv": ((small(2 * IN, OUT),), {}), "EdgeConv mean": ((small(2 * IN, OUT), "mean"), {}), "NNConv": ((IN, OUT, small(FEATURES, IN * OUT)), {}, e),
+            "NNConv max": ((IN, OUT, small(FEATURES, IN * OUT), "max"), {}, e), "GMMConv": ((IN, OUT, 2, 3), {}, places),
+            "GMMConv separate": ((IN, OUT, 2, 3, True), {}, places), "GENConv": ((IN, OUT), {"edge_dim": FEATURES, "norm": "layer"}, e),
+            "GENConv power": ((IN, OUT, "powermean"), {"p": 2.0, "learn_p": True, "norm": "layer"}), "GENConv learnt": ((IN, OUT), {"learn_t": True, "norm": "layer"}),
+            "PNAConv": ((IN, OUT, ["mean", "std", "max", "min"], ["identity", "amplification"], torch.ones(5)), {"edge_dim": FEATURES}, e),
+            "RGCNConv": ((IN, OUT, RELATIONS), {}, kinds), "RGATConv": ((IN, OUT, RELATIONS), {"heads": 2, "mod": "additive"}, kinds),
+            "RGATConv product": ((IN, OUT, RELATIONS), {"edge_dim": FEATURES, "attention_mode": "multiplicative-self-attention", "dim": 2}, kinds, e)}
+    if name is None:
+        return list(rows)
+    torch.manual_seed(8)
+    arguments, more, *rest = rows[name]
+    return getattr(pyg, name.split()[0])(*arguments, **more), [torch.randn(NODES, IN), graph(), *rest]
+
+
+@pytest.mark.parametrize("name", fixed(None))
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sixteen_bits(name, dtype, device):
+    """With autocast and gradients, and in that type."""
+    layer, (x, ends, *rest) = fixed(name)
+    x.requires_grad_()
+    want = layer(x, ends, *rest)
+    with torch.autocast(device, dtype):
+        out = layer(x, ends, *rest)
+    converted = copy.deepcopy(layer).to(dtype)(x.detach().to(dtype), ends, *(one.to(dtype) if one.is_floating_point() else one for one in rest))
+    assert converted.dtype == dtype
+    inputs = [x, *(one for one in layer.parameters() if one.requires_grad)]
+    found, wanted = (torch.autograd.grad(result.float().square().sum(), inputs, allow_unused=True) for result in (out, want))
+    largest = max(one.norm() for one in wanted if one is not None)
+    for got, right in [(out, want), (converted, want), *((a, b) for a, b in zip(found, wanted) if b is not None)]:
+        # some 30 roundings one after the other; where others cancel in a gradient their rounding is left
+        size = right.norm() if right is want or right.norm() > 1e-3 * largest else largest
+        assert (got.float() - right).norm() <= 32 * torch.finfo(dtype).eps * size
+
+
+@pytest.mark.parametrize("name", fixed(None))
+def test_copies_and_pickles(name):
+    layer, given = fixed(name)
+    want = layer(*given)
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert torch.equal(other(*given), want)
+
+
+@pytest.mark.parametrize("name", fixed(None))
+def test_compiled(name):
+    """In one graph where the page says so."""
+    layer, (x, ends, *rest) = fixed(name)
+    places, broken = tt.Pattern.from_edge_index(ends, NODES), name.split()[0] in ("SGConv", "APPNP", "ChebConv", "RGCNConv", "RGATConv") or name in ("GENConv power", "GENConv learnt")
+    torch._dynamo.reset()
+    for given in (ends, places):
+        torch.testing.assert_close(torch.compile(layer, backend="aot_eager", fullgraph=not broken)(x, given, *rest), layer(x, given, *rest))

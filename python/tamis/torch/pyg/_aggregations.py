@@ -19,6 +19,11 @@ from ._spectral import one_tensor
 _LOW, _HIGH = 1e-4, 100.0  # bounds of what a power mean takes the power of
 
 
+def of_rows(pattern: Pattern, out: Tensor) -> Tensor:
+    """Return the number of edges of each node, beside a result."""
+    return counts(pattern, out.dtype).view(-1, *(1,) * (out.dim() - 1))
+
+
 class Messages:
     """The messages of one call: relu(u_j + e_ij) + eps, or without e u_j, (rows, width) or with heads before it."""
 
@@ -36,8 +41,8 @@ class Messages:
         if self.e is None:
             return message(self.pattern, "copy_u", self.u, reduce=reduce)
         out = message(self.pattern, "add_relu", self.u, self.e, reduce)
-        of_rows = counts(self.pattern, out.dtype).view(-1, *(1,) * (out.dim() - 1))
-        return out + self.eps * (of_rows if reduce == "sum" else of_rows.clamp(max=1))
+        edges = of_rows(self.pattern, out)
+        return out + self.eps * (edges if reduce == "sum" else edges.clamp(max=1))
 
     def of(self, text: str, reduce: str, v: Optional[Tensor] = None, **numbers: float) -> Tensor:
         """Reduce an expression of the message {m}, v and numbers."""
@@ -77,7 +82,8 @@ class Softmax(nn.Module):
         with torch.no_grad():
             top = t * m.reduced("max" if t >= 0 else "min")
         m.known.clear()  # without gradients
-        total = m.of("exp(t * {m} - v)", "sum", top, t=t) + 1e-16
+        total = m.of("exp(t * {m} - v)", "sum", top, t=t)
+        total = total + 1 - of_rows(m.pattern, total).clamp(max=1)  # 1 for nodes without edges
         out = m.of("{m} * exp(t * {m} - v)", "sum", top, t=t) / total
         if isinstance(self.t, Tensor) and self.t.requires_grad and torch.is_grad_enabled():
             with torch.no_grad():  # the derivative by t is the variance of the messages by these weights
@@ -353,9 +359,9 @@ class PNAConv(_Layer):
 
     def _early(self, pattern: Pattern, u: Tensor, v: Tensor, e: Optional[Tensor]) -> list[Tensor]:
         """Return the aggregations of u_j + v_i + e_ij, where v_i, the same for all edges of a node, comes after them."""
-        m, of_rows = _Sums(pattern, u, e, set(self._names)), counts(pattern, v.dtype).unsqueeze(1)
-        later = v * of_rows.clamp(max=1)
-        added = {"sum": v * of_rows, "mean": later, "max": later, "min": later}
+        m, edges = _Sums(pattern, u, e, set(self._names)), of_rows(pattern, v)
+        later = v * edges.clamp(max=1)
+        added = {"sum": v * edges, "mean": later, "max": later, "min": later}
         found = [m.of(name) + added[name] if name in added else m.of(name) for name in self._names]
         if not added.keys() & set(self._names):
             found[0] = found[0] + 0.0 * later  # so that all parameters have gradients

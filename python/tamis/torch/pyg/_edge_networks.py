@@ -149,12 +149,13 @@ class NNConv(_Layer):
         for step in steps[:-1]:
             hidden = step(hidden)
         sums = spmm(pattern, x.flatten(1), hidden.t().contiguous())  # (hidden, rows, members * channels)
-        out = torch.tensordot(sums.view(*sums.shape[:2], *x.shape[1:]), last.weight.view(channels, width, -1), ([0, -1], [2, 0]))
+        sums = sums.view(*sums.shape[:2], *x.shape[1:]).movedim(0, -2).flatten(-2)  # what tensordot does, in the type of autocast
+        out = sums @ last.weight.view(channels, width, -1).permute(2, 0, 1).flatten(0, 1)
         if last.bias is not None:
             out = out + message(pattern, "copy_u", x) @ last.bias.view(channels, width)
         if self._reduce == "mean":
             out = out / counts(pattern, out.dtype).clamp(min=1).view(-1, *(1,) * (out.dim() - 1))
-        return out  # type: ignore[no-any-return]
+        return out
 
 
 ECConv = NNConv
