@@ -1,4 +1,4 @@
-/* Work on the structure of sparse matrices: checks, profiles, conversions, transposes, partitions. */
+/* Work on the structure of sparse matrices: checks, profiles, conversions, transposes, partitions, samples. */
 #ifndef TAMIS_STRUCTURE_H
 #define TAMIS_STRUCTURE_H
 
@@ -79,6 +79,15 @@ TAMIS_API tamis_status tamis_partition(const tamis_sparse *S, int parts, int64_t
    a separate copy, and leave columns and values unchanged. */
 TAMIS_API tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t rows, int64_t begin, int64_t end,
                                    tamis_sparse *slice);
+
+/* Samples entries of some rows of a valid CSR S, such as neighbours of nodes: `fanout` of row rows[i], or all if it has
+   no more, every set of them with the same probability; with `replace` independent ones, `fanout` of each row that has
+   any. The entries of rows[i], in their order, are entries[offsets[i]] .. entries[offsets[i + 1] - 1], numbers of S's
+   columns and values. offsets[count + 1] is always set; entries (optional) has offsets[count] elements, so that a first
+   call without it gives its size. A row may be in `rows` more than once. What is drawn depends on the seed, the number
+   of the row and its length alone: it is the same for any number of threads, and beside any other rows. */
+TAMIS_API tamis_status tamis_sample(const tamis_sparse *S, const int64_t *rows, int64_t count, int64_t fanout,
+                                    bool replace, uint64_t seed, int64_t *offsets, int64_t *entries);
 
 #ifdef __cplusplus
 }

@@ -54,6 +54,18 @@ def test_random_numbers_of_the_library():
         assert got.tolist() == [[at(seed, stream, index) for index in range(5)] for stream in streams.tolist()]
 
 
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("fanout", [0, 1, 3, 10, 250])
+def test_every_device_draws_the_same(fanout, replace):
+    """The steps by which other devices draw, on this one."""
+    for pattern in patterns():
+        rows = torch.arange(pattern.rows).flip(0).repeat(2)
+        part, entries = pattern.sample(rows, fanout, 2**63 + 5, replace)
+        offsets, order = pattern._by_rows()
+        kept, found = _parts.drawn(pattern, offsets, rows, fanout, 2**63 + 5, replace)
+        assert torch.equal(kept, part.index.long().diff()) and torch.equal(found if order is None else order[found], entries)
+
+
 @pytest.mark.parametrize("fanout", [0, 1, 3, 10, 1000])
 def test_samples_as_an_oracle_draws_them(fanout):
     """Floyd's algorithm row by row, with the library's numbers."""

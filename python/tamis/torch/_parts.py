@@ -1,4 +1,5 @@
-"""Parts of patterns: sampled neighbours, chosen rows and columns. All is computed on the pattern's device, and the same on every device.
+"""Parts of patterns: sampled neighbours, chosen rows and columns. All is computed on the pattern's device, and the same on every device: samples on the CPU
+by the library, elsewhere by PyTorch.
 
 The random numbers are the library's (src/base/random.h), Philox 4x32-10 with the seed as its key: a row has a stream of its own, so that what is drawn
 for it depends on nothing but the seed, the row's number, its length and the fanout.
@@ -6,12 +7,15 @@ for it depends on nothing but the seed, the row's number, its length and the fan
 from __future__ import annotations
 
 import operator
+from ctypes import POINTER, byref, c_int64, cast
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
 
 from .. import _errors
+from .._library import lib, must
+from .._sparse import Sparse
 from ._direct import compiling
 from ._held import apart
 
@@ -104,18 +108,43 @@ def sampled(pattern: Any, rows: Any, fanout: int, seed: int, replace: bool) -> t
     with apart():
         rows = numbers(rows, pattern.rows, "rows", "rows", pattern)
         offsets, order = pattern._by_rows()
-        begins = offsets[rows]
-        lengths = offsets[rows + 1] - begins
-        kept = torch.where(lengths > 0, fanout, 0) if replace else lengths.clamp(max=fanout)
-        entries = ranges(begins, kept)
-        drawn = (lengths > 0 if replace else lengths > fanout).nonzero().squeeze(1)
-        if drawn.numel() and fanout:
-            starts = kept.cumsum(0)[drawn] - fanout
-            found = chosen(lengths[drawn], rows[drawn], fanout, seed, replace) + begins[drawn].unsqueeze(1)
-            entries[(starts.unsqueeze(1) + torch.arange(fanout, device=entries.device)).flatten()] = found.flatten()
+        draw = drawn_by_library if rows.device.type == "cpu" else drawn
+        kept, entries = draw(pattern, offsets, rows.contiguous(), fanout, seed, replace)
         entries = entries if order is None else order[entries]
         columns = pattern.columns[entries]
     return of_entries(pattern, kept, entries, columns, pattern.cols)
+
+
+def drawn_by_library(pattern: Any, offsets: Tensor, rows: Tensor, fanout: int, seed: int, replace: bool) -> tuple[Tensor, Tensor]:
+    """Return the number of entries of each row, and the entries in the order of rows. offsets: of the rows."""
+    places = Sparse("S", pattern.shape, offsets, pattern.columns)
+    bounds = torch.empty(rows.shape[0] + 1, dtype=torch.int64)
+
+    def call(entries: Optional[Tensor]) -> None:
+        must(lib.tamis_sample(byref(places.struct), pointer(rows), rows.shape[0], fanout, replace, seed, pointer(bounds), entries if entries is None else pointer(entries)))
+
+    call(None)
+    entries = torch.empty(int(bounds[-1]), dtype=torch.int64)
+    call(entries)
+    return bounds.diff(), entries
+
+
+def pointer(x: Tensor) -> Any:
+    return cast(x.data_ptr(), POINTER(c_int64))
+
+
+def drawn(pattern: Any, offsets: Tensor, rows: Tensor, fanout: int, seed: int, replace: bool) -> tuple[Tensor, Tensor]:
+    """The same in steps for all rows at once, on any device."""
+    begins = offsets[rows]
+    lengths = offsets[rows + 1] - begins
+    kept = torch.where(lengths > 0, fanout, 0) if replace else lengths.clamp(max=fanout)
+    entries = ranges(begins, kept)
+    longer = (lengths > 0 if replace else lengths > fanout).nonzero().squeeze(1)
+    if longer.numel() and fanout:
+        starts = kept.cumsum(0)[longer] - fanout
+        found = chosen(lengths[longer], rows[longer], fanout, seed, replace) + begins[longer].unsqueeze(1)
+        entries[(starts.unsqueeze(1) + torch.arange(fanout, device=entries.device)).flatten()] = found.flatten()
+    return kept, entries
 
 
 def selected(pattern: Any, rows: Any, cols: Any, name: str = "cols") -> tuple[Any, Tensor]:
