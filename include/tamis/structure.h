@@ -82,8 +82,8 @@ TAMIS_API tamis_status tamis_slice(const tamis_sparse *S, int64_t first, int64_t
 
 /* Samples entries of some rows of a valid CSR S, such as neighbours of nodes: `fanout` of row rows[i], or all if it has
    no more, every set of them with the same probability; with `replace` independent ones, `fanout` of each row that has
-   any. The entries of rows[i], in their order, are entries[offsets[i]] .. entries[offsets[i + 1] - 1], numbers of S's
-   columns and values. offsets[count + 1] is always set; entries (optional) has offsets[count] elements, so that a first
+   any. The entries of rows[i], in their order, are entries[offsets[i]] .. entries[offsets[i + 1] - 1], numbers of
+   S's entries from 0. offsets[count + 1] is always set; entries (optional) has offsets[count] elements, so that a first
    call without it gives its size. A row may be in `rows` more than once. What is drawn depends on the seed, the number
    of the row and its length alone: it is the same for any number of threads, and beside any other rows. */
 TAMIS_API tamis_status tamis_sample(const tamis_sparse *S, const int64_t *rows, int64_t count, int64_t fanout,

@@ -68,7 +68,7 @@ static void draw_rows(void *context, int thread, int threads) {
             for (int64_t z = 0; z < kept; z++) entries[z] = z;
         else
             draw_row(s, row, length, entries);
-        for (int64_t z = 0; z < kept; z++) entries[z] += begin;
+        for (int64_t z = 0; z < kept; z++) entries[z] += begin - s->S->offset_base;
     }
 }
 

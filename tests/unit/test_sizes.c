@@ -259,6 +259,10 @@ static void call_structures(void) {
         tamis_structure_find(&S, below(2) ? &profile : NULL, &structure);
     if (tamis_convert(&S, &o, &made) == TAMIS_OK) tamis_owned_sparse_free(made);
     if (S.rows < 8 && S.offset_base == 0) tamis_partition(&S, below(64) + 1, first_rows);
+    const int64_t rows[] = {size(), mostly_small()};
+    int64_t offsets[3];
+    if (S.rows < 8 && tamis_validate(&S) == TAMIS_OK)
+        tamis_sample(&S, rows, below(3), size(), below(2), 1, offsets, NULL);
     if (S.rows < 8) tamis_slice(&S, size(), size(), size(), size(), &slice);
 }
 

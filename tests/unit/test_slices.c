@@ -85,6 +85,17 @@ static void partitioned(const tamis_sparse *S, int which, answer *a) {
     say(a, first, (size_t)(which + 1) * sizeof *first);
 }
 
+/* which: with replacement, else without. */
+static void sampled(const tamis_sparse *S, int which, answer *a) {
+    int64_t rows[ALL], offsets[ALL + 1], entries[MOST];
+    for (int64_t i = 0; i < S->rows; i++) rows[i] = i;
+    works(tamis_sample(S, rows, S->rows, 3, which, 7, offsets, NULL));
+    assert_true(offsets[S->rows] <= MOST);
+    works(tamis_sample(S, rows, S->rows, 3, which, 7, offsets, entries));
+    say(a, offsets, (size_t)(S->rows + 1) * sizeof *offsets);
+    say(a, entries, (size_t)offsets[S->rows] * sizeof *entries);
+}
+
 static void converted(const tamis_sparse *S, int which, answer *a) {
     tamis_owned_sparse *made;
     tamis_convert_options options = TAMIS_CONVERT_OPTIONS_INIT;
@@ -210,6 +221,7 @@ static const struct {
                  {"tamis_csr_to_coo", listed, 0, 0},
                  {"tamis_transpose and tamis_sort", reordered, 0, 1},
                  {"tamis_partition", partitioned, 1, 8},
+                 {"tamis_sample", sampled, 0, 1},
                  {"tamis_convert", converted, 0, 1},
                  {"tamis_write_sparse", written, 0, 2},
                  {"tamis_split", split, 0, 3},

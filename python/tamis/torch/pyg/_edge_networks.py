@@ -222,14 +222,15 @@ class GMMConv(_Layer):
     def _weights(self, edge_attr: Tensor) -> Tensor:
         """Return the Gaussians of each edge, (edges, ..., kernel_size)."""
         away = edge_attr.view(-1, *(1,) * (self.mu.dim() - 1), self.dim) - self.mu
-        return (-0.5 * away.square() / (1e-15 + self.sigma.square())).sum(-1).exp()
+        return (away.square() * (-0.5 / (1e-15 + self.sigma.square()))).sum(-1).exp()
 
     def _together(self, pattern: Pattern, y: Tensor, edge_attr: Tensor, members: int) -> Tensor:
         """y: the products W_k x, (nodes, kernel_size * channels), or with members."""
         weights, shape = self._weights(edge_attr), (*y.shape[1:-1], self.kernel_size, self.out_channels)
         y = y.reshape(y.shape[0], members * self.kernel_size, self.out_channels)
         if self._reduce in ("sum", "mean"):
-            return message(pattern, "mul", y, weights.repeat(1, members).to(y.dtype), self._reduce).view(pattern.rows, *shape).sum(-2)
+            weights = weights if members == 1 else weights.repeat(1, members)
+            return message(pattern, "mul", y, weights.to(y.dtype), self._reduce).view(pattern.rows, *shape).sum(-2)
         vectors = torch.einsum("e...km,ek->e...m", of_sources(pattern, y).view(pattern.nnz, *shape), weights)
         return message(pattern, "copy_e", None, vectors, self._reduce)
 
