@@ -4,7 +4,8 @@
 
 A layer takes `edge_index` (2, edges), sources and then targets in any order, or a `tamis.torch.Pattern` whose rows are targets. Of an edge list the
 first call makes a pattern, which is kept as long as the tensor: pass the same tensor again. `load_state_dict` takes what the layer of PyTorch Geometric
-has saved. This module does not import torch_geometric. Nodes may have a batch: x of (..., nodes, features) is computed for each of its members.
+has saved. This module does not import torch_geometric. Nodes may have a batch, but of RGATConv and HGTConv: x of (..., nodes, features) is computed for
+each of its members.
 
 Different are gradients of `aggr="max"` and "min" where several messages are equal (the first gets all of it; PyTorch divides it), and that reductions
 of sums, means and attention have the same bits each time. Aggregations of other names than the layers say, SparseTensor, and subclasses with messages of
