@@ -42,17 +42,38 @@ static void insert(int64_t *numbers, int64_t count, int64_t place, int64_t numbe
     numbers[place] = number;
 }
 
-/* Sets `taken` to fanout rising numbers below `length`. */
+/* Merges `more` rising numbers into `count` rising ones, which have room for them. */
+static void merge(int64_t *numbers, int64_t count, const int64_t *more, int64_t more_count) {
+    while (more_count > 0) {
+        const bool later = count > 0 && numbers[count - 1] > more[more_count - 1];
+        numbers[count + more_count - 1] = later ? numbers[count - 1] : more[more_count - 1];
+        if (later)
+            count--;
+        else
+            more_count--;
+    }
+}
+
+static bool has(const int64_t *numbers, int64_t count, int64_t number) {
+    const int64_t place = place_of(numbers, count, number);
+    return place < count && numbers[place] == number;
+}
+
+/* Sets `taken` to fanout rising numbers below `length`. The last ones wait, so that few numbers are moved for each. */
 static void draw_row(const sampling *s, int64_t row, int64_t length, int64_t *taken) {
+    enum { WAITING = 512 };
+    int64_t waiting[WAITING], waits = 0;
     tamis_random random = tamis_random_start(s->seed, (uint64_t)row);
     for (int64_t i = 0; i < s->fanout; i++) {
         const int64_t last = s->replace ? length - 1 : length - s->fanout + i;
-        const int64_t number = below(tamis_random_uniform(&random), last + 1);
-        const int64_t place = place_of(taken, i, number);
-        if (!s->replace && place < i && taken[place] == number)
-            taken[i] = last; /* larger than all before it */
-        else
-            insert(taken, i, place, number);
+        int64_t number = below(tamis_random_uniform(&random), last + 1);
+        if (!s->replace && (has(taken, i - waits, number) || has(waiting, waits, number)))
+            number = last; /* larger than all before it */
+        insert(waiting, waits, place_of(waiting, waits, number), number);
+        waits++;
+        if (waits < WAITING && i + 1 < s->fanout) continue;
+        merge(taken, i + 1 - waits, waiting, waits);
+        waits = 0;
     }
 }
 

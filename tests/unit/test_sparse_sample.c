@@ -101,6 +101,30 @@ TEST(every_pair_is_as_likely) {
     free(entries);
 }
 
+/* More entries than wait for their place at once. */
+TEST(samples_large_parts_of_a_row) {
+    enum { LENGTH = 5000, FANOUT = 2100 };
+    const int64_t offsets[] = {0, LENGTH}, row = 0;
+    int64_t *const columns = room_for(LENGTH, 8), *const entries = room_for(FANOUT, 8),
+                   *const want = room_for(FANOUT, 8);
+    int64_t begins[2];
+    const tamis_sparse S = {.rows = 1,
+                            .cols = 1,
+                            .nnz = LENGTH,
+                            .offset_type = TAMIS_I64,
+                            .index_type = TAMIS_I64,
+                            .offsets = offsets,
+                            .columns = columns};
+    for (int replace = 0; replace < 2; replace++) {
+        assert_int_equal(expected(&S, 0, FANOUT, replace, 5, want), FANOUT);
+        works(tamis_sample(&S, &row, 1, FANOUT, replace, 5, begins, entries));
+        assert_memory_equal(entries, want, FANOUT * sizeof *want);
+    }
+    free(columns);
+    free(entries);
+    free(want);
+}
+
 TEST(refuses) {
     const int32_t lengths[] = {0, 2, 2}, columns[] = {0, 1};
     const tamis_sparse S = {.rows = 2, .cols = 2, .nnz = 2, .offsets = lengths, .columns = columns};
