@@ -123,12 +123,12 @@ typedef struct tamis_text_options {
 
 /* Counts the words of texts in UTF-8: of a file, one document a line (plain, .gz, .xz or .zst), or of a folder, whose
    .txt files are documents, in the order of their names. A word is a run of letters, combining marks and digits of any
-   script (Unicode 14) with a letter in it, in lower case by simple case folding; single letters of alphabets are no
-   words, ideographs are, and words longer than 256 bytes are cut. Nothing is normalised: a letter with an accent
-   differs from the letter with a combining one. *counts is documents x words, CSR fp32 with 64-bit offsets; empty lines
-   are empty documents. *words has the words, in the order in which they come first; *documents the files of a folder,
-   NULL for lines. The caller must free all results. TAMIS_ERROR_FORMAT: bytes that are not UTF-8, by file, line and
-   byte of the line; or no words are left. */
+   script (Unicode 14) with a letter in it, in lower case by simple case folding; single letters of alphabets (below
+   U+2E80) are no words, ideographs are, and words longer than 256 bytes are cut. Nothing is normalised: a letter with
+   an accent differs from the letter with a combining one. *counts is documents x words, CSR fp32 with 64-bit offsets;
+   empty lines are empty documents. *words has the words, in the order in which they come first; *documents the files of
+   a folder, NULL for lines. The caller must free all results. TAMIS_ERROR_FORMAT: bytes that are not UTF-8, by file,
+   line and byte of the line; or no words are left. */
 TAMIS_API tamis_status tamis_read_texts(const char *path, const tamis_text_options *options,
                                         tamis_owned_sparse **counts, tamis_names **documents, tamis_names **words);
 

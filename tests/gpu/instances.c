@@ -290,8 +290,8 @@ static tamis_status messages(tamis_gpu_device *d, tamis_type type) {
         const tamis_matrix operand = {zeros, 4 * width, 0};
         const bool is_text = passes[i].term == TAMIS_TERM_TEXT, weighed = passes[i].turned || passes[i].here;
         plan.shares = (i + (int)type) % 2;
-        plan.longer[5] = plan.shares;                      /* a row that a warp shares */
-        plan.base.profile.max = i % 4 < 2 ? 64 : NONZEROS; /* or a group */
+        plan.longer[5] = plan.shares; /* a row that a warp shares, a group of 128, of 512 */
+        plan.base.profile.max = i % 3 == 0 ? NONZEROS : i % 3 == 1 ? 64 : 1024;
         plan.cuts.order = plan.long_cuts.order = plan.whole.order = plan.shares ? zeros.base : NULL;
         tamis_message_job job = {.device = d,
                                  .text = is_text ? &text : NULL,

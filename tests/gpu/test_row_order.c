@@ -211,14 +211,20 @@ static void expect_messages(void) {
 }
 TEST(messages) { expect_messages(); }
 
-/* No row is too long for the teams of a group, which share it: of 128 teams, then of 16. At last all are alike, and the
-   teams of a warp share each. */
+/* First no row is too long for the teams of a group of 512, which share it: narrow ones, then wide ones too. At last
+   all rows are alike, and the teams of a warp share each narrow one. */
 TEST(messages_whose_rows_groups_share) {
     static const double powers[] = {2, 1.5, 1};
+    enum { NARROW_TEAM = 4, WIDE_TEAM = 16, MOST = 64 * 512 /* entries times lanes */ };
+    const bool warps = strncmp(name, "cuda", 4) == 0;
     for (int i = 0; i < 3; i++) {
         forget(&here);
         forget(&there);
         draw(powers[i]);
+        const tamis_gpu_message_plan *const plan = there.graph->rows.plan;
+        assert_true(i < 2 ? plan && plan->shares == warps : !plan || !plan->cuts.order);
+        if (i < 2) assert_true(plan->long_cuts.pieces > 0 && plan->base.profile.max * NARROW_TEAM <= MOST);
+        if (i == 1) assert_true(plan->base.profile.max * WIDE_TEAM <= MOST);
         expect_messages();
     }
 }

@@ -130,14 +130,23 @@ TEST(files_and_folders) {
     assert_true(texts);
     write_text("a.txt", "dog dog", 7, other);
     write_text("ignored.csv", "\xFF", 1, inner);
+    char pipe[96], below[96]; /* a pipe that nobody writes, and a folder */
+    snprintf(pipe, sizeof pipe, "%s/pipe.txt", folder);
+    snprintf(below, sizeof below, "%s/below.txt", folder);
+    assert_true(mkfifo(pipe, 0600) == 0 && mkdir(below, 0700) == 0);
     works(tamis_read_texts(folder, &options, &f.matrix, &f.documents, &f.words));
     S = tamis_owned_sparse_view(f.matrix);
     assert_true(S->rows == 2 && S->cols == 7 && ((const float *)S->values)[0] == 2);
     assert_string_equal(tamis_names_at(f.documents, 0), "a.txt");
     works(tamis_is_texts(folder, &texts));
     assert_true(texts);
-    unlink(path), unlink(other), unlink(inner);
+    unlink(path), unlink(other), unlink(inner), unlink(pipe), rmdir(below);
     OWN(counted) none = {0};
+    const char *const there = "a", *const absent = NULL;
+    REFUSED(ARGUMENT, "documents[0] is there, bytes[0] = -1",
+            tamis_count_words(&there, (const int64_t[]){-1}, 1, &options, &none.matrix, &none.words));
+    REFUSED(ARGUMENT, "documents[0] is NULL, bytes[0] = 1",
+            tamis_count_words(&absent, (const int64_t[]){1}, 1, &options, &none.matrix, &none.words));
     REFUSED(FORMAT, "the folder has no .txt files",
             tamis_read_texts(folder, &options, &none.matrix, &none.documents, &none.words));
     REFUSED(FILE, "cannot open",

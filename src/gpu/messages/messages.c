@@ -1,6 +1,6 @@
 /*
- * Host side of message_*.simt. A team computes a row of the pattern. Long rows are cut by the lists of rows.simt, which
- * are built once per order of a graph.
+ * Host side of message_*.simt. A team computes a row of the pattern; several teams share long rows of small graphs.
+ * Other long rows are cut by the lists of rows.simt, which are built once per order of a graph.
  */
 #include "gpu/messages/messages.h"
 
@@ -46,8 +46,7 @@ static bool is_ordered(const tamis_problem *problem) {
 }
 
 static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
-    enum { WORTH = 64 };             /* as many entries take as long as the launch that merges */
-    static const double FRESH = 0.6; /* of columns that a row's neighbours do not have */
+    enum { WORTH = 64 }; /* as many entries take as long as the launch that merges */
     TRY(tamis_gpu_cuts_make(&plan->base, limit, is_ordered(&plan->base.problem), &plan->cuts));
     const bool slight = plan->cuts.pieces == 2 * plan->cuts.count && 2 * limit <= WORTH;
     if (plan->cuts.count > 0 && limit < LONG_ROW)
@@ -58,7 +57,7 @@ static tamis_status make_cuts(tamis_gpu_message_plan *plan, int64_t limit) {
     plan->whole = (tamis_gpu_cuts){.limit = INT64_MAX, .order = plan->cuts.order};
     plan->natural = plan->long_cuts;
     plan->natural.order = NULL;
-    plan->near = plan->base.problem.evidence->fresh_share <= FRESH;
+    plan->neighbours_share = tamis_gpu_cuts_neighbours(&plan->base.problem);
     if (plan->cuts.order && plan->base.device->limits.subgroup == WARP &&
         plan->base.problem.nnz <= (int64_t)SHARED_ENTRIES * WARP) {
         TRY(tamis_gpu_cuts_longer(&plan->base, &plan->cuts, plan->longer));
@@ -109,8 +108,9 @@ const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_gpu_device *device, con
     const tamis_gpu_message_plan *const plan = order->plan;
     if (!plan) return &none;
     /* caches find the rows that neighbours share, if these follow each other */
-    const bool held = (double)order->cols * (double)bytes <= (double)device->limits.cache_l2;
-    if (plan->near && bytes >= WIDE && !held) return &plan->natural;
+    const double l2 = (double)device->limits.cache_l2; /* 0: unknown */
+    const bool held = l2 == 0 || (double)order->cols * (double)bytes <= l2;
+    if (plan->neighbours_share && bytes >= WIDE && !held) return &plan->natural;
     return only_long ? &plan->long_cuts : &plan->cuts;
 }
 
@@ -243,6 +243,18 @@ static int shared_power(const tamis_message_order *order) {
     return order->nnz < FEW * order->rows ? SHORT_POWER - 1 : SHORT_POWER;
 }
 
+/* True if groups of this size can share rows: they have a row of results for each warp in shared memory. */
+static bool can_share(const pass *p, int64_t group) {
+    enum { STATIC_MOST = 48 << 10, LARGE = 256, NUMBERS = 8 /* of a lane, for which large groups have registers */ };
+    const tamis_gpu_message_variant *const v = &p->call.variant;
+    const tamis_gpu_limits *const limits = &p->call.device->limits;
+    const int64_t place = p->job->kind == TAMIS_PASS_LARGEST ? (int64_t)sizeof(int32_t) : 0;
+    const int64_t bytes = group / v->share * v->units * v->unit * ((int64_t)tamis_gpu_real_size(p->job->type) + place);
+    if (group > LARGE && v->units * v->unit > NUMBERS) return false;
+    return group <= limits->group_most && bytes <= tamis_gpu_min(limits->shared_most, STATIC_MOST) &&
+           !reads_w(p->job); /* gradients of texts have no registers left */
+}
+
 /* Lets all teams of a group share the longest rows, unless some row is too long for that: then none is cut, and nothing
    is merged. */
 static void share_by_group(pass *p, const tamis_gpu_message_plan *plan) {
@@ -251,9 +263,10 @@ static void share_by_group(pass *p, const tamis_gpu_message_plan *plan) {
     tamis_gpu_message_variant *const v = &p->call.variant;
     int32_t group = v->group;
     int power = shared_power(&p->job->order);
-    if (p->call.cuts->pieces == 0 || reads_w(p->job)) return; /* gradients of texts have no registers left */
-    while (group < GROUP && plan->base.profile.max * v->team > (int64_t)ENTRIES * group) group *= 2;
-    if (plan->base.profile.max * v->team > (int64_t)MOST * group) return;
+    if (p->call.cuts->pieces == 0) return;
+    while (group < GROUP && can_share(p, 2 * group) && plan->base.profile.max * v->team > (int64_t)ENTRIES * group)
+        group *= 2;
+    if (!can_share(p, group) || plan->base.profile.max * v->team > (int64_t)MOST * group) return;
     while (1 << power < LEAST * v->share) power++;
     v->group = group;
     v->by_group = 1;
@@ -283,7 +296,7 @@ static void share_all(pass *p) {
     const int64_t multiprocessors = p->call.device->limits.multiprocessors;
     if (order->nnz < LONG * order->rows || order->rows * v->team > ITEMS * multiprocessors) return;
     v->share = WARP / v->team;
-    v->by_group = order->rows * v->group <= IN_GROUPS * multiprocessors && !reads_w(p->job);
+    v->by_group = order->rows * v->group <= IN_GROUPS * multiprocessors && can_share(p, v->group);
     p->shared = p->call.cuts->pieces + order->rows;
     p->grouped = v->by_group ? p->shared : 0;
 }
@@ -457,8 +470,10 @@ static void explain(const tamis_message_order *order, tamis_text_buffer *text) {
         add_cuts(text, plan->shares ? "in small calls that share none" : "in small calls", &plan->cuts);
         add_cuts(text, "in large calls", &plan->long_cuts);
     }
-    if (plan && plan->cuts.order) tamis_text_add(text, "; rows come by falling length, since lengths vary");
-    if (plan && plan->shares)
+    if (plan && plan->cuts.order)
+        tamis_text_add(text, "; rows come by falling length, since lengths vary%s",
+                       plan->neighbours_share ? ", but not in calls of wide rows, since neighbours share columns" : "");
+    if (plan && plan->shares && plan->longer[shared_power(order)] > 0)
         tamis_text_add(text,
                        "; in small calls several teams share each row of %d and more entries (%lld), all teams of a "
                        "group the longest, and none is cut if these can",

@@ -12,7 +12,7 @@ typedef struct tamis_gpu_message_plan {
     tamis_gpu_cuts cuts, long_cuts;
     tamis_gpu_cuts whole;                  /* none is cut, in the order of `cuts` */
     tamis_gpu_cuts natural;                /* as long_cuts, but rows come as they are */
-    bool near;                             /* neighbours share columns */
+    bool neighbours_share;                 /* columns */
     bool shares;                           /* several teams may share a row */
     int64_t longer[TAMIS_GPU_CUTS_POWERS]; /* rows of at least 2^k entries, the first of the order; if `shares` */
 } tamis_gpu_message_plan;

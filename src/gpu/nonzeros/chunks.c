@@ -82,7 +82,6 @@ static tamis_status launch_split(const tamis_prepared *p, const char *name, int6
         .groups = {tamis_gpu_groups(items), 1}, .group_size = TAMIS_GPU_MERGE_GROUP, .members = 1};
     tamis_gpu_define_problem(&definitions, p, TAMIS_GPU_MERGE_GROUP, TAMIS_GPU_MERGE_TEAM);
     tamis_gpu_define(&definitions, "TASK", TASK_SPLIT);
-    tamis_gpu_define(&definitions, "FUSED", is_fused(p));
     TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, name, 0, &kernel));
     tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
     if (status == TAMIS_OK)
@@ -198,8 +197,9 @@ static tamis_status prepare(tamis_prepared *p) {
     TRY(tamis_gpu_check_powers(p, TEAM_LANES, GROUP));
     if (v[LOADS] > v[BATCH]) v[LOADS] = v[BATCH];
     while (v[GROUP] > p->device->limits.group_most) v[GROUP] /= 2;
-    const int64_t slice =
+    const int64_t merged =
         TAMIS_GPU_MERGE_TEAM * tamis_gpu_merge_each(p->problem.width, tamis_gpu_real_size(p->problem.type));
+    const int64_t slice = tamis_gpu_min(merged, v[TEAM_LANES] * 16 / (int64_t)tamis_type_size(p->problem.type));
     if (tamis_gpu_ceiling(p->problem.width, slice) > p->device->limits.groups_most[1])
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "width = %lld is more than gpu-nonzeros takes on %s: %lld",
                           (long long)p->problem.width, p->device->limits.name,

@@ -38,8 +38,10 @@ bool tamis_gpu_cuts_uneven(const tamis_problem *problem) {
     return problem->evidence->profile.variation > 0.5 && counts_in_32_bits(problem);
 }
 
+bool tamis_gpu_cuts_neighbours(const tamis_problem *problem) { return problem->evidence->fresh_share <= 0.6; }
+
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem) {
-    return !problem->once && tamis_gpu_cuts_uneven(problem) && problem->evidence->fresh_share > 0.6;
+    return !problem->once && tamis_gpu_cuts_uneven(problem) && !tamis_gpu_cuts_neighbours(problem);
 }
 
 /* ------------------------------------------------------------------------------------------ lists */
@@ -144,7 +146,7 @@ static tamis_status list(tamis_prepared *p, tamis_gpu_cuts *s) {
 }
 
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
-                                 tamis_gpu_named *arguments, void **order, void *kept) {
+                                 tamis_gpu_named *arguments, void **order) {
     tamis_status status = TAMIS_OK;
     const int64_t rows = p->problem.rows;
     const tamis_index_type type = p->problem.index_type;
@@ -154,7 +156,7 @@ tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, cons
         .count = rows, .of = keys, .by = 1, .limit = classes, .index_type = type, .order_type = TAMIS_I64};
     arguments[0] = tamis_gpu_memory("keys", keys);
     TRY_GOTO(done, tamis_gpu_utility(p->device, stream, file, name, kinds_of(p), tamis_gpu_groups(rows), arguments));
-    TRY_GOTO(done, tamis_gpu_sort(p->device, stream, &what, order, kept));
+    TRY_GOTO(done, tamis_gpu_sort(p->device, stream, &what, order, stream));
 done:
     tamis_gpu_release(p->device, stream, keys);
     return status;
@@ -169,10 +171,7 @@ static tamis_status list_order(tamis_prepared *p, tamis_gpu_cuts *s) {
                                    tamis_gpu_integer("rows", p->problem.rows),
                                    tamis_gpu_memory("offsets", p->problem.offsets),
                                    {.name = NULL}};
-    if (!counts_in_32_bits(&p->problem))
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "rows by length count nonzeros in 32 bits, and there are %lld",
-                          (long long)p->problem.nnz);
-    TRY(tamis_gpu_sort_rows(p, "rows.simt", "rows_classes", CLASSES, arguments, &sorted, stream));
+    TRY(tamis_gpu_sort_rows(p, "rows.simt", "rows_classes", CLASSES, arguments, &sorted));
     TRY_GOTO(done, tamis_gpu_add_kept(p, &s->order, p->problem.rows, TASK_BYTES, "rows by length"));
     TRY_GOTO(done,
              launch(p, "rows_tasks", p->problem.rows,
@@ -204,6 +203,9 @@ done:
 
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts) {
     *cuts = (tamis_gpu_cuts){.limit = limit};
+    if (ordered && !counts_in_32_bits(&p->problem))
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "rows by length are counted in 32 bits: %lld rows, %lld nonzeros",
+                          (long long)p->problem.rows, (long long)p->problem.nnz);
     if (tamis_gpu_cuts_any(p, limit)) TRY(list(p, cuts));
     return ordered ? list_order(p, cuts) : TAMIS_OK;
 }

@@ -26,6 +26,9 @@ int64_t tamis_gpu_cuts_limit(const tamis_problem *problem, int64_t lanes);
 /* True if the lengths of rows vary much, and a list of them is possible. */
 bool tamis_gpu_cuts_uneven(const tamis_problem *problem);
 
+/* True if rows find many of their columns among their neighbours'. */
+bool tamis_gpu_cuts_neighbours(const tamis_problem *problem);
+
 /* True if sorting rows by length gains more than keeping neighbours together; it does not if neighbours share rows of
    B. */
 bool tamis_gpu_cuts_ordered(const tamis_problem *problem);
@@ -41,16 +44,16 @@ int64_t tamis_gpu_cuts_pieces_most(const tamis_prepared *p, int64_t limit);
 tamis_call_bytes tamis_gpu_cuts_call_bytes(const tamis_problem *problem, int64_t width);
 
 /* Sorts rows by class, a number below `classes`, which kernel `name` of that file writes to its argument `keys`:
-   arguments[0]. *order: int64, allocated on stream `kept`. */
+   arguments[0]. *order: int64, which the caller must release. */
 tamis_status tamis_gpu_sort_rows(const tamis_prepared *p, const char *file, const char *name, int64_t classes,
-                                 tamis_gpu_named *arguments, void **order, void *kept);
+                                 tamis_gpu_named *arguments, void **order);
 
-/* Builds the lists of cut rows, if there are any, and the order. */
+/* Builds the lists of cut rows, if there are any, and the order, which has at most 2^31 - 1 rows and nonzeros. */
 tamis_status tamis_gpu_cuts_make(tamis_prepared *p, int64_t limit, bool ordered, tamis_gpu_cuts *cuts);
 
 /* Counts rows by length: longer[k] gets the number of rows of at least 2^k nonzeros, which are the first of the order
    that cuts->order has. */
-enum { TAMIS_GPU_CUTS_POWERS = 62 };
+enum { TAMIS_GPU_CUTS_POWERS = 31 };
 tamis_status tamis_gpu_cuts_longer(const tamis_prepared *p, const tamis_gpu_cuts *cuts, int64_t *longer);
 
 /* Work-items of a group of merge.simt, and of a team; columns of each of a row of `width` (EACH, within the registers);

@@ -17,7 +17,7 @@ FUNCTION row_task find_task(int64 task, int64 pieces, int64 limit, GLOBAL const 
         r.begin = (int64)offsets[r.row] + (task - piece_rows[2 * task + 1]) * limit;
         r.end = min64(r.begin + limit, (int64)offsets[r.row + 1]);
     } else if (ordered) {
-        const int4 t = order[ordered ? task - pieces : 0];
+        const int4 t = order[task - pieces];
         r.row = t.x;
         r.begin = t.y;
         r.end = t.z;

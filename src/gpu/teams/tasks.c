@@ -74,7 +74,7 @@ static tamis_status sort_rows(const tamis_prepared *p, const tamis_gpu_split_row
                                    tamis_gpu_integer("steps", steps[split->order]),
                                    tamis_gpu_memory("offsets", p->problem.offsets),
                                    {.name = NULL}};
-    return tamis_gpu_sort_rows(p, "teams.simt", "teams_classes", CLASSES, arguments, order, p->problem.stream);
+    return tamis_gpu_sort_rows(p, "teams.simt", "teams_classes", CLASSES, arguments, order);
 }
 
 tamis_status tamis_gpu_tasks_make(tamis_prepared *p, const tamis_gpu_split_rows *split, tamis_gpu_tasks *tasks) {

@@ -123,9 +123,12 @@ end:
     return status;
 }
 
-static bool is_text(const char *name) {
+/* Returns true for a .txt file, or a link to one: a pipe or a device may never end. */
+static bool is_text(DIR *folder, const char *name) {
+    struct stat found;
     const size_t length = strlen(name);
-    return name[0] != '.' && length > 4 && strcmp(name + length - 4, ".txt") == 0;
+    return name[0] != '.' && length > 4 && strcmp(name + length - 4, ".txt") == 0 &&
+           fstatat(dirfd(folder), name, &found, 0) == 0 && S_ISREG(found.st_mode);
 }
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -139,12 +142,12 @@ static tamis_status list_folder(const char *path, char ***names, int64_t *count)
     *count = 0;
     if (!folder) return tamis_fail(TAMIS_ERROR_FILE, "%s: cannot read the folder", path);
     TRY(tamis_scope_own(close_folder, folder));
-    for (const struct dirent *entry; (entry = readdir(folder));) room += is_text(entry->d_name);
+    for (const struct dirent *entry; (entry = readdir(folder));) room += is_text(folder, entry->d_name);
     if (room == 0) return tamis_fail(TAMIS_ERROR_FORMAT, "%s: the folder has no .txt files", path);
     TRY(tamis_allocate_array(room, "the files of a folder", *names));
     rewinddir(folder);
     for (const struct dirent *entry; *count < room && (entry = readdir(folder));) {
-        if (!is_text(entry->d_name)) continue;
+        if (!is_text(folder, entry->d_name)) continue;
         const size_t bytes = strlen(entry->d_name) + 1;
         char *copy;
         TRY(tamis_allocate_array((int64_t)bytes, "the name of a file", copy));
@@ -366,6 +369,10 @@ tamis_status tamis_count_words(const char *const *documents, const int64_t *byte
     if (count < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld is negative", (long long)count);
     if ((count > 0 && (!documents || !bytes)) || !counts || !words)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "an array or an address for a result is NULL");
+    for (int64_t i = 0; i < count; i++)
+        if (bytes[i] < 0 || (!documents[i] && bytes[i] > 0))
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "documents[%lld] is %s, bytes[%lld] = %lld", (long long)i,
+                              documents[i] ? "there" : "NULL", (long long)i, (long long)bytes[i]);
     tamis_status status = begin(options, &to);
     for (int64_t i = 0; i < count && status == TAMIS_OK; i++) {
         char name[40];
