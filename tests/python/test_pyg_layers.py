@@ -498,6 +498,18 @@ def test_matrices_of_edges(monkeypatch, aggr, matrices):
     assert found.count("hook") == 1
 
 
+class OfOneType(torch.nn.Module):
+    """HGTConv of one type of nodes and one of edges, called as the other layers are. As wide as its inputs, it has the part that skips it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = pyg.HGTConv(IN, IN, (["a"], [("a", "to", "a")]), 2)
+        torch.nn.init.constant_(self.layer.skip["a"], 0.3)
+
+    def forward(self, x, ends):
+        return self.layer({"a": x}, {("a", "to", "a"): ends})["a"]
+
+
 def fixed(name):
     """A layer with options beside the defaults, and its inputs."""
     e, weights, kinds, places = torch.rand(EDGES, FEATURES), torch.rand(EDGES), torch.randint(RELATIONS, (EDGES,)), torch.rand(EDGES, 2)
@@ -508,12 +520,13 @@ def fixed(name):
             "GENConv power": ((IN, OUT, "powermean"), {"p": 2.0, "learn_p": True, "norm": "layer"}), "GENConv learnt": ((IN, OUT), {"learn_t": True, "norm": "layer"}),
             "PNAConv": ((IN, OUT, ["mean", "std", "max", "min"], ["identity", "amplification"], torch.ones(5)), {"edge_dim": FEATURES}, e),
             "RGCNConv": ((IN, OUT, RELATIONS), {}, kinds), "RGATConv": ((IN, OUT, RELATIONS), {"heads": 2, "mod": "additive"}, kinds),
-            "RGATConv product": ((IN, OUT, RELATIONS), {"edge_dim": FEATURES, "attention_mode": "multiplicative-self-attention", "dim": 2}, kinds, e)}
+            "RGATConv product": ((IN, OUT, RELATIONS), {"edge_dim": FEATURES, "attention_mode": "multiplicative-self-attention", "dim": 2}, kinds, e),
+            "HGTConv": ((), {})}
     if name is None:
         return list(rows)
     torch.manual_seed(8)
     arguments, more, *rest = rows[name]
-    return getattr(pyg, name.split()[0])(*arguments, **more), [torch.randn(NODES, IN), graph(), *rest]
+    return (OfOneType if name == "HGTConv" else getattr(pyg, name.split()[0]))(*arguments, **more), [torch.randn(NODES, IN), graph(), *rest]
 
 
 @pytest.mark.parametrize("name", fixed(None))

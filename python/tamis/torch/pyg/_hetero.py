@@ -124,5 +124,6 @@ class HGTConv(_Layer):
             out = torch.zeros_like(query).flatten(1)
         out = self.out_lin.lins[kind](functional.gelu(out))
         if out.shape[-1] == x.shape[-1]:
-            out = torch.lerp(x, out, self.skip[_key(kind)].sigmoid())
+            share = self.skip[_key(kind)].sigmoid()
+            out = share * out + (1 - share) * x  # of whatever types: torch.lerp takes one
         return out
