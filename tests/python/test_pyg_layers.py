@@ -377,6 +377,66 @@ def test_relations_are_kept_with_the_tensor_of_types():
     torch.testing.assert_close(layer(x, ends, kinds), layer(x, ends.clone(), kinds.clone()))
 
 
+@pytest.mark.parametrize("of", ["types", "blocks"])
+def test_new_graphs_leave_no_memory(of):
+    """With types of edges, or a first pattern, that stay; the result is right though what was kept is gone."""
+    from tamis.torch import _held
+    torch.manual_seed(2)
+    x, kinds, stays = torch.randn(NODES, IN), torch.randint(RELATIONS, (EDGES,)), tt.Pattern.from_edge_index(graph(), NODES)
+    layer = pyg.RGCNConv(IN, OUT, RELATIONS)
+    most = _held.MOST_BESIDE
+
+    def called(ends):
+        return layer(x, ends, kinds) if of == "types" else tt.messages([stays, tt.Pattern.from_edge_index(ends, NODES)], "copy_u", [x, 2 * x])
+
+    def kept():
+        from tamis.torch.pyg import _relations
+        return _relations._kinds[id(kinds)].made if of == "types" else stays._derived["types"]
+
+    first = called(graph(seed=0))
+    for seed in range(1, 2 * most + 1):
+        called(graph(seed=seed))
+        assert len(kept()) == min(seed + 1, most)
+    assert torch.equal(called(graph(seed=0)), first) and len(kept()) == most
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.int32])
+def test_relations_made_once(monkeypatch, kind):
+    """The patterns of relations, which no call compares: made in inference mode, they are of ordinary tensors."""
+    from tamis.torch import _held
+    from tamis.torch.pyg import _relations
+    few, many = pyg.RGATConv(IN, OUT, 50), pyg.RGATConv(IN, OUT, RELATIONS, num_blocks=2)  # the first has fewer pairs than half of all
+    convolutions = pyg.RGCNConv(IN, OUT, 50), pyg.RGCNConv(IN, OUT, RELATIONS, aggr="max")
+    x, ends, kinds, made = torch.randn(NODES, IN), graph(), torch.randint(RELATIONS, (EDGES,), dtype=kind), []
+    numbers = torch.arange(NODES)
+    with torch.inference_mode():
+        want = [layer(x, ends, kinds) for layer in (few, many, *convolutions)] + [convolutions[0](numbers % IN, ends, kinds)]
+    for known in _relations._kinds[id(kinds)].made.values():
+        of = known[0]
+        assert not of.kinds.is_inference()
+        for pattern in vars(of).values():
+            if isinstance(pattern, tt.Pattern):
+                assert not pattern.index.is_inference() and not pattern.columns.is_inference() and pattern._state is not None
+            elif isinstance(pattern, _relations.Side):
+                assert not pattern.nodes.is_inference() and not pattern.of_edge.is_inference()
+    init = tt.Pattern.__init__
+    monkeypatch.setattr(tt.Pattern, "__init__", lambda self, *given: made.append(given) or init(self, *given))
+    for layer, right in zip((few, many, *convolutions), want):
+        out = layer(x, ends, kinds)
+        torch.testing.assert_close(out, right)
+        out.sum().backward()
+    assert not made
+
+
+@pytest.mark.parametrize("more", [{}, {"num_bases": 2}, {"num_blocks": 1}, {"bias": False}])
+def test_relations_without_targets(more):
+    """The result has their shape and gradients of zeros."""
+    layers = pair("RGCNConv", (IN, 3), OUT, RELATIONS, root_weight=False, **more)
+    none = torch.zeros(2, 0, dtype=torch.int64)
+    assert compared(layers, (operand(NODES, IN), operand(0, 3)), none, none[0]).shape == (0, OUT)
+    assert layers[0]((operand(2, NODES, IN), operand(2, 0, 3)), none, none[0]).shape == (2, 0, OUT)
+
+
 def test_batches_that_theirs_refuse():
     """Each member is computed as by itself."""
     e, f, kinds = operand(EDGES, FEATURES), operand(EDGES, 2), torch.randint(RELATIONS, (EDGES,))

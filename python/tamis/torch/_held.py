@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
-from typing import Any, Iterator, Optional, Sequence
+from typing import Any, Iterator, Optional, Sequence, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,6 +22,8 @@ from .._pattern import Pattern
 from .._remembered import compare
 from .._sparse import Sparse
 from ._direct import autocast_off, compiling, transforms
+
+T = TypeVar("T")
 
 
 def apart() -> Any:
@@ -110,6 +112,7 @@ def made_of(store: dict[int, Made], x: Tensor, parts: Sequence[Tensor], copied: 
 # ------------------------------------------------------------------------------ patterns of tensors
 
 MOST_UNNAMED = 16  # number of cached patterns of operators called with bare tensors; the oldest is removed first
+MOST_BESIDE = 8  # the same of what is made of a tensor or pattern together with others, which may be new ones in each step
 _alive: Living[Pattern] = Living()
 _unnamed: dict[tuple, Pattern] = {}
 
@@ -134,10 +137,16 @@ def pattern_of(index: Tensor, columns: Tensor, rows: int, cols: int, coo: bool, 
             pattern.content = copy(index), copy(columns)  # type: ignore[attr-defined]
         _alive[key] = pattern
         if not keep:
-            _unnamed[key] = pattern
-            for oldest in list(_unnamed)[:-MOST_UNNAMED]:  # atomic: no other thread can add an entry meanwhile
-                _unnamed.pop(oldest, None)
+            kept(_unnamed, key, pattern, MOST_UNNAMED)
     return pattern
+
+
+def kept(store: dict[Any, T], key: Any, made: T, most: int) -> T:
+    """Keep an object in a store, whose oldest is removed first if it has more than `most`; return it."""
+    store[key] = made
+    for oldest in list(store)[:-most]:  # atomic: no other thread can add an entry meanwhile
+        store.pop(oldest, None)
+    return made
 
 
 def _same_content(pattern: Pattern, index: Tensor, columns: Tensor) -> bool:

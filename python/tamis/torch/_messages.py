@@ -25,6 +25,7 @@ from .._views import dense, fits, packed, seen, torch_type, torch_view
 from . import _direct, _formulas
 from ._direct import ALONE, RECORDED, REGISTERED, compiling, plain
 from ._formulas import EXTREME, MULTIPLIES
+from ._held import MOST_BESIDE, apart, kept
 from ._ops import Operator, of_graphs
 from ._pattern import Pattern, _abstract, listed, remembered
 from ._sampled import device_of, row_of
@@ -499,10 +500,16 @@ def joined(patterns: list[Pattern], into: list[int], sources: list[int]) -> Patt
     if len(patterns) == 1:
         return patterns[0]
     # the value holds what was checked of the patterns, so that the ids in the key stay theirs; a pattern that changes has another
-    abstract = compiling() or any(_abstract(pattern.columns) for pattern in patterns)
-    checked = [] if abstract else [pattern._current() for pattern in patterns]
-    key = ("types", tuple(map(id, checked)), tuple(into), tuple(sources))
-    return remembered(patterns[0], key, lambda: (_blocks(patterns, into, sources), checked))[0]
+    if compiling() or any(_abstract(pattern.columns) for pattern in patterns):
+        return _blocks(patterns, into, sources)
+    checked = [pattern._current() for pattern in patterns]
+    store: dict[Any, tuple[Pattern, list]] = remembered(patterns[0], "types", dict)
+    key = tuple(map(id, checked)), tuple(into), tuple(sources)
+    found = store.get(key)
+    if found is None:
+        with apart():
+            found = kept(store, key, (_blocks(patterns, into, sources), checked), MOST_BESIDE)
+    return found[0]
 
 
 def _outputs(into: Any, patterns: list[Pattern]) -> list[int]:

@@ -5,7 +5,7 @@ An edge of type r from j to i belongs to the pairs (r, j) and (r, i). Patterns b
 from __future__ import annotations
 
 import functools
-from typing import Any, Iterator, NamedTuple, Optional, Union
+from typing import Any, Callable, Iterator, NamedTuple, Optional, TypeVar, Union
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from .._direct import compiling
 from .._graphs import EdgeIndex
 from .._layer import Channels, Pair, Size, _glorot, _Layer, _linear, _two, counts
 
+T = TypeVar("T")
 _kinds: dict[int, _held.Made] = {}
 
 
@@ -40,62 +41,82 @@ def side_of(kinds: Tensor, nodes: Tensor, count: int, types: int) -> Side:
     return Side(bounds, found % max(count, 1), of_edge, whole)
 
 
+def _once(make: Callable[[Any], T]) -> functools.cached_property[T]:
+    """A property that is made once. All of it is computed apart: tensors of inference mode would be compared in each call."""
+
+    @functools.wraps(make)
+    def made(own: Any) -> T:
+        with _held.apart():
+            return make(own)
+
+    return functools.cached_property(made)
+
+
 class Relations:
     """The patterns of a graph whose edges have types, made when they are needed first."""
 
     def __init__(self, pattern: Pattern, kinds: Tensor, types: int):
-        self.pattern, self.kinds, self.types = pattern, kinds.long(), types
+        with _held.apart():
+            self.pattern, self.kinds, self.types = pattern, kinds.long(), types
         low, high = (int(kinds.min()), int(kinds.max())) if kinds.numel() else (0, 0)
         if low < 0 or high >= types:
             raise _errors.ArgumentError(f"edge_type has {low if low < 0 else high}: expected numbers from 0 to {types - 1}, since the layer has {types} relations")
 
-    def _made(self, rows: Tensor, columns: Tensor, shape: tuple[int, int]) -> Pattern:
-        with _held.apart():
-            return Pattern.from_coo(rows, columns, shape)
-
-    @functools.cached_property
+    @_once
     def targets(self) -> Side:
-        with _held.apart():
-            return side_of(self.kinds, self.pattern._rows().long(), self.pattern.rows, self.types)
+        return side_of(self.kinds, self.pattern._rows().long(), self.pattern.rows, self.types)
 
-    @functools.cached_property
+    @_once
     def sources(self) -> Side:
-        with _held.apart():
-            return side_of(self.kinds, self.pattern.columns.long(), self.pattern.cols, self.types)
+        return side_of(self.kinds, self.pattern.columns.long(), self.pattern.cols, self.types)
 
-    @functools.cached_property
+    @_once
     def into_pairs(self) -> Pattern:
         """From nodes to pairs of targets: the edges."""
-        return self._made(self.targets.of_edge, self.pattern.columns.long(), (self.targets.bounds[-1], self.pattern.cols))
+        return Pattern.from_coo(self.targets.of_edge, self.pattern.columns.long(), (self.targets.bounds[-1], self.pattern.cols))
 
-    @functools.cached_property
+    @_once
     def of_weights(self) -> Pattern:
         """From all pairs of sources to pairs of targets: the edges."""
-        return self._made(self.targets.of_edge, self.kinds * self.pattern.cols + self.pattern.columns, (self.targets.bounds[-1], self.types * self.pattern.cols))
+        return Pattern.from_coo(self.targets.of_edge, self.kinds * self.pattern.cols + self.pattern.columns, (self.targets.bounds[-1], self.types * self.pattern.cols))
 
-    @functools.cached_property
+    @_once
     def out_of_pairs(self) -> Pattern:
         """From pairs of targets to their nodes."""
         pairs = self.targets.nodes.shape[0]
-        return self._made(self.targets.nodes, torch.arange(pairs, device=self.kinds.device), (self.pattern.rows, pairs))
+        return Pattern.from_coo(self.targets.nodes, torch.arange(pairs, device=self.kinds.device), (self.pattern.rows, pairs))
 
-    @functools.cached_property
+    @_once
     def between(self) -> Pattern:
         """From pairs of sources to pairs of targets: the edges."""
-        return self._made(self.targets.of_edge, self.sources.of_edge, (self.targets.bounds[-1], self.sources.bounds[-1]))
+        return Pattern.from_coo(self.targets.of_edge, self.sources.of_edge, (self.targets.bounds[-1], self.sources.bounds[-1]))
 
-    @functools.cached_property
+    @_once
     def from_pairs(self) -> Pattern:
         """From pairs of sources to nodes: the edges."""
-        return self._made(self.pattern._rows().long(), self.sources.of_edge, (self.pattern.rows, self.sources.bounds[-1]))
+        return Pattern.from_coo(self.pattern._rows().long(), self.sources.of_edge, (self.pattern.rows, self.sources.bounds[-1]))
+
+    @_once
+    def to_targets(self) -> Pattern:
+        """From nodes to their pairs of targets."""
+        return to_pairs(self.targets, self.pattern.rows)
+
+    @_once
+    def to_sources(self) -> Pattern:
+        """From nodes to their pairs of sources."""
+        return to_pairs(self.sources, self.pattern.cols)
 
     def table(self, side: Side, x: Tensor, weight: Tensor) -> Tensor:
         """Return x_i W_r for each pair (r, i). weight: (types, in, out), or (types, blocks, in, out) of diagonal blocks."""
         if side.whole and weight.dim() == 3:
             return torch.matmul(x, weight).flatten(0, 1)
-        pairs = side.nodes.shape[0]
-        rows = message(Pattern.from_csr(torch.arange(pairs + 1, device=x.device), side.nodes, (pairs, x.shape[0])), "copy_u", x)
+        rows = message(self.to_sources if side is self.sources else self.to_targets, "copy_u", x)
         return by_type(rows, side.bounds, weight)
+
+
+def to_pairs(side: Side, count: int) -> Pattern:
+    pairs = side.nodes.shape[0]
+    return Pattern.from_csr(torch.arange(pairs + 1, device=side.nodes.device), side.nodes, (pairs, count))
 
 
 def by_type(rows: Tensor, bounds: list[int], weight: Tensor) -> Tensor:
@@ -127,11 +148,12 @@ def relations_of(pattern: Pattern, kinds: Optional[Tensor], types: int) -> Relat
         return Relations(pattern, kinds, types)
     known, current = _held.made_of(_kinds, kinds, (kinds,), copied=True), pattern._current()
     key = id(current), types
-    if key not in known.made:
+    found = known.made.get(key)
+    if found is None:
         content, = known.content
         assert content is not None
-        known.made[key] = Relations(pattern, content, types), current  # which keeps its id
-    return known.made[key][0]  # type: ignore[no-any-return]
+        found = _held.kept(known.made, key, (Relations(pattern, content, types), current), _held.MOST_BESIDE)  # current keeps its id
+    return found[0]  # type: ignore[no-any-return]
 
 
 class _Relational(_Layer):
@@ -208,7 +230,7 @@ class RGCNConv(_Relational):
         if source.is_floating_point():
             rows, bounds = self._sums(of.into_pairs, "copy_u", source), of.targets.bounds
             if of.targets.whole and of.types:
-                out = functools.reduce(torch.add, products(rows, bounds, weight), rows.new_zeros(()))
+                out = functools.reduce(torch.add, products(rows, bounds, weight)) if pattern.rows else product(rows, weight[0])
             else:
                 out = spmm(of.out_of_pairs, by_type(rows, bounds, weight))
         else:
