@@ -437,6 +437,32 @@ def test_relations_without_targets(more):
     assert layers[0]((operand(2, NODES, IN), operand(2, 0, 3)), none, none[0]).shape == (2, 0, OUT)
 
 
+@pytest.mark.parametrize("norm", ["batch", "instance", "layer"])
+@pytest.mark.parametrize("lead", [(3,), (2, 2), (1,)])
+def test_norms_of_batches(norm, lead):
+    """A batch is as one graph with the graphs of all members; the statistics of the norm as well, and what it does with them after training."""
+    torch.manual_seed(4)
+    layers = pair("GENConv", IN, OUT, norm=norm, edge_dim=FEATURES)
+    one, (ours, theirs) = copy.deepcopy(layers[0]), layers
+    x, ends, e = operand(*lead, NODES, IN), graph(), operand(EDGES, FEATURES)
+    members = x.flatten(0, -3).shape[0]
+    whole = torch.cat([ends + NODES * member for member in range(members)], 1)
+    for layer in (ours, theirs, one):
+        layer.train()
+    for _ in range(2):
+        want = theirs(x.flatten(0, -2), whole, e.repeat(members, 1))
+        out = ours(x, ends, e)
+        torch.testing.assert_close(out, want.view(*lead, NODES, OUT))
+        grads = [torch.autograd.grad(result.square().sum(), [x, e]) for result in (out, want)]
+        torch.testing.assert_close(*grads)
+        torch.testing.assert_close(ours.state_dict(), theirs.state_dict())
+        for layer in (ours, theirs):
+            layer.eval()
+    one.load_state_dict(ours.state_dict())
+    one.eval()
+    torch.testing.assert_close(ours(x, ends, e), torch.stack([one(own, ends, e) for own in x.flatten(0, -3)]).view(*lead, NODES, OUT))
+
+
 def test_batches_that_theirs_refuse():
     """Each member is computed as by itself."""
     e, f, kinds = operand(EDGES, FEATURES), operand(EDGES, 2), torch.randint(RELATIONS, (EDGES,))

@@ -152,7 +152,8 @@ class GENConv(_Layer):
     """Generalised aggregation: mlp(x_i + the aggregation of relu(x_j + e_ij) + eps): a softmax with temperature t, a power mean, or a sum, mean, maximum,
     minimum, variance or deviation; a list of them is joined by a linear layer.
 
-    No vectors of edges are made but of "softmax_sg", whose softmax has no gradient. t and p that are learnt are read by the host in each call.
+    No vectors of edges are made but of "softmax_sg", whose softmax has no gradient. t and p that are learnt are read by the host in each call. The norm "batch"
+    is over the nodes of all members of a batch.
 
     >>> GENConv(4, 8, edge_dim=3)(torch.ones(3, 4), torch.tensor([[0, 1, 2], [1, 1, 0]]), torch.ones(3, 3)).shape
     torch.Size([3, 8])
@@ -204,7 +205,7 @@ class GENConv(_Layer):
             out = self.msg_norm(source if target is None else target, out)
         if target is not None:
             out = out + (target if self.lin_dst is None else self.lin_dst(target))
-        return self.mlp(out)  # type: ignore[no-any-return]
+        return self.mlp(out.flatten(0, -2)).reshape(*out.shape[:-1], self.out_channels)  # type: ignore[no-any-return]  # norms take rows, and no batches
 
 
 _NORMS: dict[str, Callable[[int], nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm, "instance": nn.InstanceNorm1d}
