@@ -161,6 +161,26 @@ def test_a_row_draws_the_same_beside_others():
         assert parts_of(*pattern.sample(torch.arange(pattern.rows), 4, 10)) != alone
 
 
+@pytest.mark.parametrize("kind", [torch.int64, torch.int32])
+@pytest.mark.parametrize("call", [lambda p: p.sample([0, 1], 1), lambda p: p.select([0, 1]), lambda p: p.select(cols=[1, 0])])
+def test_changes_in_place_are_checked(kind, call):
+    """Before offsets are followed; and what was remembered of the other offsets is gone."""
+    offsets, columns = torch.tensor([0, 2, 2, 3], dtype=kind), torch.tensor([0, 1, 1], dtype=kind)
+    pattern = tt.Pattern.from_csr(offsets, columns, (3, 2))
+    call(pattern)
+    assert pattern._by_rows()[0] is pattern._by_rows()[0] and pattern._by_rows()[0].dtype == torch.int64
+    offsets[1] = 1
+    assert pattern._by_rows()[0].tolist() == [0, 1, 2, 3]
+    assert call(pattern)[0] == call(tt.Pattern.from_csr(offsets.clone(), columns.clone(), (3, 2)))[0]
+    offsets[1] = 3
+    with pytest.raises(tamis.PatternError, match="offset"):
+        call(pattern)
+    offsets[1] = 1
+    columns[2] = 2
+    with pytest.raises(tamis.PatternError, match="column"):
+        call(pattern)
+
+
 def test_values_and_edge_attributes():
     values = torch.randn(6, dtype=torch.float64, requires_grad=True)
     pattern = tt.Pattern.from_coo(torch.tensor([2, 0, 2, 1, 2, 0]), torch.tensor([0, 1, 2, 0, 1, 2]), (3, 3), values)

@@ -79,8 +79,10 @@ def numbers(given: Any, count: int, name: str, what: str, pattern: Any) -> Tenso
 
 
 def check(pattern: Any, name: str) -> None:
+    """Refuse patterns without content, and those whose tensors were changed in place into no pattern."""
     if compiling() or pattern.columns.is_meta:
         raise _errors.UnsupportedError(f"{name} within torch.compile and torch.export, or on the device meta: the number of entries depends on their content")
+    pattern._current()
 
 
 def ranges(begins: Tensor, lengths: Tensor) -> Tensor:

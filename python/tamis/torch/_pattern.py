@@ -401,7 +401,8 @@ class Pattern:
 
         Every set of `fanout` entries has the same probability; with `replace` the entries are drawn independently, `fanout` of each row that has any. They are in
         the pattern's order. rows: a vector of integers, maybe with repetitions. What is drawn depends on the seed, the row and its length alone: it is the same on
-        every device and for any number of threads, and for other rows beside it. Take another seed for each step and each layer.
+        every device and for any number of threads, and for other rows beside it. Take another seed for each step and each layer. On devices other than the CPU it is
+        meant for small fanouts: there it takes steps for all rows at once, whose number grows with the fanout.
         Returns the pattern, CSR, and its entries as this pattern numbers them (nnz,), int64, with which what edges have is indexed.
 
         >>> graph = Pattern.from_edge_index(torch.tensor([[0, 1, 2, 3, 0], [1, 1, 1, 1, 2]]), num_nodes=4)
@@ -440,9 +441,9 @@ class Pattern:
 
     def _by_rows(self) -> tuple[Tensor, Optional[Tensor]]:
         """Return row offsets, int64, and the entries in the order of rows, None: their own order."""
-        if self.coo:
+        if self.coo or self.index.dtype != torch.int64:
             return remembered(self, "by rows", lambda: _parts.by_rows(self))
-        return _parts.by_rows(self)
+        return self.index, None
 
     def __or__(self, other: Any) -> Pattern:
         """The union: places that one of both has, each once, by rows."""
