@@ -728,6 +728,8 @@ def test_words_of_texts(tmp_path):
     X, words = ml.count_words(texts, min_documents=1, max_share=1)
     assert words == ["the", "café", "opens", "closes", "now", "nothing", "here", "привет", "мир"] and X.shape == (5, 9) and X[3, 7] == 2
     assert ml.count_words(texts)[1] == ["the", "café", "opens"]
+    once, same = ml.count_words((text for text in texts), min_documents=1, max_share=1)
+    assert same == words and (once != X).nnz == 0
     known, same = ml.count_words(["мир café zebra"], words=words)
     assert same == words and known.toarray().tolist() == [[0, 1, 0, 0, 0, 0, 0, 0, 1]]
     path = tmp_path / "texts.txt"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy
 
@@ -76,7 +76,7 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     return data
 
 
-def count_words(texts: Sequence[str], *, min_documents: int = 2, max_share: float = 0.5, words: Optional[Sequence[str]] = None) -> tuple[Any, list[str]]:
+def count_words(texts: Iterable[str], *, min_documents: int = 2, max_share: float = 0.5, words: Optional[Sequence[str]] = None) -> tuple[Any, list[str]]:
     """Counts of the words of texts for `LDA` and `GaP`: a matrix of SciPy in CSR, texts x words, and the words, in the order in which they come first.
 
     A word is a run of letters, combining marks and digits of any script with a letter in it, in lower case; single letters of alphabets are no words. Words in
@@ -86,6 +86,7 @@ def count_words(texts: Sequence[str], *, min_documents: int = 2, max_share: floa
     >>> words, X.toarray().tolist()
     (['the', 'café', 'opens'], [[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
+    texts = texts if isinstance(texts, (str, bytes)) else list(texts)  # which may be a generator
     if isinstance(texts, (str, bytes)) or any(not isinstance(text, str) for text in texts):
         raise _errors.ArgumentError("texts: expected a list of strings, a document each")
     call = models()
