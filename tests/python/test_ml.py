@@ -38,7 +38,7 @@ def test_defaults_are_the_librarys(method):
             assert value == "float32" and options.type == c.TAMIS_F32
         elif name == "weights":
             assert options.weights == WEIGHTS.index(value)
-        elif value is None and name in ("row_prior", "column_prior"):
+        elif value is None and name in ("row_prior", "column_prior", "confidence"):
             assert np.isnan(getattr(options, name)), name  # chosen by the data
         elif name not in ("device", "devices", "random_state"):
             assert getattr(options, name) == pytest.approx(value), name

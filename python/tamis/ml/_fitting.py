@@ -324,7 +324,7 @@ class Fitting(TransformerMixin, BaseEstimator):
             if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
                 continue
             given = getattr(options, field)
-            open_to_choice = (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO))
+            open_to_choice = (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO)) or given != given  # NaN
             if not open_to_choice and given != getattr(model.about.options, field):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 
