@@ -191,7 +191,7 @@ const tamis_gpu_algorithm tamis_gpu_one_pass = {
             .when =
                 "factorisations, topic models, attention whose values are its keys: each row of B is read once, for the dot product and for the sum",
             .parameters =
-                "team (4 to 32): lanes per row; batch (4, 8): rows of B in flight and reduced at once; group (32 to 1024): work-items; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length",
+                "team (4 to 32): lanes per row; batch (4, 8): rows of B in flight and reduced at once; group (32 to 1024): work-items; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length, of at most 2^31 - 1 rows and nonzeros",
         },
     .methods = {[TAMIS_OP_FUSED] = &method},
     .predict = predict,

@@ -188,7 +188,7 @@ const tamis_gpu_algorithm tamis_gpu_rows = {
             .when =
                 "SpMM of any matrix, above all of rows of different length: graphs, genes, attention masks; wide C, by slices",
             .parameters =
-                "team (4 to 32): lanes per row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; slice: columns of C per team, 0 by the model; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length",
+                "team (4 to 32): lanes per row; split (1 to 32): nonzeros side by side in a team; group (32 to 1024): work-items; loads (1 to 8): rows of B in flight; slice: columns of C per team, 0 by the model; limit: nonzeros from which a row is cut; order (0, 1): rows by falling length, of at most 2^31 - 1 rows and nonzeros",
         },
     .methods = {[TAMIS_OP_SPMM] = &method},
     .predict = predict,
