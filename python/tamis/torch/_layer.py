@@ -189,7 +189,7 @@ class _Layer(nn.Module):
         heads = x.movedim(self.node_dim, 0)
         lead = tuple(heads.shape[1:-1])
         if e is not None and e.dim() > 1:
-            e = e.expand(*lead, *e.shape[-2:]).movedim(-2, 0).reshape(pattern.nnz, math.prod(lead), e.shape[-1])
+            e = inward(e, lead)
         out = message(pattern, op, heads.reshape(heads.shape[0], math.prod(lead), x.shape[-1]), e, self._reduce)
         return out.reshape(pattern.rows, *lead, x.shape[-1]).movedim(0, self.node_dim)
 

@@ -101,6 +101,12 @@ failed:
     return status;
 }
 
+/* True if L2 holds the rows at the other end, of `bytes` each, as far as its size is known. */
+static bool is_held(const tamis_gpu_device *device, const tamis_message_order *order, int64_t bytes) {
+    const double l2 = (double)device->limits.cache_l2;
+    return l2 == 0 || (double)order->cols * (double)bytes <= l2;
+}
+
 const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_gpu_device *device, const tamis_message_order *order,
                                              bool only_long, int64_t bytes) {
     static const tamis_gpu_cuts none = {.limit = INT64_MAX};
@@ -108,9 +114,7 @@ const tamis_gpu_cuts *tamis_gpu_message_cuts(const tamis_gpu_device *device, con
     const tamis_gpu_message_plan *const plan = order->plan;
     if (!plan) return &none;
     /* caches find the rows that neighbours share, if these follow each other */
-    const double l2 = (double)device->limits.cache_l2; /* 0: unknown */
-    const bool held = l2 == 0 || (double)order->cols * (double)bytes <= l2;
-    if (plan->neighbours_share && bytes >= WIDE && !held) return &plan->natural;
+    if (plan->neighbours_share && bytes >= WIDE && !is_held(device, order, bytes)) return &plan->natural;
     return only_long ? &plan->long_cuts : &plan->cuts;
 }
 
@@ -175,15 +179,17 @@ static bool fits_unit(const pass *p, int64_t unit) {
             tamis_gpu_aligned(p->call.device, &arguments, 1, (size_t)(argument < 16 ? argument : 16)));
 }
 
+static int64_t bytes_of_row(const tamis_message_job *job) {
+    return job->heads * job->width * (int64_t)tamis_type_size(job->type);
+}
+
 /* True if slices of a row, one after the other, gain: where the vectors of entries are most of what is read, once, and
    where L2 then holds a slice of rows that it does not hold whole, unless the longest rows take most of the time. */
 static bool gains_by_slices(const pass *p) {
     const tamis_message_job *const job = p->job;
-    const tamis_gpu_limits *const limits = &p->call.device->limits;
-    const double bytes = (double)job->order.cols * (double)p->all * (double)tamis_type_size(job->type);
-    if (job->kind == TAMIS_PASS_ENTRIES || p->all / WARP > limits->groups_most[1]) return false;
+    if (job->kind == TAMIS_PASS_ENTRIES || p->all / WARP > p->call.device->limits.groups_most[1]) return false;
     return (reads_y(job) && job->edge_data == TAMIS_E_VECTOR) ||
-           (!p->call.cuts->order && limits->cache_l2 > 0 && bytes > (double)limits->cache_l2);
+           (!p->call.cuts->order && !is_held(p->call.device, &job->order, bytes_of_row(job)));
 }
 
 /* Lanes of a row: the fewest that give each lane one unit, or two if there are many. Slow compilers get few variants,
@@ -425,10 +431,6 @@ static tamis_status run_and_merge(void *of) {
     const pass *const p = of;
     TRY(launch(p));
     return merge(p);
-}
-
-static int64_t bytes_of_row(const tamis_message_job *job) {
-    return job->heads * job->width * (int64_t)tamis_type_size(job->type);
 }
 
 /* True if the call keeps the device busy for as long as its longest uncut row takes. */

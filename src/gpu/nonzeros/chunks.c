@@ -7,7 +7,7 @@
 
 enum { TEAM_LANES, BATCH, LOADS, GROUP, ITEMS };
 enum { MAIN, MERGE };                         /* kernels */
-enum { TASK_SUMS, TASK_SPLIT };               /* tasks of chunks.simt */
+enum { TASK_SUMS = 1 };                       /* tasks of chunks.simt */
 enum { ITEMS_LEAST = 64, ITEMS_MOST = 1024 }; /* rows and nonzeros of a chunk */
 
 typedef struct chunks_state {
@@ -72,23 +72,11 @@ static tamis_status compile(tamis_prepared *p) {
 
 /* ------------------------------------------------------------------------------------------ the split */
 
-/* Launches a kernel that only the making of a plan needs. */
 static tamis_status launch_split(const tamis_prepared *p, const char *name, int64_t items,
                                  const tamis_gpu_named *arguments) {
-    tamis_gpu_definitions definitions = {.used = 0};
-    tamis_gpu_argument values[TAMIS_GPU_PARAMETERS_MOST];
-    tamis_gpu_kernel *kernel = NULL;
-    const tamis_gpu_launch grid = {
-        .groups = {tamis_gpu_groups(items), 1}, .group_size = TAMIS_GPU_MERGE_GROUP, .members = 1};
-    tamis_gpu_define_problem(&definitions, p, TAMIS_GPU_MERGE_GROUP, TAMIS_GPU_MERGE_TEAM);
-    tamis_gpu_define(&definitions, "TASK", TASK_SPLIT);
-    TRY(tamis_gpu_kernel_get(p->device, "chunks.simt", definitions.text, name, 0, &kernel));
-    tamis_status status = tamis_gpu_bind(kernel, NULL, arguments, values);
-    if (status == TAMIS_OK)
-        status =
-            p->device->runtime->launch(p->device, p->problem.stream, kernel, &grid, values, kernel->signature->count);
-    tamis_gpu_kernel_release(kernel);
-    return status;
+    const tamis_gpu_kinds kinds = {TAMIS_F32, p->problem.index_type, p->problem.offset_type};
+    return tamis_gpu_utility(p->device, p->problem.stream, "chunks.simt", name, kinds, tamis_gpu_groups(items),
+                             arguments);
 }
 
 static tamis_status split(tamis_prepared *p) {

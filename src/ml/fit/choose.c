@@ -397,7 +397,7 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
     for (int i = 0; i < m->steps; i++) {
         ml_choice tried = c->best;
         double error;
-        tried.share *= m->share;
+        if (chooses_lambda(c->model)) tried.share *= m->share;
         tried.factors = (int64_t)((double)tried.factors * m->factors);
         if (m->weighs) tried.weights = m->weights;
         if (m->confidence > 0) tried.confidence *= m->confidence;

@@ -11,7 +11,7 @@ from torch.nn import functional
 from ... import _errors
 from .. import Pattern, _direct, _graphs, attention, edge_op, edge_softmax, graph_attention, message
 from .._graphs import EdgeIndex, FillValue
-from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores
+from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores, inward
 from .._messages import edge_op_as_given
 
 
@@ -37,8 +37,7 @@ class _Attention(_Layer):
         """Return x as (nodes, heads, channels): each member of a batch has its own heads, member by member."""
         if not lead:
             return x.view(-1, self.heads, self.out_channels)
-        x = x.expand(*lead, *x.shape[-2:]).movedim(-2, 0)
-        return x.reshape(x.shape[0], math.prod(lead) * self.heads, self.out_channels)
+        return inward(x, lead).reshape(x.shape[-2], math.prod(lead) * self.heads, self.out_channels)
 
     def _each(self, x: Tensor, lead: tuple[int, ...], dim: int) -> Tensor:
         """Repeat per-head data for the heads of each member."""
