@@ -36,11 +36,6 @@ def measured(results):
     return found
 
 
-def lines_of(name):
-    """Lines of the method's folder, to two digits, so that not every change of a comment changes the page."""
-    return int(float(f"{sum(len(path.read_text(encoding='utf-8').splitlines()) for path in folder_of(name).iterdir()):.2g}"))
-
-
 def gain(name, ours):
     """How many times as long the best of the others takes, and our line; 1 and less where it is not the fastest, beyond the noise of both."""
     own, other = ours[name], min((line for method, line in ours.items() if method != name), key=lambda line: line["median_ms"])
@@ -75,7 +70,7 @@ def methods(results):
                     f"{number(max(lost))} times as slow at most.", "",
                     *head("method", "cases", "chosen", "fastest", "gain in all", "where fastest", "over 10 %", "most", "verdict")]
         for name in names:
-            yield earned_row(f"**`{name}`**, {lines_of(name)} lines", name, cases)
+            yield earned_row(f"**`{name}`**", name, cases)
             operations = [operation for operation in OPERATIONS if any(name in ours and auto["operation"] == operation for ours, auto in cases)]
             if len(operations) > 1:
                 yield from (earned_row(TITLES[operation], name, [one for one in cases if one[1]["operation"] == operation]) for operation in operations)
