@@ -151,7 +151,7 @@ static tamis_status check_content(const char *path, const tamis_model *model) {
     tamis_dense kept;
     TAMIS_SCOPE;
     TRY(ml_dense_here(model, &model->column_factors, &kept));
-    return model->method->check_kept(path, &kept);
+    return model->method->check_kept(path, model, &kept);
 }
 
 /* Copies the fields that a file holds; the options among them are the same already. */

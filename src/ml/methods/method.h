@@ -34,6 +34,9 @@ typedef struct ml_state {
     bool (*kept)(const tamis_model_options *options); /* true if a model with these options has it; NULL: always */
 } ml_state;
 
+/* Lists of columns with weights: those to which a column gives a weight, or from which it takes one. */
+typedef enum ml_lists_kind { ML_LISTS_NONE = 0, ML_LISTS_GIVEN, ML_LISTS_TAKEN } ml_lists_kind;
+
 typedef struct ml_method {
     tamis_method_description about;
     bool biases;      /* with options.biases the factors end in a bias */
@@ -61,7 +64,7 @@ typedef struct ml_method {
     tamis_status (*check_new)(const tamis_model_options *options);
     /* Checks a file's column data, on the host, for methods that keep other numbers than factors there. The message
        begins with the file's name. NULL: any numbers are valid. */
-    tamis_status (*check_kept)(const char *path, const tamis_dense *kept);
+    tamis_status (*check_kept)(const char *path, const struct tamis_model *model, const tamis_dense *kept);
 
     /* Fails if there are too many columns for the method, before a fit begins. NULL: any number is allowed. */
     tamis_status (*admits)(const tamis_model *model, int64_t cols);
@@ -96,15 +99,12 @@ typedef struct ml_method {
     /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
     tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);
 
-    /* Offers the columns similar to `column` to `best`, with their weights. kept: the model's column_factors on the
-       host. NULL: similarity is the cosine of factors. */
-    void (*similar)(const tamis_dense *kept, int64_t column, struct ml_best *best);
+    /* For models of item pairs: the lists that the column data are (serve/lists.h). NULL: there never are any. */
+    ml_lists_kind (*lists)(const tamis_model_options *options);
 
-    /* For models of item pairs: finds the n best columns of each row of `data` (as above, weighted by prepare()) as
-       tamis_model_recommend does, without an array of all scores. A row's own columns are left out; `allowed` restricts
-       the columns (NULL: all). best = NULL: all scores are computed. */
-    tamis_status (*best)(tamis_model *model, const tamis_sparse *data, const bool *allowed, int n, int64_t *columns,
-                         double *scores);
+    /* Offers the columns similar to `column` to `best`, with their weights, where there are no lists. kept: the model's
+       column_factors on the host. NULL: similarity is the cosine of factors. */
+    void (*similar)(const tamis_dense *kept, int64_t column, struct ml_best *best);
 
     /* W: row factors on the host (as tamis_model_transform gives them, packed), or NULL: the model's own. */
     tamis_status (*operands)(tamis_model *model, const tamis_dense *W, struct ml_operands *operands);

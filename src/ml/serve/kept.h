@@ -11,6 +11,7 @@ struct ml_kept {
     _Atomic(void *) scales[2]; /* of rows, of columns */
     _Atomic(void *) gram;
     _Atomic(void *) terms; /* see chance.h */
+    _Atomic(void *) lists; /* see lists.h */
 };
 
 /* Publishes `made` atomically and returns the cached value, which may be from another thread that was first. */

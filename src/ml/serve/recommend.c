@@ -9,6 +9,7 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 #include "ml/serve/chance.h"
+#include "ml/serve/lists.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
 #include "ml/serve/seen.h"
@@ -57,8 +58,7 @@ static tamis_status recommend_rows(tamis_model *model, const tamis_dense *W, con
 /* ------------------------------------------------------------------------------------------ by uses */
 
 /* Works on blocks of rows: copies them, converts them to canonical form, and weights them as tamis_model_transform
-   does. A method with sparse scores finds the best itself (ml_method.best); for others all scores of the block are
-   computed. */
+   does. Of models with lists few scores are computed (lists.h), of others all of the block. */
 enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* of a block; at least one row */
 
 /* Checks a row; messages give the caller's row number. */
@@ -80,19 +80,19 @@ static tamis_status recommend_some(tamis_model *model, const tamis_sparse *uses,
                                    int64_t *columns, double *scores) {
     tamis_sparse data;
     tamis_dense lines;
-    if (!model->method->best) {
+    if (!ml_has_lists(model)) {
         TRY(ml_transform(model, uses, "seen", &lines));
         return rank(model, &lines, NULL, uses, candidates, n, columns, scores);
     }
     TRY(ml_canonical(model, uses, "seen", &data));
     TRY(model->method->prepare(model, &data, false));
-    return model->method->best(model, &data, candidates, n, columns, scores);
+    return ml_lists_best(model, &data, candidates, n, columns, scores);
 }
 
 static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
                                      const bool *candidates, int n, int64_t *columns, double *scores) {
     int64_t most = ROWS_MOST;
-    if (!model->method->best && most > SCORES_MOST / model->cols) most = SCORES_MOST / model->cols;
+    if (!ml_has_lists(model) && most > SCORES_MOST / model->cols) most = SCORES_MOST / model->cols;
     if (most < 1) most = 1;
     for (int64_t first = 0; first < count; first += most) {
         const int64_t some = count - first < most ? count - first : most;

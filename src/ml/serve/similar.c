@@ -11,15 +11,19 @@
 #include "ml/numbers.h"
 #include "ml/serve/best.h"
 #include "ml/serve/kept.h"
+#include "ml/serve/lists.h"
 #include "ml/serve/operands.h"
 #include "ml/serve/predict.h"
 #include "ml/serve/rank.h"
 
-static void list_similar(const tamis_model *model, const tamis_dense *X, const int64_t *which, int64_t count, int n,
-                         int64_t *similar, double *weights) {
+static void list_similar(const tamis_model *model, const ml_lists *lists, const tamis_dense *X, const int64_t *which,
+                         int64_t count, int n, int64_t *similar, double *weights) {
     for (int64_t i = 0; i < count; i++) {
         ml_best best = {.columns = similar + i * n, .scores = weights + i * n, .n = n};
-        model->method->similar(X, which ? which[i] : i, &best);
+        if (lists)
+            ml_lists_similar(lists, which ? which[i] : i, &best);
+        else
+            model->method->similar(X, which ? which[i] : i, &best);
         for (int k = best.kept; k < n; k++) best.columns[k] = -1, best.scores[k] = NAN;
     }
 }
@@ -76,10 +80,15 @@ tamis_status tamis_model_similar(tamis_model *model, bool rows, const int64_t *w
                               (long long)(which ? which[i] : i), (long long)X->rows, rows ? "rows" : "columns");
     if (count == 0 || n == 0) return TAMIS_OK;
     if (!similar || !cosines) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", similar ? "cosines" : "similar");
-    if (!model->method->similar) return find_similar(model, rows, which, count, n, similar, cosines);
-    tamis_dense here;
+    const bool has_lists = ml_has_lists(model);
+    if (!has_lists && !model->method->similar) return find_similar(model, rows, which, count, n, similar, cosines);
+    const ml_lists *lists = NULL;
+    tamis_dense here = {0};
     TAMIS_SCOPE;
-    TRY(ml_dense_here(model, X, &here));
-    list_similar(model, &here, which, count, n, similar, cosines);
+    if (has_lists)
+        TRY(ml_kept_lists(model, &lists));
+    else
+        TRY(ml_dense_here(model, X, &here));
+    list_similar(model, lists, &here, which, count, n, similar, cosines);
     return TAMIS_OK;
 }
