@@ -11,7 +11,6 @@
 #include "ml/methods/cholesky.h"
 #include "ml/numbers.h"
 #include "ml/serve/fold.h"
-#include "ml/serve/lists.h"
 
 void *ml_kept_publish(_Atomic(void *) *place, void *made) {
     void *there = NULL;
@@ -91,5 +90,5 @@ void ml_forget(const tamis_model *model) {
     for (int i = 0; i < 2; i++) tamis_release(atomic_exchange(&kept->scales[i], NULL));
     gram_free(model, atomic_exchange(&kept->gram, NULL));
     tamis_release(atomic_exchange(&kept->terms, NULL));
-    ml_lists_free(atomic_exchange(&kept->lists, NULL));
+    tamis_release(atomic_exchange(&kept->lists, NULL));
 }

@@ -1,11 +1,12 @@
 /*
  * See lists.h. Serving goes by the columns that a row has: for each it needs the columns to which that one gives a
- * weight. item-knn keeps these lists; ease keeps, for each column, those from which it gets one, of which a fit finds a
+ * weight. item-knn keeps these lists; ease keeps, for each column, the columns that give it one. A fit finds a
  * fixed number, while a popular column gives weights to very many. So the lists are made once, for all calls.
  */
 #include "ml/serve/lists.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/scope.h"
 #include "base/sizes.h"
@@ -43,14 +44,6 @@ tamis_status ml_lists_check(const char *path, const tamis_dense *kept) {
     return TAMIS_OK;
 }
 
-void ml_lists_free(ml_lists *lists) {
-    if (!lists) return;
-    tamis_release(lists->offsets);
-    tamis_release(lists->columns);
-    tamis_release(lists->weights);
-    tamis_release(lists);
-}
-
 /* Counts what each column gives, as offsets. */
 static void count(const tamis_dense *kept, bool turned, int64_t *offsets) {
     const int64_t n = kept->cols / 2;
@@ -71,33 +64,39 @@ static void fill(const tamis_dense *kept, bool turned, ml_lists *lists) {
         }
 }
 
+/* Makes the lists in one block of memory, which tamis_release frees. */
+static tamis_status make(const tamis_dense *kept, bool turned, ml_lists **made) {
+    const int64_t cols = kept->rows, size = (int64_t)tamis_type_size(kept->type);
+    const int64_t ends = (int64_t)sizeof(ml_lists) + (cols + 1) * (int64_t)sizeof(int64_t);
+    int64_t *offsets;
+    TRY(tamis_allocate_zeros(cols + 1, "lists of neighbours", offsets));
+    count(kept, turned, offsets);
+    const int64_t entries = offsets[cols];
+    TRY(tamis_allocate(ends + entries * (size + (int64_t)sizeof(int32_t)), 1, "lists of neighbours", (void **)made));
+    ml_lists *const lists = *made;
+    *lists = (ml_lists){.cols = cols, .type = kept->type};
+    lists->offsets = (int64_t *)(lists + 1);
+    lists->weights = (char *)lists + ends;
+    lists->columns = (int32_t *)(void *)((char *)lists + ends + entries * size);
+    memcpy(lists->offsets, offsets, (size_t)(cols + 1) * sizeof *offsets);
+    fill(kept, turned, lists);
+    memcpy(lists->offsets, offsets, (size_t)(cols + 1) * sizeof *offsets);
+    return TAMIS_OK;
+}
+
 tamis_status ml_kept_lists(const tamis_model *model, const ml_lists **lists) {
     _Atomic(void *) *const place = &model->kept->lists;
     const bool turned = model->method->lists(&model->options) == ML_LISTS_TAKEN;
-    tamis_status status;
     tamis_dense kept;
     ml_lists *made;
     *lists = atomic_load(place);
     if (*lists) return TAMIS_OK;
     TAMIS_SCOPE;
     TRY(ml_dense_here(model, &model->column_factors, &kept));
-    TRY(tamis_allocate_zeroed(1, sizeof *made, "lists of neighbours", (void **)&made));
-    made->cols = kept.rows;
-    made->type = kept.type;
-    TRY_GOTO(done, tamis_allocate_zeroed(kept.rows + 1, sizeof(int64_t), "lists of neighbours",
-                                         (void **)&made->offsets));
-    count(&kept, turned, made->offsets);
-    const int64_t entries = made->offsets[kept.rows];
-    TRY_GOTO(done, tamis_allocate(entries, sizeof(int32_t), "lists of neighbours", (void **)&made->columns));
-    TRY_GOTO(done, tamis_allocate(entries, tamis_type_size(kept.type), "lists of neighbours", &made->weights));
-    fill(&kept, turned, made);
-    for (int64_t j = kept.rows; j > 0; j--) made->offsets[j] = made->offsets[j - 1];
-    made->offsets[0] = 0;
+    TRY(make(&kept, turned, &made));
     *lists = ml_kept_publish(place, made);
-    if (*lists == made) made = NULL;
-done:
-    ml_lists_free(made);
-    return status;
+    if (*lists != made) tamis_release(made);
+    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ all scores */

@@ -1,5 +1,5 @@
-/* Models that keep, for each column, a list of columns with weights: item-knn, and ease with neighbours. A row's score of
-   a column is the sum over the row's entries of their weights for that column, so that a row has few scores. */
+/* Models that keep, for each column, a list of columns with weights: item-knn, and ease with neighbours. A row's score
+   of a column is the sum over the row's entries of their weights for that column, so that a row has few scores. */
 #ifndef TAMIS_ML_LISTS_H
 #define TAMIS_ML_LISTS_H
 
@@ -31,7 +31,6 @@ typedef struct ml_lists {
 
 /* Returns the lists of a model, which are made once and cached (kept.h). */
 tamis_status ml_kept_lists(const tamis_model *model, const ml_lists **lists);
-void ml_lists_free(ml_lists *lists);
 
 /* Computes all scores of rows: ml_method.transform. */
 tamis_status ml_lists_transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
