@@ -62,9 +62,11 @@ typedef struct tamis_ratings_options {
     tamis_owned_sparse **times; /* set to a second matrix whose values are the times of the entries, fp64; to NULL if a
                                    line has no time. NULL: not wanted */
     char
-        *found; /* room for TAMIS_FOUND_BYTES, set to one line that says what the columns are and what was skipped:
-                   "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
-    uint64_t reserved[2];
+        *found;     /* room for TAMIS_FOUND_BYTES, set to one line that says what the columns are and what was skipped:
+                       "ratings: user = column 2 'userId', item = column 3 'movieId'; 1 line of titles". NULL: not wanted */
+    bool positions; /* values are the entries' positions in their row, 1 for the earliest: by times if each line has
+                       one, and else in the order of the lines, which `found` then says. Excludes sum */
+    uint64_t reserved[1];
 } tamis_ratings_options;
 
 /* The defaults of a tamis_ratings_options. */

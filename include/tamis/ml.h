@@ -36,12 +36,12 @@ typedef enum tamis_method {
     TAMIS_GAP = 5,      /* gamma-Poisson factors of counts; with shape 1 and no scale: non-negative KL factorisation */
     TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine, BM25 or RP3beta */
     TAMIS_EASE = 7,     /* usage counts: a weight for each pair of items (Steck 2019) */
-    TAMIS_BPR = 8       /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
+    TAMIS_BPR = 8,      /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
+    TAMIS_TRANSITIONS = 9 /* uses in time: what follows soon after what a row had last */
 } tamis_method;
 
-/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr"; "unknown" for other numbers. And the
-   reverse.
- */
+/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr", "transitions"; "unknown" for other
+   numbers. And the reverse. */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
@@ -71,7 +71,9 @@ typedef struct tamis_method_description {
     bool pairs;   /* the model has weights of pairs of columns and no factors; a row's "factors" are its scores of all
                      columns (width is the number of columns) */
     bool sampled; /* the loss is estimated from samples, so it may rise a little */
-    bool reserved_flags[3];
+    bool ordered; /* values of data are the entries' positions in time, as tamis_ratings_options.positions makes them:
+                     only the order within a row counts. The last of repeated entries counts */
+    bool reserved_flags[2];
     uint64_t reserved[8];
 } tamis_method_description;
 
@@ -182,7 +184,8 @@ typedef struct tamis_model_options {
     bool warp;                 /* bpr: WARP's loss, weighted by estimated ranks (Weston et al. 2011) (false) */
     bool reserved_flags[4];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
-    int neighbours;            /* item-knn: nearest columns to keep for each column (20) */
+    int neighbours;            /* columns to keep for each column: item-knn the nearest (20), transitions those that
+                                  follow it most (100) */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
                     row to one of its columns, to a row and to a column, end there is divided by this power of the
                     column's number of uses: 0 to 2 (0.4) */

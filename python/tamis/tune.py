@@ -367,18 +367,17 @@ def _numbers(text: str) -> tuple[str, list[Any]]:
     return name.replace("-", "_"), found
 
 
-def data_of(name: str, path: str, columns: Optional[str]) -> ml.Data:
-    """Read a file of data for a method, by the method's name. Refuses pairs without ratings for a model of ratings, which would learn nothing."""
-    data = ml.read(path, METHODS[name], columns=columns)
-    why = unsuited(name, data.X)
+def data_of(name: str, method: Any, path: str, columns: Optional[str]) -> ml.Data:
+    """Read a file of data for a method. Refuses pairs without ratings for a model of ratings, which would learn nothing."""
+    data = ml.read(path, method, columns=columns)
+    why = unsuited(name, method, data.X)
     if why:
         raise ResultsError(f"{path}: {why}")
     return data
 
 
-def unsuited(name: str, X: Any) -> Optional[str]:
+def unsuited(name: str, method: Any, X: Any) -> Optional[str]:
     """Return why a method would learn nothing from these entries, None if it may."""
-    method = METHODS[name]
     if method._uses or method._counts or X.nnz < 2 or (X.data != 1).any():
         return None
     return f"all ratings are 1: {name} models ratings that differ; implicit-als models uses, purchases and clicks"
@@ -426,7 +425,7 @@ def main(given: argparse.Namespace) -> int:
         _command.error(f"--by {given.by}: {given.method} is judged by {criteria(method)[0]}")
         return _command.USAGE
     fixed = {} if given.iterations is None else {"iterations": given.iterations}
-    X = data_of(given.method, given.data, given.columns).X
+    X = data_of(given.method, method, given.data, given.columns).X
     found = tune(method, X, space, folds=given.folds, seed=given.seed, fixed=fixed, devices=given.devices.split(","),
                  state=given.state, grid=given.grid, by=given.by, report=lambda line: print(line, file=sys.stderr))
     if given.json:

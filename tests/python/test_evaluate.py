@@ -85,7 +85,7 @@ def test_command(tmp_path):
     found = json.loads(done.stdout)
     assert found["split"] == "date" and found["held_out"] == pytest.approx(X.nnz / 5, abs=1) and found["model"]["rmse"] < 2
     done = subprocess.run([*command, "--split", "last"], capture_output=True, text=True)
-    assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()[2:]] == ["als", "popularity", "biases"], done.stderr
+    assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()[2:]] == ["als", "popularity", "biases", "als:"], done.stderr
     assert subprocess.run([*command, "--split", "date"], capture_output=True, text=True).returncode == 2
     assert subprocess.run([*command, "--set", "topics=3"], capture_output=True, text=True).returncode == 2
     timeless = command[:5] + ["--columns", "user=who,item=what,rating=stars"]
@@ -114,7 +114,9 @@ def test_several_methods(tmp_path):
     code, out, err = run("all", str(path))
     assert code == 0, err
     lines = [line.split()[0] for line in out.splitlines()[2:]]
-    assert lines == [*evaluate.METHODS, "popularity", "biases", "best:"] and "seconds" in out.splitlines()[1]
+    methods = [name for name in evaluate.METHODS if name != "transitions"]  # there are no times
+    chose = [name + ":" for name in methods if name not in ("gap",)]
+    assert lines == [*methods, "popularity", "biases", *chose, "best:"] and "seconds" in out.splitlines()[1]
     uses = tmp_path / "uses.txt"
     uses.write_text("".join(f"u{u} i{i}\n" for u, i in zip(X.row, X.col)))
     code, out, err = run("all", str(uses), "--json")
@@ -151,7 +153,7 @@ def test_repeated_pairs(tmp_path):
         return json.loads(done.stdout)
 
     of_uses = {"implicit-als", "bpr", "item-knn", "ease"}
-    for path, expected in ((log, of_uses), (stars, set(evaluate.METHODS))):
+    for path, expected in ((log, of_uses), (stars, set(evaluate.METHODS) - {"transitions"})):
         alone = {name: run(name, path)["model"] for name in ("implicit-als", "item-knn")}
         for found in (run("all", path), run("als,item-knn,implicit-als", path), run("all", "-", path.read_bytes())):
             if "bpr" in found["methods"]:
@@ -161,6 +163,97 @@ def test_repeated_pairs(tmp_path):
             assert ("als" in found["methods"]) == (path == stars)
     train, test = ml.split_entries(ml.read(stars, ml.ALS).X)
     assert evaluate.evaluate(ml.ImplicitALS(), train, test)["model"]["ndcg"] != pytest.approx(alone["implicit-als"]["ndcg"], rel=2e-3)  # of last values
+
+
+def events(path, users=60, items=40, seed=5):
+    """Each user goes through the items from an own start, in steps of one or two: what comes next follows from what was last."""
+    random = np.random.default_rng(seed)
+    lines = []
+    for user in range(users):
+        at = random.integers(items)
+        for step in range(12):
+            lines.append((user, at % items, 1 + random.integers(5), 1000 * step + user))
+            at += random.integers(1, 3)
+    order = random.permutation(len(lines))
+    path.write_text("user,item,rating,time\n" + "".join("u{},i{},{},{}\n".format(*lines[n]) for n in order))
+    return len(lines)
+
+
+def run(*words):
+    done = subprocess.run([sys.executable, "-m", "tamis.evaluate", *map(str, words)], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_comes_next(tmp_path):
+    """Where the data have times, all has transitions, and what is held out comes last."""
+    path = tmp_path / "events.csv"
+    count = events(path)
+    code, out, err = run("all", path, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["split"] == "time" and found["held_out"] == pytest.approx(count / 5, abs=60) and "transitions" in found["methods"]
+    found = json.loads(run("all", path, "--split", "last", "--top", 3, "--json")[1])
+    assert found["winner"]["ndcg"] == "transitions" and found["methods"]["transitions"]["recall"] > 0.6
+    alone = json.loads(run("transitions", path, "--split", "last", "--top", 3, "--json")[1])
+    for number in ("recall", "ndcg", "map", "coverage"):
+        assert alone["model"][number] == found["methods"]["transitions"][number]
+    data, direct = ml.read(path, ml.ALS), ml.read(path, ml.Transitions)
+    assert abs(ml.positions(data.times) - direct.X).nnz == 0
+    timeless = tmp_path / "timeless.csv"
+    timeless.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in path.read_text().splitlines()))
+    code, out, err = run("item-knn,transitions", timeless)
+    assert code == 0 and "transitions: left out: the data have no time for each entry" in out, err
+    assert "(random)" in out
+    code, out, err = run("als,transitions", timeless)
+    assert code == 0 and "transitions: left out: the data have no time for each entry" in out, err
+
+
+def test_a_test_file(tmp_path):
+    """A file to measure on, with the names of the other, and some that only it has."""
+    path, later = tmp_path / "events.csv", tmp_path / "later.csv"
+    events(path)
+    data = ml.read(path, ml.ALS)
+    train, test = ml.split_time(data.X, data.times, 9000)
+    for part, where in ((train, path), (test, later)):
+        coo, times = part.tocoo(), sparse.csr_array(data.times)
+        where.write_text("".join(f"{data.rows[u]},{data.columns[i]},{r:g},{times[u, i]:.0f}\n" for u, i, r in zip(coo.row, coo.col, coo.data)))
+    expected = evaluate.evaluate(ml.ALS(factors=2), train, test)
+    code, out, err = run("als", path, "--test", later, "--set", "factors=2", "--json")
+    assert code == 0, err
+    found = json.loads(out)  # the files have another order of users and items, from which als has other first values
+    assert found["biases"] == pytest.approx(expected["biases"], rel=1e-6) and found["split"] == str(later)
+    assert found["model"]["rmse"] == pytest.approx(expected["model"]["rmse"], rel=0.01)
+    with open(later, "a") as file:
+        file.write("u1,nowhere,3,99000\nnobody,i1,3,99000\n")
+    code, out, err = run("als,item-knn,transitions", path, "--test", later, "--json")
+    assert code == 0 and json.loads(out)["held_out"] == test.nnz + 2, err
+    for words, told in ((("--test", later, "--split", "last"), "excludes --split"), (("--test", later, "--folds", 2), "--folds 2: needs splits"),
+                        (("--folds", 0), "--folds 0"), (("--hold-out", 1), "--hold-out 1"), (("--split", "time", "--folds", 3), "--folds 3: needs splits")):
+        code, out, err = run("als", path, *words)
+        assert code == 2 and told in err
+    code, out, err = run("als", path, "--test", tmp_path / "missing.csv")
+    assert code == 3 and "missing.csv" in err
+
+
+def test_folds_and_tuned(tmp_path):
+    """Means and deviations over splits are those of the splits; tuned options are told, and are no worse than those that lie."""
+    path, X = tmp_path / "ratings.csv", data().tocoo()
+    path.write_text("".join(f"u{u},i{i},{r:g}\n" for u, i, r in zip(X.row, X.col, X.data)))
+    single = [json.loads(run("als", path, "--set", "factors=2", "--seed", seed, "--json")[1]) for seed in (4, 5, 6)]
+    code, out, err = run("als", path, "--set", "factors=2", "--seed", 4, "--folds", 3, "--json")
+    assert code == 0, err
+    found = json.loads(out)["model"]
+    for number in ("rmse", "mae", "ndcg", "coverage"):
+        of = [one["model"][number] for one in single]
+        assert found[number] == pytest.approx(np.mean(of), rel=1e-6) and found["spread"][number] == pytest.approx(np.std(of, ddof=1), rel=1e-4, abs=1e-9)
+    code, out, err = run("als,item-knn", path, "--folds", 2)
+    assert code == 0 and out.count("deviation") == 4, err
+    code, out, err = run("als", path, "--tuned", "--set", "factors=2", "--set", "iterations=5", "--json")
+    assert code == 0 and "als: " in err, err
+    tuned = json.loads(out)["model"]
+    assert set(tuned["tuned"]) == {"factors", "regularization", "biases"} and tuned["tuned"]["factors"] == 2
+    bad = json.loads(run("als", path, "--set", "factors=2", "--set", "regularization=3", "--json")[1])["model"]
+    assert tuned["rmse"] < bad["rmse"]
 
 
 def test_without_a_relevant_entry_nothing_is_fitted(tmp_path):

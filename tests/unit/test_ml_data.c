@@ -341,6 +341,24 @@ TEST(times_are_told) {
     }
 }
 
+/* Positions are by time, else by lines; of a repeated pair the last is kept. */
+TEST(entries_are_numbered_in_time) {
+    tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
+    char found[TAMIS_FOUND_BYTES] = "";
+    options.positions = true;
+    options.found = found;
+    expect_ratings(".csv", "a,x,5,30\na,y,4,10\nb,y,1,7\na,z,2,20\na,y,3,40\n", &options,
+                   "csr 2x3 4| 0 0 3| 0 1 4| 0 2 2| 1 1 1", "a|b", "x|y|z");
+    assert_null(strstr(found, "order of the lines"));
+    expect_ratings(".csv", "a,x,5\na,y,4\nb,y,1\na,z,2\na,y,3\n", &options, "csr 2x3 4| 0 0 1| 0 1 4| 0 2 3| 1 1 1",
+                   "a|b", "x|y|z");
+    assert_non_null(strstr(found, "; without times, in the order of the lines"));
+    ratings r;
+    options.sum = true;
+    REFUSED(ARGUMENT, "^options.positions and options.sum: positions cannot be summed$",
+            read_ratings("x.csv", &options, &r));
+}
+
 /* A repeated pair keeps what was said of it, and a rating all its digits. */
 TEST(all_ratings_are_kept) {
     tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;

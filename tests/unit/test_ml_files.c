@@ -335,7 +335,7 @@ TEST(refuses_neighbours_that_are_none) {
         {5, 1.5F, ": neighbour 1 of column 1 is 1.5, expected -1"},
         {0, NAN, ": neighbour 0 of column 0 is nan, expected -1"},
         {1, INFINITY, ": neighbour 1 of column 0 is inf, expected -1"},
-        {3, NAN, ": the similarity of neighbour 1 of column 0 is nan, expected a finite number"},
+        {3, NAN, ": the weight of neighbour 1 of column 0 is nan, expected a finite number"},
     };
     tamis_model_options options = default_options(TAMIS_ITEM_KNN);
     options.neighbours = 2;

@@ -114,6 +114,72 @@ TEST(random_walks_are_right) {
     }
 }
 
+/* Scores by the shares of what is near: pair by pair, from all pairs of a row's entries. order: each row's columns. */
+static void steps(const int *order, const int *lengths, int n, double *scores) {
+    double near[COLS][COLS] = {0};
+    memset(scores, 0, ROWS * COLS * sizeof *scores);
+    for (int r = 0; r < ROWS; r++)
+        for (int p = 0; p < lengths[r]; p++)
+            for (int q = 0; q < lengths[r]; q++)
+                if (p != q && abs(p - q) <= 10)
+                    near[order[r * COLS + p]][order[r * COLS + q]] += (q > p ? 1 : 0.5) / abs(p - q);
+    for (int i = 0; i < COLS; i++) {
+        double total = 10;
+        for (int j = 0; j < COLS; j++) total += near[i][j];
+        for (int k = 0; k < n; k++) {
+            int best = 0;
+            for (int j = 1; j < COLS; j++)
+                if (near[i][j] > near[i][best]) best = j;
+            for (int r = 0; r < ROWS; r++)
+                for (int p = 0; p < lengths[r]; p++)
+                    if (order[r * COLS + p] == i) scores[r * COLS + best] += near[i][best] / total / (lengths[r] - p);
+            near[i][best] = 0;
+        }
+    }
+}
+
+/* Positions are any numbers that rise, of any thread count the same bits; a repeated entry counts where it is last. */
+TEST(transitions_are_right) {
+    OWN(data) d = data_make(ROWS, COLS, 14, 31);
+    static int order[ROWS * COLS], lengths[ROWS];
+    static double expected[ROWS * COLS];
+    tamis_random random = tamis_random_start(31, 4);
+    for (int i = 0; i < ROWS; i++) {
+        const int64_t begin = d.offsets[i];
+        lengths[i] = (int)(d.offsets[i + 1] - begin);
+        for (int k = 0; k < lengths[i]; k++) order[i * COLS + k] = (int)d.columns[begin + k];
+        for (int k = lengths[i] - 1; k > 0; k--) {
+            const int other = (int)tamis_random_below(&random, k + 1), kept = order[i * COLS + k];
+            order[i * COLS + k] = order[i * COLS + other];
+            order[i * COLS + other] = kept;
+        }
+        for (int k = 0; k < lengths[i]; k++)
+            for (int64_t t = begin; t < d.offsets[i + 1]; t++)
+                if (d.columns[t] == order[i * COLS + k]) d.values[t] = 3 * k - 7;
+    }
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_TRANSITIONS, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        OWN(double) *first = NULL;
+        for (options.threads = 1; options.threads <= 4; options.threads++) {
+            OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+            OWN(tamis_model) *const loaded = model_reloaded(device, model);
+            OWN(double) *found = scores_of(loaded, &d.view);
+            steps(order, lengths, COLS - 1, expected);
+            model_expect_close("transitions", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
+            if (!first)
+                first = found, found = NULL;
+            else
+                assert_memory_equal(found, first, ROWS * COLS * sizeof *found);
+        }
+    }
+    d.values[5] = 1.7e9;
+    tamis_model_options options = options_of(TAMIS_TRANSITIONS, TAMIS_F32);
+    OWN(tamis_model) *model;
+    works(tamis_model_create(device, &options, &model));
+    REFUSED(ARGUMENT, "^S has the value 1.7e+09 in column ...: expected positions in the row, 1, 2, 3, ",
+            tamis_model_fit(model, &d.view, NULL));
+}
+
 /* The weights of pairs by Gauss-Jordan elimination of X^T X + lambda, entry by entry. */
 static double *ease_weights(const double *X, int64_t rows, int64_t cols, double lambda) {
     OWN(double) *const A = calloc((size_t)(cols * cols), sizeof *A);

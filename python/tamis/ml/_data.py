@@ -197,6 +197,19 @@ def _times_of(X: Any, times: Any) -> numpy.ndarray:
     return of.data
 
 
+def positions(times: Any) -> Any:
+    """The positions of a row's entries in time, 1 for the first, which `Transitions` is fitted to: a matrix of SciPy in CSR.
+
+    >>> positions([[30, 10, 20], [0, 9, 0]]).toarray().tolist()
+    [[3.0, 1.0, 2.0], [0.0, 1.0, 0.0]]
+    """
+    import scipy.sparse
+    csr = scipy.sparse.csr_matrix(times)
+    csr.sort_indices()
+    rows = numpy.repeat(numpy.arange(csr.shape[0]), numpy.diff(csr.indptr))
+    return scipy.sparse.csr_matrix((_held.places(rows, csr.data).astype("float32") + 1, csr.indices, csr.indptr), csr.shape)
+
+
 def split_entries(X: Any, share: float = 0.2, *, random_state: int = 1) -> tuple[Any, Any]:
     """X without a share of each row's entries, and X with these alone. Every row keeps an entry.
 

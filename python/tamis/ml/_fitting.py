@@ -111,6 +111,7 @@ class Fitting(TransformerMixin, BaseEstimator):
     _counts = False  # X's values must not be negative
     _pairs = False  # a model of pairs of columns, with scores in place of factors
     _uses = False  # missing entries of X count as zeros
+    _ordered = False  # values of X are positions in time
     _over_biases = False  # factors are fitted to what biases leave
     _scores_rows = False  # `score` assumes that rows are the rows of the fit
     _stopped: Optional[BaseException] = None

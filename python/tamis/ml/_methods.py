@@ -109,6 +109,26 @@ class EASE(Estimator):
         self._set(locals())
 
 
+class Transitions(Estimator):
+    """Uses in time: what follows soon after what a row had last, and with fading weight before that. As `ItemKNN`, but the values of X are positions in the
+    row, 1 for the first, as `tamis.ml.read` with this class or `positions` of times make them; seen= of `recommend`, too, a session for example.
+
+    neighbours: how many columns that follow it are kept for each column.
+
+    >>> plays = [[1, 2, 3, 0], [0, 1, 2, 3], [2, 3, 1, 0]]
+    >>> model = Transitions().fit(plays)
+    >>> model.recommend(n=1, seen=[[1, 2, 0, 0]])[0]  # the first, then the second
+    array([[2]])
+    """
+
+    _method = c.TAMIS_TRANSITIONS
+    _uses = _pairs = _ordered = True
+
+    def __init__(self, neighbours: int = 100, dtype: str = "float32", threads: int = 0, device: str = "cpu", devices: Optional[Sequence[str]] = None,
+                 seed: int = 1, random_state: Any = None):
+        self._set(locals())
+
+
 class CCD(RowEstimator):
     """Ratings by CCD++, one feature at a time. Parameters as in `ALS`. After `fit`, `biases_alone_` is True if no factors predict better than biases.
 

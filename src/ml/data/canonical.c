@@ -31,7 +31,7 @@ tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse
     options.offset_type = S->nnz > INT32_MAX ? TAMIS_I64 : TAMIS_I32;
     options.value_type = model->options.type;
     options.values = TAMIS_VALUES_ONES;
-    options.duplicates = TAMIS_DUPLICATES_SUM;
+    options.duplicates = model->method->about.ordered ? TAMIS_DUPLICATES_LAST : TAMIS_DUPLICATES_SUM;
     options.sort = true;
     return options;
 }

@@ -26,7 +26,8 @@ tamis_status tamis_read_data_found(tamis_method method, const char *path, const 
     *row_names = *column_names = NULL;
     if (times) *times = NULL;
     if (found) *found = 0;
-    const bool sum = row->about.data != TAMIS_DATA_RATINGS, documents = row->about.data == TAMIS_DATA_COUNTS;
+    const bool sum = row->about.data != TAMIS_DATA_RATINGS && !row->about.ordered,
+               documents = row->about.data == TAMIS_DATA_COUNTS;
     tamis_file_shape shape = TAMIS_SHAPE_IDS;
     bool texts = false;
     if (documents && !columns) TRY(tamis_is_texts(path, &texts));
@@ -39,6 +40,7 @@ tamis_status tamis_read_data_found(tamis_method method, const char *path, const 
         tamis_ratings_options options = TAMIS_RATINGS_OPTIONS_INIT;
         options.columns = columns;
         options.sum = sum;
+        options.positions = row->about.ordered;
         options.times = times;
         options.found = found;
         return tamis_read_ratings(path, &options, data, row_names, column_names, NULL);

@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -304,17 +305,38 @@ static tamis_status sort_by_time(rating_reader *reader) {
     return TAMIS_OK;
 }
 
+static void add_found(const rating_reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_found(const rating_reader *reader, const char *format, ...) {
+    char *const found = reader->options->found;
+    const size_t used = found ? strlen(found) : 0;
+    va_list arguments;
+    if (!found) return;
+    va_start(arguments, format);
+    vsnprintf(found + used, TAMIS_FOUND_BYTES - used, format, arguments);
+    va_end(arguments);
+}
+
+/* Puts the positions of entries in the places of their ratings. */
+static tamis_status number_entries(rating_reader *reader) {
+    int64_t *counts;
+    TAMIS_SCOPE;
+    if (reader->times && !reader->in_order) TRY(sort_by_time(reader));
+    if (!reader->times && !reader->form.lists) add_found(reader, "; without times, in the order of the lines");
+    TRY(tamis_allocate_zeros(tamis_names_count(reader->users), "positions", counts));
+    for (int64_t t = 0; t < reader->count; t++)
+        tamis_element_store(reader->values, reader->options->value_type, t, (double)++counts[reader->row_indices[t]]);
+    return TAMIS_OK;
+}
+
 static tamis_status make_matrix(rating_reader *reader, tamis_owned_sparse **matrix) {
     const tamis_ratings_options *const options = reader->options;
+    if (options->positions) TRY(number_entries(reader));
     TRY(convert(reader, options->value_type, reader->values, options->sum, matrix));
     const int64_t replaced = reader->count - tamis_owned_sparse_view(*matrix)->nnz;
     const bool repeated = replaced > 0;
-    if (repeated && !options->sum && !reader->form.lists && options->found) {
-        const size_t used = strlen(options->found);
-        snprintf(options->found + used, TAMIS_FOUND_BYTES - used,
-                 "; %lld line%s replaced by a later one of the same pair", (long long)replaced,
-                 replaced == 1 ? "" : "s");
-    }
+    if (repeated && !options->sum && !reader->form.lists)
+        add_found(reader, "; %lld line%s replaced by a later one of the same pair", (long long)replaced,
+                  replaced == 1 ? "" : "s");
     tamis_status status = TAMIS_OK;
     if (repeated && reader->times && !reader->in_order && (!options->sum || options->times)) {
         tamis_owned_sparse_free(*matrix);
@@ -344,6 +366,8 @@ static tamis_status take_options(const tamis_ratings_options *given, tamis_ratin
                           (int)options->value_type);
     if (options->keep < 0 || options->keep > 1 || (options->keep && options->sum))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.keep = %d: expected 0, or 1 without sum", options->keep);
+    if (options->positions && options->sum)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.positions and options.sum: positions cannot be summed");
     if (options->known_only && (!options->users || !options->items))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.%s = NULL: known_only needs both dictionaries",
                           options->users ? "items" : "users");

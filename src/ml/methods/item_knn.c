@@ -49,21 +49,6 @@ static tamis_status check(const tamis_model_options *options) {
     return ml_weights_check(options, TAMIS_WEIGHTS_RP3BETA);
 }
 
-static ml_lists_kind lists(const tamis_model_options *options) {
-    (void)options;
-    return ML_LISTS_GIVEN;
-}
-
-static tamis_status check_kept(const char *path, const tamis_model *model, const tamis_dense *kept) {
-    (void)model;
-    return ml_lists_check(path, kept);
-}
-
-static int64_t column_width(const tamis_model_options *options, int64_t cols) {
-    (void)cols;
-    return 2 * (int64_t)options->neighbours;
-}
-
 /* With bm25 the uses of a scored row are not weighted: these weights only serve to find neighbours. */
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
     if (fit) TRY(ml_popular_learn(model, data));
@@ -86,19 +71,12 @@ static void find_divisors(const tamis_model *model, const tamis_sparse *data, it
     }
 }
 
-static tamis_status check_columns(const tamis_model *model, int64_t cols) {
-    (void)model;
-    if (cols <= ML_LISTS_COLUMNS_MOST) return TAMIS_OK;
-    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, item-knn has at most %d columns", (long long)cols,
-                      ML_LISTS_COLUMNS_MOST);
-}
-
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     item_knn *work;
-    TRY(check_columns(model, data->cols));
+    TRY(ml_items_admit_lists(model, data->cols));
     TRY(tamis_allocate_zeros(1, "the work of item-knn", work));
     model->work = work;
-    TRY(ml_items_factors(model, data->cols, column_width(&model->options, data->cols)));
+    TRY(ml_items_factors(model, data->cols, ml_items_lists_width(&model->options, data->cols)));
     TRY(tamis_allocate_zeros(data->cols, "norms of columns", work->from));
     TRY(tamis_allocate_array(data->cols, "norms of columns", work->to));
     find_divisors(model, data, work);
@@ -115,11 +93,7 @@ static void keep_best(const tamis_model *model, const item_knn *work, int64_t fi
             const double product = ml_number(work->items.host_C, model->options.type, i * block + (j - first));
             if (i != j && product > 0) ml_best_offer(&best, i, product / (work->to[i] * work->from[j]));
         }
-        ml_best_finish(&best);
-        for (int64_t k = 0; k < n; k++) {
-            kept[j * 2 * n + k] = (double)best.columns[k];
-            kept[j * 2 * n + n + k] = best.columns[k] < 0 ? 0 : best.scores[k];
-        }
+        ml_items_keep_list(&best, kept + j * 2 * n);
     }
 }
 
@@ -156,11 +130,11 @@ const ml_method ml_item_knn = {
     .defaults = defaults,
     .check = check,
     .states = {ML_WEIGHTS_STATE, [ML_POPULARITY] = ML_POPULARITY_STATE},
-    .check_kept = check_kept,
-    .lists = lists,
-    .column_width = column_width,
+    .check_kept = ml_items_check_lists,
+    .lists = ml_items_give_lists,
+    .column_width = ml_items_lists_width,
     .prepare = prepare,
-    .admits = check_columns,
+    .admits = ml_items_admit_lists,
     .begin = begin,
     .iterate = iterate,
     .transform = ml_lists_transform,

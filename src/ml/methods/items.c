@@ -10,6 +10,8 @@
 #include "ml/fit/calls.h"
 #include "ml/fit/loop.h"
 #include "ml/numbers.h"
+#include "ml/serve/best.h"
+#include "ml/serve/lists.h"
 
 enum { ENTRIES = 1 << 23, BLOCK_LEAST = 8, BLOCK_MOST = 256 }; /* sizes of a block of X's columns */
 
@@ -69,4 +71,35 @@ tamis_status ml_items_operands(tamis_model *model, const tamis_dense *W, ml_oper
     made->A = (ml_operand){.host = *W};
     made->B = (ml_operand){.host = {.rows = model->cols, .cols = model->cols, .type = model->options.type}};
     return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------------------------------ lists of columns */
+
+ml_lists_kind ml_items_give_lists(const tamis_model_options *options) {
+    (void)options;
+    return ML_LISTS_GIVEN;
+}
+
+tamis_status ml_items_check_lists(const char *path, const tamis_model *model, const tamis_dense *kept) {
+    (void)model;
+    return ml_lists_check(path, kept);
+}
+
+int64_t ml_items_lists_width(const tamis_model_options *options, int64_t cols) {
+    (void)cols;
+    return 2 * (int64_t)options->neighbours;
+}
+
+tamis_status ml_items_admit_lists(const tamis_model *model, int64_t cols) {
+    if (cols <= ML_LISTS_COLUMNS_MOST) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.cols = %lld, %s has at most %d columns", (long long)cols,
+                      model->method->about.name, ML_LISTS_COLUMNS_MOST);
+}
+
+void ml_items_keep_list(ml_best *best, double *line) {
+    ml_best_finish(best);
+    for (int k = 0; k < best->n; k++) {
+        line[k] = (double)best->columns[k];
+        line[best->n + k] = best->columns[k] < 0 ? 0 : best->scores[k];
+    }
 }

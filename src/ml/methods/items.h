@@ -4,6 +4,7 @@
 #define TAMIS_ML_ITEMS_H
 
 #include "ml/fit/place.h"
+#include "ml/methods/method.h"
 #include "ml/serve/operands.h"
 
 /* The Gram matrix X^T X of the data's columns, computed by SpMM some columns at a time. */
@@ -27,5 +28,13 @@ tamis_status ml_items_go_on(tamis_model *model, int64_t done, int64_t all);
 tamis_status ml_items_factors(tamis_model *model, int64_t cols, int64_t width);
 /* Sets the operands of rows whose scores are W. */
 tamis_status ml_items_operands(tamis_model *model, const tamis_dense *W, ml_operands *made);
+
+/* Functions of a method whose columns give `neighbours` weights each (serve/lists.h): fields of ml_method. */
+ml_lists_kind ml_items_give_lists(const tamis_model_options *options);
+tamis_status ml_items_check_lists(const char *path, const tamis_model *model, const tamis_dense *kept);
+int64_t ml_items_lists_width(const tamis_model_options *options, int64_t cols);
+tamis_status ml_items_admit_lists(const tamis_model *model, int64_t cols);
+/* Finishes the best columns, and writes them as a line of the model's column data. */
+void ml_items_keep_list(struct ml_best *best, double *line);
 
 #endif

@@ -7,10 +7,11 @@
 #include "base/status.h"
 #include "ml/methods/method.h"
 
-extern const ml_method ml_als, ml_implicit_als, ml_bpr, ml_item_knn, ml_ease, ml_ccd, ml_sfa, ml_lda, ml_gap;
+extern const ml_method ml_als, ml_implicit_als, ml_bpr, ml_item_knn, ml_ease, ml_transitions, ml_ccd, ml_sfa, ml_lda,
+    ml_gap;
 
-static const ml_method *const rows[] = {&ml_als, &ml_implicit_als, &ml_bpr, &ml_item_knn, &ml_ease,
-                                        &ml_ccd, &ml_sfa,          &ml_lda, &ml_gap};
+static const ml_method *const rows[] = {&ml_als,         &ml_implicit_als, &ml_bpr, &ml_item_knn, &ml_ease,
+                                        &ml_transitions, &ml_ccd,          &ml_sfa, &ml_lda,      &ml_gap};
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 
 const ml_method *ml_method_of(tamis_method method) {

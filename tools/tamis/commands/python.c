@@ -8,11 +8,12 @@
 #include "cli/exit.h"
 
 typedef struct settings {
-    const char *output, *title, *values, *columns, *state, *devices, *set, *split, *test_from, *relevant, *where, *by;
+    const char *output, *title, *values, *columns, *state, *devices, *set, *split, *test_from, *relevant, *where, *by,
+        *test;
     double threshold, hold_out;
     int device;
     int64_t folds, iterations, seed, top;
-    bool json, drift, no_clobber, grid;
+    bool json, drift, no_clobber, grid, tuned;
 } settings;
 
 static int run_roofline(const void *given, int count, char **operands) {
@@ -82,10 +83,16 @@ const tool_command tool_tune_command =
 static const tool_option evaluate_options[] = {
     TOOL_DATA_COLUMNS(AT(columns)),
     TOOL_NAME("set", 0, "NAME=VALUE", AT(set), "an option of the method, such as factors=64; may be repeated"),
-    {"split", 0, TOOL_NAME, "HOW", "random", "what is held out: random, leave-one-out, last (by time) or date",
-     AT(split), 0, 0, NULL},
-    TOOL_REAL("hold-out", 0, "SHARE", "0.2", AT(hold_out), 0, 0.99, "of each row's entries, for random"),
+    TOOL_FLAG("tuned", 0, AT(tuned),
+              "first find each method's options, on folds of what is fitted, as tamis tune does"),
+    TOOL_NAME("split", 0, "HOW", AT(split),
+              "what is held out: time, random, leave-one-out, last or date; by default time where the data have times, "
+              "else random"),
+    TOOL_REAL("hold-out", 0, "SHARE", "0.2", AT(hold_out), 0, 0.99,
+              "of each row's entries, for random; of all entries, the latest, for time"),
     TOOL_NAME("test-from", 0, "DATE", AT(test_from), "hold out the entries from this date or time on"),
+    TOOL_PATH("test", 0, "FILE", AT(test), "measure on the entries of this file, and fit to all of DATA"),
+    TOOL_INTEGER("folds", 0, "N", "1", AT(folds), 1, 1000, "random splits; prints the mean and the deviation"),
     TOOL_INTEGER("top", 0, "N", "10", AT(top), 1, 1e6, "number of recommendations"),
     TOOL_NAME("relevant", 0, "X", AT(relevant), "held-out entries of at least this value are the relevant ones"),
     TOOL_INTEGER("seed", 0, "SEED", "1", AT(seed), 0, 9e18, "seed of the split"),

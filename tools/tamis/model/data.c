@@ -16,7 +16,10 @@
 
 bool tool_method_of_documents(tamis_method method) { return tool_method_about(method)->data == TAMIS_DATA_COUNTS; }
 
-bool tool_method_of_counts(tamis_method method) { return tool_method_about(method)->data != TAMIS_DATA_RATINGS; }
+bool tool_method_of_counts(tamis_method method) {
+    const tamis_method_description *const about = tool_method_about(method);
+    return about->data != TAMIS_DATA_RATINGS && !about->ordered;
+}
 
 /* ------------------------------------------------------------------------------------------ kinds of files */
 
@@ -93,6 +96,7 @@ static int read_named(const tool_data_request *request, tool_data *data) {
     if (status == TAMIS_OK && request->columns) status = tamis_names_copy(request->columns, &data->columns);
     if (status != TAMIS_OK) return tool_library_error(status, NULL);
     options.sum = request->sum;
+    options.positions = tool_method_about(request->method)->ordered;
     options.columns = request->columns_of;
     options.users = data->rows;
     options.items = data->columns;

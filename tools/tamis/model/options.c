@@ -25,6 +25,7 @@ enum {
     GROUPS = 1 << 9,
     OWN = 1 << 10,
     FACTORS = 1 << 11,   /* models with factors: neither for documents nor of pairs of items */
+    SUMS = 1 << 12,      /* with one of the others: repeated entries may add up */
     MAY_CHANGE = 1 << 16 /* may change when training is resumed, as it does not affect the results */
 };
 
@@ -109,8 +110,8 @@ static const struct {
                        "of texts: leave out words in more than this share of the documents")},
     {RATINGS, TOOL_CHOICE("duplicates", 0, "HOW", "last", AT(duplicates), &tool_repeats,
                           "what to do with repeated pairs of a user and an item")},
-    {USES | COUNTS, TOOL_CHOICE("duplicates", 0, "HOW", "sum", AT(duplicates), &tool_repeats,
-                                "what to do with repeated entries, as in logs of events")},
+    {USES | COUNTS | SUMS, TOOL_CHOICE("duplicates", 0, "HOW", "sum", AT(duplicates), &tool_repeats,
+                                       "what to do with repeated entries, as in logs of events")},
     {ALL, TOOL_PATH("vocabulary", 0, "FILE", AT(vocabulary), "names of the columns, one per line")},
     {FEATURES, TOOL_REAL("hold-out", 0, "SHARE", "0", AT(hold_out), 0, 0.99,
                          "share of each row's entries to hold out for the metric; 0: none")},
@@ -185,6 +186,7 @@ static const tamis_method_option *find_own(const tamis_method_description *metho
 
 static bool has_option(const tamis_method_description *method, int row) {
     const int who = rows[row].who;
+    if (who & SUMS && method->ordered) return false;
     return who & 1 << method->data || (who & BATCHES && method->mini_batches) || (who & GROUPS && method->groups) ||
            (who & OWN && find_own(method, &rows[row].option)) ||
            (who & FACTORS && method->data != TAMIS_DATA_COUNTS && !method->pairs);
