@@ -2,7 +2,8 @@
  * Nearest neighbours of columns: the score of column j for a row is the sum over the row's entries r_i of s_ij, where j
  * is one of the `neighbours` columns most similar to i. Similarity is the cosine of columns of weighted uses. With
  * weights bm25 it is the inner product, since these weights already reduce frequent rows and columns (as in implicit's
- * BM25Recommender). All products of columns are X^T X, computed by SpMM some columns at a time (items.c).
+ * BM25Recommender). The products of a column with all others are sums over the rows that have it (pairs.h): a row of l
+ * entries has l^2 of them, where products of dense columns would take l times the number of columns.
  *
  * With weights rp3beta (Paudel et al. 2017, "Updatable, accurate, diverse, and scalable recommendations for interactive
  * applications") it is the chance of the steps i -> row -> j of a random walk over uses, divided by a power of the uses
@@ -15,15 +16,12 @@
 #include <math.h>
 
 #include "base/scope.h"
-#include "base/sizes.h"
-#include "ml/factors.h"
-#include "ml/fit/place.h"
 #include "ml/methods/items.h"
 #include "ml/methods/method.h"
+#include "ml/methods/pairs.h"
 #include "ml/methods/weights.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
-#include "ml/serve/best.h"
 #include "ml/serve/lists.h"
 #include "ml/serve/popular.h"
 
@@ -31,7 +29,7 @@ enum { NEIGHBOURS = 20, BETA_MOST = 2, CHOICE_COLUMNS = 8192 };
 
 /* A product of columns i and j, divided by from[i] and to[j], is the similarity of j to i. */
 typedef struct item_knn {
-    ml_items items;
+    ml_pairs pairs;
     double *from, *to;
 } item_knn;
 
@@ -80,38 +78,28 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     TRY(tamis_allocate_zeros(data->cols, "norms of columns", work->from));
     TRY(tamis_allocate_array(data->cols, "norms of columns", work->to));
     find_divisors(model, data, work);
-    return ml_items_make(model, data, &work->items);
+    TRY(ml_pairs_make(data, &work->pairs));
+    return ml_pairs_turn(&work->pairs);
 }
 
-/* Keeps the neighbours of the columns of a block. */
-static void keep_best(const tamis_model *model, const item_knn *work, int64_t first, double *kept, int64_t *columns,
-                      double *scores) {
-    const int64_t cols = model->cols, block = work->items.block, n = model->options.neighbours;
-    for (int64_t j = first; j < cols && j < first + block; j++) {
-        ml_best best = {.columns = columns, .scores = scores, .n = (int)n};
-        for (int64_t i = 0; i < cols; i++) {
-            const double product = ml_number(work->items.host_C, model->options.type, i * block + (j - first));
-            if (i != j && product > 0) ml_best_offer(&best, i, product / (work->to[i] * work->from[j]));
-        }
-        ml_items_keep_list(&best, kept + j * 2 * n);
+static void visit(const ml_pairs *pairs, ml_pair_sums *sums) {
+    for (int64_t k = pairs->begin[sums->column]; k < pairs->begin[sums->column + 1]; k++) {
+        const int64_t row = pairs->rows_of[pairs->where[k]];
+        const double r = pairs->values[pairs->where[k]];
+        for (int64_t t = pairs->offsets[row]; t < pairs->offsets[row + 1]; t++)
+            ml_pair_add(sums, pairs->columns[t], r * pairs->values[t]);
     }
+}
+
+static double weigh(const void *context, const ml_pair_sums *sums, int32_t other, double total) {
+    const item_knn *const work = context;
+    (void)total;
+    return other == sums->column ? 0 : sums->sums[other] / (work->to[other] * work->from[sums->column]);
 }
 
 static tamis_status iterate(tamis_model *model) {
     item_knn *const work = model->work;
-    const int64_t n = model->options.neighbours;
-    double *kept, *scores;
-    int64_t *columns;
-    TAMIS_SCOPE;
-    TRY(tamis_allocate_array(tamis_times(model->cols, 2 * n), "neighbours", kept));
-    TRY(tamis_allocate_array(n, "neighbours", columns));
-    TRY(tamis_allocate_array(n, "neighbours", scores));
-    for (int64_t first = 0; first < model->cols; first += work->items.block) {
-        TRY(ml_items_products(model, &work->items, first));
-        keep_best(model, work, first, kept, columns, scores);
-        TRY(ml_items_go_on(model, first + work->items.block, model->cols));
-    }
-    return ml_dense_write_doubles(model, &model->column_factors, kept);
+    return ml_pairs_keep(model, &work->pairs, visit, weigh, work);
 }
 
 static const tamis_method_option own_options[] = {
