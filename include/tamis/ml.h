@@ -321,6 +321,21 @@ TAMIS_API tamis_status tamis_model_recommend_among(tamis_model *model, const tam
                                                    int64_t count, const tamis_sparse *seen, const bool *candidates,
                                                    int n, int64_t *columns, double *scores);
 
+/* The other way: for each of `count` columns (columns = NULL: 0 .. count - 1), finds the n rows of the fit with the
+   largest predictions, without those that have the column in `seen` (NULL: none; seen.rows are the fit's). rows and
+   scores have count * n entries, missing ones as in recommend. TAMIS_ERROR_UNSUPPORTED: the model stores no row
+   factors. */
+TAMIS_API tamis_status tamis_model_recommend_rows(tamis_model *model, const int64_t *columns, int64_t count,
+                                                  const tamis_sparse *seen, int n, int64_t *rows, double *scores);
+
+/* Tells why a column is recommended to a row: which of the row's entries make its score. known: one row, as for
+   tamis_model_transform. The score of `column` is a sum over the entries, of als also over the mean and the column's
+   bias; writes the columns of the n largest parts, in falling order, and the parts, missing ones as in recommend. For
+   als and implicit-als they are those of the row's factors as transform finds them (Hu, Koren, Volinsky 2008, section
+   5); for models of pairs, the entries' weights. TAMIS_ERROR_UNSUPPORTED: the method has no such sum. */
+TAMIS_API tamis_status tamis_model_explain(tamis_model *model, const tamis_sparse *known, int64_t column, int n,
+                                           int64_t *columns, double *parts);
+
 /* For each of `count` columns (of the fit's rows, if `rows`; indices in `which`, NULL: 0 .. count - 1), finds the n
    others with the largest cosines of factors, without biases, in falling order. Writes their indices and cosines: count
    * n entries each, missing ones as in recommend. Factors that are all zeros are similar to nothing. Equal cosines are

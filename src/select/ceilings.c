@@ -15,6 +15,7 @@
 
 #include "base/c_locale.h"
 #include "base/cache_folder.h"
+#include "base/clock.h"
 #include "base/fork_lock.h"
 #include "base/load.h"
 #include "base/status.h"
@@ -23,6 +24,9 @@
 
 enum { KEPT = 64, PROBES_MOST = 4, SIZES_FROM = 12, SIZES = 6, NUMBERS = 2 * 6 + SIZES + 2 * 6 };
 static const double APART = 1.25; /* probes agree within this factor of the best rate */
+/* Unless it is asked for, a busy machine or one of large caches, whose probe takes so long, is not probed again in the
+   same call: its ceilings are doubtful, and get better in later processes. */
+static const double SECONDS_MOST = 2;
 
 /* Doubtful ceilings are measured again at this age; then at four times the age each time, up to a day, for a machine
    that is always busy. */
@@ -130,12 +134,14 @@ static bool agree(double probes[PROBES_MOST][NUMBERS], int count, const double *
     return true;
 }
 
-/* Probes until two agree. If *ceilings are measured, they come from earlier probes. brief: one short, incomplete
-   probe. */
-static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, tamis_ceilings *ceilings) {
+/* Probes until two agree, or one takes `most` seconds. If *ceilings are measured, they come from earlier probes. brief:
+   one short, incomplete probe. */
+static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, double most,
+                          tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][NUMBERS], best[NUMBERS] = {0};
     const bool on_host = backend->location == TAMIS_HOST;
     const tamis_load_point begin = tamis_load_begin();
+    const double start = tamis_clock_seconds();
     bool agreed = false;
     if (ceilings->measured) to_numbers(ceilings, best);
     for (int i = 0; i < (brief ? 1 : PROBES_MOST) && !agreed; i++) {
@@ -143,6 +149,7 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
         to_numbers(ceilings, probes[i]);
         for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
         agreed = agree(probes, i + 1, best);
+        if (tamis_clock_seconds() - start > most) break;
     }
     from_numbers(best, ceilings);
     const tamis_load load = tamis_load_since(&begin, on_host ? threads : 0);
@@ -191,7 +198,8 @@ static void make(entry *e, tamis_probing probing) {
     char path[PATH_MAX]; /* results that cannot be kept would be measured again by each process */
     const bool brief = probing != TAMIS_PROBE_ANEW && !tamis_cache_path(NULL, path, sizeof path);
     if (probing != TAMIS_PROBE_NEVER && (!found || doubted) &&
-        probe(e->backend, e->number, e->threads, brief, &fresh) == TAMIS_OK) {
+        probe(e->backend, e->number, e->threads, brief, probing == TAMIS_PROBE_ANEW ? INFINITY : SECONDS_MOST,
+              &fresh) == TAMIS_OK) {
         found = fresh.measured;
         if (!brief) save(e->key, &fresh, fresh.doubtful ? tries + 1 : 0);
     }

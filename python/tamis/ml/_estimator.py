@@ -91,12 +91,13 @@ class Estimator(Fitting):
         return out
 
     def recommend(self, rows: Any = None, n: int = 10, *, seen: Any = None,
-                  factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None) -> tuple[numpy.ndarray, numpy.ndarray]:
+                  factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
         rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no
         rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
-        among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows.
+        among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows. named: names in place of the
+        columns' numbers, None for -1.
 
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
@@ -119,7 +120,79 @@ class Estimator(Fitting):
         must(models().tamis_model_recommend_among(
             model.value, W, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), lent(allowed, ctypes.c_bool), n,
             lent(columns, ctypes.c_int64), lent(scores, ctypes.c_double)))
-        return columns, scores
+        return self._named(columns, named), scores
+
+    def recommend_rows(self, columns: Any = None, n: int = 10, *, seen: Any = None, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n rows of the fit with the largest predictions for each of `columns` (numbers or names; None: all), without those that have it in `seen`: the users
+        for an item. Both results are (columns, n); where fewer are left, -1 and NaN.
+
+        >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+        >>> model = ALS(factors=2, iterations=5).fit(X)
+        >>> model.recommend_rows([1], n=1, seen=X)[0]  # who has not seen it
+        array([[1]])
+        """
+        model = self._fitted()
+        numbers = None if columns is None else places(columns, "columns", model.names(False))
+        known = None if seen is None else self._samples(model, seen, "seen")
+        count = model.about.cols if numbers is None else len(numbers)
+        rows, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
+        must(models().tamis_model_recommend_rows(model.value, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), n,
+                                                 lent(rows, ctypes.c_int64), lent(scores, ctypes.c_double)))
+        return self._named(rows, named, rows=True), scores
+
+    def explain(self, known: Any, column: Any, n: int = 10, *, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Why `column` (a number or a name) is recommended to a row: the n entries of the row with the largest parts in its score, and the parts. known: the row.
+
+        The parts of all entries add up to the score; for ALS, without the mean and the column's bias. For ALS, ImplicitALS and models of pairs.
+
+        >>> plays = [[9, 4, 0], [7, 0, 0], [2, 5, 2]]
+        >>> columns, parts = ItemKNN(weights="ones").fit(plays).explain([[1, 1, 0]], column=2, n=2)
+        >>> columns.tolist()
+        [1, 0]
+        """
+        model = self._fitted()
+        row = self._samples(model, known, "known")
+        number = places([column], "column", model.names(False))
+        columns, parts = numpy.empty(n, "int64"), numpy.empty(n, "float64")
+        must(models().tamis_model_explain(model.value, byref(row.struct), int(number[0]), n, lent(columns, ctypes.c_int64), lent(parts, ctypes.c_double)))
+        return self._named(columns, named), parts
+
+    def _named(self, numbers: numpy.ndarray, named: bool, rows: bool = False) -> numpy.ndarray:
+        """Return names in place of numbers, if wanted; None for -1."""
+        if not named:
+            return numbers
+        names = self.row_names_ if rows else self.column_names_
+        if names is None:
+            raise _errors.ArgumentError(f"named = True: the model has no names of {'rows' if rows else 'columns'}; set_names gives it some")
+        return numpy.where(numbers >= 0, names[numpy.maximum(numbers, 0)], None)
+
+    def topics(self, n: int = 10, *, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The n columns with the largest weights in each factor, and the weights: the words of topics, for which they are probabilities. Both are (factors, n).
+
+        >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
+        >>> model = LDA(factors=2, iterations=20, random_state=1).fit(X)
+        >>> sorted(sorted(words.tolist()) for words in model.topics(n=2)[0])
+        [[0, 1], [2, 3]]
+        """
+        model = self._fitted()
+        factors = model.about.options.factors
+        columns, weights = numpy.empty((factors, n), "int64"), numpy.empty((factors, n), "float64")
+        must(models().tamis_model_topics(model.value, n, lent(columns, ctypes.c_int64), lent(weights, ctypes.c_double)))
+        return self._named(columns, named), weights
+
+    def coherence(self, X: Any, n: int = 10) -> float:
+        """The mean NPMI of the first n words of each topic over the documents of X, -1 to 1: how often these words are in the same documents. Of topic models.
+
+        >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
+        >>> LDA(factors=2, iterations=20).fit(X).coherence(X, n=2) > 0
+        True
+        """
+        if not self._counts:
+            raise _errors.UnsupportedError(f"{type(self).__name__} has no topics of words")
+        s, result = self._samples(self._fitted(), X), c.tamis_score()
+        held = c.tamis_held_out(ctypes.pointer(s.struct), ctypes.pointer(s.struct))
+        must(models().tamis_model_score(self._fitted().value, byref(held), True, n, result))
+        return result.coherence
 
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """For each column in `which` (numbers or names), the n columns with the largest cosines of factors, and the cosines; rows: rows of the fit.

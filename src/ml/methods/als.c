@@ -290,5 +290,6 @@ const ml_method ml_als = {
     .iterate = iterate,
     .loss = loss,
     .transform = transform,
+    .system = make_system,
     .operands = operands,
 };

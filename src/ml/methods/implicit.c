@@ -271,5 +271,7 @@ const ml_method ml_implicit_als = {
     .iterate = iterate,
     .loss = loss,
     .transform = transform,
+    .system = make_system,
+    .gram = true,
     .operands = operands,
 };

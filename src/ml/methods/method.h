@@ -9,6 +9,7 @@
 #include <tamis/ml.h>
 
 struct ml_best;
+struct ml_fold;
 struct ml_operands;
 
 /* The most states (matrices beside the factors that persist between iterations and in checkpoints) and the most partial
@@ -95,6 +96,11 @@ typedef struct ml_method {
 
     /* Computes the factors W (data->rows x width, on the device) of the rows of `data` (as above). */
     tamis_status (*transform)(tamis_model *model, const tamis_sparse *data, const tamis_dense *W);
+
+    /* Makes the system that a new row's factors solve (serve/fold.h), where it is one; its G is the Gram matrix of the
+       columns' factors (kept.h) if `gram`. NULL: they are found otherwise. */
+    void (*system)(struct ml_fold *fold);
+    bool gram;
 
     /* The variational bound of ln p(data) per word, NaN without words. NULL: there is none. */
     tamis_status (*bound)(tamis_model *model, const tamis_sparse *data, double *per_word);

@@ -21,19 +21,17 @@ bool ml_folds_alone(const tamis_model *model, int64_t rows) {
     return model->location == TAMIS_HOST && rows <= ROWS_MOST && model->width <= WIDTH_MOST;
 }
 
-/* Allocates scratch for the longest row. */
-static tamis_status allocate(const tamis_model *model, const tamis_sparse *data, ml_fold *fold) {
-    const int64_t found = ml_longest_row(data), longest = found > 0 ? found : 1;
-    TRY(tamis_allocate_array(tamis_times(longest, model->width), "factors of a row's entries", fold->Y));
+tamis_status ml_fold_make(ml_fold *fold) {
+    const int64_t found = ml_longest_row(fold->data), longest = found > 0 ? found : 1;
+    TRY(tamis_allocate_array(tamis_times(longest, fold->width), "factors of a row's entries", fold->Y));
     TRY(tamis_allocate_array(3 * longest, "a row's entries", fold->weights));
-    TRY(tamis_allocate_array(6 * model->width, "a row's factors", fold->vectors));
+    TRY(tamis_allocate_array(6 * fold->width, "a row's factors", fold->vectors));
     fold->targets = fold->weights + longest;
     return TAMIS_OK;
 }
 
-/* Gathers the factors of the row's columns, and its values as targets. */
-static void take(ml_fold *fold, int64_t row) {
-    const tamis_dense *const from = &fold->model->column_factors;
+void ml_fold_take(ml_fold *fold, int64_t row) {
+    const tamis_dense *const from = fold->factors;
     const int64_t first = ml_offset(fold->data, row), width = fold->width;
     fold->count = ml_offset(fold->data, row + 1) - first;
     for (int64_t t = 0; t < fold->count; t++) {
@@ -109,10 +107,11 @@ static tamis_status solve(const ml_fold *fold, const tamis_dense *W, int64_t row
 
 tamis_status ml_fold_rows(const tamis_model *model, const tamis_sparse *data, const double *inverse,
                           ml_fold_system *make, const tamis_dense *W) {
-    ml_fold fold = {.model = model, .data = data, .width = model->width, .inverse = inverse};
-    TRY(allocate(model, data, &fold));
+    ml_fold fold = {
+        .model = model, .data = data, .factors = &model->column_factors, .width = model->width, .inverse = inverse};
+    TRY(ml_fold_make(&fold));
     for (int64_t i = 0; i < data->rows; i++) {
-        take(&fold, i);
+        ml_fold_take(&fold, i);
         make(&fold);
         TRY(solve(&fold, W, i));
     }

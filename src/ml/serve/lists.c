@@ -72,7 +72,8 @@ static tamis_status make(const tamis_dense *kept, bool turned, ml_lists **made) 
     TRY(tamis_allocate_zeros(cols + 1, "lists of neighbours", offsets));
     count(kept, turned, offsets);
     const int64_t entries = offsets[cols];
-    TRY(tamis_allocate(ends + entries * (size + (int64_t)sizeof(int32_t)), 1, "lists of neighbours", (void **)made));
+    TRY(tamis_allocate(ends + tamis_times(entries, size + (int64_t)sizeof(int32_t)), 1, "lists of neighbours",
+                       (void **)made));
     ml_lists *const lists = *made;
     *lists = (ml_lists){.cols = cols, .type = kept->type};
     lists->offsets = (int64_t *)(lists + 1);

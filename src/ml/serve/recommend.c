@@ -4,6 +4,7 @@
 
 #include "base/scope.h"
 #include "ml/data/canonical.h"
+#include "ml/data/host.h"
 #include "ml/data/rows.h"
 #include "ml/methods/method.h"
 #include "ml/model.h"
@@ -151,4 +152,52 @@ tamis_status tamis_model_recommend_among(tamis_model *model, const tamis_dense *
 tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows, int64_t count,
                                    const tamis_sparse *seen, int n, int64_t *columns, double *scores) {
     return tamis_model_recommend_among(model, W, rows, count, seen, NULL, n, columns, scores);
+}
+
+/* ------------------------------------------------------------------------------------------ rows for columns */
+
+static tamis_status check_columns(const tamis_model *model, const int64_t *columns, int64_t count, int n) {
+    TRY(ml_check_fitted(model));
+    if (model->row_factors.cols == 0 || model->row_factors.rows != model->rows)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s stores no row factors", model->method->about.name);
+    if (count < 0 || n < 0)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld is negative", count < 0 ? "count" : "n",
+                          count < 0 ? (long long)count : n);
+    for (int64_t i = 0; i < count; i++)
+        if ((columns ? columns[i] : i) < 0 || (columns ? columns[i] : i) >= model->cols)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns[%lld] = %lld, the model has %lld columns", (long long)i,
+                              (long long)(columns ? columns[i] : i), (long long)model->cols);
+    return TAMIS_OK;
+}
+
+/* Exchanges rows and columns: predictions are products of both sides. */
+static tamis_status rank_rows(tamis_model *model, const int64_t *columns, int64_t count, const tamis_sparse *seen,
+                              int n, int64_t *rows, double *scores) {
+    tamis_convert_options turning = ml_conversion(model, seen ? seen : &(tamis_sparse){.cols = 1});
+    ml_operands made, turned;
+    tamis_sparse have;
+    TAMIS_SCOPE;
+    TRY(model->method->operands(model, NULL, &made));
+    TRY(ml_operand_fetch(model, &made.A));
+    TRY(ml_operand_fetch(model, &made.B));
+    turned = (ml_operands){
+        .offset = made.offset, .scale = made.scale, .least = made.least, .most = made.most, .plain = true};
+    turned.B = (ml_operand){.host = made.A.host};
+    TRY(ml_gather_rows(model, &made.B.host, columns, count, &turned.A.host));
+    turning.transpose = true;
+    if (seen) TRY(ml_converted(seen, &turning, &have));
+    return ml_rank(model, &turned, columns, seen ? &have : NULL, NULL, n, rows, scores);
+}
+
+tamis_status tamis_model_recommend_rows(tamis_model *model, const int64_t *columns, int64_t count,
+                                        const tamis_sparse *seen, int n, int64_t *rows, double *scores) {
+    tamis_clear_error();
+    int64_t entries;
+    TRY(check_columns(model, columns, count, n));
+    TRY(check_seen(model, seen, NULL, model->rows));
+    if (count == 0 || n == 0) return TAMIS_OK;
+    if (!rows || !scores) return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s is NULL", rows ? "scores" : "rows");
+    if (__builtin_mul_overflow(count, (int64_t)n, &entries))
+        return tamis_fail(TAMIS_ERROR_OVERFLOW, "count * n = %lld * %d is too large for an array", (long long)count, n);
+    return rank_rows(model, columns, count, seen, n, rows, scores);
 }

@@ -56,7 +56,10 @@ static int open_rows(listing *job, const settings *set) {
         return tool_usage_error("--new already leaves out its own entries: do not use --seen with it");
     if (!set->new_rows && job->row_count == 0)
         return tool_usage_error("%s stores no rows of its training data: name new ones with --new FILE", use->path);
-    if (!spec) return 0;
+    if (!spec) {
+        tool_note("without --seen FILE, what a row already has may be recommended");
+        return 0;
+    }
     const tool_data_request request = tool_use_request(use, spec, set->new_rows != NULL);
     const int code = tool_data_open(&request, &job->known);
     if (code || !set->new_rows) return code;

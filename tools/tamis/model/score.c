@@ -101,6 +101,10 @@ static int score_held_out(const tool_use *use, const void *given, int count, cha
         tool_warning(
             "without --observed, precision, recall and NDCG rank the entries of the training too: name them with "
             "--observed FILE");
+    if (!fold_in && set->observed && strcmp(set->observed, set->held_out) == 0)
+        tool_warning(
+            "--held-out and --observed are the same file: what is observed is not recommended, so precision, recall "
+            "and NDCG are 0");
     tamis_score score;
     const tamis_status status = tamis_model_score(use->model, &held.view, fold_in, (int)set->top, &score);
     const int code = tool_library_error(status, set->held_out);
