@@ -331,7 +331,7 @@ TAMIS_API tamis_status tamis_model_recommend_rows(tamis_model *model, const int6
 /* Tells why a column is recommended to a row: which of the row's entries make its score. known: one row, as for
    tamis_model_transform. The score of `column` is a sum over the entries, of als also over the mean and the column's
    bias; writes the columns of the n largest parts, in falling order, and the parts, missing ones as in recommend. For
-   als and implicit-als they are those of the row's factors as transform finds them (Hu, Koren, Volinsky 2008, section
+   als and implicit-als the row has the factors that transform finds (Hu, Koren, Volinsky 2008, section
    5); for models of pairs, the entries' weights. TAMIS_ERROR_UNSUPPORTED: the method has no such sum. */
 TAMIS_API tamis_status tamis_model_explain(tamis_model *model, const tamis_sparse *known, int64_t column, int n,
                                            int64_t *columns, double *parts);
