@@ -132,6 +132,8 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_RP3BETA = 5 /* item-knn: steps of a random walk over uses, see tamis_model_options.beta */
 } tamis_use_weights;
 
+#define TAMIS_NEIGHBOURS_AUTO (-1) /* a value of tamis_model_options.neighbours, of ease */
+
 /* Options of a model. Initialise with tamis_model_options_init, which sets the defaults of a method. Fields of other
    methods are ignored. */
 typedef struct tamis_model_options {
@@ -185,7 +187,9 @@ typedef struct tamis_model_options {
     bool reserved_flags[4];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
     int neighbours;            /* columns to keep for each column: item-knn the nearest (20), transitions those that
-                                  follow it most (100) */
+                                  follow it most (100), ease those from which it takes weights: 0 all, so that the model
+                                  has a weight for each pair of up to 32,768 columns; TAMIS_NEIGHBOURS_AUTO (default) 0,
+                                  or 128 with more than 16,384 columns */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
                     row to one of its columns, to a row and to a column, end there is divided by this power of the
                     column's number of uses: 0 to 2 (0.4) */

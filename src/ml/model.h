@@ -64,6 +64,7 @@ typedef struct ml_choice {
     int64_t factors;
     tamis_use_weights weights;
     double confidence;
+    int neighbours;
     double seconds; /* time of the search; 0: there was nothing to choose, or too little data */
 } ml_choice;
 

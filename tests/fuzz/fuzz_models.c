@@ -68,7 +68,7 @@ static void make_bases(tamis_device *device) {
             fuzz_demand(tamis_model_options_init(&options, (tamis_method)m) == TAMIS_OK, "no options");
             options.factors = 2;
             options.iterations = 2;
-            options.neighbours = options.neighbours > 0 ? 2 : 0;
+            options.neighbours = options.neighbours > 0 || (options.neighbours < 0 && variant == 1) ? 2 : 0;
             options.type = variant == 1 ? TAMIS_F64 : TAMIS_F32;
             options.learn_row_prior = variant == 1 && options.method == TAMIS_LDA;
             options.batch_rows = variant == 1 && options.batch_rows == 0 && options.method == TAMIS_GAP ? 4 : 0;

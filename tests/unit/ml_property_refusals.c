@@ -28,6 +28,8 @@ static const struct wrong {
     {"cg_steps", NULL, -3, "cg_steps = -3, expected 1 to 1000"},
     {"inner_rounds", NULL, 0, "inner_rounds = 0, expected 1 to 1000"},
     {"inner_rounds", NULL, 1001, "inner_rounds = 1001, expected 1 to 1000"},
+    {"neighbours", "ease", -2, "neighbours = -2, expected -1 to 4096"},
+    {"neighbours", NULL, 4097, "neighbours = 4097, expected 1 to 4096"},
     {"neighbours", NULL, 0, "neighbours = 0, expected 1 to 4096"},
     {"beta", NULL, -0.1, "beta = -0.1, expected 0 to 2"},
     {"beta", NULL, 2.5, "beta = 2.5, expected 0 to 2"},

@@ -266,6 +266,117 @@ TEST(ease_has_panels) {
     }
 }
 
+/* With all others as neighbours, which needs rows that have both of each pair, EASE is exact; the same bits for any
+ * number of threads. */
+TEST(ease_with_all_neighbours_is_exact) {
+    OWN(data) d = data_make(ROWS, COLS, 30, 12);
+    static double X[ROWS * COLS], expected[ROWS * COLS];
+    dense_of(&d, X);
+    ease(X, 7, expected);
+    for (int n = 0; n < 4; n++) {
+        tamis_model_options options = options_of(TAMIS_EASE, n & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.weights = TAMIS_WEIGHTS_LINEAR;
+        options.regularization = 7;
+        options.neighbours = n & 2 ? COLS - 1 : 2 * COLS;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+        OWN(double) *const found = scores_of(model, &d.view);
+        model_expect_close("ease", found, expected, ROWS * COLS, n & 1 ? 1e-12 : 1e-5);
+        options.threads = 1;
+        OWN(tamis_model) *const other = model_fitted(device, &options, &d.view);
+        other->options.threads = 2;
+        model_expect_same("one thread", other, model);
+    }
+}
+
+enum { SOME = 400, WIDE = 9000, NEAR = 12 };
+
+/* Fails unless the weights that column j takes solve the system of its neighbours, which have the largest cosines. */
+static void expect_local(const double *X, const double *line, int64_t j, double lambda) {
+    OWN(double) *const g = calloc(WIDE, sizeof *g), *const squares = calloc(WIDE, sizeof *squares);
+    bool near[WIDE] = {false};
+    int count = 0, met = 0;
+    double least = INFINITY;
+    for (int64_t r = 0; r < SOME; r++)
+        for (int64_t i = 0; i < WIDE; i++) {
+            g[i] += X[r * WIDE + i] * X[r * WIDE + j];
+            squares[i] += X[r * WIDE + i] * X[r * WIDE + i];
+        }
+    for (; count < NEAR && line[count] >= 0; count++) {
+        const int64_t i = (int64_t)line[count];
+        near[i] = true;
+        least = fmin(least, g[i] * g[i] / squares[i]);
+    }
+    for (int64_t i = 0; i < WIDE; i++) {
+        if (i == j || g[i] == 0) continue;
+        met++;
+        assert_true(near[i] || (count == NEAR && g[i] * g[i] / squares[i] <= least));
+    }
+    assert_true(!near[j] && count == (met < NEAR ? met : NEAR));
+    for (int a = 0; a < count; a++) {
+        const int64_t i = (int64_t)line[a];
+        double sum = lambda * line[NEAR + a];
+        for (int b = 0; b < count; b++)
+            for (int64_t r = 0; r < SOME; r++) sum += X[r * WIDE + i] * X[r * WIDE + (int64_t)line[b]] * line[NEAR + b];
+        /* sums of at most NEAR * SOME terms of G times weights, whose sizes are below 25 each */
+        assert_true(fabs(sum - g[i]) <= 1e-10 * (1 + fabs(g[i])));
+    }
+}
+
+/* More columns than are hubs, whose products come from a table: pairs of both kinds. */
+TEST(ease_has_neighbourhoods) {
+    OWN(data) d = data_make(SOME, WIDE, 50, 4);
+    OWN(double) *const X = calloc((size_t)SOME * WIDE, sizeof *X);
+    tamis_model_options options = options_of(TAMIS_EASE, TAMIS_F64);
+    for (int64_t i = 0; i < SOME; i++)
+        for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++) X[i * WIDE + d.columns[t]] = d.values[t];
+    options.weights = TAMIS_WEIGHTS_LINEAR;
+    options.regularization = 3;
+    options.neighbours = NEAR;
+    OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
+    int64_t count;
+    OWN(double) *const kept = model_factors(model, false, &count);
+    assert_int_equal(count, WIDE);
+    for (int64_t j = 0; j < WIDE; j += 300) expect_local(X, kept + j * 2 * NEAR, j, 3);
+}
+
+/* Neighbours are a choice for many columns; scores of held-out entries need no array of all scores. */
+TEST(ease_chooses_neighbours) {
+    enum { MANY = 40000 };
+    int64_t offsets[] = {0, 3, 5, 7}, columns[] = {0, 16383, 39999, 0, 16383, 16383, 39999};
+    double values[] = {1, 1, 1, 1, 1, 1, 1};
+    tamis_sparse S = CSR(3, 16384, offsets, columns, values);
+    columns[2] = 100;
+    columns[6] = 16000;
+    tamis_model_options options = options_of(TAMIS_EASE, TAMIS_F32);
+    options.neighbours = 2;
+    OWN(tamis_model) *const few = model_fitted(device, &options, &S);
+    assert_int_equal(model_about(few).options.neighbours, 2);
+    columns[6] = 39999;
+    S.cols = MANY;
+    options.neighbours = 0;
+    OWN(tamis_model) *model;
+    works(tamis_model_create(device, &options, &model));
+    REFUSED(UNSUPPORTED,
+            "^S.cols = 40000: with neighbours = 0 ease keeps a weight for each pair of at most 32768 columns: use "
+            "neighbours = 128$",
+            tamis_model_fit(model, &S, NULL));
+    options.neighbours = TAMIS_NEIGHBOURS_AUTO;
+    OWN(tamis_model) *const many = model_fitted(device, &options, &S);
+    assert_int_equal(model_about(many).options.neighbours, 128);
+    tamis_score score;
+    const tamis_held_out held = {.entries = &S, .observed = &S};
+    works(tamis_model_score(many, &held, true, 5, &score));
+    assert_true(score.recall == 0 && score.rows == 3); /* what is known is not recommended */
+    OWN(tamis_model) *const none = model_made(device, &options);
+    const int64_t memory = device->description.memory;
+    device->description.memory = 1000;
+    const tamis_status status = tamis_model_fit(none, &S, NULL);
+    device->description.memory = memory;
+    assert_int_equal(status, TAMIS_ERROR_MEMORY);
+    assert_non_null(strstr(tamis_last_error(), "S.cols = 40000: ease needs "));
+    assert_non_null(strstr(tamis_last_error(), ": use fewer neighbours"));
+}
+
 /* What has no room says so before it begins. */
 TEST(ease_knows_its_memory) {
     OWN(data) d = data_make(ROWS, 600, 9, 3);
@@ -276,9 +387,10 @@ TEST(ease_knows_its_memory) {
     device->description.memory = 3000000;
     assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_MEMORY);
     char message[200];
-    snprintf(message, sizeof message,
-             "S.cols = 600: ease needs 0.00595 GB for weights of pairs of columns, but %s has 0.003 GB: use item-knn",
-             name);
+    snprintf(
+        message, sizeof message,
+        "S.cols = 600: ease needs 0.00595 GB for weights of pairs of columns, but %s has 0.003 GB: use neighbours or item-knn",
+        name);
     assert_string_equal(tamis_last_error(), message);
     device->description.memory = memory;
     works(tamis_model_fit(model, &d.view, NULL));
@@ -319,10 +431,11 @@ static void similar_is_right(tamis_model *model) {
 /* Predictions are the scores, recommendations the largest of them that were not seen; from a file too, and of one row.
  */
 TEST(scores_are_used) {
-    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE, TAMIS_EASE};
     OWN(data) d = data_make(ROWS, COLS, 9, 13);
-    for (int m = 0; m < 2; m++) {
-        const tamis_model_options options = options_of(methods[m], TAMIS_F64);
+    for (int m = 0; m < 3; m++) {
+        tamis_model_options options = options_of(methods[m], TAMIS_F64);
+        if (m == 2) options.neighbours = 30;
         OWN(tamis_model) *const fitted = model_fitted(device, &options, &d.view);
         OWN(tamis_model) *const model = model_reloaded(device, fitted);
         OWN(double) *const before = scores_of(fitted, &d.view), *const scores = scores_of(model, &d.view);
@@ -392,7 +505,7 @@ static void recommend_both(tamis_model *model, double tolerance, const tamis_spa
 }
 
 TEST(uses_are_enough) {
-    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE, TAMIS_EASE};
     static const int64_t some[] = {69, 3, 3, 40, 0};
     OWN(data) d = data_make(ROWS, COLS, 6, 15);
     bool candidates[COLS];
@@ -406,13 +519,14 @@ TEST(uses_are_enough) {
     to.index_type = TAMIS_I32;
     to.value_type = TAMIS_F64;
     works(tamis_convert(&d.view, &to, &coo));
-    for (int m = 0; m < 4; m++) {
+    for (int m = 0; m < 6; m++) {
         const tamis_type type = m & 1 ? TAMIS_F64 : TAMIS_F32;
+        const bool lists = m / 2 != 1;
         tamis_model_options options = options_of(methods[m / 2], type);
-        if (m < 2) options.neighbours = 3; /* few scores: most rows are filled up */
+        if (lists) options.neighbours = 3; /* few scores: most rows are filled up */
         OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
         /* sums of 40 products of at most 5, weights of ease below 5 */
-        const double tolerance = m < 2 ? 0 : 40 * 25 * (type == TAMIS_F64 ? 0x1p-52 : 0x1p-23);
+        const double tolerance = lists ? 0 : 40 * 25 * (type == TAMIS_F64 ? 0x1p-52 : 0x1p-23);
         for (int n = 1; n <= COLS + 2; n += n < 4 ? 1 : 9) {
             recommend_both(model, tolerance, &d.view, &d.view, NULL, ROWS, NULL, n);
             recommend_both(model, tolerance, &d.view, &d.view, some, 5, candidates, n);
@@ -471,14 +585,16 @@ static bool stop_at(void *context, const tamis_iteration *report) {
 
 /* A fit of one long iteration can be stopped within it; then there is no model. */
 TEST(long_fits_can_be_stopped) {
-    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE};
-    OWN(data) d = data_make(ROWS, 600, 9, 3);
-    for (int m = 0; m < 2; m++)
+    static const tamis_method methods[] = {TAMIS_ITEM_KNN, TAMIS_EASE, TAMIS_EASE};
+    OWN(data) wide = data_make(ROWS, 5000, 9, 3), few = data_make(ROWS, 600, 9, 3);
+    for (int m = 0; m < 3; m++)
         for (int calls = 1; calls < 3; calls++) {
             int left = calls;
             tamis_model_options options = options_of(methods[m], TAMIS_F32);
             OWN(tamis_model) *model;
+            const data d = m == 2 ? wide : few; /* in blocks of 2,048 columns */
             options.regularization = m ? 5 : 0;
+            options.neighbours = m == 1 ? 0 : 4;
             options.callback = stop_at;
             options.callback_context = &left;
             works(tamis_model_create(device, &options, &model));

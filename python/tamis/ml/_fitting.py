@@ -200,7 +200,7 @@ class Fitting(TransformerMixin, BaseEstimator):
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
-        parameter `regularization_` (lambda of the last iteration: the parameter, or found or chosen by the data), `factors_`, `weights_`, `confidence_`, `row_prior_` and
+        parameter `regularization_` (lambda of the last iteration: the parameter, or found or chosen by the data), `factors_`, `weights_`, `confidence_`, `neighbours_`, `row_prior_` and
         `column_prior_` (the parameter, or chosen by an inner split).
         Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
         Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
@@ -351,6 +351,8 @@ class Fitting(TransformerMixin, BaseEstimator):
             self.factors_ = about.options.factors
         if hasattr(self, "confidence"):
             self.confidence_ = about.options.confidence
+        if hasattr(self, "neighbours"):
+            self.neighbours_ = about.options.neighbours
         if hasattr(self, "row_prior"):
             self.row_prior_, self.column_prior_ = about.options.row_prior, about.options.column_prior
         if hasattr(self, "weights"):

@@ -94,7 +94,8 @@ class ItemKNN(Estimator):
 
 class EASE(Estimator):
     """Uses by a linear weight for each pair of items (Steck 2019). As `ItemKNN`; regularization: 0 finds lambda by the noise
-    of the uses and an inner split.
+    of the uses and an inner split. neighbours: the items from which an item takes weights, 0: all, of up to 32,768 items; None: all, or 128 with more than 16,384
+    items. `neighbours_` is what was chosen, and with neighbours each column of `components_` has the numbers of these items, -1 behind the last, and their weights.
 
     >>> model = EASE(regularization=1.0).fit([[9, 4, 0], [7, 0, 0], [2, 5, 2]])
     >>> bool(model.components_.diagonal().any())
@@ -105,7 +106,7 @@ class EASE(Estimator):
     _uses = _pairs = True
 
     def __init__(self, regularization: float = 0.0, weights: str = "ones", dtype: str = "float32", threads: int = 0, device: str = "cpu",
-                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None):
+                 devices: Optional[Sequence[str]] = None, seed: int = 1, random_state: Any = None, neighbours: Optional[int] = None):
         self._set(locals())
 
 

@@ -158,6 +158,8 @@ tamis_status ml_sections_check(tamis_status status, const char *path, const tami
                           o->row_prior, o->column_prior);
     if (model->method->confident && isnan(o->confidence))
         return tamis_fail(status, "%s: confidence = nan: a fit would have chosen it", path);
+    if (model->method->lists && o->neighbours < 0)
+        return tamis_fail(status, "%s: neighbours = %d: a fit would have chosen them", path, o->neighbours);
     const bool pairs = model->method->column_width != NULL;
     const int64_t width = pairs ? model->cols : ml_width(model->method, o);
     if (model->width != width)

@@ -34,6 +34,8 @@ enum {
     ROUNDS_LEAST = 6,
     FACTORS = 32,
     FACTORS_MOST = 128,
+    NEIGHBOURS_MOST = 128,
+    LISTS = 4,   /* times as many columns where each has a list of neighbours */
     SURE = 32,   /* the fewest held-out ratings that tell factors from biases alone */
     STRONGER = 2 /* larger values of lambda that are tried before biases alone */
 };
@@ -238,6 +240,7 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
     options->factors = choice->factors;
     options->weights = choice->weights;
     options->confidence = choice->confidence;
+    options->neighbours = choice->neighbours;
     options->row_prior = choice->row_prior;
     options->column_prior = choice->column_prior;
 }
@@ -279,6 +282,8 @@ static tamis_status fit_inner(const chooser *c, tamis_model_options *options, co
                               const tamis_held_out *held, tamis_model **made, tamis_sparse *data) {
     set_options(c->model->method, tried, options);
     if (!c->model->method->priors && options->factors > FACTORS_MOST) options->factors = FACTORS_MOST;
+    if (c->model->method->neighbours_for && options->neighbours > NEIGHBOURS_MOST)
+        options->neighbours = NEIGHBOURS_MOST;
     options->tolerance = 0;
     options->skip_loss = true;
     options->checkpoint = NULL;
@@ -494,10 +499,13 @@ void ml_choose_nothing(const tamis_model *model, ml_choice *choice) {
 
 tamis_status ml_choose(const tamis_model *model, const tamis_sparse *data, ml_choice *choice) {
     const double start = tamis_clock_seconds();
-    const int64_t most = model->method->choice_columns;
     tamis_sparse sample = first_rows(model, data);
     ml_rows copy;
     ml_choose_nothing(model, choice);
+    if (model->method->neighbours_for)
+        choice->neighbours = model->method->neighbours_for(choice->neighbours, data->cols);
+    const bool lists = model->method->neighbours_for && choice->neighbours > 0;
+    const int64_t most = model->method->choice_columns * (lists ? LISTS : 1);
     if (model->method->admits) TRY(model->method->admits(model, data->cols));
     if (!ml_chooses(model) || (sample.nnz < LEAST && !is_over_biases(model))) return TAMIS_OK;
     chooser c = {

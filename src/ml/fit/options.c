@@ -111,6 +111,7 @@ tamis_status ml_model_make(tamis_device *device, const tamis_model_options *opti
                                .column_prior = options->column_prior,
                                .factors = options->factors,
                                .confidence = options->confidence,
+                               .neighbours = options->neighbours,
                                .weights = options->weights};
     char *checkpoint = NULL;
     tamis_status status = tamis_allocate_zeroed(1, sizeof *model->kept, "a model", (void **)&model->kept);

@@ -81,6 +81,7 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
         TRY(ml_canonical(model, held_out->observed, "held_out.observed", &s->own_observed));
         s->observed = &s->own_observed;
     }
+    if (model->method->about.pairs) return TAMIS_OK; /* all scores of all rows may not fit in memory */
     if (fold_in) TRY(ml_transform(model, s->observed, "held_out.observed", &s->W));
     return model->method->operands(model, fold_in ? &s->W : NULL, &s->operands);
 }
@@ -174,10 +175,14 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
                           (long long)count);
     TRY(tamis_allocate_array(entries, "recommendations", columns));
     TRY(tamis_allocate_array(entries, "recommendations", scores));
-    part.A = (ml_operand){0};
-    TRY(ml_chance_terms(s->model, &part));
-    TRY(ml_gather_rows(s->model, &s->operands.A.host, rows, count, &part.A.host));
-    TRY(ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
+    if (s->model->method->about.pairs) {
+        TRY(tamis_model_recommend(s->model, NULL, rows, count, s->observed, top, columns, scores));
+    } else {
+        part.A = (ml_operand){0};
+        TRY(ml_chance_terms(s->model, &part));
+        TRY(ml_gather_rows(s->model, &s->operands.A.host, rows, count, &part.A.host));
+        TRY(ml_rank(s->model, &part, rows, s->observed, NULL, top, columns, scores));
+    }
     score->precision = score->recall = score->ndcg = 0;
     for (int64_t i = 0; i < count; i++) add_row(s, rows[i], relevant_in(s, rows[i]), top, columns + i * top, score);
     score->precision /= (double)count;
@@ -188,7 +193,7 @@ static tamis_status score_rows(const scoring *s, const int64_t *rows, int64_t co
 
 static tamis_status score_ranking(scoring *s, int top, tamis_score *score) {
     int64_t *rows, count = 0;
-    TRY(ml_operand_fetch(s->model, &s->operands.A));
+    if (!s->model->method->about.pairs) TRY(ml_operand_fetch(s->model, &s->operands.A));
     TAMIS_SCOPE;
     TRY(tamis_allocate_array(s->entries->rows, "rows with held-out entries", rows));
     for (int64_t i = 0; i < s->entries->rows; i++)

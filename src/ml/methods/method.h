@@ -50,13 +50,14 @@ typedef struct ml_method {
                          be left at them (choose.h) */
     bool chance;      /* recommendations go with the chance of being seen (chance.h) */
     bool weighs;      /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
-    tamis_use_weights usual;    /* those that it begins with, and takes where there is nothing to choose by */
-    bool confident;             /* a NaN for options.confidence chooses it by an inner split */
-    bool priors;                /* a NaN for options.row_prior or column_prior chooses it by an inner split */
-    int64_t choice_columns;     /* an inner split takes as many columns at most; 0: no limit */
-    int64_t choice_entries;     /* and rows with as many entries; 0: ML_CHOICE_ENTRIES */
-    ml_state states[ML_STATES]; /* see factors.h */
-    bool masses;                /* a topic's weights add up to the topic's share of the words, not to 1 */
+    tamis_use_weights usual; /* those that it begins with, and takes where there is nothing to choose by */
+    bool confident;          /* a NaN for options.confidence chooses it by an inner split */
+    bool priors;             /* a NaN for options.row_prior or column_prior chooses it by an inner split */
+    int64_t choice_columns;  /* an inner split takes as many columns at most; 0: no limit */
+    int (*neighbours_for)(int asked, int64_t cols); /* for TAMIS_NEIGHBOURS_AUTO as for numbers. NULL: as asked */
+    int64_t choice_entries;                         /* and rows with as many entries; 0: ML_CHOICE_ENTRIES */
+    ml_state states[ML_STATES];                     /* see factors.h */
+    bool masses; /* a topic's weights add up to the topic's share of the words, not to 1 */
 
     void (*defaults)(tamis_model_options *options);
     /* Check the method's own options. check_new() adds rules for new models that files of older versions may break.

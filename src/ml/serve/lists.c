@@ -1,6 +1,6 @@
 /*
  * See lists.h. Serving goes by the columns that a row has: for each it needs the columns to which that one gives a
- * weight. item-knn keeps these lists; ease keeps, for each column, the columns that give it one. A fit finds a
+ * weight. item-knn keeps these lists; ease keeps, for each column, the columns that give it one: a
  * fixed number, while a popular column gives weights to very many. So the lists are made once, for all calls.
  */
 #include "ml/serve/lists.h"
@@ -19,7 +19,7 @@
 
 enum { ROWS_A_THREAD = 16 };
 
-/* ------------------------------------------------------------------------------------------ what is kept */
+/* ------------------------------------------------------------------------------------------ lines and lists */
 
 tamis_status ml_lists_check_option(const tamis_model_options *options, int least) {
     if (options->neighbours >= least && options->neighbours <= ML_LISTS_MOST) return TAMIS_OK;

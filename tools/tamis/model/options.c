@@ -54,7 +54,7 @@ static const struct {
     {OWN, TOOL_REAL(
               "confidence", 0, "X", NULL, MODEL(confidence), 0, 0,
               "an entry r has weight 1 + X * |r|; a negative r is a known dislike; without: chosen by an inner split")},
-    {OWN, TOOL_INT("neighbours", 0, "N", NULL, MODEL(neighbours), 1, 4096, "nearest items to keep for each item")},
+    {OWN, TOOL_INT("neighbours", 0, "N", NULL, MODEL(neighbours), -1, 4096, "nearest items to keep for each item")},
     {OWN,
      TOOL_CHOICE(
          "weights", 0, "HOW", NULL, MODEL(weights), &tool_use_weights,
@@ -235,6 +235,7 @@ int tool_train_go_on(tamis_method method, const tamis_model_options *checkpoint,
     if (isnan(settings->model.column_prior)) settings->model.column_prior = checkpoint->column_prior;
     if (isnan(settings->model.confidence)) settings->model.confidence = checkpoint->confidence;
     if (settings->model.weights == TAMIS_WEIGHTS_AUTO) settings->model.weights = checkpoint->weights;
+    if (settings->model.neighbours == TAMIS_NEIGHBOURS_AUTO) settings->model.neighbours = checkpoint->neighbours;
     for (int i = 0; i < ROWS; i++) {
         const tool_option *option = &rows[i].option;
         if (!has_option(tool_method_about(method), i) || !is_kept(option) || rows[i].who & MAY_CHANGE) continue;

@@ -132,6 +132,12 @@ static double share_of_time(const tool_training_report *report, int operation) {
     return report->seconds[3] > 0 ? report->seconds[operation] / report->seconds[3] : 0;
 }
 
+static bool has_option(tamis_method method, const char *name) {
+    const tamis_method_option *own = tool_method_about(method)->options;
+    while (own->name && strcmp(own->name, name) != 0) own++;
+    return own->name != NULL;
+}
+
 static void print_summary(const tool_training_report *report, const tool_training_summary *summary,
                           const tamis_model_description *description) {
     const tamis_model_options *options = &description->options;
@@ -143,6 +149,8 @@ static void print_summary(const tool_training_report *report, const tool_trainin
     else
         printf("a stream, %s columns)", tool_word_count(description->cols).text);
     if (!tool_method_about(options->method)->pairs) printf(", %s factors", tool_word_count(options->factors).text);
+    if (has_option(options->method, "neighbours") && options->neighbours > 0)
+        printf(", %d neighbours", options->neighbours);
     printf(", %s\n", tamis_type_name(options->type));
     printf("  %d iterations", description->iterations_done);
     if (isfinite(description->loss)) printf(", loss %s", number(description->loss).text);
@@ -163,12 +171,6 @@ static void print_summary(const tool_training_report *report, const tool_trainin
         printf("  stays on the first device: an iteration %s predicted alone, %s on all %d\n",
                tool_word_seconds(summary->choice.alone).text, tool_word_seconds(summary->choice.together).text,
                summary->devices);
-}
-
-static bool has_option(tamis_method method, const char *name) {
-    const tamis_method_option *own = tool_method_about(method)->options;
-    while (own->name && strcmp(own->name, name) != 0) own++;
-    return own->name != NULL;
 }
 
 static bool weighs_uses(tamis_method method) { return has_option(method, "weights"); }
@@ -209,6 +211,7 @@ void tool_training_report_end(tool_training_report *report, const tool_training_
         tool_only(weighs_uses(description->options.method),
                   tool_str("weights", tool_choice_name(&tool_use_weights, (int)description->options.weights))),
         tool_only(has_option(description->options.method, "confidence"), TOOL_OF(description->options, confidence)),
+        tool_only(has_option(description->options.method, "neighbours"), TOOL_OF(description->options, neighbours)),
         tool_only(has_option(description->options.method, "row_prior"), TOOL_OF(description->options, row_prior)),
         tool_only(has_option(description->options.method, "row_prior"), TOOL_OF(description->options, column_prior)),
         tool_str("type", tamis_type_name(description->options.type)), TOOL_OF(*summary, rows),
