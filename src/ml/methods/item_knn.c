@@ -82,15 +82,6 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     return ml_pairs_turn(&work->pairs);
 }
 
-static void visit(const ml_pairs *pairs, ml_pair_sums *sums) {
-    for (int64_t k = pairs->begin[sums->column]; k < pairs->begin[sums->column + 1]; k++) {
-        const int64_t row = pairs->rows_of[pairs->where[k]];
-        const double r = pairs->values[pairs->where[k]];
-        for (int64_t t = pairs->offsets[row]; t < pairs->offsets[row + 1]; t++)
-            ml_pair_add(sums, pairs->columns[t], r * pairs->values[t]);
-    }
-}
-
 static double weigh(const void *context, const ml_pair_sums *sums, int32_t other, double total) {
     const item_knn *const work = context;
     (void)total;
@@ -99,7 +90,7 @@ static double weigh(const void *context, const ml_pair_sums *sums, int32_t other
 
 static tamis_status iterate(tamis_model *model) {
     item_knn *const work = model->work;
-    return ml_pairs_keep(model, &work->pairs, visit, weigh, work);
+    return ml_pairs_keep(model, &work->pairs, ml_pairs_products, weigh, work);
 }
 
 static const tamis_method_option own_options[] = {

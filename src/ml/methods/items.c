@@ -63,7 +63,8 @@ tamis_status ml_items_factors(tamis_model *model, int64_t cols, int64_t width) {
     TRY(ml_model_workspace(model));
     if (kept->rows == cols && kept->cols == width && kept->data) return TAMIS_OK;
     ml_dense_free(model, kept);
-    return ml_dense_make(model, cols, width, kept);
+    TRY(ml_dense_make(model, cols, width, kept));
+    return tamis_dense_fill(model->device, NULL, kept, ml_has_lists(model) ? -1 : 0); /* callbacks may use it */
 }
 
 tamis_status ml_items_operands(tamis_model *model, const tamis_dense *W, ml_operands *made) {

@@ -20,12 +20,14 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/scope.h"
 #include "base/sizes.h"
 #include "base/threads.h"
 #include "ml/factors.h"
 #include "ml/methods/items.h"
+#include "ml/methods/pairs.h"
 #include "ml/numbers.h"
 #include "ml/serve/best.h"
 #include "ml/serve/popular.h"
@@ -41,10 +43,7 @@ typedef struct link {
 
 /* Scratch of a thread. */
 typedef struct lane {
-    double *sums;   /* of each column: G_ij, while met[] has it */
-    int32_t *marks; /* of each column: `mark` if it was met */
-    int32_t mark;
-    int32_t *met;
+    ml_pair_sums G; /* column j of G */
     int64_t *first; /* of each row: its first link, -1: none */
     int64_t *rows;  /* rows that have links */
     link *links;
@@ -56,10 +55,9 @@ typedef struct lane {
 } lane;
 
 struct ml_local {
-    const tamis_sparse *X;
-    tamis_sparse turned; /* X^T */
-    double *squares;     /* the diagonal of G */
-    int32_t *hub_of;     /* of each column: its number among the hubs, -1: it is none */
+    ml_pairs X;
+    double *squares; /* the diagonal of G */
+    int32_t *hub_of; /* of each column: its number among the hubs, -1: it is none */
     int64_t *hubs;
     int64_t hub_count;
     void *table; /* G of hubs: the lower triangle, packed */
@@ -77,24 +75,23 @@ struct ml_local {
 static int64_t packed(int64_t i, int64_t j) { return i > j ? i * (i + 1) / 2 + j : j * (j + 1) / 2 + i; }
 
 static int64_t uses_of(const ml_local *local, int64_t column) {
-    return ml_offset(&local->turned, column + 1) - ml_offset(&local->turned, column);
+    return local->X.begin[column + 1] - local->X.begin[column];
 }
 
 double ml_local_bytes(const tamis_model *model, int neighbours, int64_t cols, int threads) {
     const double size = (double)tamis_type_size(model->options.type), n = neighbours, nnz = (double)model->nnz;
     const double hubs = cols < HUBS ? (double)cols : HUBS, k = cols < neighbours ? (double)cols : n;
     const double own = 20.0 * (double)cols + 16.0 * (double)model->rows + 8 * k * k; /* and links, known later */
-    return 2 * n * size * (double)cols + hubs * hubs / 2 * size + (8 + size) * nnz + 12.0 * (double)cols +
-           threads * own;
+    return 2 * n * size * (double)cols + hubs * hubs / 2 * size + 24 * nnz + 12.0 * (double)cols + threads * own;
 }
 
 /* ------------------------------------------------------------------------------------------ making */
 
 static tamis_status make_lane(const ml_local *local, int64_t links, lane *own) {
-    const int64_t rows = local->X->rows, cols = local->X->cols, k = local->neighbours;
-    TRY(tamis_allocate_zeros(cols, "products of columns", own->sums));
-    TRY(tamis_allocate_zeros(cols, "products of columns", own->marks));
-    TRY(tamis_allocate_array(cols, "products of columns", own->met));
+    const int64_t rows = local->X.rows, cols = local->X.cols, k = local->neighbours;
+    TRY(tamis_allocate_array(cols, "products of columns", own->G.sums));
+    TRY(tamis_allocate_zeros(cols, "products of columns", own->G.seen));
+    TRY(tamis_allocate_array(cols, "products of columns", own->G.met));
     TRY(tamis_allocate_array(rows, "rows of neighbours", own->first));
     TRY(tamis_allocate_array(rows, "rows of neighbours", own->rows));
     TRY(tamis_allocate_array(links, "rows of neighbours", own->links));
@@ -111,7 +108,7 @@ static tamis_status make_lane(const ml_local *local, int64_t links, lane *own) {
 }
 
 static tamis_status find_hubs(ml_local *local, int64_t *links) {
-    const int64_t cols = local->X->cols, k = local->neighbours;
+    const int64_t cols = local->X.cols, k = local->neighbours;
     double *counts;
     int64_t *order;
     TRY(tamis_allocate_array(cols, "columns by their uses", counts));
@@ -128,17 +125,15 @@ static tamis_status find_hubs(ml_local *local, int64_t *links) {
 }
 
 tamis_status ml_local_make(const tamis_model *model, const tamis_sparse *data, ml_local **made) {
-    ml_sparse placed;
     ml_local *local;
     int64_t links;
     TRY(tamis_allocate_zeros(1, "the work of ease", local));
-    local->X = data;
     local->type = model->options.type;
     local->neighbours = model->options.neighbours < data->cols ? model->options.neighbours : data->cols;
     TRY(ml_host_threads(model, &local->threads));
     if (local->threads < 1) local->threads = 1;
-    TRY(ml_sparse_convert(model, data, true, &placed));
-    local->turned = placed.host;
+    TRY(ml_pairs_make(data, &local->X));
+    TRY(ml_pairs_turn(&local->X));
     TRY(tamis_allocate_zeros(data->cols, "squares of columns", local->squares));
     for (int64_t t = 0; t < data->nnz; t++) local->squares[ml_column(data, t)] += ml_value(data, t) * ml_value(data, t);
     TRY(tamis_allocate_array(data->cols, "hubs", local->hub_of));
@@ -153,34 +148,19 @@ tamis_status ml_local_make(const tamis_model *model, const tamis_sparse *data, m
 
 /* ------------------------------------------------------------------------------------------ one column */
 
-/* Adds up column j of G. Returns how many columns were met; their products are in sums[]. */
-static int64_t add_products(const ml_local *local, lane *own, int64_t j) {
-    const tamis_sparse *const X = local->X, *const T = &local->turned;
-    const int32_t mark = ++own->mark;
-    int64_t count = 0;
-    for (int64_t s = ml_offset(T, j); s < ml_offset(T, j + 1); s++) {
-        const int64_t row = ml_column(T, s), end = ml_offset(X, row + 1);
-        const double value = ml_value(T, s);
-        for (int64_t t = ml_offset(X, row); t < end; t++) {
-            const int64_t i = ml_column(X, t);
-            if (own->marks[i] != mark) {
-                own->marks[i] = mark;
-                own->sums[i] = 0;
-                own->met[count++] = (int32_t)i;
-            }
-            own->sums[i] += value * ml_value(X, t);
-        }
-    }
-    return count;
+static void add_products(const ml_local *local, lane *own, int64_t j) {
+    own->G.column = (int32_t)j;
+    own->G.count = 0;
+    ml_pairs_products(&local->X, &own->G);
 }
 
 /* Finds N among the columns that were met: the largest cosines. Returns their number; the first *hubs of them are hubs.
  */
-static int64_t find_near(const ml_local *local, const lane *own, int64_t j, int64_t met, int64_t *hubs) {
+static int64_t find_near(const ml_local *local, const lane *own, int64_t j, int64_t *hubs) {
     ml_best best = {.columns = own->near, .scores = own->scores, .n = (int)local->neighbours};
-    for (int64_t s = 0; s < met; s++) {
-        const int64_t i = own->met[s];
-        const double product = own->sums[i];
+    for (int64_t s = 0; s < own->G.count; s++) {
+        const int64_t i = own->G.met[s];
+        const double product = own->G.sums[i];
         if (i != j && product != 0) ml_best_offer_any(&best, i, product * product / local->squares[i]);
     }
     ml_best_finish(&best);
@@ -202,27 +182,29 @@ static void add_link(lane *own, int64_t row, int64_t place, double value, int64_
 /* Links the entries of the rows that have a column of N from `hubs` on, in all columns of N, by rows. Returns the
    number of these rows. */
 static int64_t link_rows(const ml_local *local, lane *own, int64_t hubs, int64_t near) {
-    const tamis_sparse *const X = local->X, *const T = &local->turned;
+    const ml_pairs *const X = &local->X;
     int64_t rows = 0, links = 0, through_rows = 0, through_hubs = 0;
     for (int64_t a = hubs; a < near; a++)
-        for (int64_t s = ml_offset(T, own->near[a]); s < ml_offset(T, own->near[a] + 1); s++) {
-            const int64_t row = ml_column(T, s);
+        for (int64_t k = X->begin[own->near[a]]; k < X->begin[own->near[a] + 1]; k++) {
+            const int64_t t = X->where[k], row = X->rows_of[t];
             if (own->first[row] < 0) own->rows[rows++] = row;
-            add_link(own, row, a, ml_value(T, s), &links);
+            add_link(own, row, a, X->values[t], &links);
         }
-    for (int64_t r = 0; r < rows; r++) through_rows += ml_offset(X, own->rows[r] + 1) - ml_offset(X, own->rows[r]);
+    for (int64_t r = 0; r < rows; r++) through_rows += X->offsets[own->rows[r] + 1] - X->offsets[own->rows[r]];
     for (int64_t a = 0; a < hubs; a++) through_hubs += uses_of(local, own->near[a]);
     if (through_rows < through_hubs) {
         for (int64_t r = 0; r < rows; r++)
-            for (int64_t t = ml_offset(X, own->rows[r]); t < ml_offset(X, own->rows[r] + 1); t++) {
-                const int32_t place = own->place[ml_column(X, t)];
-                if (place >= 0 && place < hubs) add_link(own, own->rows[r], place, ml_value(X, t), &links);
+            for (int64_t t = X->offsets[own->rows[r]]; t < X->offsets[own->rows[r] + 1]; t++) {
+                const int32_t place = own->place[X->columns[t]];
+                if (place >= 0 && place < hubs) add_link(own, own->rows[r], place, X->values[t], &links);
             }
         return rows;
     }
     for (int64_t a = 0; a < hubs; a++)
-        for (int64_t s = ml_offset(T, own->near[a]); s < ml_offset(T, own->near[a] + 1); s++)
-            if (own->first[ml_column(T, s)] >= 0) add_link(own, ml_column(T, s), a, ml_value(T, s), &links);
+        for (int64_t k = X->begin[own->near[a]]; k < X->begin[own->near[a] + 1]; k++) {
+            const int64_t t = X->where[k];
+            if (own->first[X->rows_of[t]] >= 0) add_link(own, X->rows_of[t], a, X->values[t], &links);
+        }
     return rows;
 }
 
@@ -251,7 +233,7 @@ static void make_system(const ml_local *local, lane *own, int64_t hubs, int64_t 
             own->A[a * near + b] =
                 b < hubs ? ml_number(local->table, local->type, packed(hub, local->hub_of[own->near[b]])) : 0;
         own->A[a * near + a] = local->squares[own->near[a]] + local->lambda;
-        own->g[a] = own->sums[own->near[a]];
+        own->g[a] = own->G.sums[own->near[a]];
     }
     const int64_t rows = link_rows(local, own, hubs, near);
     for (int64_t r = 0; r < rows; r++) add_pairs(own, own->rows[r], hubs, near);
@@ -300,7 +282,8 @@ static void solve(double *A, double *g, int64_t n, double least) {
 static void fit_column(const ml_local *local, lane *own, int64_t j, int64_t line_width) {
     const int64_t n = line_width / 2, line = (j - local->begin) * line_width;
     int64_t hubs;
-    const int64_t near = find_near(local, own, j, add_products(local, own, j), &hubs);
+    add_products(local, own, j);
+    const int64_t near = find_near(local, own, j, &hubs);
     make_system(local, own, hubs, near);
     solve(own->A, own->g, near, local->lambda);
     for (int64_t k = 0; k < n; k++) {
@@ -311,11 +294,11 @@ static void fit_column(const ml_local *local, lane *own, int64_t j, int64_t line
 
 /* Writes the products of a hub with itself and those before it. */
 static void fill_table(const ml_local *local, lane *own, int64_t h) {
-    const int64_t met = add_products(local, own, local->hubs[h]);
-    for (int64_t s = 0; s < met; s++) {
-        const int32_t other = local->hub_of[own->met[s]];
+    add_products(local, own, local->hubs[h]);
+    for (int64_t s = 0; s < own->G.count; s++) {
+        const int32_t other = local->hub_of[own->G.met[s]];
         if (other >= 0 && other <= h)
-            ml_put_number(local->table, local->type, packed(h, other), own->sums[own->met[s]]);
+            ml_put_number(local->table, local->type, packed(h, other), own->G.sums[own->G.met[s]]);
     }
 }
 
@@ -361,6 +344,8 @@ tamis_status ml_local_fit(tamis_model *model, ml_local *local) {
         TRY(ml_items_go_on(model, end, all));
     }
     local->of_hubs = false;
+    for (int i = 0; i < local->threads; i++) /* a thread may have seen columns for one that it is given again */
+        memset(local->lanes[i].G.seen, 0, (size_t)cols * sizeof(int32_t));
     for (int64_t first = 0; first < cols; first += BLOCK) {
         const int64_t end = first + BLOCK < cols ? first + BLOCK : cols;
         run_block(local, width, first, end);

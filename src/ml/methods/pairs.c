@@ -36,6 +36,15 @@ tamis_status ml_pairs_turn(ml_pairs *pairs) {
     return TAMIS_OK;
 }
 
+void ml_pairs_products(const ml_pairs *pairs, ml_pair_sums *sums) {
+    for (int64_t k = pairs->begin[sums->column]; k < pairs->begin[sums->column + 1]; k++) {
+        const int64_t row = pairs->rows_of[pairs->where[k]];
+        const double r = pairs->values[pairs->where[k]];
+        for (int64_t t = pairs->offsets[row]; t < pairs->offsets[row + 1]; t++)
+            ml_pair_add(sums, pairs->columns[t], r * pairs->values[t]);
+    }
+}
+
 /* Each thread has sums, and room for the largest weights of a column. */
 typedef struct keeper {
     const ml_pairs *pairs;

@@ -38,6 +38,8 @@ tamis_status ml_pairs_turn(ml_pairs *pairs);
 
 /* Adds what a column has with others. */
 typedef void ml_pairs_visit(const ml_pairs *pairs, ml_pair_sums *sums);
+/* Adds up the column's products with all columns: a column of X^T X. */
+void ml_pairs_products(const ml_pairs *pairs, ml_pair_sums *sums);
 /* Returns the weight of a pair, given the sums of its first column; 0 and less: it has none. */
 typedef double ml_pairs_weigh(const void *context, const ml_pair_sums *sums, int32_t other, double total);
 /* Keeps the options.neighbours largest weights of each column as the model's column data (serve/lists.h). total: of a

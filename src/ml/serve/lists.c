@@ -67,13 +67,13 @@ static void fill(const tamis_dense *kept, bool turned, ml_lists *lists) {
 /* Makes the lists in one block of memory, which tamis_release frees. */
 static tamis_status make(const tamis_dense *kept, bool turned, ml_lists **made) {
     const int64_t cols = kept->rows, size = (int64_t)tamis_type_size(kept->type);
-    const int64_t ends = (int64_t)sizeof(ml_lists) + (cols + 1) * (int64_t)sizeof(int64_t);
+    const int64_t ends = (int64_t)sizeof(ml_lists) + tamis_times(cols + 1, (int64_t)sizeof(int64_t));
     int64_t *offsets;
     TRY(tamis_allocate_zeros(cols + 1, "lists of neighbours", offsets));
     count(kept, turned, offsets);
     const int64_t entries = offsets[cols];
-    TRY(tamis_allocate(ends + tamis_times(entries, size + (int64_t)sizeof(int32_t)), 1, "lists of neighbours",
-                       (void **)made));
+    const int64_t bytes = tamis_times(entries, size + (int64_t)sizeof(int32_t));
+    TRY(tamis_allocate(ends + bytes, 1, "lists of neighbours", (void **)made));
     ml_lists *const lists = *made;
     *lists = (ml_lists){.cols = cols, .type = kept->type};
     lists->offsets = (int64_t *)(lists + 1);
