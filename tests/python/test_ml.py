@@ -615,6 +615,58 @@ def test_learning_beside_use(method):
     assert wrong == []
 
 
+@pytest.mark.parametrize("method", [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD])
+def test_rows_for_columns(method):
+    """The rows of the largest predictions of all rows, without those that have the column; by name, too."""
+    X = data()
+    model = method(iterations=5, factors=3).fit(X)
+    whole = scipy_sparse.csr_array(np.ones(X.shape, "float32"))
+    expected = model.predict(whole).reshape(X.shape)
+    seen = np.asarray(scipy_sparse.csr_array(X).todense()) != 0
+    rows, scores = model.recommend_rows([2, 5], n=4, seen=X)
+    for line, column in enumerate((2, 5)):
+        free = np.sort(expected[~seen[:, column], column])[::-1]
+        here = rows[line] >= 0
+        assert not seen[rows[line][here], column].any() and here.sum() == min(4, free.size)
+        assert np.allclose(scores[line][here], free[:4], atol=1e-4) and np.allclose(expected[rows[line][here], column], scores[line][here], atol=1e-4)
+    with pytest.raises(ValueError, match="named = True: the model has no names of rows"):
+        model.recommend_rows([2], named=True)
+    model.set_names([f"u{row}" for row in range(X.shape[0])], [f"i{column}" for column in range(X.shape[1])])
+    assert model.recommend_rows(["i2"], n=4, seen=X, named=True)[0].tolist() == [[None if row < 0 else f"u{row}" for row in rows[0]]]
+    assert model.recommend(["u1"], n=3, named=True)[0].tolist() == [[f"i{column}" for column in model.recommend([1], n=3)[0][0]]]
+    for wrong, told in (([-1], "columns"), ([10**6], "columns"), (["nobody"], "nobody")):
+        with pytest.raises((ValueError, KeyError), match=told):
+            model.recommend_rows(wrong)
+
+
+def test_why_a_column_is_recommended():
+    """The parts of a row's entries add up to the score of a model of uses."""
+    X = scipy_sparse.csr_array(abs(data()))
+    for model in (ml.ImplicitALS(factors=3, iterations=5, dtype="float64", weights="log"), ml.ItemKNN(dtype="float64"), ml.EASE(regularization=2.0, dtype="float64")):
+        model.fit(X)
+        row = X[[0]]
+        score = model.recommend(n=1, seen=row, factors=model.transform(row))
+        columns, parts = model.explain(row, int(score[0][0, 0]), n=row.nnz)
+        assert sorted(columns.tolist()) == sorted(row.indices.tolist()) and (np.diff(parts) <= 0).all()
+        assert parts.sum() == pytest.approx(score[1][0, 0], rel=1e-6)
+    with pytest.raises(_errors.UnsupportedError, match="bpr has no sum over a row's entries"):
+        ml.BPR(factors=2, iterations=2).fit(X).explain(X[[0]], 1)
+    with pytest.raises(ValueError, match="known.rows = 2, expected 1"):
+        model.explain(X[[0, 1]], 1)
+
+
+def test_topics_and_their_coherence():
+    random = np.random.default_rng(4)
+    X = scipy_sparse.csr_array(np.vstack([random.poisson(2, (40, 12)) * (np.arange(12) // 6 == group) for group in (0, 1)]).astype("float32"))
+    model = ml.LDA(factors=2, iterations=30, random_state=3).fit(X)
+    words, weights = model.topics(n=6)
+    assert sorted(sorted(line) for line in words.tolist()) == [[*range(6)], [*range(6, 12)]] and (np.diff(weights, axis=1) <= 0).all()
+    mixed = scipy_sparse.csr_array(random.permuted(X.toarray(), axis=1))
+    assert model.coherence(X, n=4) > 0.5 > model.coherence(mixed, n=4)
+    with pytest.raises(_errors.UnsupportedError, match="ALS has no topics of words"):
+        ml.ALS(factors=2, iterations=2).fit(data()).coherence(data())
+
+
 def test_what_is_not_fitted_says_so_to_hasattr():
     """`hasattr` meets nothing but AttributeError, before a fit and after it."""
     for method in METHODS:
