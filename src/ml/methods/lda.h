@@ -1,4 +1,4 @@
-/* What models of topics with Dirichlet priors share: using them, however they were fitted. */
+/* Models of topics with Dirichlet priors: using them, however they were fitted. */
 #ifndef TAMIS_ML_LDA_H
 #define TAMIS_ML_LDA_H
 

@@ -4,10 +4,11 @@
  *
  *   P(z = k) ~ (n_dk + alpha_k) (N_wk + beta) / (N_k + V beta)
  *
- * n_dk are the words of the document with topic k, N_wk those of this word anywhere, N_k of any; all without the word
- * that is drawn. Topics of documents are always up to date. Those of words stay as they are while a part of the
- * documents is drawn, a quarter or less, as in distributed sampling (Newman et al. 2009): so documents are independent,
- * and with random numbers by the word's place (base/random.h) the model is the same from any number of threads.
+ * n_dk are the words of the document with topic k, N_wk the occurrences of this word with it anywhere, N_k of any word;
+ * all without the word that is drawn. Topics of documents are always up to date. Those of words stay as they are while
+ * a part of the documents is drawn, a quarter or less, as in distributed sampling (Newman et al. 2009): so documents
+ * are independent, and with random numbers by the word's place (base/random.h) the model is the same from any number of
+ * threads.
  *
  * The distribution is the sum of two (Yao, Mimno and McCallum 2009): n_dk phi_wk, over the few topics of the document,
  * and alpha_k phi_wk, whose sums over k are tables by word, made once a part; a search in them finds the topic. Nothing
@@ -353,7 +354,7 @@ static tamis_status take_seeds(tamis_model *model, gibbs *work) {
     return TAMIS_OK;
 }
 
-/* Random topics, and those of seeds. */
+/* Seeds have their topics, other words random ones. */
 static void first_topics(gibbs *work) {
     const tamis_sparse *const data = work->data;
     int64_t at = 0;
