@@ -140,6 +140,22 @@ TAMIS_API tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, c
                                            const tamis_dense *AP, const tamis_dense *P, const tamis_dense *X,
                                            const tamis_dense *R, const tamis_dense *rr);
 
+/* ---------------------------------------------------------------------------------------------- coordinate descent */
+
+/*
+ * One sweep of coordinate descent for every row independently, towards the x >= 0 that minimises <x, G x> / 2 - <b, x>:
+ * non-negative least squares by normal equations. For j = 0, 1, ... in turn, x_j becomes the best one given the others:
+ *
+ *   d = max(R_ij / G_jj, -X_ij)      X_ij = X_ij + d      R_i = R_i - d G_j
+ *
+ * X and R are M x K with K <= 1024 (else TAMIS_ERROR_UNSUPPORTED), G is K x K and symmetric; all are distinct. Start
+ * with X >= 0 and R = B - X G, which holds after each sweep, up to rounding. A coordinate with G_jj <= 0 stays. No
+ * sweep increases the objective. With G and B from a Gram product and an SpMM call this is HALS (Cichocki and Phan
+ * 2009). Sums are in the matrices' own type.
+ */
+TAMIS_API tamis_status tamis_dense_cd_step(tamis_device *device, void *stream, const tamis_dense *G,
+                                           const tamis_dense *R, const tamis_dense *X);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /*
- * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA, GaP and BPR, and models of pairs
- * of items: nearest neighbours and EASE. Each is built from the SDDMM, SpMM and fused calls of <tamis/tamis.h>, so it
- * runs on every device. Library: libtamis_ml, on top of libtamis.
+ * Factorisations and topic models of sparse data: ALS, implicit ALS, CCD++, LDA, SFA, GaP, NMF and BPR, and models of
+ * pairs of items: nearest neighbours and EASE. Each is built from the SDDMM, SpMM and fused calls of <tamis/tamis.h>,
+ * so it runs on every device. Library: libtamis_ml, on top of libtamis.
  *
  *   S is rows x columns: users x items, or documents x words. A model has a vector of `factors` numbers (features or
  *   topics) for each column, and for each row that it was fitted to.
@@ -37,11 +37,13 @@ typedef enum tamis_method {
     TAMIS_ITEM_KNN = 6, /* usage counts: nearest neighbours of items by cosine, BM25 or RP3beta */
     TAMIS_EASE = 7,     /* usage counts: a weight for each pair of items (Steck 2019) */
     TAMIS_BPR = 8,      /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
-    TAMIS_TRANSITIONS = 9 /* uses in time: what follows soon after what a row had last */
+    TAMIS_TRANSITIONS = 9, /* uses in time: what follows soon after what a row had last */
+    TAMIS_NMF = 10,        /* weighted counts: non-negative factors by least squares, HALS (Cichocki and Phan 2009) */
+    TAMIS_LDA_GIBBS = 11   /* latent Dirichlet allocation, collapsed Gibbs sampling on the host */
 } tamis_method;
 
-/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr", "transitions"; "unknown" for other
-   numbers. And the reverse. */
+/* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr", "transitions", "nmf",
+   "lda-gibbs"; "unknown" for other numbers. And the reverse. */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
@@ -73,7 +75,8 @@ typedef struct tamis_method_description {
     bool sampled; /* the loss is estimated from samples, so it may rise a little */
     bool ordered; /* values of data are the entries' positions in time, as tamis_ratings_options.positions makes them:
                      only the order within a row counts. The last of repeated entries counts */
-    bool reserved_flags[2];
+    bool no_perplexity; /* of counts: predictions are no probabilities of words, so that there is no metric */
+    bool seeds;         /* tamis_model_set_seeds works */
     uint64_t reserved[8];
 } tamis_method_description;
 
@@ -82,10 +85,10 @@ TAMIS_API int tamis_method_count(void);
 TAMIS_API tamis_status tamis_method_at(int index, tamis_method_description *description);
 
 /* Reads a file of data for a method as `tamis train` does: ratings and lists of uses with any ids, whose names become
-   *row_names and *column_names, texts for lda and gap (tamis_is_texts), with the defaults of tamis_text_options, or any
-   other format of tamis_read_sparse, for which the names become NULL. Repeated entries: the last counts for methods of
-   ratings, their sum for others. columns and times: as in tamis_ratings_options, or NULL. The caller must free all
-   results. */
+   *row_names and *column_names, texts for models of documents (tamis_is_texts), with the defaults of
+   tamis_text_options, or any other format of tamis_read_sparse, for which the names become NULL. Repeated entries: the
+   last counts for methods of ratings, their sum for others. columns and times: as in tamis_ratings_options, or NULL.
+   The caller must free all results. */
 TAMIS_API tamis_status tamis_read_data(tamis_method method, const char *path, const char *columns,
                                        tamis_owned_sparse **data, tamis_names **row_names, tamis_names **column_names,
                                        tamis_owned_sparse **times);
@@ -121,7 +124,7 @@ typedef bool (*tamis_iteration_callback)(void *context, const tamis_iteration *i
 
 /* ---------------------------------------------------------------------------------------------- options */
 
-/* The weight of a use r in implicit-als; it gets the sign of r. */
+/* The weight of a use or count r; it gets the sign of r. */
 typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_LINEAR = 0, /* |r| */
     TAMIS_WEIGHTS_LOG = 1,    /* log2(1 + |r|), so that one stays one */
@@ -129,7 +132,9 @@ typedef enum tamis_use_weights {
     TAMIS_WEIGHTS_ONES = 3,   /* 1 */
     TAMIS_WEIGHTS_AUTO =
         4, /* by an inner split of the data: implicit-als log or bm25; item-knn bm25, ones or rp3beta */
-    TAMIS_WEIGHTS_RP3BETA = 5 /* item-knn: steps of a random walk over uses, see tamis_model_options.beta */
+    TAMIS_WEIGHTS_RP3BETA = 5, /* item-knn: steps of a random walk over uses, see tamis_model_options.beta */
+    TAMIS_WEIGHTS_TFIDF = 6    /* nmf: r (1 + ln((1 + n) / (1 + m))) if m of n rows have the column; each row divided by
+                                  its Euclidean norm */
 } tamis_use_weights;
 
 #define TAMIS_NEIGHBOURS_AUTO (-1) /* a value of tamis_model_options.neighbours, of ease */
@@ -141,14 +146,16 @@ typedef struct tamis_model_options {
     int64_t factors;       /* features or topics, 1 to 1024; als, implicit-als, ccd, sfa: 0 (default) chooses their
                               number by an inner split of the data; bpr 32; 20 topics */
     tamis_type type;       /* TAMIS_F32 (default) or TAMIS_F64 */
-    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap 50) */
+    int iterations;        /* passes over the data (als, implicit-als, ccd 15; lda, sfa 20; bpr 30; gap, nmf 50;
+                              lda-gibbs 100) */
     uint64_t seed;         /* for the initial factors and the order of mini-batches (1) */
     double tolerance;      /* stop if the loss decreases by less than this share of itself in an iteration; 0
                               (default): never */
     bool skip_loss;        /* do not compute the loss (nor stop by it), which costs an SDDMM per iteration */
     double regularization; /* lambda, for ratings divided by their deviation. als, ccd, implicit-als, bpr: 0 (default)
                               finds it from the noise of the data, see tamis_model_description; sfa: 0 (default)
-                              chooses. ccd and sfa then are biases alone where no factors predict better */
+                              chooses. ccd and sfa then are biases alone where no factors predict better. nmf: lambda of
+                              the squares of all factors, 0 (default): none */
     bool weighted; /* als, ccd, sfa: lambda times (40 + the number of a row's ratings) (default), else lambda itself;
                       for an item of sfa, times the number of users */
     bool biases;   /* als, ccd, sfa: a bias for each user and item (true), not with non-negative factors; bpr: for each
@@ -156,14 +163,16 @@ typedef struct tamis_model_options {
     int cg_steps;  /* conjugate-gradient steps per half iteration, 1 to 1000: als 6, implicit-als 3, sfa 5 */
     double confidence; /* implicit-als: an entry r has weight 1 + confidence * |r|, with r as `weights` makes it; r < 0
                           is a known dislike; NaN (default) chooses it by an inner split (1 for small data) */
-    int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1) */
+    int inner_rounds;  /* 1 to 1000. ccd: rounds per feature (5); lda, gap: updates of a batch's rows (lda 5, gap 1);
+                          nmf: sweeps over the topics in half an iteration (3) */
     bool nonnegative;  /* ccd: factors clamped at 0 (false) */
-    double row_prior;  /* lda: alpha of a document's topics, 0 means 1 / factors, NaN (default) chooses it by an inner
-                          split of the data (0.1 in mini-batches); gap: shape a of a row's factors, 1 or more (1.1),
-                          above 1 with a scale alone */
-    double column_prior; /* lda: beta of a topic's words, the same; gap: scale b of a row's factors (1); 0 means none
-                            (infinite) */
-    bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false) */
+    double row_prior;  /* lda, lda-gibbs: alpha of a document's topics, 0 means 1 / factors; lda-gibbs 0.1; lda: NaN
+                          (default) chooses it by an inner  split of the data (0.1 in mini-batches); gap: shape a of a
+                          row's factors, 1 or more (1.1),  above 1 with a scale alone */
+    double column_prior; /* lda, lda-gibbs: beta of a topic's words, the same; gap: scale b of a row's factors (1); 0
+                            means none (infinite) */
+    bool maximum_a_posteriori; /* lda: the MAP variant, without exp(digamma) (false); lda-gibbs: of new documents (true)
+                                */
     int64_t batch_rows;        /* lda, sfa, gap: rows per mini-batch; 0 means all (gap), or a default from the data */
     double rate_decay;         /* lda, gap in streams: mini-batch t = 1, 2, ... has weight
                                   (1 / (t + rate_offset))^rate_decay, 0 <= rate_decay <= 1 (0.5) */
@@ -180,12 +189,13 @@ typedef struct tamis_model_options {
     tamis_iteration_callback callback;
     void *callback_context;
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
-    bool learn_row_prior;      /* lda: learn an alpha for each topic, starting from row_prior (false) */
+    bool learn_row_prior;      /* lda, lda-gibbs: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
     bool by_prediction;        /* als, ccd: tamis_model_recommend goes by predictions alone (false) */
     bool warp;                 /* bpr: WARP's loss, weighted by estimated ranks (Weston et al. 2011) (false) */
     bool reserved_flags[4];    /* false */
-    tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES) */
+    tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES), nmf
+                                  (TAMIS_WEIGHTS_TFIDF) */
     int neighbours;            /* columns to keep for each column: item-knn the nearest (20), transitions those that
                                   follow it most (100), ease those from which it takes weights: 0 all, so that the model
                                   has a weight for each pair of up to 32,768 columns; TAMIS_NEIGHBOURS_AUTO (default) 0,
@@ -216,7 +226,7 @@ TAMIS_API tamis_status tamis_model_copy(const tamis_model *model, tamis_model **
 /* Frees a model; NULL is allowed. */
 TAMIS_API void tamis_model_free(tamis_model *model);
 
-/* Held-out entries, on which each iteration's metric is computed; NULL: no metric. For documents (lda, gap), `entries`
+/* Held-out entries, on which each iteration's metric is computed; NULL: no metric. For documents, `entries`
    are the held-out words, and `observed` are the words of the same documents from which topics are computed. For
    ratings, `entries` belong to the fitted rows, and `observed` is ignored. For implicit-als, `observed` are entries not
    to recommend. */
@@ -265,17 +275,18 @@ TAMIS_API tamis_status tamis_model_fit_group(tamis_model *model, tamis_group *gr
    data at once. The first batch determines the number of columns. */
 TAMIS_API tamis_status tamis_model_partial_fit(tamis_model *model, const tamis_sparse *batch);
 
-/* Prepares a fitted model for a fit to other data, a "warm start" (als, implicit-als, ccd, bpr): the next
+/* Prepares a fitted model for a fit to other data, a "warm start" (als, implicit-als, ccd, bpr, nmf): the next
    tamis_model_fit does options.iterations more with an S that has at least the model's rows and columns, in the same
    order. It starts from the model's factors, and from small random factors for new rows and columns. Statistics of the
-   data, such as lambda of uses, are computed anew; the mean and the scale stay. item-knn and ease are fitted from the
-   beginning. TAMIS_ERROR_UNSUPPORTED: lda, gap and sfa, which learn from more rows by tamis_model_partial_fit. */
+   data, such as lambda of uses, are computed anew; the mean and the scale stay. item-knn, ease and lda-gibbs are fitted
+   from the beginning. TAMIS_ERROR_UNSUPPORTED: lda, gap and sfa, which learn from more rows by tamis_model_partial_fit.
+ */
 TAMIS_API tamis_status tamis_model_renew(tamis_model *model);
 
-/* Puts rows into a fitted model, without changing its columns (als, implicit-als, ccd, bpr). Row i of S becomes row
-   rows[i] of the model: it replaces that row's factors, or is appended if rows[i] is the number of rows so far; rows =
-   NULL: all are appended. Their factors are computed as by tamis_model_transform. To fit such a model further, call
-   tamis_model_renew first. */
+/* Puts rows into a fitted model, without changing its columns (als, implicit-als, ccd, bpr, nmf). Row i of S becomes
+   row rows[i] of the model: it replaces that row's factors, or is appended if rows[i] is the number of rows so far;
+   rows = NULL: all are appended. Their factors are computed as by tamis_model_transform. To fit such a model further,
+   call tamis_model_renew first. */
 TAMIS_API tamis_status tamis_model_put_rows(tamis_model *model, const tamis_sparse *S, const int64_t *rows);
 
 /* A source of mini-batches. It sets *batch to NULL at the end of a pass; the next call starts again. *batch must stay
@@ -296,7 +307,7 @@ TAMIS_API tamis_status tamis_model_fit_stream(tamis_model *model, tamis_batch_so
    tamis_model_describe returns the width. */
 TAMIS_API tamis_status tamis_model_transform(tamis_model *model, const tamis_sparse *S, const tamis_dense *W);
 
-/* Normalises the factors W of documents (lda, gap) to shares of topics, which add up to 1; a row of zeros stays as it
+/* Normalises the factors W of documents to shares of topics, which add up to 1; a row of zeros stays as it
    is. W is as from tamis_model_transform. */
 TAMIS_API tamis_status tamis_model_shares(tamis_model *model, const tamis_dense *W);
 
@@ -423,6 +434,11 @@ TAMIS_API tamis_status tamis_model_continue_with(tamis_model *model, const tamis
 /* Sets names of rows and columns (users, items, words), which are copied and saved with the model; NULL: none. After
    tamis_model_renew they must name the new data's rows and columns. */
 TAMIS_API tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, const tamis_names *columns);
+
+/* Gives topics words to begin with (lda-gibbs), before the first fit: column j is a seed of topic topics[j], or of none
+   for -1. `count` is the number of columns, which the fit compares; the array is copied. NULL: no seeds.
+   TAMIS_ERROR_UNSUPPORTED: other methods. */
+TAMIS_API tamis_status tamis_model_set_seeds(tamis_model *model, const int64_t *topics, int64_t count);
 
 /* Return the names that the model owns, or NULL. */
 TAMIS_API const tamis_names *tamis_model_row_names(const tamis_model *model);

@@ -36,7 +36,7 @@ typedef struct tamis_dense_job {
     int kind;             /* of map or scale; dot: 1 for logarithms */
     double c, d;          /* c and d; value; alpha and beta; shift and beta; alpha and diagonal; epsilon */
     tamis_matrix x, y, z; /* in the order of the call; row sums: y is NULL; log dot: x = W, y = X */
-    tamis_matrix p, r;    /* conjugate_step: x = AP, z = X */
+    tamis_matrix p, r;    /* conjugate_step: x = AP, z = X; coordinate_step: y = G, z = X */
     tamis_matrix weights, out; /* vectors: weights or lambda, NULL for none; sums, dots, rr */
     tamis_place workspace;
 } tamis_dense_job;
@@ -57,6 +57,7 @@ struct tamis_dense_functions {
     tamis_status (*row_dots)(const tamis_dense_job *job);
     tamis_status (*dot)(const tamis_dense_job *job, double *result);
     tamis_status (*conjugate_step)(const tamis_dense_job *job);
+    tamis_status (*coordinate_step)(const tamis_dense_job *job);
 };
 
 #endif

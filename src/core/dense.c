@@ -354,6 +354,26 @@ tamis_status tamis_dense_cg_step(tamis_device *device, void *stream, const tamis
     return device->backend->dense->conjugate_step(&job);
 }
 
+/* ------------------------------------------------------------------------------------------ coordinate descent */
+
+tamis_status tamis_dense_cd_step(tamis_device *device, void *stream, const tamis_dense *G, const tamis_dense *R,
+                                 const tamis_dense *X) {
+    tamis_clear_error();
+    TRY(check_first(device, stream, "X", X));
+    if (X->cols > TAMIS_DENSE_GRAM_MOST)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "X.cols = %lld: coordinate descent has at most %d unknowns a row",
+                          (long long)X->cols, (int)TAMIS_DENSE_GRAM_MOST);
+    TRY(check(device, "G", G, X->cols, X->cols, X->type));
+    TRY(check(device, "R", R, X->rows, X->cols, X->type));
+    TRY(check_apart(device, "R", R, "G", G));
+    TRY(check_apart(device, "X", X, "G", G));
+    TRY(check_apart(device, "X", X, "R", R));
+    if (is_empty(X)) return TAMIS_OK;
+    tamis_dense_job job = job_of(device, stream, X, 0, 0, NULL, G, X);
+    job.r = tamis_matrix_of(R);
+    return device->backend->dense->coordinate_step(&job);
+}
+
 /* ------------------------------------------------------------------------------------------ the workspace */
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -59,6 +59,7 @@ BY_ROWS(scale, job->cols)
 BY_ROWS(multiply, job->inner < THREAD_WORTH ? job->cols * (job->inner + 1) / 8 : THREAD_WORTH)
 BY_ROWS(row_dots, job->cols)
 BY_ROWS(conjugate_step, 3 * job->cols)
+BY_ROWS(coordinate_step, job->cols *(job->cols + 8) / 8)
 #undef BY_ROWS
 
 /* ------------------------------------------------------------------------------------------ by chunks */
@@ -149,4 +150,5 @@ const tamis_dense_functions tamis_cpu_dense_functions = {
     .row_dots = row_dots,
     .dot = dot,
     .conjugate_step = conjugate_step,
+    .coordinate_step = coordinate_step,
 };

@@ -26,6 +26,7 @@ static void take_members(const tamis_model *model, const tamis_model *own, tamis
     copy->workspace = NULL;
     copy->row_names = copy->column_names = NULL;
     copy->work = NULL;
+    copy->seeds = NULL;
     copy->rank = NULL;
     copy->times = (ml_times){0};
     copy->row_factors = copy->column_factors = (tamis_dense){0};

@@ -19,6 +19,7 @@ void tamis_model_free(tamis_model *model) {
     tamis_release(model->kept);
     tamis_dense_workspace_destroy(model->workspace);
     ml_times_free(model);
+    tamis_release(model->seeds);
     tamis_names_free(model->row_names);
     tamis_names_free(model->column_names);
     tamis_release((void *)(uintptr_t)model->options.checkpoint);
@@ -55,7 +56,8 @@ tamis_status ml_model_factors(tamis_model *model, int64_t rows, int64_t cols, bo
 bool ml_state_size(const ml_method *method, const tamis_model_options *options, int64_t rows, int64_t cols, int number,
                    int64_t size[2]) {
     const ml_state *const state = &method->states[number];
-    const int64_t counts[] = {[ML_NONE] = 0, [ML_ROWS] = rows, [ML_COLUMNS] = cols, [ML_FACTORS] = options->factors};
+    const int64_t counts[] = {
+        [ML_NONE] = 0, [ML_ROWS] = rows, [ML_COLUMNS] = cols, [ML_FACTORS] = options->factors, [ML_ANY] = -1};
     size[0] = counts[state->rows.of] + state->rows.more;
     size[1] = counts[state->cols.of] + state->cols.more;
     return size[1] > 0 && (!state->kept || state->kept(options));
@@ -68,12 +70,17 @@ tamis_status ml_model_state(tamis_model *model, int number, bool *fresh) {
     return make_once(model, size[0], size[1], &model->states[number], fresh);
 }
 
+tamis_status ml_model_state_of(tamis_model *model, int number, int64_t rows, bool *fresh) {
+    return make_once(model, rows, model->method->states[number].cols.more, &model->states[number], fresh);
+}
+
 tamis_status ml_state_read(const tamis_model *model, int number, double **numbers) {
     const tamis_dense *const state = &model->states[number];
     int64_t size[2];
     *numbers = NULL;
     if (state->cols == 0 && model->method->states[number].optional) return TAMIS_OK;
     const bool known = ml_state_size(model->method, &model->options, model->rows, model->cols, number, size);
+    if (known && size[0] < 0) size[0] = state->rows;
     if (!known || state->rows != size[0] || state->cols != size[1])
         return tamis_fail(TAMIS_ERROR_INTERNAL, "state %d of %s is %lld x %lld, expected %lld x %lld", number,
                           model->method->about.name, (long long)state->rows, (long long)state->cols,
@@ -150,6 +157,28 @@ tamis_status tamis_model_set_names(tamis_model *model, const tamis_names *rows, 
     tamis_names_free(model->column_names);
     model->row_names = own_rows;
     model->column_names = own_columns;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_set_seeds(tamis_model *model, const int64_t *topics, int64_t count) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    if (!model->method->about.seeds)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s takes no seeds of topics", model->method->about.name);
+    if (ml_begun(model)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "the model has begun: seeds are for a new model");
+    if (count < 0) return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld is negative", (long long)count);
+    for (int64_t j = 0; topics && j < count; j++)
+        if (topics[j] < -1 || topics[j] >= model->options.factors)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "topics[%lld] = %lld, expected -1 or a topic of 0 to %lld",
+                              (long long)j, (long long)topics[j], (long long)model->options.factors - 1);
+    int64_t *copy = NULL;
+    if (topics && count > 0) {
+        TRY(tamis_allocate(count, sizeof *copy, "seeds of topics", (void **)&copy));
+        memcpy(copy, topics, (size_t)count * sizeof *copy);
+    }
+    tamis_release(model->seeds);
+    model->seeds = copy;
+    model->seed_count = copy ? count : 0;
     return TAMIS_OK;
 }
 

@@ -104,6 +104,9 @@ struct tamis_model {
     tamis_dense_workspace *workspace;        /* for tamis/dense.h, for at least `width` + 2 columns */
     tamis_names *row_names, *column_names;   /* NULL: none */
 
+    int64_t *seeds; /* the topic of each column, -1: none; until the fit begins. NULL: none */
+    int64_t seed_count;
+
     void *work;           /* the method's, during a fit; it belongs to the fit's scope */
     struct ml_rank *rank; /* during a fit on a group, see group.h; else NULL: one device has everything */
     ml_times times;

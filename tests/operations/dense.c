@@ -5,7 +5,23 @@
 
 /* AP of a step is X, its lambda are W. */
 enum { X, Y, G, W, OUT, P, R, RR, RESULT };
-enum { FILL, COMBINE, SCALE, MAP, GRAM, MULTIPLY, COLUMN_SUMS, ROW_SUMS, ROW_DOTS, DOT, LOG_DOT, STEP, PSI, OPS };
+enum {
+    FILL,
+    COMBINE,
+    SCALE,
+    MAP,
+    GRAM,
+    MULTIPLY,
+    COLUMN_SUMS,
+    ROW_SUMS,
+    ROW_DOTS,
+    DOT,
+    LOG_DOT,
+    STEP,
+    DESCENT,
+    PSI,
+    OPS
+};
 
 /* psi(x) and exp(psi(x)), by mpmath with 40 digits; SciPy's digamma agrees to 4e-15. */
 static const double published[][3] = {
@@ -134,6 +150,11 @@ static void draw_operands(operation_case *c, int64_t m, int64_t n, int64_t k) {
         if (operation_once_in(c, 2)) add_in(c, W, "W", m, n)->optional = true;
         add_result(c);
         break;
+    case DESCENT:
+        add_in(c, G, "G", n, n);
+        add_out(c, R, "R", m, n, true);
+        add_out(c, OUT, "X", m, n, true)->any_size = true;
+        break;
     case PSI:
         x->same = c->unspoilt = true;
         add_out(c, OUT, "Z", PUBLISHED + ENDS, 1, true);
@@ -148,7 +169,7 @@ static void draw(operation_case *c) {
                          widths[] = {0, 1, 2, 3, 5, 8, 13, 16, 31, 33, 64, 67, 128, 130, 300};
     static const char *const names[OPS] = {"fill",     "combine",     "scale",    "map",      "gram",
                                            "multiply", "column sums", "row sums", "row dots", "dot",
-                                           "log dot",  "step",        "psi"};
+                                           "log dot",  "step",        "descent",  "psi"};
     own *const x = c->own;
     x->op = (int)operation_pick(c, OPS);
     x->a = x->op == LOG_DOT ? 0.125 : x->op == STEP ? 0.25 : operation_once_in(c, 2) ? 1.2 : -1.7;
@@ -184,6 +205,21 @@ static void fill_step(operation_case *c) {
     }
 }
 
+/* G has a dominant diagonal, so that bounds do not grow; now and then one that is 0. Some of X are 0 already. */
+static void fill_descent(operation_case *c) {
+    matrix *const g = &c->of[G].m, *const x = &c->of[OUT].m;
+    const int64_t n = g->here.rows;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            const double value =
+                i == j ? (i % 7 == 5 ? 0 : 1 + fabs(matrix_get(g, i, i))) : matrix_get(g, i, j) / (double)n;
+            matrix_set(g, i, j, value);
+            matrix_set(g, j, i, value);
+        }
+    for (int64_t i = 0; i < x->here.rows; i++)
+        for (int64_t j = 0; j < n; j++) matrix_set(x, i, j, (i + j) % 3 == 0 ? 0 : fabs(matrix_get(x, i, j)));
+}
+
 static void fill(operation_case *c) {
     const own *const x = c->own;
     const bool map = x->op == MAP, psi = map && x->kind == TAMIS_MAP_EXP_DIGAMMA;
@@ -193,6 +229,7 @@ static void fill(operation_case *c) {
         raise(&c->of[Y].m, 0.1, 1);
     }
     if (x->op == STEP) fill_step(c);
+    if (x->op == DESCENT) fill_descent(c);
     for (int i = 0; i < PUBLISHED + ENDS && x->op == PSI; i++) { /* every number is exact in fp32 */
         matrix_set(&c->of[OUT].m, i, 0, i < PUBLISHED ? published[i][0] : ends[i - PUBLISHED][0]);
         matrix_set(&c->of[Y].m, i, 0, 1);
@@ -252,6 +289,7 @@ static tamis_status pass(operation_case *c) {
     case STEP:
         return tamis_dense_cg_step(on, stream, w, o->a, x, operand_there(c, P), out, operand_there(c, R),
                                    operand_there(c, RR));
+    case DESCENT: return tamis_dense_cd_step(on, stream, g, operand_there(c, R), out);
     default: return pass_sum(c, x, y);
     }
 }
@@ -426,6 +464,28 @@ static void expect_step(operation_case *c, const numbers *v, const double *const
     }
 }
 
+/* One row of a sweep. A step errs by what its residual does, divided by the diagonal, and no clamp adds to that. */
+static void expect_descent(operation_case *c, const numbers *v, const double *const old[OPERANDS], int64_t i) {
+    const int64_t n = v->n, row = i * n;
+    const double u = unit(c);
+    double left[300], error[300];
+    for (int64_t j = 0; j < n; j++) {
+        left[j] = old[R][row + j];
+        error[j] = 0;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        const double *const g = v->g + j * n, x = v->old[row + j];
+        const double free = g[j] > 0 ? left[j] / g[j] : 0, d = fmax(free, -x);
+        const double off = g[j] > 0 ? error[j] / g[j] + 8 * u * fabs(free) : 0;
+        expect(c, OUT, row + j, x + d, off + 2 * u * fabs(x + d));
+        for (int64_t l = 0; l < n; l++) {
+            left[l] -= d * g[l];
+            error[l] += fabs(g[l]) * off + 2 * u * (fabs(d * g[l]) + fabs(left[l]));
+        }
+    }
+    for (int64_t j = 0; j < n; j++) expect(c, R, row + j, left[j], error[j]);
+}
+
 static void reference(operation_case *c) {
     const own *const o = c->own;
     double *old[OPERANDS];
@@ -450,6 +510,9 @@ static void reference(operation_case *c) {
     case LOG_DOT: expect_total(c, &v); break;
     case STEP:
         for (int64_t i = 0; i < v.m; i++) expect_step(c, &v, (const double *const *)old, i);
+        break;
+    case DESCENT:
+        for (int64_t i = 0; i < v.m; i++) expect_descent(c, &v, (const double *const *)old, i);
         break;
     case PSI:
         for (int i = 0; i < PUBLISHED + ENDS; i++) {

@@ -18,8 +18,8 @@ from tamis import ml  # noqa: E402
 from tamis._library import models, must  # noqa: E402
 from tamis.ml._fitting import WEIGHTS  # noqa: E402
 
-METHODS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.LDA, ml.SFA, ml.GaP]
-KEEP_ROWS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD]
+METHODS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.LDA, ml.SFA, ml.GaP, ml.NMF, ml.LDAGibbs]
+KEEP_ROWS = [ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.NMF]
 
 
 def data(rows=40, cols=25, dtype="float32"):
@@ -40,7 +40,7 @@ def test_defaults_are_the_librarys(method):
             assert options.weights == WEIGHTS.index(value)
         elif value is None and name in ("row_prior", "column_prior", "confidence"):
             assert np.isnan(getattr(options, name)), name  # chosen by the data
-        elif name not in ("device", "devices", "random_state"):
+        elif name not in ("device", "devices", "random_state", "seeds"):
             assert getattr(options, name) == pytest.approx(value), name
 
 
@@ -50,7 +50,7 @@ def test_fit_transform_predict(method, dtype):
     X = data(dtype=dtype)
     model = method(factors=4, iterations=6, dtype=dtype)
     assert model.fit(X) is model
-    assert getattr(model, "regularization_", 1) > 0 and hasattr(model, "regularization_") == hasattr(model, "regularization")
+    assert getattr(model, "regularization_", 1) > (-1 if method is ml.NMF else 0) and hasattr(model, "regularization_") == hasattr(model, "regularization")
     assert model.n_features_in_ == 25 and model.n_iter_ == 6 and len(model.history_) == 6
     losses = [step["loss"] for step in model.history_]
     assert losses[-1] <= losses[0]
@@ -138,9 +138,11 @@ DO_NOT_APPLY = {
     ml.ImplicitALS: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
     ml.BPR: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
     ml.CCD: {**NEVER, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.LDAGibbs: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ENTRIES},
     ml.LDA: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ENTRIES},
     ml.SFA: {**NEVER, **PREDICTS},
     ml.GaP: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
+    ml.NMF: {**NEVER, **COUNTS, **PREDICTS, "check_methods_subset_invariance": ROWS, "check_fit_idempotent": ROWS},
 }
 
 
@@ -226,7 +228,7 @@ def test_partial_fit():
     assert model.partial_fit(X[:5]) is model  # goes on from a fit
     with pytest.raises(ValueError, match="X has 24 features, but LDA is expecting 25"):
         model.partial_fit(X[:, :24])
-    assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["ALS", "ImplicitALS", "BPR", "CCD", "LDA", "SFA", "GaP"]
+    assert [method.__name__ for method in METHODS if hasattr(method, "partial_fit")] == ["ALS", "ImplicitALS", "BPR", "CCD", "LDA", "SFA", "GaP", "NMF"]
 
 
 def test_partial_fit_of_what_was_loaded(tmp_path):
@@ -675,7 +677,7 @@ def test_what_is_not_fitted_says_so_to_hasattr():
         for fitted in (model, model.fit(data())):
             for name in dir(fitted):
                 hasattr(fitted, name)
-        assert hasattr(model, "components_") and hasattr(model, "row_factors_") == (method in (ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.GaP))
+        assert hasattr(model, "components_") and hasattr(model, "row_factors_") == (method in (ml.ALS, ml.ImplicitALS, ml.BPR, ml.CCD, ml.GaP, ml.NMF))
 
 
 def test_an_interrupt_stops_one_long_iteration():
@@ -796,3 +798,23 @@ def test_words_of_texts(tmp_path):
     for limits, says in (({"min_documents": 0}, "min_documents = 0"), ({"max_share": 2.0}, "max_share = 2"), ({"min_documents": 9}, "no word is in 9")):
         with pytest.raises(_errors.ArgumentError, match=says):
             ml.count_words(texts, **limits)
+
+
+def test_seeds_are_names_or_numbers():
+    """A topic begins with its seeds, and stays with them; columns of a data frame are named."""
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(3)
+    X = np.zeros((60, 12), "float32")
+    for row in range(60):
+        X[row, random.integers(0, 4, 8) + row % 3 * 4] += 1
+    frame = pandas.DataFrame(X, columns=[f"word{j}" for j in range(12)])
+    for seeds, given in (([[8, 9], [0, 1], [4]], X), ([["word8", "word9"], ["word0", "word1"], ["word4"]], frame)):
+        model = ml.LDAGibbs(factors=3, iterations=60, seeds=seeds).fit(given)
+        for topic, of_topic in enumerate((8, 0, 4)):
+            assert set(np.argsort(-model.components_[topic])[:4]) == set(range(of_topic, of_topic + 4))
+    for seeds, words in (([[12]], "seeds[0] has 12: expected numbers of columns, 0 to 11"), ([[0], [0]], "seeds[1] has 0, which is a seed of topic 0 too"),
+                         ([["none"]], "seeds[0] has names, but the model has none"), ([[0]] * 4, "")):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            ml.LDAGibbs(factors=3, iterations=2, seeds=seeds).fit(X)
+    with pytest.raises(ValueError, match=r"topics\[3\] = 3, expected -1 or a topic of 0 to 2"):
+        ml.LDAGibbs(factors=3, iterations=2, seeds=[[0], [1], [2], [3]]).fit(X)

@@ -24,6 +24,7 @@ tamis_add_test(NAME test_ml_recommenders SOURCES test_ml_recommenders.c ml_recom
 # Topic models, against plain loops.
 tamis_add_test(NAME test_ml_bound SOURCES test_ml_bound.c topics_reference.c TIMEOUT ${TAMIS_TIMEOUT})
 tamis_add_test(NAME test_ml_topics SOURCES test_ml_topics.c topics_reference.c TIMEOUT ${TAMIS_TIMEOUT})
+tamis_add_test(NAME test_ml_gibbs SOURCES test_ml_gibbs.c topics_reference.c TIMEOUT ${TAMIS_TIMEOUT})
 # Fits on several devices.
 tamis_add_test(NAME test_ml_group SOURCES test_ml_group.c ml_recommender_support.c TIMEOUT 300)
 tamis_add_test(NAME test_ml_group_choice SOURCES test_ml_group_choice.c ml_recommender_support.c TIMEOUT 120)

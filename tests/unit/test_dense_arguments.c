@@ -72,6 +72,8 @@ TEST(test_numbers) {
     REFUSED(ARGUMENT, "G.rows = 5", tamis_dense_multiply(device, NULL, 1, &o.X, &o.Y, 0, &o.Z));
     const tamis_dense wide = {.data = o.arrays, .rows = 1, .cols = 1025, .type = TAMIS_F64};
     REFUSED(UNSUPPORTED, "X.cols = 1025", tamis_dense_gram(device, NULL, workspace, 1, &wide, 0, &o.G));
+    REFUSED(UNSUPPORTED, "X.cols = 1025", tamis_dense_cd_step(device, NULL, &o.G, &o.R, &wide));
+    REFUSED(ARGUMENT, "G.rows = 5", tamis_dense_cd_step(device, NULL, &o.Y, &o.R, &o.X));
 }
 
 TEST(test_workspace) {

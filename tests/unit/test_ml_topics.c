@@ -1,5 +1,5 @@
 /*
- * LDA and GaP: passes against plain loops in double, topics that are found again, streams.
+ * LDA, GaP and NMF: passes against plain loops in double, topics that are found again, streams.
  *   test_ml_topics [DEVICE]
  */
 #include "support/test.h"
@@ -223,7 +223,107 @@ TEST(gap_streams) {
     if (match < 0.97) fail_msg("a topic is matched with cosine %g alone", match);
 }
 
-/* ------------------------------------------------------------------------------------------ both */
+/* ------------------------------------------------------------------------------------------ NMF */
+
+/* Dense tf-idf with rows of length 1. */
+static double *tfidf_by_hand(const corpus *c) {
+    const int64_t m = c->S.rows, n = c->S.cols;
+    double *const X = calloc((size_t)(m * n), sizeof *X);
+    for (int64_t d = 0; d < m; d++)
+        for (int64_t t = c->offsets[d]; t < c->offsets[d + 1]; t++) X[d * n + c->columns[t]] += (double)c->values[t];
+    for (int64_t w = 0; w < n; w++) {
+        int64_t documents = 0;
+        for (int64_t d = 0; d < m; d++) documents += X[d * n + w] > 0;
+        for (int64_t d = 0; d < m; d++) X[d * n + w] *= 1 + log((1 + (double)m) / (1 + (double)documents));
+    }
+    for (int64_t d = 0; d < m; d++) {
+        double squares = 0;
+        for (int64_t w = 0; w < n; w++) squares += X[d * n + w] * X[d * n + w];
+        for (int64_t w = 0; w < n && squares > 0; w++) X[d * n + w] /= sqrt(squares);
+    }
+    return X;
+}
+
+/* Sweeps over one side of X (m x n, or its transpose): each number becomes the best one given the others. */
+static void hals_by_hand(const double *X, int64_t m, int64_t n, bool transpose, double *W, const double *H, int64_t k,
+                         double lambda, int rounds) {
+    for (int64_t i = 0; i < m; i++)
+        for (int round = 0; round < rounds; round++)
+            for (int64_t j = 0; j < k; j++) {
+                double slope = -lambda * W[i * k + j], square = lambda;
+                for (int64_t w = 0; w < n; w++) {
+                    double left = transpose ? X[w * m + i] : X[i * n + w];
+                    for (int64_t l = 0; l < k; l++) left -= W[i * k + l] * H[w * k + l];
+                    slope += left * H[w * k + j];
+                    square += H[w * k + j] * H[w * k + j];
+                }
+                if (square > 0) W[i * k + j] = fmax(0, W[i * k + j] + slope / square);
+            }
+}
+
+static double nmf_loss_by_hand(const double *X, int64_t m, int64_t n, const double *W, const double *H, int64_t k,
+                               double lambda) {
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < m * n; i++) {
+        double left = X[i];
+        for (int64_t l = 0; l < k; l++) left -= W[i / n * k + l] * H[i % n * k + l];
+        sum += left * left;
+        squares += X[i] * X[i];
+    }
+    for (int64_t t = 0; t < m * k; t++) sum += lambda * W[t] * W[t];
+    for (int64_t t = 0; t < n * k; t++) sum += lambda * H[t] * H[t];
+    return sum / squares;
+}
+
+TEST(nmf_is_right) {
+    static const int64_t topics[] = {1, 3, 8};
+    enum { M = 60, N = 50 };
+    OWN(corpus) c = corpus_make(M, N, 3, 40, true, 21);
+    OWN(double) *const X = tfidf_by_hand(&c);
+    for (int variant = 0; variant < 12; variant++) {
+        const int64_t k = topics[variant / 4];
+        tamis_model_options options = options_of(TAMIS_NMF, k, variant & 1 ? TAMIS_F64 : TAMIS_F32);
+        options.regularization = variant & 2 ? 0.3 : 0;
+        options.inner_rounds = 1 + variant % 3;
+        options.iterations = 2;
+        OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
+        tamis_owned_dense *array;
+        works(tamis_owned_dense_create(N, k, options.type, TAMIS_ROW_MAJOR, &array));
+        works(tamis_fill_uniform(tamis_owned_dense_view(array), tamis_random_at(options.seed, 1, 0), 0, 1));
+        OWN(double) *const H = model_numbers(array), *const W = calloc((size_t)(M * k), sizeof *W);
+        for (int i = 0; i < 2; i++) {
+            hals_by_hand(X, M, N, false, W, H, k, options.regularization, options.inner_rounds);
+            hals_by_hand(X, N, M, true, H, W, k, options.regularization, options.inner_rounds);
+        }
+        const double loss = nmf_loss_by_hand(X, M, N, W, H, k, options.regularization), given = model_loss(model);
+        OWN(double) *const rows = model_factors(model, true, NULL), *const columns = model_factors(model, false, NULL);
+        near("nmf's rows", rows, W, M * k, options.type);
+        near("nmf's columns", columns, H, N * k, options.type);
+        near("nmf's loss", &given, &loss, 1, options.type);
+        /* new documents, and so the old ones as new: all sweeps from zeros */
+        for (int64_t t = 0; t < M * k; t++) W[t] = 0;
+        hals_by_hand(X, M, N, false, W, columns, k, options.regularization, 100);
+        OWN(double) *const found = model_transformed(model, &c.S);
+        near("nmf's new documents", found, W, M * k, options.type);
+    }
+}
+
+/* It says how coherent topics are, and nothing of probabilities that it does not have. */
+TEST(nmf_has_no_perplexity) {
+    OWN(corpus) c = corpus_make(100, 50, 3, 40, true, 16);
+    const tamis_model_options options = options_of(TAMIS_NMF, 3, TAMIS_F32);
+    OWN(tamis_model) *const model = model_fitted(device, &options, &c.S);
+    const tamis_held_out held = {.entries = &c.S, .observed = &c.S};
+    tamis_score score;
+    double baseline;
+    works(tamis_model_score(model, &held, true, 0, &score));
+    assert_true(isnan(score.perplexity) && isnan(score.unigram_perplexity) && isnan(score.log_likelihood));
+    assert_true(score.coherence > 0);
+    works(tamis_baseline(TAMIS_NMF, &c.S, &c.S, &baseline));
+    assert_true(isnan(baseline));
+}
+
+/* ------------------------------------------------------------------------------------------ all */
 
 typedef struct source {
     const corpus *c;
@@ -273,10 +373,15 @@ TEST(streams) {
 TEST(topics_are_found) {
     enum { WORDS = 83, TOPICS = 5 };
     OWN(corpus) c = corpus_make(600, WORDS, TOPICS, 60, false, 77);
-    for (int variant = 0; variant < 4; variant++) {
-        static const char *const names[] = {"lda", "map", "gap", "gap in mini-batches"};
-        tamis_model_options options = options_of(variant < 2 ? TAMIS_LDA : TAMIS_GAP, TOPICS, TAMIS_F32);
-        options.maximum_a_posteriori = variant == 1;
+    for (int variant = 0; variant < 7; variant++) {
+        static const char *const names[] = {"lda", "map", "gap", "gap in mini-batches", "nmf", "lda-gibbs", "learned"};
+        static const tamis_method methods[] = {TAMIS_LDA, TAMIS_LDA,       TAMIS_GAP,      TAMIS_GAP,
+                                               TAMIS_NMF, TAMIS_LDA_GIBBS, TAMIS_LDA_GIBBS};
+        const tamis_method method = methods[variant];
+        tamis_model_options options = options_of(method, TOPICS, TAMIS_F32);
+        if (method == TAMIS_NMF) options.weights = TAMIS_WEIGHTS_LINEAR; /* whose topics are of counts */
+        options.maximum_a_posteriori = variant == 1 || method == TAMIS_LDA_GIBBS;
+        options.learn_row_prior = variant == 6;
         options.batch_rows = variant == 2 ? 0 : 100;
         options.iterations = variant < 2 ? 40 : 300;
         options.seed = 3;

@@ -19,6 +19,8 @@ TABLES = {
 
 
 def shown(values, digits):
+    if None in values:
+        return ""
     middle = f"{statistics.median(values):,.{digits}f}"
     return middle if len(values) == 1 or digits == 2 else f"{middle} ({min(values):,.{digits}f} to {max(values):,.{digits}f})"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""LDA and GaP beside scikit-learn and gensim on the same split at the same number of passes: perplexity of held-out words by
-document completion, and NPMI coherence of the topics' first ten words over the training documents, both computed here for all.
+"""LDA, GaP and NMF beside scikit-learn, gensim and lda on the same split at the same number of passes (Gibbs sampling and NMF of tf-idf have
+their defaults): perplexity of held-out words by
+document completion (none of NMF of tf-idf, which has no probabilities), and NPMI coherence of the topics' first ten words over the training documents, both computed here for all.
 A tenth of the documents are tests; of their words half are observed.
   topics.py PROGRAM OUT.jsonl --data kos=docword.kos.txt.gz|ap=ap.dat.xz:10473|reuters=reuters.ldac.xz:4258 [--topics 20,50] [--passes 20] [--seeds 1,2,3]"""
 import time
@@ -20,14 +21,14 @@ def split(matrix, seed):
     return matrix[train], observed, held
 
 
-def of_program(method, *fixed):
+def of_program(method, *fixed, own_passes=None, probabilities=True):
     def fit(program, train, observed, held, topics, passes, seed):
-        model, _, seconds = program.train(method, train, seed, "--no-loss", *fixed, topics=topics, iterations=passes)
+        model, _, seconds = program.train(method, train, seed, "--no-loss", *fixed, topics=topics, iterations=own_passes or passes)
         theta, phi = program.file("theta.npy"), program.file("phi.npy")
         program.run("transform", model, program.write("observed", observed), "-o", theta)
         program.run("export", model, "--columns", phi)
         tops = [[int(word["word"]) for word in topic["words"]] for topic in program.json_lines("topics", model, "--top", 10)]
-        return perplexity(numpy.load(theta), numpy.load(phi).T, held), tops, seconds
+        return perplexity(numpy.load(theta), numpy.load(phi).T, held) if probabilities else None, tops, seconds
     return fit
 
 
@@ -67,6 +68,32 @@ def of_nmf(program, train, observed, held, topics, passes, seed):
     return perplexity(theta + 1e-12, phi, held), tops_of(phi), seconds
 
 
+def of_nmf_tfidf(program, train, observed, held, topics, passes, seed):
+    from sklearn.decomposition import NMF
+    from sklearn.feature_extraction.text import TfidfTransformer
+    model = NMF(n_components=topics, max_iter=200, random_state=seed)
+    seconds = seconds_of(lambda: model.fit(TfidfTransformer().fit_transform(train)))
+    return None, tops_of(model.components_), seconds
+
+
+def of_gibbs(program, train, observed, held, topics, passes, seed):
+    """Collapsed Gibbs sampling of the package lda; new documents by fixed-point iterations for its topics."""
+    from lda import LDA
+    model = LDA(n_topics=topics, n_iter=GIBBS_PASSES, alpha=0.1, eta=0.1, random_state=seed, refresh=GIBBS_PASSES)
+    seconds = seconds_of(lambda: model.fit(train.astype(numpy.int64)))
+    phi = model.topic_word_
+    theta = numpy.full((observed.shape[0], topics), 1.0)
+    for _ in range(50):
+        coo = observed.tocoo()
+        parts = theta[coo.row] * phi.T[coo.col]
+        parts *= (coo.data / parts.sum(axis=1))[:, None]
+        theta = numpy.full_like(theta, 0.1)
+        numpy.add.at(theta, coo.row, parts)
+    return perplexity(theta, phi, held), tops_of(phi), seconds
+
+
+GIBBS_PASSES = 100
+
 CONTESTANTS = {
     "tamis lda": of_program("lda"),
     "scikit-learn LDA online": of_sklearn("online"),
@@ -74,6 +101,10 @@ CONTESTANTS = {
     "gensim LdaModel": of_gensim,
     "tamis gap": of_program("gap"),
     "scikit-learn NMF KL": of_nmf,
+    "tamis nmf": of_program("nmf", own_passes=50, probabilities=False),
+    "scikit-learn NMF tf-idf": of_nmf_tfidf,
+    "tamis lda-gibbs": of_program("lda-gibbs", own_passes=GIBBS_PASSES),
+    "lda (Gibbs)": of_gibbs,
 }
 
 # iterations over a mini-batch's documents, with more topics than the corpora fill

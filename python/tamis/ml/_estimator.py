@@ -241,6 +241,8 @@ class Estimator(Fitting):
         held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
         result = c.tamis_score()
         must(models().tamis_model_score(model.value, byref(held), known is not None, 0, result))
+        if self._coherent:
+            return result.coherence
         return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
@@ -334,7 +336,7 @@ class Estimator(Fitting):
             name = models().tamis_method_name(described.options.method).decode()
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
         for name in cls._names():
-            if name not in ("device", "devices", "dtype", "threads", "random_state"):
+            if name not in ("device", "devices", "dtype", "threads", "random_state", "seeds"):
                 kept = getattr(described.options, name)
                 setattr(made, name, WEIGHTS[kept] if name == "weights" else kept)
         made.dtype = made._model.type

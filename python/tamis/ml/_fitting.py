@@ -18,9 +18,9 @@ from .._library import Owned, lib, models, text
 from .._sparse import Sparse
 from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, samples, seed_of
-from ._handle import Model, must, not_fitted
+from ._handle import Model, lent, must, not_fitted, places
 
-WEIGHTS = ("linear", "log", "bm25", "ones", "auto", "rp3beta")
+WEIGHTS = ("linear", "log", "bm25", "ones", "auto", "rp3beta", "tfidf")
 Self = TypeVar("Self", bound="Fitting")
 
 
@@ -109,6 +109,8 @@ class Fitting(TransformerMixin, BaseEstimator):
 
     _method = -1
     _counts = False  # X's values must not be negative
+    _seeded = False  # seeds: columns with which topics begin
+    _coherent = False  # score is the coherence of topics, for predictions are no probabilities
     _pairs = False  # a model of pairs of columns, with scores in place of factors
     _uses = False  # missing entries of X count as zeros
     _ordered = False  # values of X are positions in time
@@ -183,7 +185,7 @@ class Fitting(TransformerMixin, BaseEstimator):
                 if value not in WEIGHTS:
                     raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(WEIGHTS)}")
                 options.weights = WEIGHTS.index(value)
-            elif name not in ("device", "devices", "random_state") and value is not None:
+            elif name not in ("device", "devices", "random_state", "seeds") and value is not None:
                 if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
                     raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
                 if kinds[name] is not ctypes.c_double:
@@ -224,8 +226,27 @@ class Fitting(TransformerMixin, BaseEstimator):
             model, function = self._start(warm_start and self.__sklearn_is_fitted__()), models().tamis_model_fit
             model.remembered = remembered
             model.forget_names(s.shape)
+            if self._seeded:
+                self._set_seeds(model, s.shape[1], names)
             held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
             return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
+
+    def _set_seeds(self, model: Model, columns: int, names: Any) -> None:
+        """Give the model the columns with which each topic begins."""
+        given: Any = getattr(self, "seeds")
+        if given is None:
+            return
+        if names is not None and len(set(names)) == columns and all(names):
+            model.set_names(None, names)
+        topics = numpy.full(columns, -1, "int64")
+        for topic, of_topic in enumerate(given):
+            for column in places(of_topic, f"seeds[{topic}]", model.names(False)):
+                if not 0 <= column < columns:
+                    raise _errors.ArgumentError(f"seeds[{topic}] has {column}: expected numbers of columns, 0 to {columns - 1}")
+                if topics[column] >= 0:
+                    raise _errors.ArgumentError(f"seeds[{topic}] has {column}, which is a seed of topic {topics[column]} too: a column has one topic")
+                topics[column] = topic
+        must(models().tamis_model_set_seeds(model.value, lent(topics, ctypes.c_int64), columns))
 
     def _learning(self) -> Any:
         """Return the lock of learning: one thread at a time learns. The first caller makes it, atomically."""

@@ -189,6 +189,49 @@ class LDA(BatchEstimator):
         self._set(locals())
 
 
+class LDAGibbs(Estimator):
+    """Topics of documents by latent Dirichlet allocation with collapsed Gibbs sampling, on the host's threads. Parameters as in `ALS`.
+
+    row_prior, column_prior: alpha of a document's topics and beta of a topic's words, 0 means 1 / factors; learn_row_prior: an alpha for each topic, from
+    row_prior on. seeds: for each topic a list of columns, as numbers or names, with which it begins. The model does not depend on the number of threads;
+    `transform` and `score` are as of `LDA`.
+
+    >>> X = [[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]]
+    >>> model = LDAGibbs(factors=2, iterations=50, seeds=[[3], [0]]).fit(X)
+    >>> [int(topic.argmax()) for topic in model.components_]
+    [3, 0]
+    """
+
+    _method = c.TAMIS_LDA_GIBBS
+    _counts = _seeded = True
+
+    def __init__(self, factors: int = 20, iterations: int = 100, seed: int = 1, tolerance: float = 0.0,
+                 row_prior: float = 0.1, column_prior: float = 0.1, learn_row_prior: bool = False, dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None, seeds: Optional[Sequence[Any]] = None):
+        self._set(locals())
+
+
+class NMF(RowEstimator):
+    """Topics of documents as non-negative factors of weighted counts, by least squares (HALS, Cichocki and Phan). Parameters as in `ALS`.
+
+    weights: "tfidf", as scikit-learn's TfidfTransformer has it; "linear", the counts; "log", "ones" and "bm25" as in `ImplicitALS`. regularization: lambda of
+    the squares of all factors. inner_rounds: sweeps over the topics in half an iteration. `loss_` is the objective as a share of the sum of squares.
+    There are no probabilities of words: `score` is the coherence (NPMI) of the topics' first ten words in the documents.
+
+    >>> model = NMF(factors=2, iterations=20).fit([[5, 4, 0, 0], [4, 3, 0, 1], [0, 0, 2, 6]])
+    >>> sorted(int(topic.argmax()) for topic in model.components_)
+    [0, 3]
+    """
+
+    _method = c.TAMIS_NMF
+    _counts = _coherent = True
+
+    def __init__(self, factors: int = 20, iterations: int = 50, seed: int = 1, tolerance: float = 0.0, regularization: float = 0.0,
+                 inner_rounds: int = 3, weights: str = "tfidf", dtype: str = "float32", threads: int = 0, device: str = "cpu",
+                 devices: Optional[Sequence[str]] = None, random_state: Any = None):
+        self._set(locals())
+
+
 class GaP(BatchEstimator):
     """Counts by gamma-Poisson factors; with row_prior=1 and column_prior=0, non-negative factors that minimise the Kullback-Leibler divergence.
 

@@ -10,6 +10,7 @@ typedef struct tamis_cpu_dense {
     void (*multiply)(const tamis_dense_job *job, int64_t begin, int64_t end);
     void (*row_dots)(const tamis_dense_job *job, int64_t begin, int64_t end);
     void (*conjugate_step)(const tamis_dense_job *job, int64_t begin, int64_t end);
+    void (*coordinate_step)(const tamis_dense_job *job, int64_t begin, int64_t end);
     double (*dot)(const tamis_dense_job *job, int64_t begin, int64_t end);
 
     /* sums[j] of columns first .. last - 1 over the rows; then `out` from `chunks` such lists, cols apart */

@@ -1,7 +1,7 @@
 /*
- * Reductions along rows, down columns and over all elements, in double; and the step of conjugate gradients, which
- * consists of reductions along rows. The lanes of a vector are partial sums in a fixed order, so results do not depend
- * on the threads.
+ * Reductions along rows, down columns and over all elements, in double; and the steps of conjugate gradients, which
+ * consist of reductions along rows, and of coordinate descent. The lanes of a vector are partial sums in a fixed order,
+ * so results do not depend on the threads.
  */
 #ifndef TAMIS_CPU_KERNELS_DENSE_SUMS_H
 #define TAMIS_CPU_KERNELS_DENSE_SUMS_H
@@ -169,6 +169,23 @@ static void conjugate_rows(const tamis_dense_job *job, int64_t begin, int64_t en
 #pragma omp simd
         for (int64_t j = 0; j < n; j++) p[j] = r[j] + b * p[j];
         *rr = (real)after;
+    }
+}
+
+/* See tamis_dense_cd_step. Many steps are 0: the coordinate is 0 and stays there. */
+static void coordinate_rows(const tamis_dense_job *job, int64_t begin, int64_t end) {
+    const int64_t n = job->cols;
+    for (int64_t i = begin; i < end; i++) {
+        real *const x = row_of_operand(&job->z, i), *const r = row_of_operand(&job->r, i);
+        for (int64_t j = 0; j < n; j++) {
+            const real *const g = row_of_operand(&job->y, j);
+            real d = g[j] > 0 ? r[j] / g[j] : 0;
+            if (d < -x[j]) d = -x[j]; /* NaN stays */
+            if (d == 0) continue;
+            x[j] += d;
+#pragma omp simd
+            for (int64_t l = 0; l < n; l++) r[l] -= d * g[l];
+        }
     }
 }
 

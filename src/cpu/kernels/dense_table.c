@@ -16,6 +16,7 @@ const tamis_cpu_dense TAMIS_DENSE_TABLE = {
     .multiply = multiply_rows,
     .row_dots = dot_rows,
     .conjugate_step = conjugate_rows,
+    .coordinate_step = coordinate_rows,
     .dot = dot_range,
     .column_sums = column_sums,
     .column_finish = column_finish,

@@ -159,16 +159,24 @@ static tamis_status conjugate_step(const tamis_dense_job *job) {
                                      tamis_gpu_integer("rr_stride", job->out.stride)));
 }
 
+static tamis_status coordinate_step(const tamis_dense_job *job) {
+    return start(job, sums, "dense_coordinate_step", (job->rows + TEAMS - 1) / TEAMS,
+                 TAMIS_GPU_ARGUMENTS(tamis_gpu_integer("rows", job->rows), tamis_gpu_integer("cols", job->cols),
+                                     tamis_gpu_place("g", job->y.at), tamis_gpu_integer("g_stride", job->y.stride),
+                                     tamis_gpu_place("r", job->r.at), tamis_gpu_integer("r_stride", job->r.stride),
+                                     tamis_gpu_place("x", job->z.at), tamis_gpu_integer("x_stride", job->z.stride)));
+}
+
 /* ------------------------------------------------------------------------------------------ table */
 
 static tamis_status ready(void *device, tamis_type type) {
     static const struct {
         const char *const *file;
         const char *kernel;
-    } kernels[] = {{&elements, "dense_map"},      {&elements, "dense_map_slow"},  {&elements, "dense_scale"},
-                   {&products, "dense_multiply"}, {&products, "dense_gram"},      {&products, "dense_gram_finish"},
-                   {&sums, "dense_column_sums"},  {&sums, "dense_column_finish"}, {&sums, "dense_row_dots"},
-                   {&sums, "dense_dot"},          {&sums, "dense_conjugate_step"}};
+    } kernels[] = {{&elements, "dense_map"},      {&elements, "dense_map_slow"},   {&elements, "dense_scale"},
+                   {&products, "dense_multiply"}, {&products, "dense_gram"},       {&products, "dense_gram_finish"},
+                   {&sums, "dense_column_sums"},  {&sums, "dense_column_finish"},  {&sums, "dense_row_dots"},
+                   {&sums, "dense_dot"},          {&sums, "dense_conjugate_step"}, {&sums, "dense_coordinate_step"}};
     TRY(tamis_gpu_check_type(device, type));
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         TRY(tamis_gpu_utility_ready(device, *kernels[i].file, kernels[i].kernel,
@@ -186,4 +194,5 @@ const tamis_dense_functions tamis_gpu_dense_functions = {
     .row_dots = row_dots,
     .dot = dot,
     .conjugate_step = conjugate_step,
+    .coordinate_step = coordinate_step,
 };

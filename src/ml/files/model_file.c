@@ -115,6 +115,7 @@ static tamis_status check_matrix(tamis_status status, const char *path, const ta
     if (!expected)
         return tamis_fail(status, "%s: the model has %s, which %s with these options has not", path, name,
                           model->method->about.name);
+    if (size[0] < 0) size[0] = s->rows; /* the data make it, which a fit that goes on compares */
     if (section == 0 && optional && s->rows == 0) size[0] = 0;
     if (s->rows != size[0] || s->cols != size[1]) return disagree(status, path, section, s, size[0], size[1]);
     if (s->type != model->options.type)

@@ -102,9 +102,7 @@ failed:
 /* Returns the permitted values of a matrix. Fits never leave non-finite factors (ml_check_finite). */
 static ml_range range_of(const tamis_model *model, int section) {
     if (section >= 2) return model->method->states[section - 2].range;
-    const bool whole =
-        model->method->about.data == TAMIS_DATA_COUNTS || ml_is_nonnegative(model->method, &model->options);
-    return whole ? ML_NOT_NEGATIVE : ML_FINITE;
+    return ml_has_whole_factors(model->method, &model->options) ? ML_NOT_NEGATIVE : ML_FINITE;
 }
 
 static tamis_status check_numbers(const tamis_bounded_text *text, int section, const ml_section *s,

@@ -148,7 +148,7 @@ tamis_status tamis_baseline(tamis_method method, const tamis_sparse *trained, co
     TRY(sort_rows(trained, "trained", &known));
     TRY(sort_rows(held_out, "held_out", &held));
     *metric = (double)NAN;
-    if (held.nnz == 0 || known.nnz == 0) return TAMIS_OK;
+    if (held.nnz == 0 || known.nnz == 0 || row->about.no_perplexity) return TAMIS_OK;
     const bool counts = row->about.data == TAMIS_DATA_COUNTS; /* whose held-out documents may be others */
     if ((known.rows != held.rows && !counts) || known.cols != held.cols)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is %lld x %lld, but trained is %lld x %lld",

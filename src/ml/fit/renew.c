@@ -30,7 +30,8 @@ static bool keeps_rows(const ml_method *method) { return method->about.row_facto
 tamis_status tamis_model_renew(tamis_model *model) {
     tamis_clear_error();
     TRY(ml_check_fitted(model));
-    if (model->method->about.pairs) { /* the former model is of no use */
+    if (model->method->about.pairs || !(keeps_rows(model->method) || model->method->about.mini_batches)) {
+        /* the former model is of no use */
         ml_model_empty(model);
         return TAMIS_OK;
     }
@@ -53,7 +54,7 @@ static tamis_status grow(const tamis_model *model, tamis_dense *kept, int64_t ro
     if (kept->rows == rows) return TAMIS_OK;
     if (kept->rows > rows)
         return tamis_fail(TAMIS_ERROR_INTERNAL, "%lld rows are more than %lld", (long long)kept->rows, (long long)rows);
-    const bool whole = ml_is_nonnegative(model->method, &model->options);
+    const bool whole = ml_has_whole_factors(model->method, &model->options);
     const int64_t features = model->options.factors, cols = kept->cols;
     tamis_dense larger;
     double *before, *after;

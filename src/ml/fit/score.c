@@ -125,7 +125,7 @@ static tamis_status score_counts(const scoring *s, const double *predictions, ta
 
 static tamis_status score_entries(const scoring *s, tamis_score *score) {
     const tamis_method_data kind = s->model->method->about.data;
-    if (kind == TAMIS_DATA_USES || s->entries->nnz == 0) return TAMIS_OK;
+    if (kind == TAMIS_DATA_USES || s->model->method->about.no_perplexity || s->entries->nnz == 0) return TAMIS_OK;
     double *predictions;
     TAMIS_SCOPE;
     TRY(tamis_allocate_array(s->entries->nnz, "predictions", predictions));

@@ -60,6 +60,7 @@
 #include "ml/fit/minibatch.h"
 #include "ml/fit/place.h"
 #include "ml/methods/dirichlet.h"
+#include "ml/methods/lda.h"
 #include "ml/methods/method.h"
 #include "ml/methods/mixture.h"
 #include "ml/model.h"
@@ -72,8 +73,6 @@ enum { TRANSFORM_ROUNDS = 20 };
 
 /* The bound of documents takes as many rounds as scikit-learn's max_doc_update_iter, with which it is compared. */
 enum { BOUND_ROUNDS = 100 };
-
-enum { ALPHA = 0 }; /* the state: topics x 1 */
 
 /* The priors are chosen by the first documents, with as many entries as this. */
 enum { CHOICE_ENTRIES = 1 << 17 };
@@ -120,9 +119,9 @@ static tamis_status check(const tamis_model_options *options) {
     return TAMIS_OK;
 }
 
-static bool learns_prior(const tamis_model_options *options) { return options->learn_row_prior; }
+bool ml_lda_learns(const tamis_model_options *options) { return options->learn_row_prior; }
 
-static double prior(const tamis_model *model, double given) {
+double ml_lda_prior(const tamis_model *model, double given) {
     return given > 0 ? given : 1 / (double)model->options.factors;
 }
 
@@ -152,10 +151,10 @@ static tamis_status add_prior(const tamis_model *model, const tamis_dense *U, co
                               const tamis_dense *ones, const tamis_dense *X) {
     tamis_device *const device = model->device;
     const bool learned = model->options.learn_row_prior;
-    const double alpha = learned ? 0 : prior(model, model->options.row_prior);
+    const double alpha = learned ? 0 : ml_lda_prior(model, model->options.row_prior);
     TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, 1, alpha, U, E, X));
     if (!learned || U->rows == 0) return TAMIS_OK;
-    tamis_dense column = *ones, line = model->states[ALPHA];
+    tamis_dense column = *ones, line = model->states[ML_ALPHA];
     column.cols = column.stride = 1;
     line.rows = 1;
     line.cols = line.stride = U->cols;
@@ -168,7 +167,7 @@ static tamis_status infer(tamis_model *model, tamis_plan *plan, const tamis_dens
                           const tamis_dense *E, const tamis_dense *ones, const tamis_dense *posterior) {
     tamis_device *const device = model->device;
     const bool learned = model->options.learn_row_prior;
-    const double alpha = prior(model, model->options.row_prior);
+    const double alpha = ml_lda_prior(model, model->options.row_prior);
     const tamis_map map = model->options.maximum_a_posteriori ? TAMIS_MAP_MULTIPLY_ADD : TAMIS_MAP_EXP_DIGAMMA;
     TRY(tamis_dense_fill(device, NULL, U, 1));
     if (learned) TRY(tamis_dense_fill(device, NULL, ones, 1));
@@ -233,7 +232,7 @@ static tamis_status measure(tamis_model *model, lda *work, const ml_batch *batch
         TRY(log_likelihood(model, work, batch, &sum));
         work->elbo = sum + gain;
         TRY(tamis_dense_log_dot(device, NULL, model->workspace, NULL, &work->N, 1e-37, &sum));
-        work->elbo += prior(model, model->options.column_prior) * sum * (double)batch->rows / work->documents;
+        work->elbo += ml_lda_prior(model, model->options.column_prior) * sum * (double)batch->rows / work->documents;
     }
     TRY(tamis_dense_row_sums(device, NULL, G, &norms));
     TRY(tamis_dense_scale(device, NULL, TAMIS_DIVIDE_ROWS, &norms, 0, G, 0, G));
@@ -252,7 +251,7 @@ static tamis_status learn_prior(const tamis_model *model, const lda *work, int64
         if (model->options.type == TAMIS_F32) alpha[k] = (double)(float)alpha[k];
         ml_put_number(packed, model->options.type, k, alpha[k]);
     }
-    return ml_dense_write(model, &model->states[ALPHA], packed);
+    return ml_dense_write(model, &model->states[ML_ALPHA], packed);
 }
 
 static tamis_status learn(tamis_model *model, ml_batch *batch) {
@@ -275,8 +274,8 @@ static tamis_status learn(tamis_model *model, ml_batch *batch) {
     if (measured) TRY(measure(model, work, batch, &U, &G, gain));
     if (model->options.learn_row_prior) TRY(learn_prior(model, work, documents, rate));
     TRY(ml_fused(model, batch->plans[ML_PLAN_COLUMNS], M, &U, 1, 0, N));
-    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, scale, prior(model, model->options.column_prior), M, N,
-                        N));
+    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_MULTIPLY_ADD, scale, ml_lda_prior(model, model->options.column_prior),
+                        M, N, N));
     return tamis_dense_axpby(device, NULL, rate, N, 1 - rate, L);
 }
 
@@ -308,11 +307,11 @@ static tamis_status make_host(const tamis_model *model, lda *work, int64_t rows)
     if (model->options.learn_row_prior) {
         double *alpha;
         TAMIS_SCOPE;
-        TRY(ml_state_read(model, ALPHA, &alpha));
+        TRY(ml_state_read(model, ML_ALPHA, &alpha));
         for (int64_t k = 0; k < n; k++) work->alpha[k] = alpha[k];
         return TAMIS_OK;
     }
-    for (int64_t k = 0; k < n; k++) work->alpha[k] = prior(model, model->options.row_prior);
+    for (int64_t k = 0; k < n; k++) work->alpha[k] = ml_lda_prior(model, model->options.row_prior);
     return TAMIS_OK;
 }
 
@@ -347,9 +346,10 @@ static tamis_status prepare(tamis_model *model, const tamis_sparse *data, int64_
     /* `fresh` would not do: a failed begin() may leave uninitialised topics */
     if (model->steps == 0) TRY(make_topics(model, data, work));
     const bool learned = model->options.learn_row_prior;
-    if (learned) TRY(ml_model_state(model, ALPHA, &fresh));
+    if (learned) TRY(ml_model_state(model, ML_ALPHA, &fresh));
     if (learned && model->steps == 0)
-        TRY(tamis_dense_fill(model->device, NULL, &model->states[ALPHA], prior(model, model->options.row_prior)));
+        TRY(tamis_dense_fill(model->device, NULL, &model->states[ML_ALPHA],
+                             ml_lda_prior(model, model->options.row_prior)));
     TRY(make_scratch(model, work));
     TRY(ml_scratch(model, data->cols, topics, &work->N));
     TRY(make_documents(model, work, work->batches.rows));
@@ -424,7 +424,7 @@ static tamis_status step(tamis_model *model, const tamis_sparse *batch, int64_t 
 
 /* ------------------------------------------------------------------------------------------ new documents */
 
-static tamis_status transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
+tamis_status ml_lda_transform(tamis_model *model, const tamis_sparse *data, const tamis_dense *W) {
     lda work = {0};
     ml_batch_plan plans[ML_TOPIC_PLANS];
     ml_topic_plans(model, TRANSFORM_ROUNDS, plans);
@@ -443,7 +443,7 @@ static tamis_status transform(tamis_model *model, const tamis_sparse *data, cons
    whose logarithm is in largest[word]. *gain: the topics' terms of the bound, as documents_gain for documents. */
 static tamis_status make_expected(const tamis_model *model, const lda *work, double *largest, double *gain) {
     const int64_t words = work->M.rows, n = work->M.cols;
-    const double beta = prior(model, model->options.column_prior);
+    const double beta = ml_lda_prior(model, model->options.column_prior);
     double *L, *sums;
     TAMIS_SCOPE;
     TRY(ml_dense_read_doubles(model, &model->column_factors, &L));
@@ -521,8 +521,9 @@ const ml_method ml_lda = {
               .summary = "topics of documents (latent Dirichlet allocation)",
               .options = own_options,
               .mini_batches = true},
-    .states = {[ALPHA] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_POSITIVE, .kept = learns_prior},
-               [ML_WORDS] = ML_WORDS_STATE},
+    .states =
+        {[ML_ALPHA] = {.rows = {ML_FACTORS, 0}, .cols = {ML_NONE, 1}, .range = ML_POSITIVE, .kept = ml_lda_learns},
+         [ML_WORDS] = ML_WORDS_STATE},
     .priors = true,
     .choice_entries = CHOICE_ENTRIES,
     .defaults = defaults,
@@ -532,7 +533,7 @@ const ml_method ml_lda = {
     .loss = loss,
     .pending = pending,
     .step = step,
-    .transform = transform,
+    .transform = ml_lda_transform,
     .bound = bound,
     .operands = ml_mixture,
 };

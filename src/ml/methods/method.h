@@ -16,8 +16,8 @@ struct ml_operands;
    sums (within an iteration) of a method. */
 enum { ML_STATES = 4, ML_PARTS = 4 };
 
-/* Length of a side of a matrix: one of the model's sizes plus a constant. */
-typedef enum ml_count { ML_NONE = 0, ML_ROWS, ML_COLUMNS, ML_FACTORS } ml_count;
+/* Length of a side of a matrix: one of the model's sizes plus a constant. ML_ANY, of rows: as the data make it. */
+typedef enum ml_count { ML_NONE = 0, ML_ROWS, ML_COLUMNS, ML_FACTORS, ML_ANY } ml_count;
 typedef struct ml_length {
     ml_count of;
     int more;
@@ -119,6 +119,11 @@ typedef struct ml_method {
 
 static inline bool ml_is_nonnegative(const ml_method *method, const tamis_model_options *options) {
     return method->nonnegative && options->nonnegative;
+}
+
+/* Returns true if no factor is negative. */
+static inline bool ml_has_whole_factors(const ml_method *method, const tamis_model_options *options) {
+    return method->about.data == TAMIS_DATA_COUNTS || ml_is_nonnegative(method, options);
 }
 
 /* Returns the numbers per row or column; the last is the bias. */

@@ -8,10 +8,10 @@
 #include "ml/methods/method.h"
 
 extern const ml_method ml_als, ml_implicit_als, ml_bpr, ml_item_knn, ml_ease, ml_transitions, ml_ccd, ml_sfa, ml_lda,
-    ml_gap;
+    ml_gap, ml_nmf, ml_lda_gibbs;
 
-static const ml_method *const rows[] = {&ml_als,         &ml_implicit_als, &ml_bpr, &ml_item_knn, &ml_ease,
-                                        &ml_transitions, &ml_ccd,          &ml_sfa, &ml_lda,      &ml_gap};
+static const ml_method *const rows[] = {&ml_als, &ml_implicit_als, &ml_bpr, &ml_item_knn,  &ml_ease, &ml_transitions,
+                                        &ml_ccd, &ml_sfa,          &ml_lda, &ml_lda_gibbs, &ml_gap,  &ml_nmf};
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 
 const ml_method *ml_method_of(tamis_method method) {

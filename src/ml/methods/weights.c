@@ -4,13 +4,14 @@
  *
  *   linear  |r|                log   log2(1 + |r|)             ones  1
  *   bm25    idf |r| (K + 1) / (K (1 - B + B l / mean l) + |r|)
+ *   tfidf   |r| (1 + ln((1 + n) / (1 + m))), then each row divided by its Euclidean norm (as scikit-learn does)
  *   rp3beta 1 / k in a new row, the chance of a step to it; 1 / sqrt k in a fit, so that products of columns add up
  *           chances of two steps
  *
  * Here k is the number of the row's uses, l the sum of its |r|, m of n rows have the column, and idf = ln(1 + (n - m +
  * 1/2) / (m + 1/2)). K and B are implicit's.
  *
- * A single use stays 1, except with bm25 and rp3beta. A zero, which is a known absence, stays 0.
+ * A single use stays 1, except with bm25, tfidf and rp3beta. A zero, which is a known absence, stays 0.
  */
 #include "ml/methods/weights.h"
 
@@ -29,7 +30,13 @@ tamis_status ml_weights_check(const tamis_model_options *options, tamis_use_weig
                       (int)TAMIS_WEIGHTS_LINEAR, (int)most);
 }
 
-bool ml_weights_kept(const tamis_model_options *options) { return options->weights == TAMIS_WEIGHTS_BM25; }
+bool ml_weights_kept(const tamis_model_options *options) {
+    return options->weights == TAMIS_WEIGHTS_BM25 || options->weights == TAMIS_WEIGHTS_TFIDF;
+}
+
+static double idf_of(tamis_use_weights weights, double n, double m) {
+    return weights == TAMIS_WEIGHTS_TFIDF ? 1 + log((1 + n) / (1 + m)) : log(1 + (n - m + 0.5) / (m + 0.5));
+}
 
 /* Computes the state: the idf of each column, then the mean length of a row. */
 static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
@@ -45,7 +52,7 @@ static tamis_status learn(tamis_model *model, const tamis_sparse *data) {
     }
     TRY(ml_add_ranks(model, numbers, cols + 1));
     const double rows = (double)model->rows;
-    for (int64_t j = 0; j < cols; j++) numbers[j] = log(1 + (rows - numbers[j] + 0.5) / (numbers[j] + 0.5));
+    for (int64_t j = 0; j < cols; j++) numbers[j] = idf_of(model->options.weights, rows, numbers[j]);
     numbers[cols] = numbers[cols] > 0 ? numbers[cols] / rows : 1;
     return ml_dense_write_doubles(model, &model->states[0], numbers);
 }
@@ -64,6 +71,24 @@ static tamis_status apply_bm25(tamis_model *model, tamis_sparse *data) {
             const double weight = numbers[ml_column(data, t)] * r * ((K + 1) / (damping + fabs(r)));
             ml_put_number((void *)(uintptr_t)data->values, data->value_type, t, weight);
         }
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status apply_tfidf(tamis_model *model, tamis_sparse *data) {
+    double *numbers;
+    TAMIS_SCOPE;
+    TRY(ml_state_read(model, 0, &numbers));
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t begin = ml_offset(data, i), end = ml_offset(data, i + 1);
+        double largest = 0, squares = 0;
+        for (int64_t t = begin; t < end; t++) largest = fmax(largest, fabs(ml_value(data, t)));
+        if (largest == 0) continue;
+        for (int64_t t = begin; t < end; t++) /* scaled, as squares of counts may overflow */
+            squares += pow(numbers[ml_column(data, t)] * (ml_value(data, t) / largest), 2);
+        for (int64_t t = begin; t < end; t++)
+            ml_put_number((void *)(uintptr_t)data->values, data->value_type, t,
+                          numbers[ml_column(data, t)] * (ml_value(data, t) / largest) / sqrt(squares));
     }
     return TAMIS_OK;
 }
@@ -87,9 +112,9 @@ tamis_status ml_weights_apply(tamis_model *model, tamis_sparse *data, bool fit) 
         apply_steps(data, fit);
         return TAMIS_OK;
     }
-    if (weights == TAMIS_WEIGHTS_BM25) {
+    if (ml_weights_kept(&model->options)) {
         if (fit && ml_learns_data(model)) TRY(learn(model, data));
-        return apply_bm25(model, data);
+        return weights == TAMIS_WEIGHTS_BM25 ? apply_bm25(model, data) : apply_tfidf(model, data);
     }
     for (int64_t t = 0; t < data->nnz; t++) {
         const double r = ml_value(data, t), size = weights == TAMIS_WEIGHTS_LOG ? log2(1 + fabs(r)) : r != 0;

@@ -1,4 +1,4 @@
-/* Transforms numbers of uses into weights before a fit: options.weights of implicit-als. */
+/* Transforms numbers of uses into weights before a fit: options.weights of implicit-als, item-knn, ease and nmf. */
 #ifndef TAMIS_ML_WEIGHTS_H
 #define TAMIS_ML_WEIGHTS_H
 

@@ -78,7 +78,8 @@ bool tool_device_is_present(int i) {
 /* The types in their order, then `auto`, the narrowest one that keeps every number. */
 const tool_choices tool_kept_types = {"a type", NAMES("fp32", "fp64", "fp16", "bf16", "auto")};
 const tool_choices tool_types = {"a type", .name_at = type_at};
-const tool_choices tool_use_weights = {"a weighting", NAMES("linear", "log", "bm25", "ones", "auto", "rp3beta")};
+const tool_choices tool_use_weights = {"a weighting",
+                                       NAMES("linear", "log", "bm25", "ones", "auto", "rp3beta", "tfidf")};
 const tool_choices tool_model_types = {"a type for models", .name_at = model_type_at};
 const tool_choices tool_operations = {"an operation", .name_at = operation_at};
 const tool_choices tool_edges = {"an edge operation", .name_at = tool_edge_name, .other = tool_edge_add};

@@ -24,6 +24,7 @@ enum {
     BATCHES = 1 << 8,
     GROUPS = 1 << 9,
     OWN = 1 << 10,
+    SEEDS = 1 << 12,
     FACTORS = 1 << 11,   /* models with factors: neither for documents nor of pairs of items */
     SUMS = 1 << 12,      /* with one of the others: repeated entries may add up */
     MAY_CHANGE = 1 << 16 /* may change when training is resumed, as it does not affect the results */
@@ -113,6 +114,7 @@ static const struct {
     {USES | COUNTS | SUMS, TOOL_CHOICE("duplicates", 0, "HOW", "sum", AT(duplicates), &tool_repeats,
                                        "what to do with repeated entries, as in logs of events")},
     {ALL, TOOL_PATH("vocabulary", 0, "FILE", AT(vocabulary), "names of the columns, one per line")},
+    {SEEDS, TOOL_PATH("seeds", 0, "FILE", AT(seeds), "words that topics begin with: a line of words for each topic")},
     {FEATURES, TOOL_REAL("hold-out", 0, "SHARE", "0", AT(hold_out), 0, 0.99,
                          "share of each row's entries to hold out for the metric; 0: none")},
     {COUNTS, TOOL_REAL("hold-out", 0, "SHARE", "0", AT(hold_out), 0, 0.99,
@@ -188,7 +190,7 @@ static bool has_option(const tamis_method_description *method, int row) {
     const int who = rows[row].who;
     if (who & SUMS && method->ordered) return false;
     return who & 1 << method->data || (who & BATCHES && method->mini_batches) || (who & GROUPS && method->groups) ||
-           (who & OWN && find_own(method, &rows[row].option)) ||
+           (who & SEEDS && method->seeds) || (who & OWN && find_own(method, &rows[row].option)) ||
            (who & FACTORS && method->data != TAMIS_DATA_COUNTS && !method->pairs);
 }
 

@@ -12,7 +12,7 @@ typedef struct tool_train_settings {
     int device, transport, spread;
     tool_chosen devices; /* several: one rank each */
     /* the data */
-    const char *columns, *vocabulary, *held_out, *observed;
+    const char *columns, *vocabulary, *held_out, *observed, *seeds;
     int from, duplicates;
     int64_t split_seed;
     int64_t min_documents;

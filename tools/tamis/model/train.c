@@ -23,6 +23,7 @@
 #include "model/group.h"
 #include "model/options.h"
 #include "model/report.h"
+#include "model/seeds.h"
 
 enum { SPREAD_AUTO = 0 };                /* of tool_spreads */
 static const int64_t STREAM_ROWS = 1024; /* default rows of a mini-batch with --stream */
@@ -322,6 +323,14 @@ static int set_names(training *run) {
     return tool_library_error(tamis_model_set_names(run->model, rows, columns), NULL);
 }
 
+/* A training that goes on has its seeds. */
+static int set_seeds(training *run) {
+    const tool_train_settings *set = &run->settings;
+    if (!set->seeds || run->resume) return 0;
+    return tool_seeds_set(set->seeds, run->vocabulary ? run->vocabulary : run->data.columns, run->columns,
+                          set->model.factors, run->model);
+}
+
 /* ------------------------------------------------------------------------------------------ fitting */
 
 /* Appends the command that resumes the training. */
@@ -488,6 +497,7 @@ static int train(training *run) {
                                         check_space,
                                         hold_out,
                                         set_names,
+                                        set_seeds,
                                         choose_devices};
     double seconds = 0;
     int code = 0;
