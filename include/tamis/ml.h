@@ -73,8 +73,8 @@ typedef struct tamis_method_description {
     bool pairs;   /* the model has weights of pairs of columns and no factors; a row's "factors" are its scores of all
                      columns (width is the number of columns) */
     bool sampled; /* the loss is estimated from samples, so it may rise a little */
-    bool ordered; /* values of data are the entries' positions in time, as tamis_ratings_options.positions makes them:
-                     only the order within a row counts. The last of repeated entries counts */
+    bool ordered; /* values of data are the entries' times or positions, as tamis_ratings_options.positions makes them:
+                     only their order within a row counts, equal ones by columns. The last of repeated entries counts */
     bool no_perplexity; /* of counts: predictions are no probabilities of words, so that there is no metric */
     bool seeds;         /* tamis_model_set_seeds works */
     uint64_t reserved[8];

@@ -15,13 +15,13 @@ import numpy
 
 from . import _command, ml, tune
 from ._command import ResultsError
-from ._errors import ArgumentError, UnsupportedError
+from ._errors import ArgumentError, OutOfMemoryError, UnsupportedError
 from .ml import metrics
 
 METHODS: dict[str, Any] = {**{name: method for name, method in tune.METHODS.items() if not method._counts}, "transitions": ml.Transitions}
 SPLITS = ("time", "random", "leave-one-out", "last", "date")
 _COLUMNS = ("rmse", "mae", "precision", "recall", "ndcg", "map", "coverage")
-_CHOICES = ("factors", "regularization", "column_regularization", "confidence", "weights")
+_CHOICES = ("factors", "regularization", "column_regularization", "confidence", "weights", "neighbours")
 
 
 def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None) -> dict[str, dict[str, Any]]:
@@ -37,25 +37,35 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     >>> found["model"]["rmse"] < found["biases"]["rmse"], sorted(found["popularity"])
     (True, ['coverage', 'map', 'ndcg', 'precision', 'recall'])
     """
+    return {"model": _measured(model, train, test, k, threshold), **_baselines(train, test, k, threshold, not model._uses)}
+
+
+def _scores(ranking: Any, train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
+    return {**metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(ranking, train.shape[1])}
+
+
+def _errors_of(predictions: Any, test: Any) -> dict[str, Any]:
+    return {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
+
+
+def _baselines(train: Any, test: Any, k: int, threshold: Optional[float], rated: bool) -> dict[str, dict[str, Any]]:
+    """The numbers of popularity and, of ratings, of biases."""
+    found = {"popularity": _scores(metrics.popular(train, min(k, train.shape[1])), train, test, k, threshold)}
+    return {**found, "biases": _errors_of(metrics.biases(train, test), test)} if rated else found
+
+
+def _measured(model: Any, train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
     before = _memory(fresh=True)
     start = time.perf_counter()
     model.fit(train)
     seconds, after = time.perf_counter() - start, _memory()
     factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
-    columns = train.shape[1]
-
-    def errors(predictions: Any) -> dict[str, Any]:
-        return {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
-
-    def scores(ranking: Any) -> dict[str, Any]:
-        return {**metrics.ranking_scores(ranking, test, k, seen=train, threshold=threshold), "coverage": metrics.coverage(ranking, columns)}
-
-    of_model = {} if model._uses else errors(model.predict(test, factors=factors))
-    of_model.update(scores(model.recommend(n=min(k, columns), seen=train, factors=factors)[0]), seconds=seconds, chosen=_chosen(model))
+    found = {} if model._uses else _errors_of(model.predict(test, factors=factors), test)
+    ranking = model.recommend(n=min(k, train.shape[1]), seen=train, factors=factors)[0]
+    found.update(_scores(ranking, train, test, k, threshold), seconds=seconds, chosen=_chosen(model))
     if before is not None and after is not None:
-        of_model["memory"] = max(after - before, 0)
-    popular = scores(metrics.popular(train, min(k, columns)))
-    return {"model": of_model, "popularity": popular, **({} if model._uses else {"biases": errors(metrics.biases(train, test))})}
+        found["memory"] = max(after - before, 0)
+    return found
 
 
 def _memory(fresh: bool = False) -> Optional[int]:
@@ -96,16 +106,14 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
     for name, model in models.items():
         try:
             data = next((other for other in ((order if model._ordered else None), (uses if model._uses else None)) if other is not None), train)
-            numbers = evaluate(model, data, test, k, threshold=threshold)
-        except (UnsupportedError, ArgumentError) as problem:
+            found["methods"][name] = _measured(model, data, test, k, threshold)
+        except (UnsupportedError, ArgumentError, OutOfMemoryError) as problem:
             if len(models) + len(refused or {}) == 1:
                 raise
             found["refused"][name] = str(problem)
-            continue
-        found["methods"][name] = numbers.pop("model")
-        found.update(numbers)
     if not found["methods"]:
         raise ResultsError("no method applies to the data: " + "; ".join(f"{name}: {why}" for name, why in found["refused"].items()))
+    found.update(_baselines(train, test, k, threshold, any("rmse" in numbers for numbers in found["methods"].values())))
     return _with_winner(found)
 
 
@@ -123,6 +131,11 @@ def _with_winner(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _shared(options: list[dict[str, Any]]) -> dict[str, Any]:
+    """The options that folds chose: a list of those of each where they differ."""
+    return {name: value if all(one.get(name) == value for one in options) else [one.get(name) for one in options] for name, value in options[0].items()}
+
+
 def over_folds(results: list[dict[str, Any]]) -> dict[str, Any]:
     """One result of several of `compare`, from as many splits of the same data: means, and in "spread" the standard deviation of each number.
 
@@ -138,7 +151,8 @@ def over_folds(results: list[dict[str, Any]]) -> dict[str, Any]:
     def whole(of: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
         numbers = [of(one) for one in results]
         joined = {name: numpy.array([one[name] for one in numbers], float) for name, value in numbers[0].items() if isinstance(value, (int, float))}
-        return {**numbers[0], **{name: float(values.mean()) for name, values in joined.items()},
+        of_folds = {what: _shared([one[what] for one in numbers]) for what in ("chosen", "tuned") if what in numbers[0]}
+        return {**numbers[0], **of_folds, **{name: float(values.mean()) for name, values in joined.items()},
                 "spread": {name: float(values.std(ddof=1)) for name, values in joined.items()}}
 
     names = [name for name in results[0]["methods"] if name not in refused]
@@ -164,12 +178,13 @@ def _keep_standard_input() -> None:
 
 
 class _Sources(NamedTuple):
-    """The methods to run, the reasons of those that were asked for and do not apply, the data that are split and measured on, and those that methods of uses are
-    fitted to if they are others: of a repeated pair ratings have the last value, and uses the sum."""
+    """The methods to run, the reasons of those that were asked for and do not apply, and the data: those that are split and measured on, those that methods of uses
+    are fitted to if they are others (of a repeated pair ratings have the last value, and uses the sum), and positions in time, which `transitions` is fitted to."""
     runs: list[str]
     refused: dict[str, str]
     data: ml.Data
     uses: Optional[ml.Data]
+    order: Any
     reader: Any  # the class that read the data
 
 
@@ -178,26 +193,24 @@ _TIMELESS = "the data have no time for each entry"
 
 def _read(asked: list[str], path: str, columns: Optional[str]) -> _Sources:
     whole = list(METHODS) if asked == ["all"] else [name for name in METHODS if name in asked]
-    of_ratings, of_uses = ([name for name in whole if METHODS[name]._uses == uses and not METHODS[name]._ordered] for uses in (False, True))
-    if len(whole) == 1 or not of_ratings:
-        reader = METHODS[(of_uses or whole)[0]]
-        data = tune.data_of((of_uses or whole)[0], reader, path, columns)
-        late = [name for name in whole if METHODS[name]._ordered and not reader._ordered and data.times is None]
-        return _Sources([name for name in whole if name not in late], {name: _TIMELESS for name in late}, data, None, reader)
-    if path == "-" and of_uses:
+    of_ratings, of_uses, ordered = ([name for name in whole if (METHODS[name]._uses, METHODS[name]._ordered) == kind] for kind in ((False, False), (True, False), (True, True)))
+    first = METHODS[(of_ratings or of_uses or ["als"])[0]]
+    if path == "-":
         _keep_standard_input()
-    reader = METHODS[of_ratings[0]]
-    ratings = ml.read(path, reader, columns=columns)
-    uses = ml.read(path, METHODS[of_uses[0]], columns=columns) if of_uses else ratings
+    alone = len(whole) == 1 and not ordered
+    data = tune.data_of(whole[0], first, path, columns) if alone else ml.read(path, first, columns=columns)
+    uses = ml.read(path, METHODS[of_uses[0]], columns=columns) if of_uses and of_ratings else None
+    refused = {}
     if asked == ["all"]:
-        runs, refused = applying(ratings.X, uses.X, ratings.times is not None), {}
+        runs = applying(data.X, data.X if uses is None else uses.X, data.times is not None)
     else:
-        refused = {name: why for name in whole
-                   if (why := _TIMELESS if METHODS[name]._ordered and ratings.times is None else tune.unsuited(name, METHODS[name], ratings.X))}
+        late = data.times is None and len(whole) > 1
+        refused = {name: why for name in whole if (why := _TIMELESS if late and METHODS[name]._ordered else tune.unsuited(name, METHODS[name], data.X))}
         runs = [name for name in whole if name not in refused]
-    if of_uses and not any(name in of_ratings for name in runs):
-        return _Sources(runs, refused, uses, None, METHODS[of_uses[0]])
-    return _Sources(runs, refused, ratings, uses, reader)
+    order = ml.read(path, ml.Transitions, columns=columns).X if data.times is not None or "transitions" in runs else None
+    if uses is not None and not any(name in of_ratings for name in runs):
+        return _Sources(runs, refused, uses, None, order, METHODS[of_uses[0]])
+    return _Sources(runs, refused, data, uses, order, first)
 
 
 def _without(options: list[tuple[str, Any]], methods: Iterable[str]) -> Optional[str]:
@@ -212,6 +225,15 @@ def _usual_split(data: ml.Data) -> str:
     return "time" if data.times is not None and data.times.nnz and data.times.data.min() < data.times.data.max() else "random"
 
 
+def _time_from(times: Any, share: float) -> float:
+    """Return the time from which the share of the entries is that, as near as entries of equal times allow; never the first time."""
+    found, counts = numpy.unique(times.data, return_counts=True)
+    if len(found) < 2:
+        raise ResultsError(f"--split time: all entries have the time {found[0]:g}" if len(found) else "--split time: the data have no entries")
+    later = counts[::-1].cumsum()[::-1][1:] / times.nnz
+    return float(found[1:][numpy.abs(later - share).argmin()])
+
+
 def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: int) -> tuple[Any, Any]:
     """Split the data; returns the part to fit to and the held-out part."""
     if split in ("last", "date", "time") and data.times is None:
@@ -219,7 +241,7 @@ def divide(data: ml.Data, split: str, share: float, start: Optional[str], seed: 
     if split == "last":
         return ml.last_out(data.X, data.times)
     if split == "time":
-        return ml.split_time(data.X, data.times, float(numpy.quantile(data.times.data, 1 - share)))
+        return ml.split_time(data.X, data.times, _time_from(data.times, share))
     if split == "date":
         return ml.split_time(data.X, data.times, float(start) if start and start.lstrip("-").isdigit() and len(start) > 4 else start)
     return ml.leave_one_out(data.X, random_state=seed) if split == "leave-one-out" else ml.split_entries(data.X, share, random_state=seed)
@@ -249,19 +271,36 @@ class _Part(NamedTuple):
     test: Any
 
 
+def _of(matrix: Any, pattern: Any) -> Any:
+    """The entries of a matrix, none of which is 0, at the places of another's."""
+    import scipy.sparse
+    ones = scipy.sparse.csr_matrix((numpy.ones(pattern.nnz, "float32"), pattern.indices, pattern.indptr), shape=pattern.shape)
+    return scipy.sparse.csr_matrix(matrix.multiply(ones))
+
+
+def _without_common(test: Any, train: Any, given: argparse.Namespace) -> Any:
+    """The entries of a test file that the data do not have; it says how many are left out."""
+    import scipy.sparse
+    coo, width = test.tocoo(), test.shape[1]
+    known = train.tocoo()
+    new = ~numpy.isin(coo.row.astype("int64") * width + coo.col, known.row.astype("int64") * width + known.col)
+    if not new.all():
+        print(f"tamis evaluate: {_command.visible(given.test)}: {(~new).sum()} of {len(new)} pairs are in {_command.visible(given.data)}, too: they are left out", file=sys.stderr)
+    return scipy.sparse.csr_matrix((coo.data[new], (coo.row[new], coo.col[new])), shape=test.shape)
+
+
 def _part(sources: _Sources, given: argparse.Namespace, split: str, seed: int) -> _Part:
-    data = sources.data
+    data, uses, order = sources.data, sources.uses, sources.order
     if given.test:
         other = ml.read(given.test, sources.reader, columns=given.columns)
         train, test = _joined(data, other)
-        uses = None if sources.uses is None else _joined(sources.uses, other)[0]
-        times = None if data.times is None else _joined(data._replace(X=data.times), other)[0]
-        return _Part(train, uses, None if times is None else ml.positions(times), test)
+        uses, order = (None if one is None else _joined(data._replace(X=one), other)[0] for one in (None if uses is None else uses.X, order))
+        return _Part(train, uses, order, _without_common(test, train, given))
+    times = data.times if split != "last" or order is None else order  # of equal times the last line is the last
     how = (split, given.hold_out, given.test_from, seed)
-    train, test = divide(data, *how)
-    uses = None if sources.uses is None else divide(sources.uses, *how)[0]
-    order = None if data.times is None else ml.positions(divide(data._replace(X=data.times), *how)[0])
-    return _Part(train, uses, order, test)
+    train, test = divide(data._replace(times=times), *how)
+    uses = None if uses is None else divide(uses._replace(times=times), *how)[0]
+    return _Part(train, uses, None if order is None else _of(order, train), test)
 
 
 def _models(runs: list[str], given: argparse.Namespace, part: _Part) -> dict[str, Any]:
@@ -308,6 +347,12 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
+def _told(value: Any) -> str:
+    if isinstance(value, list):  # of folds that chose differently
+        return " or ".join(sorted({_told(one) for one in value}))
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
 def _print(given: argparse.Namespace, found: dict[str, Any], split: str, part: _Part) -> None:
     rows = _beside(found)
     shown = [name for name in _COLUMNS if any(name in numbers for numbers in rows.values())]
@@ -327,7 +372,7 @@ def _print(given: argparse.Namespace, found: dict[str, Any], split: str, part: _
     for name, numbers in found["methods"].items():
         for what in ("tuned", "chosen"):
             if numbers.get(what):
-                told = ", ".join(f"{option.replace('_', ' ')} {value:.3g}" if isinstance(value, float) else f"{option.replace('_', ' ')} {value}" for option, value in numbers[what].items())
+                told = ", ".join(f"{option.replace('_', ' ')} {_told(value)}" for option, value in numbers[what].items())
                 print(f"{name}: {'chosen by the data' if what == 'chosen' else 'tuned'}: {told}")
     for name, why in found["refused"].items():
         print(f"{name}: left out: {_command.visible(why)}")
@@ -343,6 +388,9 @@ def _wrong(given: argparse.Namespace, asked: list[str]) -> Optional[str]:
     return next((text for wrong, text in (
         (bool(unknown), f"METHOD {(unknown or [''])[0]}: expected all, or of {', '.join(METHODS)}, separated by commas"),
         (given.split == "date" and not given.test_from, "--split date: needs --test-from DATE"),
+        (bool(given.test_from) and given.split not in (None, "date"), f"--test-from: excludes --split {given.split}"),
+        (given.top < 1, f"--top {given.top}: expected 1 or more"),
+        (given.tuned and not any(name in tune.SPACES for name in asked) and asked != ["all"], f"--tuned: {given.method} has no options that are tuned"),
         (bool(fixed), f"--test {given.test}: excludes --split and --test-from"),
         (given.folds < 1, f"--folds {given.folds}: expected 1 or more"),
         (not 0 < given.hold_out < 1, f"--hold-out {given.hold_out:g}: expected more than 0 and less than 1"),

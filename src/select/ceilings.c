@@ -134,8 +134,8 @@ static bool agree(double probes[PROBES_MOST][NUMBERS], int count, const double *
     return true;
 }
 
-/* Probes until two agree, or one takes `most` seconds. If *ceilings are measured, they come from earlier probes. brief:
-   one short, incomplete probe. */
+/* Probes until two agree, or `most` seconds are over. If *ceilings are measured, they come from earlier probes, and
+   count as one. brief: one short, incomplete probe. */
 static tamis_status probe(const tamis_backend *backend, int number, int threads, bool brief, double most,
                           tamis_ceilings *ceilings) {
     double probes[PROBES_MOST][NUMBERS], best[NUMBERS] = {0};
@@ -143,12 +143,16 @@ static tamis_status probe(const tamis_backend *backend, int number, int threads,
     const tamis_load_point begin = tamis_load_begin();
     const double start = tamis_clock_seconds();
     bool agreed = false;
-    if (ceilings->measured) to_numbers(ceilings, best);
-    for (int i = 0; i < (brief ? 1 : PROBES_MOST) && !agreed; i++) {
+    int count = 0;
+    if (ceilings->measured) {
+        to_numbers(ceilings, best);
+        memcpy(probes[count++], best, sizeof best);
+    }
+    for (; count < (brief ? 1 : PROBES_MOST) && !agreed; count++) {
         TRY(backend->ceilings(number, threads, brief, ceilings));
-        to_numbers(ceilings, probes[i]);
-        for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[i][k]);
-        agreed = agree(probes, i + 1, best);
+        to_numbers(ceilings, probes[count]);
+        for (int k = 0; k < NUMBERS; k++) best[k] = fmax(best[k], probes[count][k]);
+        agreed = agree(probes, count + 1, best);
         if (tamis_clock_seconds() - start > most) break;
     }
     from_numbers(best, ceilings);

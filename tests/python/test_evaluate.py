@@ -115,7 +115,7 @@ def test_several_methods(tmp_path):
     assert code == 0, err
     lines = [line.split()[0] for line in out.splitlines()[2:]]
     methods = [name for name in evaluate.METHODS if name != "transitions"]  # there are no times
-    chose = [name + ":" for name in methods if name not in ("gap",)]
+    chose = [name + ":" for name in methods]
     assert lines == [*methods, "popularity", "biases", *chose, "best:"] and "seconds" in out.splitlines()[1]
     uses = tmp_path / "uses.txt"
     uses.write_text("".join(f"u{u} i{i}\n" for u, i in zip(X.row, X.col)))
@@ -208,6 +208,41 @@ def test_what_comes_next(tmp_path):
     assert code == 0 and "transitions: left out: the data have no time for each entry" in out, err
 
 
+def test_what_stands_beside_methods_is_of_the_data(tmp_path):
+    """Popularity, and what is relevant, are of the ratings, whichever methods run; of equal times the order of lines is the order."""
+    path, dates = tmp_path / "exact.csv", tmp_path / "dates.csv"
+    random = np.random.default_rng(7)
+    lines = [(user, (user + step * (1 + user % 2)) % 30, int(random.integers(-2, 3)), 10 * step + user % 7) for user in range(80) for step in range(9)]
+    for where, per in ((path, 1), (dates, 1000)):
+        where.write_text("".join(f"u{u},i{i},{r},{t // per}\n" for u, i, r, t in lines))
+    options = ("--split", "last", "--top", 3, "--json", "--relevant", 1, "--set", "factors=2")
+    found = {methods: json.loads(run(methods, path, *options)[1]) for methods in ("als,transitions", "als,item-knn", "als,item-knn,transitions")}
+    assert len({json.dumps(one["popularity"]) for one in found.values()}) == 1
+    alone = json.loads(run("transitions", path, *options[:-2])[1])
+    assert alone["model"]["ndcg"] == found["als,transitions"]["methods"]["transitions"]["ndcg"] and alone["popularity"] == found["als,item-knn"]["popularity"]
+    assert json.loads(run("transitions", dates, *options[:-2])[1])["model"]["ndcg"] == alone["model"]["ndcg"]
+    code, out, err = run("als", dates)
+    assert code == 0 and "(random)" in out, err  # they have one time
+
+
+def test_matrices_stay_as_they_are():
+    shared = np.array([2, 0, 1], "int32")
+    X = sparse.csr_matrix((np.float32([20, 30, 10]), shared, [0, 3]), shape=(1, 3))
+    times = sparse.csr_matrix((np.array([5.0, 9.0, 7.0]), shared, [0, 3]), shape=(1, 3))
+    assert ml.positions(times).toarray().tolist() == [[3, 2, 1]] and ml.last_out(X, times)[1].indices.tolist() == [0]
+    assert ml.split_entries(X, 0.4)[0].nnz < 3
+    assert X.toarray().tolist() == [[30, 10, 20]] and shared.tolist() == [2, 0, 1]
+
+
+def test_times_that_tie():
+    """The part that is held out begins at a time, never at the first."""
+    for counts, share, expected in (([95, 5], 0.2, 5), ([40, 60], 0.2, 60), ([50, 30, 20], 0.2, 20), ([50, 30, 20], 0.4, 50), ([10, 80, 10], 0.9, 90)):
+        X = sparse.csr_matrix(np.ones((10, 10), "float32"))
+        times = X.astype("float64")
+        times.data = np.repeat(np.arange(1.0, len(counts) + 1), counts)
+        assert evaluate.divide(ml.Data(X, None, None, times), "time", share, None, 1)[1].nnz == expected
+
+
 def test_a_test_file(tmp_path):
     """A file to measure on, with the names of the other, and some that only it has."""
     path, later = tmp_path / "events.csv", tmp_path / "later.csv"
@@ -225,10 +260,11 @@ def test_a_test_file(tmp_path):
     assert found["model"]["rmse"] == pytest.approx(expected["model"]["rmse"], rel=0.01)
     with open(later, "a") as file:
         file.write("u1,nowhere,3,99000\nnobody,i1,3,99000\n")
+        file.write("".join(line + "\n" for line in path.read_text().splitlines()[:7]))  # which the data have, too
     code, out, err = run("als,item-knn,transitions", path, "--test", later, "--json")
-    assert code == 0 and json.loads(out)["held_out"] == test.nnz + 2, err
+    assert code == 0 and json.loads(out)["held_out"] == test.nnz + 2 and "later.csv: 7 of" in err and "are left out" in err, err
     for words, told in ((("--test", later, "--split", "last"), "excludes --split"), (("--test", later, "--folds", 2), "--folds 2: needs splits"),
-                        (("--folds", 0), "--folds 0"), (("--hold-out", 1), "--hold-out 1"), (("--split", "time", "--folds", 3), "--folds 3: needs splits")):
+                        (("--folds", 0), "--folds 0"), (("--top", 0), "--top 0"), (("--split", "random", "--test-from", "2020-01-01"), "--test-from: excludes --split random"), (("--hold-out", 1), "--hold-out 1"), (("--split", "time", "--folds", 3), "--folds 3: needs splits")):
         code, out, err = run("als", path, *words)
         assert code == 2 and told in err
     code, out, err = run("als", path, "--test", tmp_path / "missing.csv")

@@ -180,7 +180,7 @@ class EntrySplit:
 def _parts(X: Any, held: Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]) -> tuple[Any, Any]:
     """Return X without the entries for which `held`, given their rows and positions in X's CSR, is true; and a matrix of these entries."""
     import scipy.sparse
-    csr = scipy.sparse.csr_array(X)
+    csr = scipy.sparse.csr_array(X, copy=True)
     csr.sort_indices()
     rows = numpy.repeat(numpy.arange(csr.shape[0]), numpy.diff(csr.indptr))
     away = held(rows, csr.indptr)
@@ -189,7 +189,7 @@ def _parts(X: Any, held: Callable[[numpy.ndarray, numpy.ndarray], numpy.ndarray]
 
 def _times_of(X: Any, times: Any) -> numpy.ndarray:
     import scipy.sparse
-    csr, of = scipy.sparse.csr_array(X), scipy.sparse.csr_array(times)
+    csr, of = scipy.sparse.csr_array(X, copy=True), scipy.sparse.csr_array(times, copy=True)  # which are sorted in place
     for one in (csr, of):
         one.sort_indices()
     if csr.shape != of.shape or not (numpy.array_equal(csr.indptr, of.indptr) and numpy.array_equal(csr.indices, of.indices)):
@@ -204,7 +204,7 @@ def positions(times: Any) -> Any:
     [[3.0, 1.0, 2.0], [0.0, 1.0, 0.0]]
     """
     import scipy.sparse
-    csr = scipy.sparse.csr_matrix(times)
+    csr = scipy.sparse.csr_matrix(times, copy=True)  # its arrays may be those of other matrices, too
     csr.sort_indices()
     rows = numpy.repeat(numpy.arange(csr.shape[0]), numpy.diff(csr.indptr))
     return scipy.sparse.csr_matrix((_held.places(rows, csr.data).astype("float32") + 1, csr.indices, csr.indptr), csr.shape)

@@ -22,6 +22,13 @@ from ._fitting import WEIGHTS, Fitting
 from ._handle import Model, NoAttribute, copied, lent, listed, must, places
 
 
+def _count(n: Any) -> int:
+    """Return a number of results that was asked for."""
+    if isinstance(n, bool) or not isinstance(n, (int, numpy.integer)) or n < 0:
+        raise _errors.ArgumentError(f"n = {n!r}: expected a whole number of 0 or more")
+    return int(n)
+
+
 def _allowed(model: Model, among: Any, without: Any) -> Optional[numpy.ndarray]:
     """Return for each column if it may be recommended; None: all may."""
     if among is None and without is None:
@@ -94,7 +101,7 @@ class Estimator(Fitting):
                   factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
-        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN and EASE keep no
+        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN, EASE and Transitions keep no
         rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
         among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows. named: names in place of the
         columns' numbers, None for -1.
@@ -114,7 +121,7 @@ class Estimator(Fitting):
         have = model.about.rows if factors is None else len(factors)
         if factors is None and known is not None and self._pairs:
             have = known.shape[0]
-        count = have if numbers is None else len(numbers)
+        count, n = have if numbers is None else len(numbers), _count(n)
         columns, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_recommend_among(
@@ -134,7 +141,7 @@ class Estimator(Fitting):
         model = self._fitted()
         numbers = None if columns is None else places(columns, "columns", model.names(False))
         known = None if seen is None else self._samples(model, seen, "seen")
-        count = model.about.cols if numbers is None else len(numbers)
+        count, n = model.about.cols if numbers is None else len(numbers), _count(n)
         rows, scores = numpy.empty((count, n), "int64"), numpy.empty((count, n), "float64")
         must(models().tamis_model_recommend_rows(model.value, lent(numbers, ctypes.c_int64), count, None if known is None else byref(known.struct), n,
                                                  lent(rows, ctypes.c_int64), lent(scores, ctypes.c_double)))
@@ -152,7 +159,7 @@ class Estimator(Fitting):
         """
         model = self._fitted()
         row = self._samples(model, known, "known")
-        number = places([column], "column", model.names(False))
+        number, n = places([column], "column", model.names(False)), _count(n)
         columns, parts = numpy.empty(n, "int64"), numpy.empty(n, "float64")
         must(models().tamis_model_explain(model.value, byref(row.struct), int(number[0]), n, lent(columns, ctypes.c_int64), lent(parts, ctypes.c_double)))
         return self._named(columns, named), parts
@@ -175,7 +182,7 @@ class Estimator(Fitting):
         [[0, 1], [2, 3]]
         """
         model = self._fitted()
-        factors = model.about.options.factors
+        factors, n = model.about.options.factors, _count(n)
         columns, weights = numpy.empty((factors, n), "int64"), numpy.empty((factors, n), "float64")
         must(models().tamis_model_topics(model.value, n, lent(columns, ctypes.c_int64), lent(weights, ctypes.c_double)))
         return self._named(columns, named), weights
@@ -197,7 +204,7 @@ class Estimator(Fitting):
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """For each column in `which` (numbers or names), the n columns with the largest cosines of factors, and the cosines; rows: rows of the fit.
 
-        Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN and EASE: the columns with the largest weights for a row that has only the
+        Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN, EASE and Transitions: the columns with the largest weights for a row that has only the
         one column, and the weights.
 
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
@@ -206,7 +213,7 @@ class Estimator(Fitting):
         [1, 2]
         """
         model = self._fitted()
-        numbers = places(which, "which", model.names(rows))
+        numbers, n = places(which, "which", model.names(rows)), _count(n)
         found, cosines = numpy.empty((len(numbers), n), "int64"), numpy.empty((len(numbers), n), "float64")
         must(models().tamis_model_similar(model.value, rows, lent(numbers, ctypes.c_int64), len(numbers), n, lent(found, ctypes.c_int64), lent(cosines, ctypes.c_double)))
         return found, cosines
@@ -318,7 +325,7 @@ class Estimator(Fitting):
 
     @classmethod
     def load(cls: type[Self], path: Any, device: str = "cpu") -> Self:
-        """An estimator with the model of a file and the parameters that it was fitted with.
+        """An estimator with the model of a file and the parameters that it was fitted with; those that the fit chose by the data are then what it chose.
 
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> import os, tempfile

@@ -208,7 +208,7 @@ class Fitting(TransformerMixin, BaseEstimator):
         Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
 
         warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
-        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN and EASE are fitted from the beginning.
+        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN, EASE and Transitions are fitted from the beginning.
 
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> model.n_iter_, model.n_features_in_

@@ -7,7 +7,9 @@
 #include <math.h>
 
 #include "base/fnv.h"
+#include "base/scope.h"
 #include "ml/data/host.h"
+#include "ml/data/rows.h"
 #include "ml/model.h"
 #include "ml/numbers.h"
 
@@ -21,6 +23,22 @@ static tamis_status check_values(const tamis_model *model, const tamis_sparse *S
                           (long long)row, (long long)ml_column(S, t),
                           isfinite(value) ? "counts cannot be negative" : "expected a finite number");
     }
+    return TAMIS_OK;
+}
+
+/* Numbers the entries of each row by their values, from 1; equal values get equal numbers. values: of the data, in
+   double, since times are too large for fp32. */
+static tamis_status number_entries(const tamis_sparse *values, tamis_sparse *data) {
+    ml_place *places;
+    TRY(tamis_allocate_array(ml_longest_row(data), "a row", places));
+    for (int64_t i = 0; i < data->rows; i++) {
+        const int64_t count = ml_sort_row(values, i, places);
+        for (int64_t k = 0, number = 1; k < count; k++) {
+            if (k > 0 && places[k].value > places[k - 1].value) number = k + 1;
+            ml_put_number((void *)(uintptr_t)data->values, data->value_type, places[k].at, (double)number);
+        }
+    }
+    tamis_scope_drop(places);
     return TAMIS_OK;
 }
 
@@ -48,7 +66,12 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     tamis_convert_options options = ml_conversion(model, S);
     options.offset_type = TAMIS_I64;
     TRY(ml_converted(S, &options, data));
-    return check_values(model, data, what);
+    if (!model->method->about.ordered) return check_values(model, data, what);
+    tamis_sparse values;
+    options.value_type = TAMIS_F64;
+    TRY(ml_converted(S, &options, &values));
+    TRY(check_values(model, &values, what));
+    return number_entries(&values, data);
 }
 
 /* A fit that continues compares the sums, to detect other data. */

@@ -49,6 +49,7 @@ tamis_status tamis_read_data_found(tamis_method method, const char *path, const 
     options.offset_type = TAMIS_I64;
     options.duplicates = sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
     options.values = TAMIS_VALUES_ONES;
+    if (row->about.ordered) options.value_type = TAMIS_F64; /* times */
     options.found = found;
     return tamis_read_sparse(path, &options, data);
 }

@@ -1,6 +1,7 @@
 /* See rows.h. */
 #include "ml/data/rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/scope.h"
@@ -44,4 +45,17 @@ tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t fi
     copied->view.columns = copied->columns;
     copied->view.values = copied->values;
     return TAMIS_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+    const ml_place *x = a, *y = b;
+    if (x->value < y->value || x->value > y->value) return x->value < y->value ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+int64_t ml_sort_row(const tamis_sparse *data, int64_t row, ml_place *places) {
+    const int64_t begin = ml_offset(data, row), count = ml_offset(data, row + 1) - begin;
+    for (int64_t k = 0; k < count; k++) places[k] = (ml_place){ml_value(data, begin + k), begin + k};
+    qsort(places, (size_t)count, sizeof *places, by_value);
+    return count;
 }

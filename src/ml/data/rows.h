@@ -18,4 +18,13 @@ tamis_status ml_rows_copy(const tamis_sparse *S, const int64_t *rows, int64_t fi
                           ml_rows *copied);
 void ml_rows_drop(const ml_rows *copied);
 
+/* An entry of a row: its value, and where it is in the data. */
+typedef struct ml_place {
+    double value;
+    int64_t at;
+} ml_place;
+/* Sorts the entries of a row by their values, equal ones by their columns, which rise in the data. Returns their
+ * number. */
+int64_t ml_sort_row(const tamis_sparse *data, int64_t row, ml_place *places);
+
 #endif

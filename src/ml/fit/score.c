@@ -49,6 +49,10 @@ typedef struct scoring {
 static tamis_status check(const tamis_model *model, const tamis_held_out *held_out, bool fold_in) {
     if (!held_out) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out is NULL");
     if (!held_out->entries) return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.entries is NULL");
+    if (held_out->threshold && model->method->about.ordered)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "held_out.threshold: values of %s are positions, and all held-out entries are relevant",
+                          model->method->about.name);
     if (held_out->threshold && isnan(held_out->relevant))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "held_out.relevant = nan, expected a number");
     TRY(ml_check_cols(model, "held_out.entries", held_out->entries->cols));

@@ -1,13 +1,13 @@
 /*
  * See local.h. The weights of EASE for a column j minimise |x_j - X b|^2 + lambda |b|^2 with b_j = 0. Here b is 0 but
- * for the `neighbours` columns N whose cosine with column j is largest, so that
+ * for the `neighbours` columns N whose cosine with column j is largest in size, so that
  *
  *   b_N = (G_NN + lambda)^-1 G_Nj,   G = X^T X
  *
  * is a dense system of that size for each column, and no column depends on another (Steck 2019, "Markov random fields
  * for collaborative filtering", has the idea of small systems along a sparse pattern; SANSA of Spišák et al. 2023
- * factors the whole matrix approximately instead). Where all others are neighbours it is EASE; columns that no row has
- * with j never are.
+ * factors the whole matrix approximately instead). Where all others are neighbours it is EASE; columns whose
+ * product with j is 0 never are.
  *
  * G is never stored. Its column j is added up from the rows that have j. Of G_NN, pairs of the HUBS columns with the
  * most uses come from a table, which is made first, since they have very many rows in common. The other pairs are added

@@ -15,9 +15,9 @@
  * `neighbours` largest weights (serve/lists.h).
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/scope.h"
+#include "ml/data/rows.h"
 #include "ml/methods/items.h"
 #include "ml/methods/method.h"
 #include "ml/methods/pairs.h"
@@ -26,7 +26,7 @@
 #include "ml/serve/lists.h"
 #include "ml/serve/popular.h"
 
-enum { NEIGHBOURS = 100, NEAR = 10, EXACT = 1 << 24 };
+enum { NEIGHBOURS = 100, NEAR = 10 };
 static const double BEFORE = 0.5, FEW = 10; /* of a column with few neighbours little is known */
 
 static void defaults(tamis_model_options *options) {
@@ -39,56 +39,24 @@ static tamis_status check(const tamis_model_options *options) { return ml_lists_
 
 /* ------------------------------------------------------------------------------------------ positions */
 
-typedef struct entry {
-    double position;
-    int64_t at; /* in the data, whose columns rise within a row: equal positions are in the order of columns */
-} entry;
-
-static int by_position(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    if (x->position < y->position || x->position > y->position) return x->position < y->position ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-/* Sorts the entries of a row. Returns their number. */
-static int64_t sort_row(const tamis_sparse *data, int64_t row, entry *entries) {
-    const int64_t begin = ml_offset(data, row), count = ml_offset(data, row + 1) - begin;
-    for (int64_t k = 0; k < count; k++) entries[k] = (entry){ml_value(data, begin + k), begin + k};
-    qsort(entries, (size_t)count, sizeof *entries, by_position);
-    return count;
-}
-
-/* Refuses times, which fp32 would round so that their order is lost. */
-static tamis_status check_positions(const tamis_model *model, const tamis_sparse *data) {
-    if (model->options.type == TAMIS_F64) return TAMIS_OK;
-    for (int64_t t = 0; t < data->nnz; t++)
-        if (fabs(ml_value(data, t)) > EXACT)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                              "S has the value %g in column %lld: expected positions in the row, 1, 2, 3, ..., up to "
-                              "%d; times of this size need type fp64",
-                              ml_value(data, t), (long long)ml_column(data, t), EXACT);
-    return TAMIS_OK;
-}
-
 /* Makes weights of the positions of new rows: 1 / (1 + the number of later entries). Equal positions weigh alike. */
-static void fade(tamis_sparse *data, entry *entries) {
+static void fade(tamis_sparse *data, ml_place *places) {
     for (int64_t row = 0; row < data->rows; row++) {
-        const int64_t count = sort_row(data, row, entries);
+        const int64_t count = ml_sort_row(data, row, places);
         int64_t later = 0;
         for (int64_t k = count - 1; k >= 0; k--) {
-            if (k < count - 1 && entries[k].position < entries[k + 1].position) later = count - 1 - k;
-            ml_put_number((void *)(uintptr_t)data->values, data->value_type, entries[k].at, 1 / (1 + (double)later));
+            if (k < count - 1 && places[k].value < places[k + 1].value) later = count - 1 - k;
+            ml_put_number((void *)(uintptr_t)data->values, data->value_type, places[k].at, 1 / (1 + (double)later));
         }
     }
 }
 
 static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
-    entry *entries;
+    ml_place *places;
     TAMIS_SCOPE;
-    TRY(check_positions(model, data));
     if (fit) return ml_popular_learn(model, data);
-    TRY(tamis_allocate_array(ml_longest_row(data), "a row", entries));
-    fade(data, entries);
+    TRY(tamis_allocate_array(ml_longest_row(data), "a row", places));
+    fade(data, places);
     return TAMIS_OK;
 }
 
@@ -96,18 +64,18 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     ml_pairs *work;
-    entry *entries;
+    ml_place *places;
     TRY(ml_items_admit_lists(model, data->cols));
     TRY(ml_items_factors(model, data->cols, ml_items_lists_width(&model->options, data->cols)));
     TRY(tamis_allocate_zeros(1, "the work of transitions", work));
     model->work = work;
     TRY(ml_pairs_make(data, work));
-    TRY(tamis_allocate_array(ml_longest_row(data), "a row", entries));
+    TRY(tamis_allocate_array(ml_longest_row(data), "a row", places));
     for (int64_t row = 0; row < data->rows; row++) {
-        const int64_t first = ml_offset(data, row), count = sort_row(data, row, entries);
-        for (int64_t k = 0; k < count; k++) work->columns[first + k] = (int32_t)ml_column(data, entries[k].at);
+        const int64_t first = ml_offset(data, row), count = ml_sort_row(data, row, places);
+        for (int64_t k = 0; k < count; k++) work->columns[first + k] = (int32_t)ml_column(data, places[k].at);
     }
-    tamis_scope_drop(entries);
+    tamis_scope_drop(places);
     return ml_pairs_turn(work);
 }
 

@@ -16,6 +16,7 @@
 #include "ml/serve/best.h"
 #include "ml/serve/fold.h"
 #include "ml/serve/kept.h"
+#include "ml/serve/lists.h"
 #include "ml/serve/predict.h"
 #include "sparse/check.h"
 
@@ -75,6 +76,19 @@ static tamis_status explain_factors(tamis_model *model, const tamis_sparse *row,
     return TAMIS_OK;
 }
 
+/* Finds what each entry's column gives. */
+static tamis_status explain_lists(const tamis_model *model, const tamis_sparse *row, int64_t column, double *parts) {
+    const ml_lists *lists;
+    TRY(ml_kept_lists(model, &lists));
+    for (int64_t t = 0; t < row->nnz; t++) {
+        const int64_t given = ml_column(row, t);
+        parts[t] = 0;
+        for (int64_t k = lists->offsets[given]; k < lists->offsets[given + 1]; k++)
+            if (lists->columns[k] == column) parts[t] += ml_value(row, t) * ml_number(lists->weights, lists->type, k);
+    }
+    return TAMIS_OK;
+}
+
 /* Scores each entry alone, as a row. */
 static tamis_status explain_pairs(tamis_model *model, const tamis_sparse *row, int64_t column, double *parts) {
     const int64_t fits = NUMBERS_MOST / model->cols, most = fits > 0 ? fits : 1;
@@ -129,8 +143,9 @@ tamis_status tamis_model_explain(tamis_model *model, const tamis_sparse *known, 
     TRY(ml_canonical(model, known, "known", &row));
     if (model->method->prepare) TRY(model->method->prepare(&use, &row, false));
     TRY(tamis_allocate_array(row.nnz, "parts of entries", of_entries));
-    TRY(model->method->about.pairs ? explain_pairs(&use, &row, column, of_entries)
-                                   : explain_factors(&use, &row, column, of_entries));
+    TRY(ml_has_lists(model)          ? explain_lists(&use, &row, column, of_entries)
+        : model->method->about.pairs ? explain_pairs(&use, &row, column, of_entries)
+                                     : explain_factors(&use, &row, column, of_entries));
     ml_best best = {.columns = columns, .scores = parts, .n = n};
     for (int64_t t = 0; t < row.nnz; t++) ml_best_offer(&best, ml_column(&row, t), of_entries[t]);
     ml_best_finish(&best);

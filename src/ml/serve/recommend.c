@@ -163,10 +163,13 @@ static tamis_status check_columns(const tamis_model *model, const int64_t *colum
     if (count < 0 || n < 0)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s = %lld is negative", count < 0 ? "count" : "n",
                           count < 0 ? (long long)count : n);
-    for (int64_t i = 0; i < count; i++)
-        if ((columns ? columns[i] : i) < 0 || (columns ? columns[i] : i) >= model->cols)
+    if (!columns && count > model->cols)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "count = %lld, the model has %lld columns", (long long)count,
+                          (long long)model->cols);
+    for (int64_t i = 0; columns && i < count; i++)
+        if (columns[i] < 0 || columns[i] >= model->cols)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "columns[%lld] = %lld, the model has %lld columns", (long long)i,
-                              (long long)(columns ? columns[i] : i), (long long)model->cols);
+                              (long long)columns[i], (long long)model->cols);
     return TAMIS_OK;
 }
 

@@ -128,6 +128,7 @@ static int read_indexed(const tool_data_request *request, tamis_file_shape shape
     options.file_format = (tamis_file_format)request->format;
     options.offset_type = TAMIS_I64;
     options.duplicates = request->sum ? TAMIS_DUPLICATES_SUM : TAMIS_DUPLICATES_LAST;
+    if (tool_method_about(request->method)->ordered) options.value_type = TAMIS_F64; /* times */
     tool_source source;
     const int code = tool_source_open(request->spec, &options, &source);
     data->matrix = source.matrix;

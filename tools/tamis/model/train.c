@@ -216,7 +216,7 @@ static tamis_status next_batch(void *context, const tamis_sparse **batch) {
    learn. */
 static int check_rated(const training *run) {
     const tamis_sparse *const S = &run->data.S;
-    if (run->settings.stream || tool_method_of_counts(run->method) || S->nnz < 2) return 0;
+    if (run->settings.stream || tool_method_about(run->method)->data != TAMIS_DATA_RATINGS || S->nnz < 2) return 0;
     for (int64_t t = 0; t < S->nnz; t++)
         if (S->values && tool_element_get(S->values, S->value_type, t) != 1) return 0;
     return tool_failure(
