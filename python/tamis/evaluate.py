@@ -132,7 +132,7 @@ def _with_winner(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shared(options: list[dict[str, Any]]) -> dict[str, Any]:
-    """The options that folds chose: a list of those of each where they differ."""
+    """The options that folds chose: lists, one number a fold, where they differ."""
     return {name: value if all(one.get(name) == value for one in options) else [one.get(name) for one in options] for name, value in options[0].items()}
 
 
@@ -272,7 +272,7 @@ class _Part(NamedTuple):
 
 
 def _of(matrix: Any, pattern: Any) -> Any:
-    """The entries of a matrix, none of which is 0, at the places of another's."""
+    """The entries of a matrix without zeros at the places of another matrix."""
     import scipy.sparse
     ones = scipy.sparse.csr_matrix((numpy.ones(pattern.nnz, "float32"), pattern.indices, pattern.indptr), shape=pattern.shape)
     return scipy.sparse.csr_matrix(matrix.multiply(ones))

@@ -204,7 +204,7 @@ def positions(times: Any) -> Any:
     [[3.0, 1.0, 2.0], [0.0, 1.0, 0.0]]
     """
     import scipy.sparse
-    csr = scipy.sparse.csr_matrix(times, copy=True)  # its arrays may be those of other matrices, too
+    csr = scipy.sparse.csr_matrix(times, copy=True)  # sorting must not change the arrays of other matrices
     csr.sort_indices()
     rows = numpy.repeat(numpy.arange(csr.shape[0]), numpy.diff(csr.indptr))
     return scipy.sparse.csr_matrix((_held.places(rows, csr.data).astype("float32") + 1, csr.indices, csr.indptr), csr.shape)
