@@ -39,11 +39,12 @@ typedef enum tamis_method {
     TAMIS_BPR = 8,      /* uses: ranks what a row has above what it does not have (Rendle et al. 2009) */
     TAMIS_TRANSITIONS = 9, /* uses in time: what follows soon after what a row had last */
     TAMIS_NMF = 10,        /* weighted counts: non-negative factors by least squares, HALS (Cichocki and Phan 2009) */
-    TAMIS_LDA_GIBBS = 11   /* latent Dirichlet allocation, collapsed Gibbs sampling on the host */
+    TAMIS_LDA_GIBBS = 11,  /* latent Dirichlet allocation, collapsed Gibbs sampling on the host */
+    TAMIS_RATING_KNN = 12  /* explicit ratings: biases and nearest neighbours of items (Koren 2010) */
 } tamis_method;
 
 /* "als", "implicit-als", "ccd", "lda", "sfa", "gap", "item-knn", "ease", "bpr", "transitions", "nmf",
-   "lda-gibbs"; "unknown" for other numbers. And the reverse. */
+   "lda-gibbs", "rating-knn"; "unknown" for other numbers. And the reverse. */
 TAMIS_API const char *tamis_method_name(tamis_method method);
 TAMIS_API tamis_status tamis_method_from_name(const char *name, tamis_method *method);
 
@@ -191,15 +192,15 @@ typedef struct tamis_model_options {
     double rate_offset;        /* lda, gap in streams: see rate_decay; 0 means 1. Hoffman's tau_0 less 1 (1) */
     bool learn_row_prior;      /* lda, lda-gibbs: learn an alpha for each topic, starting from row_prior (false) */
     bool elbo;                 /* lda: also compute the evidence lower bound, which takes time (false) */
-    bool by_prediction;        /* als, ccd: tamis_model_recommend goes by predictions alone (false) */
+    bool by_prediction;        /* als, ccd, rating-knn: tamis_model_recommend goes by predictions alone (false) */
     bool warp;                 /* bpr: WARP's loss, weighted by estimated ranks (Weston et al. 2011) (false) */
     bool reserved_flags[4];    /* false */
     tamis_use_weights weights; /* implicit-als, item-knn (TAMIS_WEIGHTS_AUTO), ease (TAMIS_WEIGHTS_ONES), nmf
                                   (TAMIS_WEIGHTS_TFIDF) */
-    int neighbours;            /* columns to keep for each column: item-knn the nearest (20), transitions those that
-                                  follow it most (100), ease those from which it takes weights: 0 all, so that the model
-                                  has a weight for each pair of up to 32,768 columns; TAMIS_NEIGHBOURS_AUTO (default) 0,
-                                  or 128 with more than 16,384 columns */
+    int neighbours;            /* columns to keep for each column: item-knn and rating-knn the nearest (20, 200),
+                                  transitions those that follow it most (100), ease those from which it takes weights: 0
+                                  all, so that the model has a weight for each pair of up to 32,768 columns;
+                                  TAMIS_NEIGHBOURS_AUTO (default) 0, or 128 with more than 16,384 columns */
     double beta; /* item-knn with TAMIS_WEIGHTS_RP3BETA (Paudel et al. 2017): the chance that three random steps, from a
                     row to one of its columns, to a row and to a column, end there is divided by this power of the
                     column's number of uses: 0 to 2 (0.4) */

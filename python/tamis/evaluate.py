@@ -60,12 +60,20 @@ def _measured(model: Any, train: Any, test: Any, k: int, threshold: Optional[flo
     model.fit(train)
     seconds, after = time.perf_counter() - start, _memory()
     factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
-    found = {} if model._uses else _errors_of(model.predict(test, factors=factors), test)
+    found = {} if model._uses else _errors_of(_predicted(model, train, test, factors), test)
     ranking = model.recommend(n=min(k, train.shape[1]), seen=train, factors=factors)[0]
     found.update(_scores(ranking, train, test, k, threshold), seconds=seconds, chosen=_chosen(model))
     if before is not None and after is not None:
         found["memory"] = max(after - before, 0)
     return found
+
+
+def _predicted(model: Any, train: Any, test: Any, factors: Any) -> Any:
+    """Predictions of test; of models of pairs for some rows at a time, since theirs of all columns may not fit in memory."""
+    if not model._pairs:
+        return model.predict(test, factors=factors)
+    count = max(1, 2 ** 22 // train.shape[1])
+    return numpy.concatenate([model.predict(test[first:first + count], factors=model.transform(train[first:first + count])) for first in range(0, test.shape[0], count)])
 
 
 def _memory(fresh: bool = False) -> Optional[int]:

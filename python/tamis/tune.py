@@ -28,7 +28,7 @@ from .ml import metrics
 from .ml._fitting import WEIGHTS
 
 METHODS: dict[str, Any] = {"als": ml.ALS, "implicit-als": ml.ImplicitALS, "bpr": ml.BPR, "item-knn": ml.ItemKNN, "ease": ml.EASE,
-                           "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
+                           "rating-knn": ml.RatingKNN, "ccd": ml.CCD, "lda": ml.LDA, "sfa": ml.SFA, "gap": ml.GaP}
 _LAMBDAS = [0.02, 0.05, 0.1, 0.2]
 _TOPICS = {"factors": [10, 20, 50, 100]}
 SPACES: dict[str, dict[str, list[Any]]] = {
@@ -39,6 +39,7 @@ SPACES: dict[str, dict[str, list[Any]]] = {
     "bpr": {"factors": [16, 64], "regularization": [0.003, 0.01, 0.03, 0.1]},
     "item-knn": {"neighbours": [10, 20, 50, 100, 200], "weights": ["bm25", "ones", "log", "rp3beta"]},
     "ease": {"regularization": [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]},
+    "rating-knn": {"neighbours": [20, 50, 100, 200, 500]},
     "lda": {**_TOPICS, "row_prior": [0.01, 0.1, 0.5], "column_prior": [0.01, 0.1, 0.5]},
     "gap": {**_TOPICS, "row_prior": [1.05, 1.1, 1.3], "column_prior": [0.3, 1.0, 10.0]},
 }
@@ -80,7 +81,7 @@ def error(model: Any, fitted: Any, held: Any, known: Any, by: str = "recall") ->
     if known is not None:
         return float(numpy.exp(-model.score(held, observed=known)))
     if not model._uses:
-        return -float(model.score(held, observed=fitted if isinstance(model, ml.SFA) else None))
+        return -float(model.score(held, observed=fitted if model._fitted().about.rows == 0 else None))
     top, _ = model.recommend(None, min(TOP, held.shape[1]), seen=fitted, factors=model.transform(fitted) if model._fitted().about.rows == 0 and not model._pairs else None)
     if by == "ndcg":
         return 1 - metrics.ndcg_at_k(top, held, top.shape[1])

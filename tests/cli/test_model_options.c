@@ -6,19 +6,26 @@
 #include "cli/text.h"
 #include "model/options.h"
 
-static const tool_option *option_of(int method, const char *name) {
-    const tool_option *option = tool_option_find(tool_train_options((tamis_method)method), name, strlen(name));
-    if (!option) fail_msg("%d has no --%s", method, name);
+static tamis_method method_at(int number) {
+    tamis_method_description about;
+    works(tamis_method_at(number, &about));
+    return about.method;
+}
+
+static const tool_option *option_of(tamis_method method, const char *name) {
+    const tool_option *option = tool_option_find(tool_train_options(method), name, strlen(name));
+    if (!option) fail_msg("%s has no --%s", tamis_method_name(method), name);
     return option;
 }
 
 TEST(defaults_are_those_of_the_library) {
-    for (int method = 0; method < tamis_method_count(); method++) {
+    for (int number = 0; number < tamis_method_count(); number++) {
+        const tamis_method method = method_at(number);
         tool_train_settings preset = {.device = 0}, of_library = {.device = 0};
-        tool_options_preset(tool_train_options((tamis_method)method), &preset);
-        works(tamis_model_options_init(&of_library.model, (tamis_method)method));
+        tool_options_preset(tool_train_options(method), &preset);
+        works(tamis_model_options_init(&of_library.model, method));
         int compared = 0;
-        for (const tool_option *option = tool_train_options((tamis_method)method); option->name; option++) {
+        for (const tool_option *option = tool_train_options(method); option->name; option++) {
             if (!tool_train_of_model(option) && strcmp(option->name, "type") != 0) continue;
             const tool_word given = tool_option_text(option, &preset), right = tool_option_text(option, &of_library);
             if (strcmp(given.text, right.text) != 0)
@@ -46,9 +53,10 @@ TEST(options_are_fields_of_the_library) {
     tool_train_settings settings = {.device = 0};
     for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
         int methods = 0;
-        for (int method = 0; method < tamis_method_count(); method++) {
+        for (int number = 0; number < tamis_method_count(); number++) {
+            const tamis_method method = method_at(number);
             const char *name = typed[i][0];
-            if (!tool_option_find(tool_train_options((tamis_method)method), name, strlen(name))) continue;
+            if (!tool_option_find(tool_train_options(method), name, strlen(name))) continue;
             const tool_option *option = option_of(method, name);
             assert_int_equal(tool_option_set(option, &settings, typed[i][1], name), 0);
             assert_string_equal(tool_option_text(option, &settings).text, typed[i][1]);

@@ -155,11 +155,12 @@ static void change_field(crafted *c) {
     char *const line = c->lines[draw(c, c->fields)], *const value = strchr(line, '=');
     if (!value) return;
     const size_t room = LINE - (size_t)(value + 1 - line);
+    tamis_method_description about;
     const char *put;
     if (strcmp(value, "=true") == 0 || strcmp(value, "=false") == 0)
         put = draw(c, 2) ? "true" : "false";
     else if (memcmp(line, "method", 6) == 0)
-        put = tamis_method_name((tamis_method)draw(c, tamis_method_count()));
+        put = tamis_method_at((int)draw(c, tamis_method_count()), &about) == TAMIS_OK ? about.name : NULL;
     else if (memcmp(line, "type", 4) == 0)
         put = draw(c, 2) ? "fp32" : "fp64";
     else if (strstr(value, "0x") || strcmp(value, "=nan") == 0 || strcmp(value, "=inf") == 0)

@@ -62,10 +62,12 @@ static void make_bases(tamis_device *device) {
     data_make(&S);
     for (int m = 0; m < tamis_method_count(); m++)
         for (int variant = 0; variant < 3; variant++) {
+            tamis_method_description about;
             tamis_model_options options;
             tamis_model *model;
             char name[32];
-            fuzz_demand(tamis_model_options_init(&options, (tamis_method)m) == TAMIS_OK, "no options");
+            fuzz_demand(tamis_method_at(m, &about) == TAMIS_OK, "no method");
+            fuzz_demand(tamis_model_options_init(&options, about.method) == TAMIS_OK, "no options");
             options.factors = 2;
             options.iterations = 2;
             options.neighbours = options.neighbours > 0 || (options.neighbours < 0 && variant == 1) ? 2 : 0;
@@ -75,7 +77,7 @@ static void make_bases(tamis_device *device) {
             if (variant == 1 && options.method == TAMIS_IMPLICIT_ALS) options.weights = TAMIS_WEIGHTS_BM25;
             fuzz_demand(tamis_model_create(device, &options, &model) == TAMIS_OK, "a model cannot be made");
             if (variant < 2) fuzz_demand(tamis_model_fit(model, &S, NULL) == TAMIS_OK, "a model cannot be fitted");
-            snprintf(name, sizeof name, "%s-%d", tamis_method_name((tamis_method)m), variant);
+            snprintf(name, sizeof name, "%s-%d", about.name, variant);
             if (variant < 2 || tamis_model_partial_fit(model, &S) == TAMIS_OK) keep(model, name);
             tamis_model_free(model);
         }

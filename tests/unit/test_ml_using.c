@@ -266,10 +266,12 @@ TEST(recommendations_are_predictions) {
     for (int m = 0; m < tamis_method_count(); m++)
         for (int variant = 0; variant < 4; variant++) {
             const int type = variant % 2;
-            tamis_model_options options = sized_options((tamis_method)m, (tamis_type)type, 6, 3);
+            tamis_method_description about;
+            works(tamis_method_at(m, &about));
+            tamis_model_options options = sized_options(about.method, (tamis_type)type, 6, 3);
             options.biases = type == 1;
             options.by_prediction = variant > 1;
-            const bool ordered = options.by_prediction || (m != TAMIS_ALS && m != TAMIS_CCD);
+            const bool ordered = options.by_prediction || !ml_method_of(about.method)->chance;
             OWN(data) d = data_make(60, 45, 8, 21);
             OWN(tamis_model) *const model = model_fitted(device, &options, &d.view);
             OWN(tamis_owned_dense) *const W = model_of_rows(model, &d.view);

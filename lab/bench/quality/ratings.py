@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ALS, CCD++ and SFA beside scikit-surprise, on the same splits, with settings found the same way for each: those of least error
+"""ALS, CCD++, SFA and neighbours beside scikit-surprise, on the same splits, with settings found the same way for each: those of least error
 on a tenth of the first seed's training entries, by steps along ladders of values (common.search), and their defaults.
   ratings.py PROGRAM OUT.jsonl [--data jester=FILE.mtx.xz] [--seeds 1,2,3] [--device cpu]
 Without --data a generated set of known rank alone."""
@@ -16,7 +16,7 @@ def measures(predicted, held, scale, seconds):
 def of_program(method, *fixed):
     def fit(program, train, held, scale, setting, seed):
         model, data, seconds = program.train(method, train, seed, *fixed, **setting)
-        rows = ("--new", data) if method == "sfa" else ()  # it keeps none
+        rows = ("--new", data) if method in ("sfa", "rating-knn") else ()  # they keep none
         text, _ = program.run("predict", model, program.write("held", held), *rows)
         predicted = numpy.array([float(line.split("\t")[2]) for line in text.splitlines() if line and line[0].isdigit()])
         # predictions are in the order of held's entries
@@ -51,6 +51,7 @@ CONTESTANTS = {
     "tamis als, defaults": (of_program("als"), {}, []),
     "tamis ccd, defaults": (of_program("ccd"), {}, []),
     "tamis sfa, defaults": (of_program("sfa"), {}, []),
+    "tamis rating-knn, defaults": (of_program("rating-knn"), {}, []),
     "tamis als": (of_program("als"), OURS, [{"factors": 3, "regularization": 6}]),
     "tamis als without biases": (of_program("als", "--no-biases"), OURS, [{"factors": 3, "regularization": 6}]),
     "tamis ccd": (of_program("ccd"), OURS, [{"factors": 3, "regularization": 6}]),
@@ -61,6 +62,7 @@ CONTESTANTS = {
     "surprise SVD, defaults": (of_surprise("SVD"), {}, []),
     "surprise SVDpp, defaults": (of_surprise("SVDpp"), {}, []),
     "surprise KNNBaseline, defaults": (of_surprise("KNNBaseline", verbose=False), {}, []),
+    "surprise KNNBaseline of items": (of_surprise("KNNBaseline", verbose=False, sim_options={"name": "pearson_baseline", "user_based": False}), {}, []),
     "surprise BaselineOnly": (of_surprise("BaselineOnly", verbose=False), {}, []),
 }
 

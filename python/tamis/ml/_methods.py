@@ -130,6 +130,26 @@ class Transitions(Estimator):
         self._set(locals())
 
 
+class RatingKNN(Estimator):
+    """Ratings by biases and nearest neighbours of items: what a row's ratings of near items say beside its own and the items' biases. As `ItemKNN`, the model keeps
+    no rows: `recommend` takes them from seen=, and `predict(X)` without factors= from X itself.
+
+    neighbours: how many columns each column is near to. by_prediction: as in `ALS`. `transform` gives a row's predictions of all columns without the mean and the
+    columns' biases, in units of the ratings' deviation.
+
+    >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
+    >>> RatingKNN().fit(X).recommend([0], n=1, seen=X)[0]
+    array([[2]])
+    """
+
+    _method = c.TAMIS_RATING_KNN
+    _pairs = True
+
+    def __init__(self, neighbours: int = 200, dtype: str = "float32", threads: int = 0, device: str = "cpu", devices: Optional[Sequence[str]] = None,
+                 seed: int = 1, random_state: Any = None, by_prediction: bool = False):
+        self._set(locals())
+
+
 class CCD(RowEstimator):
     """Ratings by CCD++, one feature at a time. Parameters as in `ALS`. After `fit`, `biases_alone_` is True if no factors predict better than biases.
 

@@ -19,6 +19,7 @@
 #include "base/scope.h"
 #include "base/sizes.h"
 #include "ml/data/canonical.h"
+#include "ml/data/rows.h"
 #include "ml/factors.h"
 #include "ml/methods/method.h"
 #include "ml/model.h"
@@ -92,6 +93,29 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
 
 /* ------------------------------------------------------------------------------------------ entries */
 
+/* Some rows at a time, for models of pairs. */
+static tamis_status predict_pairs(const scoring *s, double *predictions) {
+    const int64_t rows = s->entries->rows;
+    for (int64_t first = 0, count; first < rows; first += count) {
+        ml_rows known, held;
+        tamis_dense W;
+        ml_operands made;
+        TAMIS_SCOPE;
+        count = ml_rows_at_once(s->model, rows - first);
+        TRY(ml_rows_copy(s->observed, NULL, first, count, "held_out.observed", &known));
+        TRY(ml_rows_copy(s->entries, NULL, first, count, "held_out.entries", &held));
+        TRY(ml_transform(s->model, &known.view, "held_out.observed", &W));
+        TRY(s->model->method->operands(s->model, &W, &made));
+        TRY(ml_predict(s->model, &made, &held.view, predictions + ml_offset(s->entries, first)));
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status predict(const scoring *s, double *predictions) {
+    if (s->model->method->about.pairs) return predict_pairs(s, predictions);
+    return ml_predict(s->model, &s->operands, s->entries, predictions);
+}
+
 static void score_ratings(const tamis_sparse *S, const double *predictions, tamis_score *score) {
     double squares = 0, sizes = 0;
     for (int64_t t = 0; t < S->nnz; t++) {
@@ -133,7 +157,7 @@ static tamis_status score_entries(const scoring *s, tamis_score *score) {
     double *predictions;
     TAMIS_SCOPE;
     TRY(tamis_allocate_array(s->entries->nnz, "predictions", predictions));
-    TRY(ml_predict(s->model, &s->operands, s->entries, predictions));
+    TRY(predict(s, predictions));
     if (kind == TAMIS_DATA_RATINGS) score_ratings(s->entries, predictions, score);
     return kind == TAMIS_DATA_COUNTS ? score_counts(s, predictions, score) : TAMIS_OK;
 }
@@ -319,7 +343,7 @@ tamis_status ml_square_errors(tamis_model *model, const tamis_held_out *held_out
     scoring s = {.model = model};
     TAMIS_SCOPE;
     TRY(make(&s, held_out, folds_in(model, false), false));
-    TRY(ml_predict(model, &s.operands, s.entries, squares));
+    TRY(predict(&s, squares));
     for (int64_t t = 0; t < s.entries->nnz; t++) squares[t] = pow(squares[t] - ml_value(s.entries, t), 2);
     return TAMIS_OK;
 }

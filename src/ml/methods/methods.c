@@ -8,10 +8,11 @@
 #include "ml/methods/method.h"
 
 extern const ml_method ml_als, ml_implicit_als, ml_bpr, ml_item_knn, ml_ease, ml_transitions, ml_ccd, ml_sfa, ml_lda,
-    ml_gap, ml_nmf, ml_lda_gibbs;
+    ml_gap, ml_nmf, ml_lda_gibbs, ml_rating_knn;
 
-static const ml_method *const rows[] = {&ml_als, &ml_implicit_als, &ml_bpr, &ml_item_knn,  &ml_ease, &ml_transitions,
-                                        &ml_ccd, &ml_sfa,          &ml_lda, &ml_lda_gibbs, &ml_gap,  &ml_nmf};
+static const ml_method *const rows[] = {&ml_als,         &ml_implicit_als, &ml_bpr, &ml_item_knn,   &ml_ease,
+                                        &ml_transitions, &ml_ccd,          &ml_sfa, &ml_rating_knn, &ml_lda,
+                                        &ml_lda_gibbs,   &ml_gap,          &ml_nmf};
 enum { ROWS = (int)(sizeof rows / sizeof rows[0]) };
 
 const ml_method *ml_method_of(tamis_method method) {
@@ -25,9 +26,7 @@ const char *tamis_method_name(tamis_method method) {
     return row ? row->about.name : "unknown";
 }
 
-static bool is_taken(bool (*takes)(const ml_method *method), int number) {
-    return !takes || takes(ml_method_of((tamis_method)number));
-}
+static bool is_taken(bool (*takes)(const ml_method *method), int row) { return !takes || takes(rows[row]); }
 
 void ml_method_names(bool (*takes)(const ml_method *method), const char *last_word, char names[ML_METHOD_NAMES]) {
     int count = 0, listed = 0;
@@ -41,7 +40,7 @@ void ml_method_names(bool (*takes)(const ml_method *method), const char *last_wo
                                  last         ? " "
                                  : listed > 1 ? ", "
                                               : "",
-                                 last ? last_word : "", last ? " " : "", tamis_method_name((tamis_method)i));
+                                 last ? last_word : "", last ? " " : "", rows[i]->about.name);
     }
 }
 

@@ -114,10 +114,11 @@ static tamis_status explain_pairs(tamis_model *model, const tamis_sparse *row, i
 
 static tamis_status check(const tamis_model *model, const tamis_sparse *known, int64_t column, int n) {
     TRY(ml_check_fitted(model));
-    if (!model->method->system && !model->method->about.pairs)
+    const bool pairs = model->method->about.pairs && model->method->about.data == TAMIS_DATA_USES;
+    if (!model->method->system && !pairs)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "%s has no sum over a row's entries: als, implicit-als and models of "
-                          "pairs of columns have",
+                          "uses by pairs of columns have",
                           model->method->about.name);
     TRY(tamis_sparse_check_host(known, "known"));
     TRY(ml_check_cols(model, "known", known->cols));

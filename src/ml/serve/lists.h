@@ -1,5 +1,6 @@
-/* Models that keep, for each column, a list of columns with weights: item-knn, and ease with neighbours. A row's score
-   of a column is the sum over the row's entries of their weights for that column, so that a row has few scores. */
+/* Models that keep, for each column, a list of columns with weights: item-knn, ease with neighbours. A row's score of a
+   column is the sum over the row's entries of their weights for that column, so that a row has few scores; in
+   rating-knn it is a mean with these weights. */
 #ifndef TAMIS_ML_LISTS_H
 #define TAMIS_ML_LISTS_H
 
@@ -18,6 +19,11 @@ tamis_status ml_lists_check(const char *path, const tamis_dense *kept);
 /* Returns true if the model keeps lists. */
 static inline bool ml_has_lists(const tamis_model *model) {
     return model->method->lists && model->method->lists(&model->options) != ML_LISTS_NONE;
+}
+
+/* Returns true if a row's scores are sums of a few weights, and 0 elsewhere. Ratings are predicted for all columns. */
+static inline bool ml_has_few_scores(const tamis_model *model) {
+    return ml_has_lists(model) && model->method->about.data == TAMIS_DATA_USES;
 }
 
 /* The weights that each column gives to others: CSR, by giving columns, on the host. */

@@ -20,7 +20,7 @@ typedef struct ml_operands {
         *scales; /* on the host, of B's type: multiplies each column's products; NaN excludes the column; NULL: none */
     const void *terms; /* the same: added to each column's products, for the order of recommendations alone */
     bool plain;        /* a row of zeros gets no popular columns */
-    bool direct;       /* A has the predictions themselves, one per column, and B is empty */
+    bool direct;       /* A has the products themselves, one per column, and B is empty */
 } ml_operands;
 
 /* Sets A (W, or the model's own rows) and B to the unchanged factors, and leaves the rest of *operands. */

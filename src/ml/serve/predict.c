@@ -156,19 +156,19 @@ static tamis_status dense_to_device(const tamis_model *model, const ml_operand *
 }
 
 /* Reads the predictions at the places of S's entries. */
-static void look_up(const tamis_dense *A, const tamis_sparse *S, double *predictions) {
+static void look_up(const ml_operands *operands, const tamis_sparse *S, double *predictions) {
     int64_t row = 0;
     for (int64_t t = 0; t < S->nnz; t++) {
         if (S->format == TAMIS_COO) row = tamis_index_load(S->row_indices, S->index_type, t);
         while (S->format == TAMIS_CSR && ml_offset(S, row + 1) - S->offset_base <= t) row++;
-        predictions[t] = ml_element(A, row, ml_column(S, S->offset_base + t));
+        predictions[t] = ml_expectation(operands, ml_element(&operands->A.host, row, ml_column(S, S->offset_base + t)));
     }
 }
 
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions) {
     if (S->nnz == 0) return TAMIS_OK;
     if (operands->direct) {
-        look_up(&operands->A.host, S, predictions);
+        look_up(operands, S, predictions);
         return TAMIS_OK;
     }
     TAMIS_SCOPE;

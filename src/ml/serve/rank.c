@@ -247,7 +247,7 @@ static tamis_status scan_rows(const scorer *s, const ml_operands *operands, int 
 }
 
 /* Selects the best of scores that are already computed. */
-static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) {
+static void pick_rows(const scorer *s, const ml_operands *operands, int n, int64_t *columns, double *scores) {
     const int64_t *const offsets = s->seen ? s->seen->offsets : NULL;
     const int64_t *const seen = s->seen ? s->seen->columns : NULL;
     for (int64_t row = 0; row < s->A->rows; row++) {
@@ -257,9 +257,10 @@ static void pick_rows(const scorer *s, int n, int64_t *columns, double *scores) 
         for (int64_t j = 0; j < s->A->cols; j++) {
             while (t < end && seen[t] < j) t++;
             if ((t < end && seen[t] == j) || (s->allowed && !s->allowed[j])) continue;
-            ml_best_offer(&best, j, ml_element(s->A, row, j));
+            ml_best_offer(&best, j, ml_element(s->A, row, j) + (s->terms ? ml_number(s->terms, s->type, j) : 0));
         }
         ml_best_finish(&best);
+        expect(s, operands, &best);
     }
 }
 
@@ -331,7 +332,7 @@ tamis_status ml_rank(tamis_model *model, const ml_operands *operands, const int6
     if (seen) TRY(ml_seen_make(seen, rows, s.A->rows, &sorted));
     s.seen = seen ? &sorted : NULL;
     if (operands->direct)
-        pick_rows(&s, n, columns, scores);
+        pick_rows(&s, operands, n, columns, scores);
     else if (s.on_host && s.A->rows <= ML_RANK_ALONE)
         TRY(scan_rows(&s, operands, n, columns, scores));
     else

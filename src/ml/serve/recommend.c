@@ -59,8 +59,8 @@ static tamis_status recommend_rows(tamis_model *model, const tamis_dense *W, con
 /* ------------------------------------------------------------------------------------------ by uses */
 
 /* Works on blocks of rows: copies them, converts them to canonical form, and weights them as tamis_model_transform
-   does. Of models with lists few scores are computed (lists.h), of others all of the block. */
-enum { ROWS_MOST = 4096, SCORES_MOST = 1 << 22 }; /* of a block; at least one row */
+   does. Of some models few scores are computed (lists.h), of others all of the block. */
+enum { ROWS_MOST = 4096 }; /* of a block */
 
 /* Checks a row; messages give the caller's row number. */
 static tamis_status check_row(const tamis_sparse *uses, int64_t row) {
@@ -81,7 +81,7 @@ static tamis_status recommend_some(tamis_model *model, const tamis_sparse *uses,
                                    int64_t *columns, double *scores) {
     tamis_sparse data;
     tamis_dense lines;
-    if (!ml_has_lists(model)) {
+    if (!ml_has_few_scores(model)) {
         TRY(ml_transform(model, uses, "seen", &lines));
         return rank(model, &lines, NULL, uses, candidates, n, columns, scores);
     }
@@ -93,8 +93,7 @@ static tamis_status recommend_some(tamis_model *model, const tamis_sparse *uses,
 static tamis_status recommend_blocks(tamis_model *model, const tamis_sparse *uses, const int64_t *rows, int64_t count,
                                      const bool *candidates, int n, int64_t *columns, double *scores) {
     int64_t most = ROWS_MOST;
-    if (!ml_has_lists(model) && most > SCORES_MOST / model->cols) most = SCORES_MOST / model->cols;
-    if (most < 1) most = 1;
+    if (!ml_has_few_scores(model)) most = ml_rows_at_once(model, most);
     for (int64_t first = 0; first < count; first += most) {
         const int64_t some = count - first < most ? count - first : most;
         for (int64_t i = first; i < first + some; i++) TRY(check_row(uses, rows ? rows[i] : i));

@@ -69,6 +69,7 @@ static int find_unknown(const tool_use *use, const tool_data *data, const tamis_
                         unknown *u) {
     *u = (unknown){.rows = data->S.rows, .cols = data->S.cols, .of = &use->description};
     if (data->whole.nnz == data->S.nnz || use->description.width == use->description.options.factors) return 0;
+    if (tool_method_about(use->method)->pairs) return 0; /* which have no factors */
     tamis_status status = tamis_model_column_factors(use->model, &own[0]);
     if (status == TAMIS_OK && !W) status = tamis_model_row_factors(use->model, &own[1]);
     if (status != TAMIS_OK) return tool_library_error(status, use->path);
