@@ -321,12 +321,12 @@ TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense
 /* For each of `count` rows (indices into W, or into the fit's rows if W is NULL; rows = NULL: 0 .. count - 1), finds
    the n best columns, best first, which for most methods have the largest predictions, without the columns in that row
    of `seen` (NULL: none). columns and scores have count * n entries; if fewer columns are left, the rest are -1 and
-   NaN. Scores are tamis_model_predict's, to rounding. als and ccd rank by prediction and chance of being seen, which
-   goes with a column's number of ratings in the fit, unless options.by_prediction; models of older files by prediction.
-   Columns are ranked before clamping, so that scores beyond the range of ratings keep their order. Equal scores are in
-   order of columns; but if a model of uses knows nothing of columns for the row (scores of 0), the most used columns of
-   the fit come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of `seen`, which has the
-   rows' uses with their values. */
+   NaN. Scores are tamis_model_predict's, to rounding. als, ccd and rating-knn rank by prediction and chance of being
+   seen, which goes with a column's number of ratings in the fit, unless options.by_prediction; models of older files by
+   prediction. Columns are ranked before clamping, so that scores beyond the range of ratings keep their order. Equal
+   scores are in order of columns; but if a model of uses knows nothing of columns for the row (scores of 0), the most
+   used columns of the fit come first. Models of pairs of columns keep no rows: with W = NULL, `rows` are rows of
+   `seen`, which has the rows' uses with their values. */
 TAMIS_API tamis_status tamis_model_recommend(tamis_model *model, const tamis_dense *W, const int64_t *rows,
                                              int64_t count, const tamis_sparse *seen, int n, int64_t *columns,
                                              double *scores);
@@ -348,7 +348,7 @@ TAMIS_API tamis_status tamis_model_recommend_rows(tamis_model *model, const int6
    tamis_model_transform. The score of `column` is a sum over the entries, of als also over the mean and the column's
    bias; writes the columns of the n largest parts, in falling order, and the parts, missing ones as in recommend. For
    als and implicit-als the row has the factors that transform finds (Hu, Koren, Volinsky 2008, section
-   5); for models of pairs, the entries' weights. TAMIS_ERROR_UNSUPPORTED: the method has no such sum. */
+   5); for models of uses by pairs, the entries' weights. TAMIS_ERROR_UNSUPPORTED: the method has no such sum. */
 TAMIS_API tamis_status tamis_model_explain(tamis_model *model, const tamis_sparse *known, int64_t column, int n,
                                            int64_t *columns, double *parts);
 

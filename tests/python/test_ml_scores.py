@@ -246,7 +246,7 @@ def test_metrics_refuse():
             call()
 
 
-@pytest.mark.parametrize("model", [ml.ItemKNN(neighbours=4, dtype="float64"), ml.EASE(dtype="float64")])
+@pytest.mark.parametrize("model", [ml.ItemKNN(neighbours=4, dtype="float64"), ml.EASE(dtype="float64"), ml.RatingKNN(dtype="float64")])
 def test_uses_stand_for_scores(model):
     """Models of pairs recommend from what is seen as from its scores, also to rows that are chosen."""
     X = counts()

@@ -150,7 +150,7 @@ class Estimator(Fitting):
     def explain(self, known: Any, column: Any, n: int = 10, *, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Why `column` (a number or a name) is recommended to a row: the n entries of the row with the largest parts in its score, and the parts. known: the row.
 
-        The parts of all entries add up to the score; for ALS, without the mean and the column's bias. For ALS, ImplicitALS and models of pairs.
+        The parts of all entries add up to the score; for ALS, without the mean and the column's bias. For ALS, ImplicitALS, ItemKNN, EASE and Transitions.
 
         >>> plays = [[9, 4, 0], [7, 0, 0], [2, 5, 2]]
         >>> columns, parts = ItemKNN(weights="ones").fit(plays).explain([[1, 1, 0]], column=2, n=2)
