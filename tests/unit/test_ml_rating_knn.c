@@ -170,13 +170,16 @@ TEST(recommendations_are_the_largest) {
         int64_t columns[ROWS * 3];
         double scores[ROWS * 3];
         int falls = 0;
+        /* the term 5 ln(n + 1/2), below 32, is added to a prediction and subtracted: two roundings */
+        const double close = model->scale * 32 * 0x1p-52;
         works(tamis_model_recommend(model, NULL, NULL, ROWS, &d.view, 3, columns, scores));
         for (int64_t i = 0; i < ROWS; i++)
             for (int k = 0; k < 3; k++) {
                 const int64_t j = columns[i * 3 + k];
                 assert_in_range(j, 0, COLS - 1);
                 for (int64_t t = d.offsets[i]; t < d.offsets[i + 1]; t++) assert_true(d.columns[t] != j);
-                assert_true(scores[i * 3 + k] == all[i * COLS + j] && scores[i * 3 + k] <= model->most);
+                assert_true(fabs(scores[i * 3 + k] - all[i * COLS + j]) <= (by_prediction ? 0 : close));
+                assert_true(scores[i * 3 + k] <= model->most);
                 falls += k > 0 && scores[i * 3 + k] > scores[i * 3 + k - 1];
             }
         assert_true((falls == 0) == (by_prediction == 1)); /* else the chance of being seen counts too */
