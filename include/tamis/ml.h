@@ -251,6 +251,15 @@ typedef struct tamis_held_out {
  */
 TAMIS_API tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out);
 
+/* Gives the next tamis_model_fit features of the columns (of the rows, if `rows`): als and implicit-als. features.rows
+   must then be S.cols (S.rows); it is host, CSR or COO, any types and finite values, and is copied. NULL: none. After
+   its last iteration the fit finds out by the columns that have entries how factors and biases go with features, and
+   gives factors and biases to columns without entries that have features. If features tell nothing of the factors,
+   these columns keep factors of zeros, as without features. Other factors are the same to the bit.
+   tamis_model_description tells which. The fit forgets the features when it ends, also if it fails, and they are not
+   saved: give them again to continue it. TAMIS_ERROR_UNSUPPORTED: other methods; fits on groups. */
+TAMIS_API tamis_status tamis_model_set_features(tamis_model *model, bool rows, const tamis_sparse *features);
+
 /*
  * Fits a model on several devices or processes: als and implicit-als; TAMIS_ERROR_UNSUPPORTED for the other methods. It
  * is collective (see <tamis/group.h>): each rank calls it from its own thread, with its end of the group, its own model
@@ -415,7 +424,9 @@ typedef struct tamis_model_description {
     double choice_seconds; /* time of choosing options by an inner split; not saved. The choices are in `options` */
     bool biases_alone; /* ccd, sfa: the inner split found no factors that predict better than biases, so they are 0 */
     bool reserved_flags[7];
-    uint64_t reserved[4];
+    int64_t featured_rows, featured_columns; /* without entries, to which the last fit gave factors from their features;
+                                                -1: it had features, which tell nothing. Not saved */
+    uint64_t reserved[2];
 } tamis_model_description;
 
 /* Describes a model. */

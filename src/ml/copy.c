@@ -25,6 +25,7 @@ static void take_members(const tamis_model *model, const tamis_model *own, tamis
     copy->kept = own->kept;
     copy->workspace = NULL;
     copy->row_names = copy->column_names = NULL;
+    copy->features[0] = copy->features[1] = NULL;
     copy->work = NULL;
     copy->seeds = NULL;
     copy->rank = NULL;

@@ -22,6 +22,7 @@ void tamis_model_free(tamis_model *model) {
     tamis_release(model->seeds);
     tamis_names_free(model->row_names);
     tamis_names_free(model->column_names);
+    for (int i = 0; i < 2; i++) tamis_owned_sparse_free(model->features[i]);
     tamis_release((void *)(uintptr_t)model->options.checkpoint);
     tamis_release(model);
 }
@@ -108,6 +109,8 @@ tamis_status tamis_model_describe(const tamis_model *model, tamis_model_descript
                                   .scale = model->scale,
                                   .regularization = ml_lambda(model),
                                   .choice_seconds = model->choice_seconds,
+                                  .featured_rows = model->featured[0],
+                                  .featured_columns = model->featured[1],
                                   .biases_alone = model->method->over_biases && model->share >= ML_BIASES_ALONE};
     description->options.checkpoint = NULL;
     description->options.callback = NULL;

@@ -103,6 +103,8 @@ struct tamis_model {
     struct ml_kept *kept;                    /* cache, valid until the factors change, see kept.h */
     tamis_dense_workspace *workspace;        /* for tamis/dense.h, for at least `width` + 2 columns */
     tamis_names *row_names, *column_names;   /* NULL: none */
+    tamis_owned_sparse *features[2];         /* of rows and columns, for the next fit, see features.h; NULL: none */
+    int64_t featured[2];                     /* see tamis_model_description.featured_rows; not saved */
 
     int64_t *seeds; /* the topic of each column, -1: none; until the fit begins. NULL: none */
     int64_t seed_count;

@@ -582,6 +582,41 @@ def test_recommendations_among_candidates():
         model.recommend(among=[25])
 
 
+@pytest.mark.parametrize("uses", [False, True])
+@pytest.mark.parametrize("dense", [False, True])
+def test_features_of_items_and_users(uses, dense):
+    random = np.random.default_rng(2)
+    users, items, kinds = 120, 150, 6
+    of_item, of_user = np.arange(items) % kinds, np.arange(users) % kinds
+    likes = of_user[:, None] == of_item[None, :]
+    there = random.random((users, items)) < (np.where(likes, 0.7, 0.03) if uses else 0.3)
+    there[::5], there[:, ::5] = False, False  # cold users and items
+    X = scipy_sparse.csr_array(np.where(there, 1.0 if uses else np.where(likes, 5.0, 2.0) + 0.2 * random.normal(size=there.shape), 0))
+    F, G = (scipy_sparse.csr_array(np.eye(kinds)[numbers]) for numbers in (of_item, of_user))
+    if dense:
+        F, G = F.toarray(), G.toarray()
+    model = (ml.ImplicitALS(factors=6, confidence=10, weights="ones", regularization=1) if uses else ml.ALS(factors=6, by_prediction=True)).set_params(iterations=10)
+    plain = pickle.loads(pickle.dumps(model)).fit(X)
+    model.fit(X, item_features=F, user_features=G)
+    assert (model.featured_items_, model.featured_users_) == (30, 24) and (plain.featured_items_, plain.featured_users_) == (0, 0)
+    for mine, others in ((model.components_.T, plain.components_.T), (model.row_factors_, plain.row_factors_)):
+        cold = np.arange(len(mine)) % 5 == 0
+        assert np.array_equal(mine[~cold], others[~cold]) and (mine[cold] != 0).any(axis=1).all() and not others[cold].any()
+    found = model.recommend(rows=[0, 5, 7], n=10)[0]  # of cold users, and a warm one
+    assert (of_item[found] == of_user[[0, 5, 7], None]).mean() > 0.9
+    noise = random.normal(size=(items, 3))
+    assert model.fit(X, item_features=noise).featured_items_ == -1 and not model.components_[:, ::5].any()
+    with pytest.raises(ValueError, match="item_features has 120 rows, and X 150 columns: give it a row for each"):
+        model.fit(X, item_features=G)
+    noise[3, 1] = np.inf
+    with pytest.raises(ValueError, match="value inf at row 3, column 1: expected a finite number"):
+        model.fit(X, item_features=noise)
+    with pytest.raises(_errors.UnsupportedError, match="features are of use to fits on one device"):
+        model.set_params(devices=["cpu", "cpu"]).fit(X, item_features=F)
+    with pytest.raises(_errors.UnsupportedError, match="item-knn takes no features, only als and implicit-als do"):
+        ml.ItemKNN().fit(abs(X), item_features=F)
+
+
 @pytest.mark.parametrize("method", [ml.ImplicitALS, ml.ALS, ml.LDA])
 def test_learning_beside_use(method):
     """Calls of other threads end with the model with which they began, while one thread fits, with other sizes too, and puts rows in."""

@@ -1,6 +1,6 @@
 # Models and their data.
 tamis_test_area(ml tamis_ml_static)
-foreach(name batches bpr data explain files items names rating_knn renew score serving split texts uses using using_errors)
+foreach(name batches bpr data explain features files items names rating_knn renew score serving split texts uses using using_errors)
     tamis_add_test(NAME test_ml_${name} SOURCES test_ml_${name}.c TIMEOUT 120)
 endforeach()
 # Properties of every model of the registry.

@@ -198,7 +198,8 @@ class Fitting(TransformerMixin, BaseEstimator):
 
     # -------------------------------------------------------------------------- fitting
 
-    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, *, held_out: Any = None, observed: Any = None, warm_start: bool = False, item_features: Any = None,
+            user_features: Any = None) -> Self:
         """Fits to X, (rows, columns). held_out: entries on which each iteration's metric is measured; observed: what is known of their rows.
 
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
@@ -210,6 +211,10 @@ class Fitting(TransformerMixin, BaseEstimator):
         warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
         ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN, EASE and Transitions are fitted from the beginning.
 
+        item_features, user_features (ALS and ImplicitALS): a row of features for each column of X, and for each row of X; sparse or dense. Columns
+        and rows of X without any entry get factors from them. `featured_items_` and `featured_users_` are the numbers of these, or -1 if features tell
+        nothing of the factors; then they keep zeros.
+
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
         >>> model.n_iter_, model.n_features_in_
         (5, 3)
@@ -217,9 +222,13 @@ class Fitting(TransformerMixin, BaseEstimator):
         s = samples(X)
         entries, known = (None if part is None else samples(part, name, s.shape[1], "X")
                           for part, name in ((held_out, "held_out"), (observed, "observed")))
+        features = [self._features(part, name, number, what) for part, name, number, what in (
+            (user_features, "user_features", s.shape[0], "rows"), (item_features, "item_features", s.shape[1], "columns"))]
         names, remembered = names_of(X), _held.remembered(s) if self._scores_rows else None
         with self._learning():
             if self.devices is not None:
+                if any(part is not None for part in features):
+                    raise _errors.UnsupportedError(f"devices = {self.devices!r}: features are of use to fits on one device: set device instead")
                 if warm_start:
                     raise _errors.UnsupportedError(f"devices = {self.devices!r}: a warm start is on one device: set device instead")
                 return self._fit_group(s, entries, known, names, remembered)
@@ -228,6 +237,9 @@ class Fitting(TransformerMixin, BaseEstimator):
             model.forget_names(s.shape)
             if self._seeded:
                 self._set_seeds(model, s.shape[1], names)
+            for rows, part in zip((True, False), features):
+                if part is not None:
+                    must(models().tamis_model_set_features(model.value, rows, byref(part.struct)))
             held = c.tamis_held_out(*(None if part is None else ctypes.pointer(part.struct) for part in (entries, known)))
             return self._learn(model, lambda: function(model.value, byref(s.struct), None if entries is None else byref(held)), names)
 
@@ -247,6 +259,16 @@ class Fitting(TransformerMixin, BaseEstimator):
                     raise _errors.ArgumentError(f"seeds[{topic}] has {column}, which is a seed of topic {topics[column]} too: a column has one topic")
                 topics[column] = topic
         must(models().tamis_model_set_seeds(model.value, lent(topics, ctypes.c_int64), columns))
+
+    @staticmethod
+    def _features(given: Any, name: str, number: int, what: str) -> Optional[Sparse]:
+        """Return the view of features, a row for each of `number` rows or columns of X."""
+        if given is None:
+            return None
+        s = samples(given, name)
+        if s.shape[0] != number:
+            raise _errors.ArgumentError(f"{name} has {s.shape[0]} rows, and X {number} {what}: give it a row for each")
+        return s
 
     def _learning(self) -> Any:
         """Return the lock of learning: one thread at a time learns. The first caller makes it, atomically."""
@@ -378,6 +400,8 @@ class Fitting(TransformerMixin, BaseEstimator):
             self.row_prior_, self.column_prior_ = about.options.row_prior, about.options.column_prior
         if hasattr(self, "weights"):
             self.weights_ = WEIGHTS[about.options.weights]
+        if self._method in (c.TAMIS_ALS, c.TAMIS_IMPLICIT_ALS):
+            self.featured_users_, self.featured_items_ = about.featured_rows, about.featured_columns
         self.n_features_in_, self.n_iter_, self.loss_ = about.cols, about.iterations_done, about.loss
         if names is not None:
             if not model.names(False) and len(set(names)) == about.cols and all(names):

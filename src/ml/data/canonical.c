@@ -13,8 +13,7 @@
 #include "ml/model.h"
 #include "ml/numbers.h"
 
-static tamis_status check_values(const tamis_model *model, const tamis_sparse *S, const char *what) {
-    const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
+tamis_status ml_check_values(const tamis_sparse *S, bool counts, const char *what) {
     for (int64_t t = 0; t < S->nnz; t++) {
         const double value = ml_value(S, t);
         if (isfinite(value) && !(counts && value < 0)) continue;
@@ -66,11 +65,12 @@ tamis_status ml_canonical(const tamis_model *model, const tamis_sparse *S, const
     tamis_convert_options options = ml_conversion(model, S);
     options.offset_type = TAMIS_I64;
     TRY(ml_converted(S, &options, data));
-    if (!model->method->about.ordered) return check_values(model, data, what);
+    const bool counts = model->method->about.data == TAMIS_DATA_COUNTS;
+    if (!model->method->about.ordered) return ml_check_values(data, counts, what);
     tamis_sparse values;
     options.value_type = TAMIS_F64;
     TRY(ml_converted(S, &options, &values));
-    TRY(check_values(model, &values, what));
+    TRY(ml_check_values(&values, counts, what));
     return number_entries(&values, data);
 }
 

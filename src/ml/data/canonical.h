@@ -20,6 +20,9 @@ void ml_describe_more(tamis_model *model, const tamis_sparse *data);
 /* Returns the options that convert S to sorted CSR of the model's type, with duplicates summed and values. */
 tamis_convert_options ml_conversion(const tamis_model *model, const tamis_sparse *S);
 
+/* Checks the values of a CSR matrix with int64 offsets, on the host: they must be finite, and counts not negative. */
+tamis_status ml_check_values(const tamis_sparse *S, bool counts, const char *what);
+
 /* Converts S to canonical form: a host matrix, CSR, sorted, duplicates summed, values present, int64 offsets, the
    model's type. Checks the values for the method's kind of data. `what` names S in messages. The data belong to the
    scope. */

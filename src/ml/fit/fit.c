@@ -5,6 +5,7 @@
 #include "base/scope.h"
 #include "ml/data/canonical.h"
 #include "ml/fit/choose.h"
+#include "ml/fit/features.h"
 #include "ml/fit/loop.h"
 #include "ml/fit/renew.h"
 #include "ml/methods/method.h"
@@ -69,9 +70,19 @@ tamis_status ml_check_held_out(const tamis_model *model, const tamis_held_out *h
     return TAMIS_OK;
 }
 
-tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out) {
-    tamis_clear_error();
-    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+/* Does all iterations, and what follows the last one. */
+static tamis_status run(tamis_model *model, const tamis_sparse *view, const tamis_held_out *held) {
+    TRY(ml_run(model, view, held));
+    if (model->stopped && ml_unfinished(model)) {
+        TRY(ml_checkpoint(model, true));
+        return ml_stopped(model);
+    }
+    TRY(ml_features_use(model, view));
+    if (model->featured[0] > 0 || model->featured[1] > 0) TRY(ml_measure_done(model, held));
+    return ml_checkpoint(model, true);
+}
+
+static tamis_status fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out) {
     const int64_t cols = model->cols;
     if (model->renewed || (model->iterations_done == 0 && model->batches_done == 0 && model->steps == 0))
         model->cols = 0; /* a failed fit leaves no trace */
@@ -86,6 +97,7 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     model->last_save = tamis_clock_seconds();
     TRY_GOTO(done, take_data(model, view));
     TRY_GOTO(done, ml_check_held_out(model, held_out, view->rows));
+    TRY_GOTO(done, ml_features_check(model, view->rows, view->cols));
     if (!ml_begun(model)) {
         ml_choice choice;
         TRY_GOTO(done, ml_choose(model, view, &choice));
@@ -95,11 +107,18 @@ tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const ta
     /* a method without stored row factors computes the held-out rows' factors from the data of the fit */
     tamis_held_out own = held_out ? *held_out : (tamis_held_out){0};
     if (!own.observed && !model->method->about.row_factors) own.observed = model->method->prepare ? S : view;
-    status = ml_run(model, view, held_out ? &own : NULL);
-    if (status == TAMIS_OK) status = ml_checkpoint(model, true);
-    if (status == TAMIS_OK && model->stopped && ml_unfinished(model)) status = ml_stopped(model);
+    status = run(model, view, held_out ? &own : NULL);
 done:
     if (model->renewed && model->cols == 0) model->cols = cols; /* the data were refused */
     model->renewed = false;
+    return status;
+}
+
+tamis_status tamis_model_fit(tamis_model *model, const tamis_sparse *S, const tamis_held_out *held_out) {
+    tamis_clear_error();
+    if (!model) return tamis_fail(TAMIS_ERROR_ARGUMENT, "model is NULL");
+    model->featured[0] = model->featured[1] = 0;
+    const tamis_status status = fit(model, S, held_out);
+    ml_features_forget(model);
     return status;
 }

@@ -120,6 +120,10 @@ static tamis_status check(joining *j, tamis_group *group) {
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "%s cannot be fitted on a group, only %s can: use one device",
                           model->method->about.name, names);
     }
+    if (model->features[0] || model->features[1])
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "the model has features of %s, which fits on groups do not use: fit it on one device",
+                          model->features[0] ? "rows" : "columns");
     if (model->device != tamis_group_device(group))
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "model: it was made on another device than this rank of the group has");
     if (!ml_begun(model)) model->cols = 0; /* a failed fit leaves no trace */

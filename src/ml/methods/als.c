@@ -22,6 +22,7 @@
 #include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
+#include "ml/fit/first.h"
 #include "ml/fit/group.h"
 #include "ml/fit/place.h"
 #include "ml/methods/biases.h"
@@ -157,11 +158,6 @@ static tamis_status solve(tamis_model *model, const als *work, side *half, const
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
-    if (model->iterations_done == 0) { /* `fresh` would not do: a failed first iteration leaves factors behind */
-        const double size = 1 / sqrt((double)model->options.factors);
-        TRY(tamis_dense_fill(model->device, NULL, &model->row_factors, 0));
-        TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
-    }
     if (ml_finds_lambda(model) && model->iterations_done == 0) TRY(ml_noise_begin(model, data));
     als *work;
     TRY(tamis_allocate_zeros(1, "the work of als", work));
@@ -174,6 +170,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         TRY(side_make(model, data, i == 1, ML_PASSES, model->options.cg_steps, &work->sides[i]));
         TRY(ml_scratch(model, work->sides[i].S.view.rows, 1, &work->squares[i]));
     }
+    TRY(ml_first_factors(model, &work->sides[0].S, &work->sides[1].S));
     const tamis_sparse fitted = ml_with_values(&work->sides[0].S.view, work->sides[0].targets);
     TRY(ml_plan(model, &fitted, TAMIS_OP_SDDMM, TAMIS_EDGE_RESIDUAL, model->width, 0, ML_PASSES, &work->residual));
     return ml_values_make(model, data->nnz, &work->errors);
@@ -282,6 +279,7 @@ const ml_method ml_als = {
     .noise = true,
     .sizes = true,
     .chance = true,
+    .features = true,
     .states = {[ML_POPULARITY] = ML_POPULARITY_STATE},
     .prepare = ml_chance_prepare,
     .defaults = defaults,

@@ -21,6 +21,7 @@
 #include "base/scope.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
+#include "ml/fit/first.h"
 #include "ml/fit/group.h"
 #include "ml/fit/place.h"
 #include "ml/methods/method.h"
@@ -157,22 +158,6 @@ static tamis_status solve(tamis_model *model, side *half, const tamis_dense *X, 
 
 /* ------------------------------------------------------------------------------------------ fitting */
 
-/* Starts users at 0 and items at random, except items that nobody used: these start at their optimum 0 and never count.
-   Starting with rounds of the power method was no better with 16 factors (visits, KOS, AP: 0.3 % either way), and worse
-   with 64 for counts with heavy tails, as the directions nearly coincide. */
-static tamis_status make_first(tamis_model *model, const side *columns) {
-    tamis_device *const device = model->device;
-    tamis_dense used;
-    TAMIS_SCOPE;
-    TRY(ml_row_counts(model, &columns->S, &used));
-    const double size = 1 / sqrt((double)model->options.factors);
-    TRY(tamis_dense_fill(device, NULL, &model->row_factors, 0));
-    TRY(ml_dense_random_from(model, &model->column_factors, ml_first_column(model), 1, -size, size));
-    TRY(tamis_dense_map(device, NULL, TAMIS_MAP_CLAMP, 0, 1, &used, NULL, &used));
-    TRY(tamis_dense_scale(device, NULL, TAMIS_SCALE_ROWS, &used, 0, &model->column_factors, 0, &model->column_factors));
-    return tamis_stream_synchronize(device, NULL);
-}
-
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     bool fresh;
     TRY(ml_model_factors(model, data->rows, ml_own_columns(model, data), &fresh));
@@ -187,9 +172,10 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
         const double r = ml_value(data, t), weight = 1 + model->options.confidence * r;
         if (r > 0) work->weighted += weight, logarithms += log(weight), uses++;
     }
-    /* `fresh` would not do: a failed begin() may leave uninitialised factors */
     if (ml_finds_lambda(model) && ml_learns_data(model)) TRY(ml_noise_of_uses(model, logarithms, uses));
-    return model->iterations_done > 0 ? TAMIS_OK : make_first(model, &work->sides[1]);
+    /* Starting with rounds of the power method was no better with 16 factors (visits, KOS, AP: 0.3 % either way), and
+       worse with 64 for counts with heavy tails, as the directions nearly coincide. */
+    return ml_first_factors(model, &work->sides[0].S, &work->sides[1].S);
 }
 
 static tamis_status iterate(tamis_model *model) {
@@ -262,6 +248,7 @@ const ml_method ml_implicit_als = {
     .sizes = true,
     .weighs = true,
     .confident = true,
+    .features = true,
     .usual = TAMIS_WEIGHTS_LOG,
     .defaults = defaults,
     .check = check,

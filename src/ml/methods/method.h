@@ -48,6 +48,7 @@ typedef struct ml_method {
     bool sizes;    /* options.factors = 0 chooses their number by an inner split */
     bool over_biases; /* biases are found before the factors, so that a fit that predicts worse than they do alone can
                          be left at them (choose.h) */
+    bool features;    /* features give factors to rows and columns without entries (features.h) */
     bool chance;      /* recommendations go with the chance of being seen (chance.h) */
     bool weighs;      /* options.weights may be TAMIS_WEIGHTS_AUTO, which chooses them by an inner split */
     tamis_use_weights usual; /* those that it begins with, and takes where there is nothing to choose by */

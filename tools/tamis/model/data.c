@@ -223,6 +223,39 @@ void tool_data_close(tool_data *data) {
     *data = (tool_data){0};
 }
 
+int tool_features_open(const char *path, tamis_method method, bool rows, tool_data *data, tool_data *features) {
+    tamis_names **const names = rows ? &data->rows : &data->columns;
+    const tool_data_request request = {.spec = path, .method = method, .rows = *names, .unknown_too = true};
+    tool_data read; /* takes its place once it is whole: its names are a copy */
+    TOOL_TRY(tool_data_open(&request, &read));
+    const char *const what = rows ? "user" : "item";
+    const int64_t count = rows ? data->S.rows : data->S.cols;
+    int code = 0;
+    if ((read.rows != NULL) != (*names != NULL))
+        code = tool_failure(TOOL_FILE, "%s has %s, and the data have %s: expected %s", path,
+                            read.rows ? "names" : "no names", *names ? "names" : "none",
+                            *names ? "lines of an id, a feature and perhaps a value" : "a matrix with a row for each");
+    else if (!read.rows && read.S.rows != count)
+        code = tool_failure(TOOL_FILE, "%s: %s rows, the data have %s %ss: expected a row for each %s", path,
+                            tool_word_count(read.S.rows).text, tool_word_count(count).text, what, what);
+    if (code) {
+        tool_data_close(&read);
+        return code;
+    }
+    *features = read;
+    if (!read.rows) return 0;
+    tamis_names_free(*names);
+    *names = read.rows;
+    features->rows = NULL;
+    if (rows && read.S.rows > count) {
+        void *const former[] = {data->arrays[0], data->arrays[1], data->arrays[2]};
+        trim(data, read.S.rows, data->S.cols);
+        for (int i = 0; i < 3; i++) free(former[i]);
+    }
+    if (!rows) data->S.cols = read.S.rows;
+    return 0;
+}
+
 int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names) {
     *names = NULL;
     if (!path) return 0;

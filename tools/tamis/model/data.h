@@ -41,6 +41,10 @@ int tool_data_open(const tool_data_request *request, tool_data *data);
 int tool_data_open_pair(const tool_data_request *request, const char *known_spec, tool_data *data, tool_data *known);
 void tool_data_close(tool_data *data);
 
+/* Reads features of the data's rows, or columns, by the data's names. Those that only the file has become new rows or
+   columns of the data, without entries. */
+int tool_features_open(const char *path, tamis_method method, bool rows, tool_data *data, tool_data *features);
+
 /* Reads column names, one per line. *columns is the number of columns; more names increase it. */
 int tool_vocabulary_open(const char *path, int64_t *columns, tamis_names **names);
 

@@ -13,6 +13,7 @@ typedef struct tool_train_settings {
     tool_chosen devices; /* several: one rank each */
     /* the data */
     const char *columns, *vocabulary, *held_out, *observed, *seeds;
+    const char *features[2]; /* of rows and columns */
     int from, duplicates;
     int64_t split_seed;
     int64_t min_documents;

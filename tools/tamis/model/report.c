@@ -195,12 +195,27 @@ static void print_choice(const tool_training_summary *summary, const tamis_model
     putchar('\n');
 }
 
+/* Prints how many users and items got factors from their features. */
+static void print_featured(const tool_training_summary *summary, const tamis_model_description *description) {
+    static const char *const names[] = {"user", "item"};
+    const int64_t featured[] = {description->featured_rows, description->featured_columns};
+    for (int i = 0; i < 2; i++) {
+        if (!summary->features[i]) continue;
+        if (featured[i] < 0)
+            printf("  the features of %ss tell nothing of their factors: those without entries have none\n", names[i]);
+        else
+            printf("  factors from features: %s %s%s without entries\n", tool_word_count(featured[i]).text, names[i],
+                   featured[i] == 1 ? "" : "s");
+    }
+}
+
 void tool_training_report_end(tool_training_report *report, const tool_training_summary *summary,
                               const tamis_model_description *description, bool quiet) {
     const bool taken = report->lines.out == stdout;
     if (!quiet && !taken) {
         print_summary(report, summary, description);
         print_choice(summary, description);
+        print_featured(summary, description);
     }
     tool_json *json = tool_lines_begin(&report->lines);
     if (!json) return;

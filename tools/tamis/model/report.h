@@ -42,6 +42,7 @@ typedef struct tool_training_summary {
     int64_t rows, held_out;   /* held_out: entries, -1 if there are none */
     double baseline;          /* of the metric; NaN: none */
     double read_seconds, fit_seconds;
+    bool features[2];                 /* of rows and columns were given */
     const tamis_model_options *asked; /* options as requested, before the fit's own choices */
 } tool_training_summary;
 

@@ -39,7 +39,8 @@ typedef struct training {
     tool_device device;          /* the first of them */
     tamis_model_options options; /* of the model's fit */
     tamis_model *model;
-    tool_data data; /* without --stream */
+    tool_data data;        /* without --stream */
+    tool_data features[2]; /* of rows and columns */
     tamis_batches *batches;
     tamis_sparse batch;         /* of the stream, widened to the vocabulary */
     tamis_owned_sparse *unique; /* the same without replaced ratings; NULL: there are none */
@@ -83,6 +84,9 @@ static int check_settings(const tool_train_settings *set, tamis_method method) {
     }
     if (set->texts && (set->stream || set->columns || set->from != TAMIS_FILE_AUTO))
         return tool_usage_error("--texts: not with --stream, --columns or --from");
+    if (set->devices.count > 0 && (set->features[0] || set->features[1]))
+        return tool_usage_error("--%s-features: not with --devices: features are of use to fits on one device",
+                                set->features[0] ? "user" : "item");
     if (set->base && set->stream) return tool_usage_error("--continue: not with --stream");
     if (set->base && set->devices.count > 0) return tool_usage_error("--continue: not with --devices");
     return 0;
@@ -248,6 +252,9 @@ static int open_data(training *run) {
                                            .unknown_too = set->base != NULL};
         TOOL_TRY(tool_data_open(&request, &run->data));
         TOOL_TRY(check_names(run));
+        for (int i = 0; i < 2; i++)
+            if (set->features[i])
+                TOOL_TRY(tool_features_open(set->features[i], run->method, i == 0, &run->data, &run->features[i]));
         run->columns = run->data.S.cols;
     }
     if (set->vocabulary && run->data.columns)
@@ -379,6 +386,14 @@ static bool checkpoint_failed(const training *run, tamis_status status) {
            strncmp(said, run->checkpoint, strlen(run->checkpoint)) == 0;
 }
 
+/* Gives the features to the model. */
+static int set_features(training *run) {
+    tamis_status status = TAMIS_OK;
+    for (int i = 0; i < 2 && status == TAMIS_OK; i++)
+        if (run->settings.features[i]) status = tamis_model_set_features(run->model, i == 0, &run->features[i].S);
+    return tool_library_error(status, NULL);
+}
+
 /* Returns the data without held-out entries. */
 static const tamis_sparse *fitted_data(const training *run) {
     return run->held.kept && !run->settings.held_out ? tamis_owned_sparse_view(run->held.kept) : &run->data.S;
@@ -475,6 +490,7 @@ static int finish(training *run, double seconds) {
         .read_seconds = run->read_seconds,
         .fit_seconds = seconds,
         .asked = &run->settings.model,
+        .features = {set->features[0] != NULL, set->features[1] != NULL},
     };
     tool_training_report_end(&run->report, &summary, &description, set->quiet);
     tool_text_free(&device);
@@ -498,6 +514,7 @@ static int train(training *run) {
                                         hold_out,
                                         set_names,
                                         set_seeds,
+                                        set_features,
                                         choose_devices};
     double seconds = 0;
     int code = 0;
@@ -532,6 +549,7 @@ static int run_train(const void *given, int count, char **operands) {
     }
     tool_held_out_free(&run.held);
     tool_data_close(&run.data);
+    for (int i = 0; i < 2; i++) tool_data_close(&run.features[i]);
     tamis_names_free(run.vocabulary);
     tamis_batches_close(run.batches);
     tamis_owned_sparse_free(run.unique);
