@@ -267,14 +267,14 @@ static bool is_better(const regression *r, const double *errors) {
     return gain > SURE * sqrt(squares);
 }
 
-/* Chooses lambda; *tells is false if features tell nothing. */
+/* Chooses lambda, from the largest down to where the error rises; *tells is false if features tell nothing. */
 static tamis_status choose(regression *r, double *lambda, bool *tells) {
     double best = INFINITY;
     *tells = false;
     for (int i = 0; i < LAMBDAS; i++) {
         TRY(solve(r, lambdas[i], false));
         const double error = find_errors(r, 1, 1, r->predicted);
-        if (!(error < best)) continue;
+        if (!(error < best)) break;
         best = error;
         *lambda = lambdas[i];
         find_errors(r, 0, 0, r->errors[0]);
