@@ -401,6 +401,7 @@ typedef struct quarrel {
     void (*spoil)(tamis_model_options *options, tamis_sparse *S, double *values);
     tamis_status status;
     const char *message;
+    bool features; /* of columns */
 } quarrel;
 
 static void more_factors(tamis_model_options *options, tamis_sparse *S, double *values) { options->factors++; }
@@ -413,6 +414,7 @@ static void other_method(tamis_model_options *options, tamis_sparse *S, double *
 static void more_columns(tamis_model_options *options, tamis_sparse *S, double *values) { S->cols++; }
 static void no_number(tamis_model_options *options, tamis_sparse *S, double *values) { values[0] = NAN; }
 static void no_matrix(tamis_model_options *options, tamis_sparse *S, double *values) { S->offsets = NULL; }
+static void nothing(tamis_model_options *options, tamis_sparse *S, double *values) {}
 
 static const quarrel quarrels[] = {
     {more_factors, TAMIS_ERROR_ARGUMENT, "^rank 1: options.factors = 6, but 5 on rank 0"},
@@ -422,6 +424,8 @@ static const quarrel quarrels[] = {
     {more_columns, TAMIS_ERROR_ARGUMENT, "^rank 1: S.cols = 44, but 43 on rank 0"},
     {no_number, TAMIS_ERROR_ARGUMENT, "^rank 1: S has the value nan at row "},
     {no_matrix, TAMIS_ERROR_ARGUMENT, "^rank 1: S.offsets"},
+    {nothing, TAMIS_ERROR_UNSUPPORTED,
+     "^rank 1: the model has features of columns, which fits on groups do not use: fit it on one device$", true},
 };
 enum { QUARRELS = (int)(sizeof quarrels / sizeof *quarrels) };
 
@@ -446,6 +450,7 @@ static void disagree(group_rank *self) {
     }
     OWN(tamis_model) *model = NULL, *good = NULL;
     if (tamis_model_create(devices[self->rank], &options, &model) != TAMIS_OK) group_says(self, "no model");
+    if (self->rank == 1 && d->what->features) group_works(self, tamis_model_set_features(model, false, &S));
     group_expects(self, tamis_model_fit_group(model, self->group, &S, NULL), d->what->status, d->what->message);
     S = rows_of(&j->t->S, j->starts, self->rank);
     tamis_model_create(devices[self->rank], &j->options, &good);

@@ -161,12 +161,11 @@ static tamis_status count_entries(regression *r, const tamis_sparse *data, bool 
 static tamis_status make(regression *r) {
     const tamis_model *const model = r->model;
     static const char *const what = "factors from features";
-    const int64_t numbers = r->count * r->width; /* the factors have as many */
     tamis_sparse F;
     TRY(tamis_allocate_zeros(r->count, what, r->weights));
     TRY(tamis_allocate_zeros(r->count, what, r->held));
     TRY(tamis_allocate_zeros(r->width, what, r->mean));
-    TRY(tamis_allocate_array(numbers, what, r->Z));
+    TRY(tamis_allocate_array(tamis_times(r->count, r->width), what, r->Z));
     TRY(tamis_allocate_zeros(r->count, what, r->predicted));
     for (int i = 0; i < 2; i++) TRY(tamis_allocate_zeros(r->count, what, r->errors[i]));
     TRY(scale_features(r, &F));
