@@ -58,7 +58,7 @@ static double share_of(tamis_model *model, const data *d) {
     const tamis_method method = model->options.method;
     double squares = 0, most = 0;
     if (method == TAMIS_BPR) return 0;
-    if (method == TAMIS_ITEM_KNN || method == TAMIS_EASE) return COLS * u;
+    if (model->method->about.pairs) return COLS * u;
     if (method == TAMIS_CCD) return model->options.type == TAMIS_F64 ? 1e-7 : 1e-3;
     for (int64_t t = 0; t < d->view.nnz; t++) most = fmax(most, d->values[t]);
     for (int64_t j = 0; j < COLS; j++) squares += squares_of(model, &model->column_factors, j) + 1;

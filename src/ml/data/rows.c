@@ -56,6 +56,6 @@ static int by_value(const void *a, const void *b) {
 int64_t ml_sort_row(const tamis_sparse *data, int64_t row, ml_place *places) {
     const int64_t begin = ml_offset(data, row), count = ml_offset(data, row + 1) - begin;
     for (int64_t k = 0; k < count; k++) places[k] = (ml_place){ml_value(data, begin + k), begin + k};
-    qsort(places, (size_t)count, sizeof *places, by_value);
+    if (count > 1) qsort(places, (size_t)count, sizeof *places, by_value);
     return count;
 }
