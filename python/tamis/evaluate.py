@@ -37,7 +37,8 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     >>> found["model"]["rmse"] < found["biases"]["rmse"], sorted(found["popularity"])
     (True, ['coverage', 'map', 'ndcg', 'precision', 'recall'])
     """
-    return {"model": _measured(model, train, test, k, threshold), **_baselines(train, test, k, threshold, not model._uses)}
+    found = {"model": _measured(model, train, test, k, threshold), "popularity": _popularity(train, test, k, threshold)}
+    return found if model._uses else {**found, "biases": _biases(train, test)}
 
 
 def _scores(ranking: Any, train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
@@ -48,10 +49,12 @@ def _errors_of(predictions: Any, test: Any) -> dict[str, Any]:
     return {"rmse": metrics.rmse(predictions, test.data), "mae": metrics.mae(predictions, test.data)}
 
 
-def _baselines(train: Any, test: Any, k: int, threshold: Optional[float], rated: bool) -> dict[str, dict[str, Any]]:
-    """The numbers of popularity and, of ratings, of biases."""
-    found = {"popularity": _scores(metrics.popular(train, min(k, train.shape[1])), train, test, k, threshold)}
-    return {**found, "biases": _errors_of(metrics.biases(train, test), test)} if rated else found
+def _popularity(train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
+    return _scores(metrics.popular(train, min(k, train.shape[1])), train, test, k, threshold)
+
+
+def _biases(train: Any, test: Any) -> dict[str, Any]:
+    return _errors_of(metrics.biases(train, test), test)
 
 
 def _measured(model: Any, train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
@@ -109,8 +112,8 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
     >>> found["winner"]["rmse"], sorted(found["methods"])
     ('als', ['als', 'item-knn'])
     """
-    found: dict[str, Any] = {"methods": {}, "refused": dict(refused or {})}
-    metrics.ranking_scores(metrics.popular(train, 1), test, 1, seen=train, threshold=threshold)  # without a relevant entry nothing is fitted
+    # fails without a relevant entry, before anything is fitted
+    found: dict[str, Any] = {"methods": {}, "refused": dict(refused or {}), "popularity": _popularity(train, test, k, threshold)}
     for name, model in models.items():
         try:
             data = next((other for other in ((order if model._ordered else None), (uses if model._uses else None)) if other is not None), train)
@@ -121,7 +124,8 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
             found["refused"][name] = str(problem)
     if not found["methods"]:
         raise ResultsError("no method applies to the data: " + "; ".join(f"{name}: {why}" for name, why in found["refused"].items()))
-    found.update(_baselines(train, test, k, threshold, any("rmse" in numbers for numbers in found["methods"].values())))
+    if any("rmse" in numbers for numbers in found["methods"].values()):
+        found["biases"] = _biases(train, test)
     return _with_winner(found)
 
 

@@ -71,10 +71,9 @@ static void find_divisors(const tamis_model *model, const tamis_sparse *data, it
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     item_knn *work;
-    TRY(ml_items_admit_lists(model, data->cols));
+    TRY(ml_items_begin_lists(model, data->cols));
     TRY(tamis_allocate_zeros(1, "the work of item-knn", work));
     model->work = work;
-    TRY(ml_items_factors(model, data->cols, ml_items_lists_width(&model->options, data->cols)));
     TRY(tamis_allocate_zeros(data->cols, "norms of columns", work->from));
     TRY(tamis_allocate_array(data->cols, "norms of columns", work->to));
     find_divisors(model, data, work);

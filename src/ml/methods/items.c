@@ -97,6 +97,11 @@ tamis_status ml_items_admit_lists(const tamis_model *model, int64_t cols) {
                       model->method->about.name, ML_LISTS_COLUMNS_MOST);
 }
 
+tamis_status ml_items_begin_lists(tamis_model *model, int64_t cols) {
+    TRY(ml_items_admit_lists(model, cols));
+    return ml_items_factors(model, cols, ml_items_lists_width(&model->options, cols));
+}
+
 void ml_items_keep_list(ml_best *best, double *line) {
     ml_best_finish(best);
     for (int k = 0; k < best->n; k++) {

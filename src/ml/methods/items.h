@@ -34,6 +34,8 @@ ml_lists_kind ml_items_give_lists(const tamis_model_options *options);
 tamis_status ml_items_check_lists(const char *path, const tamis_model *model, const tamis_dense *kept);
 int64_t ml_items_lists_width(const tamis_model_options *options, int64_t cols);
 tamis_status ml_items_admit_lists(const tamis_model *model, int64_t cols);
+/* Checks the number of columns and allocates their lists, at the beginning of a fit. */
+tamis_status ml_items_begin_lists(tamis_model *model, int64_t cols);
 /* Finishes the best columns, and writes them as a line of the model's column data. */
 void ml_items_keep_list(struct ml_best *best, double *line);
 

@@ -68,8 +68,7 @@ static tamis_status subtract_biases(tamis_model *model, const tamis_sparse *data
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     rating_knn *work;
     void *left;
-    TRY(ml_items_admit_lists(model, data->cols));
-    TRY(ml_items_factors(model, data->cols, ml_items_lists_width(&model->options, data->cols)));
+    TRY(ml_items_begin_lists(model, data->cols));
     TRY(tamis_allocate_zeros(1, "the work of rating-knn", work));
     model->work = work;
     TRY(subtract_biases(model, data, &left));

@@ -65,8 +65,7 @@ static tamis_status prepare(tamis_model *model, tamis_sparse *data, bool fit) {
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
     ml_pairs *work;
     ml_place *places;
-    TRY(ml_items_admit_lists(model, data->cols));
-    TRY(ml_items_factors(model, data->cols, ml_items_lists_width(&model->options, data->cols)));
+    TRY(ml_items_begin_lists(model, data->cols));
     TRY(tamis_allocate_zeros(1, "the work of transitions", work));
     model->work = work;
     TRY(ml_pairs_make(data, work));
