@@ -140,8 +140,29 @@ typedef struct tamis_allocator {
 /* A number that the expression options.edge_text names. Its name is up to 32 letters, digits and _. */
 typedef struct tamis_edge_number {
     const char *name;
-    double value; /* finite */
+    double value; /* finite; NAN: each execution gives it (tamis_edge_operand). In a message's text always finite */
 } tamis_edge_number;
+
+/*
+ * What a name of options.edge_text stands for in one execution (tamis_execution.edge_operands):
+ *
+ *   row.NAME    a number for each row of op(S)      an op(S).rows x 1 matrix
+ *   col.NAME    a number for each column of op(S)   op(S).cols x 1
+ *   entry.NAME  a number for each entry of S        S.nnz x 1, in S's order
+ *   head.NAME   a number for each batch member      1 x 1
+ *   NAME        a number that options.edge_numbers have as NAN: 1 x 1, as head.NAME
+ *
+ * All are in the device's memory, packed, of options.type or fp32 (fp64 if that is fp64). Members of a batch are
+ * values->batch_stride apart; 0: all share one array.
+ */
+typedef struct tamis_edge_operand {
+    const char *name;          /* as the text has it, with the word before the dot */
+    const tamis_dense *values; /* an input */
+    const tamis_dense *gradient; /* backward calls write the gradient here; NULL: not wanted; other calls ignore it.
+                                    It has the shape of `values`, options.type or fp32 (fp64), and its own batch_stride
+                                    for each member, as all gradients */
+    uint64_t reserved[3];
+} tamis_edge_operand;
 
 /*
  * Options of plans and one-shot calls. Initialise them with TAMIS_OPTIONS_INIT, which sets the defaults, given here in
@@ -186,7 +207,8 @@ typedef struct tamis_options {
     const char *edge_text;   /* of TAMIS_EDGE_TEXT, else NULL (the default): the edge as an expression in x, s, i, j, h
                                 and edge_numbers, such as "tanh(x / cap) * cap", at most 1024 bytes; see
                                 docs/manual/edges.md. The message of an error begins with the place: "edge:1:14: ".
-                                Nothing is kept of the text and the numbers after the call */
+                                It may read arrays of executions (tamis_edge_operand). Nothing is
+                                kept of the text and the numbers after the call */
     const tamis_edge_number *edge_numbers; /* the numbers that edge_text names (NULL) */
     int64_t edge_number_count;             /* of edge_numbers, 0 .. 16 (0) */
     uint64_t reserved[6];
@@ -250,7 +272,10 @@ typedef struct tamis_execution {
                                   with the same alpha and beta = 0. It saves another pass where "gpu-tensor" computes
                                   the gradient in bf16, or in fp32 with K or L of more than 64. NULL: not given; other
                                   calls ignore it */
-    uint64_t reserved[5];
+    const tamis_edge_operand *edge_operands; /* all arrays and numbers that options.edge_text reads of executions
+                                                (NULL); others are refused */
+    int64_t edge_operand_count;              /* of edge_operands, 0 .. 8 (0) */
+    uint64_t reserved[3];
 } tamis_execution;
 
 /* The defaults of a tamis_execution. */

@@ -98,6 +98,15 @@ static inline void tamis_matrix_advance(tamis_matrix *x, int64_t number, tamis_t
     if (x->at.base) x->at.bytes += number * x->batch_stride * (int64_t)tamis_type_size(type);
 }
 
+/* One element per nonzero. If the elements are in the caller's order of entries (`scattered`), element permutation[t]
+   belongs to nonzero t of the CSR. Also a named array of a text, which may have one per row, column or member. */
+typedef struct tamis_edge_array {
+    tamis_place at;       /* base NULL: absent, or not wanted */
+    int64_t batch_stride; /* stride in elements between batch members */
+    tamis_type type;      /* the job's type, or its accumulator type */
+    bool scattered;
+} tamis_edge_array;
+
 /* One execution of one or more members of a batch. `values` (a vector) is absent if S has none. */
 typedef struct tamis_operands {
     tamis_matrix values, a, b, d;
@@ -105,6 +114,8 @@ typedef struct tamis_operands {
     tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
     int64_t batch;            /* members, 1 or more */
     int64_t first_member;     /* the number of the first one in the batch of the call */
+    const tamis_edge_array *named; /* the named arrays of a text, which begin with the batch's member 0; or NULL */
+    const void *permutation;       /* of named arrays that are scattered */
     double alpha, beta;
     tamis_place scratch; /* scratch_bytes of the prepared algorithm, 64-byte aligned */
     /* stride in bytes between the members' scratch, multiples of 64; 0: they share it in turn */

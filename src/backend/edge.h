@@ -11,15 +11,6 @@
 /* The accumulator type of products of that type, also used between the steps of an operation. */
 static inline tamis_type tamis_sum_type(tamis_type type) { return type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32; }
 
-/* One element per nonzero. If the elements are in the caller's order of entries (`scattered`), element permutation[t]
-   belongs to nonzero t of the CSR. */
-typedef struct tamis_edge_array {
-    tamis_place at;       /* base NULL: absent, or not wanted */
-    int64_t batch_stride; /* stride in elements between batch members */
-    tamis_type type;      /* the job's type, or its accumulator type */
-    bool scattered;
-} tamis_edge_array;
-
 /*
  * For each nonzero t of each member, with p the edge's value of x[t] and values[t]:
  *   dp = dp_factor * dp[t]
@@ -39,6 +30,7 @@ typedef struct tamis_edge_job {
     const void *offsets, *columns; /* of the CSR; only softmax and texts read them */
     tamis_index_type offset_type, index_type;
     int64_t first_member;     /* the number of the first one in the batch of the call, which texts read */
+    const tamis_edge_array *named; /* the named arrays of a text, which begin with the batch's member 0; or NULL */
     const void *permutation;  /* NULL: both orders are the same */
     tamis_place softmax_rows; /* of tamis_execution, an input; base NULL: computed here */
     tamis_edge_array values, x, dp, p, dx, ds;

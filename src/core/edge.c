@@ -4,11 +4,19 @@
 #include "backend/edge.h"
 #include "base/status.h"
 #include "core/execute.h"
+#include "core/named.h"
 #include "core/options.h"
 
 static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const tamis_dense *P,
-                          tamis_execution *execution) {
+                          tamis_execution *execution, tamis_named *named) {
     const tamis_options *const o = &plan->options;
+    const tamis_named_request request = {.device = plan->device,
+                                         .text = plan->edge_text,
+                                         .options = o,
+                                         .rows = tamis_plan_rows(plan),
+                                         .cols = plan->problem.cols,
+                                         .nnz = plan->problem.nnz,
+                                         .scattered = plan->order.permutation != NULL};
     tamis_operand x = {.name = "X",
                        .view = X,
                        .rows = plan->problem.nnz,
@@ -26,6 +34,7 @@ static tamis_status check(const tamis_plan *plan, const tamis_dense *X, const ta
     x.view = P;
     x.output = true;
     TRY(tamis_operand_check(plan->device, &x));
+    TRY(tamis_named_take(&request, execution, (const tamis_operand *const[]){&x}, 1, named));
     return tamis_values_take(plan->device, &plan->pattern, o->type, o->batch, tamis_plan_needs_values(plan), execution);
 }
 
@@ -45,10 +54,14 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
                              const tamis_execution *execution) {
     tamis_execution given;
     tamis_borrowed_workspace workspace = {.borrowed = NULL};
+    tamis_named named;
     tamis_clear_error();
     TRY(tamis_plan_check_operation(plan, TAMIS_OP_SDDMM));
     TRY(tamis_execution_read(execution, &given));
-    TRY(check(plan, X, P, &given));
+    TRY(check(plan, X, P, &given, &named));
+    if (plan->edge_text && plan->edge_text->value.softmax)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "tamis_plan_edge: the plan's edge is the softmax of a text: make one "
+                                                   "plan of the text without softmax, and one of the edge softmax");
     const tamis_problem *const problem = &plan->problem;
     const tamis_backend *const backend = plan->device->backend;
     if (problem->nnz == 0) return TAMIS_OK;
@@ -68,6 +81,7 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
                                 .columns = problem->columns,
                                 .offset_type = problem->offset_type,
                                 .index_type = problem->index_type,
+                                .named = named.at,
                                 .permutation = plan->order.permutation,
                                 .values = values_of(plan, &given),
                                 .x = array_of(plan, X),

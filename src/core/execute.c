@@ -19,6 +19,7 @@
 #include "core/execute.h"
 
 #include "base/status.h"
+#include "core/named.h"
 #include "core/options.h"
 #include "sparse/check.h"
 #include "sparse/overlap.h"
@@ -32,6 +33,7 @@ typedef struct run {
     tamis_operand_list x;
     bool d_is_b;         /* fused: D is the view B, promised or not, and is not staged again */
     int64_t skip_values; /* elements of given.values before the first one used */
+    tamis_named named;
     tamis_borrowed_workspace workspace;
 } run;
 
@@ -274,6 +276,8 @@ static tamis_status run_members(const run *r, int64_t member, int64_t count) {
     const tamis_operation operation = plan->options.operation;
     tamis_operands x = {.batch = count,
                         .first_member = member,
+                        .named = r->named.at,
+                        .permutation = plan->order.permutation,
                         .alpha = r->given.alpha,
                         .beta = r->given.beta,
                         .scratch = in_workspace(r, plan->staging.scratch),
@@ -315,6 +319,18 @@ static void describe_operands(const tamis_views *views, run *r) {
     r->skip_values = views->skip_values;
 }
 
+static tamis_status take_named(run *r) {
+    const tamis_plan *const plan = r->plan;
+    const tamis_named_request request = {.device = plan->device,
+                                         .text = plan->edge_text,
+                                         .options = &plan->options,
+                                         .rows = tamis_plan_rows(plan),
+                                         .cols = plan->problem.cols,
+                                         .nnz = plan->problem.nnz,
+                                         .scattered = plan->order.permutation != NULL};
+    return tamis_named_take(&request, &r->given, (const tamis_operand *const[]){&r->x.out}, 1, &r->named);
+}
+
 /* Checks everything, and acquires the workspace. */
 static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation operation, const tamis_views *views,
                                 const tamis_execution *execution) {
@@ -324,6 +340,7 @@ static tamis_status prepare_run(run *r, const tamis_plan *plan, tamis_operation 
     TRY(tamis_execution_check_stream(plan->device, &r->given));
     describe_operands(views, r);
     if (!views->checked) TRY(tamis_operand_list_check(plan->device, &plan->options, &r->x));
+    TRY(take_named(r));
     r->d_is_b =
         operation == TAMIS_OP_FUSED && views->skip_d == views->skip_b && tamis_dense_same(r->x.b.view, r->x.d.view);
     TRY(tamis_values_take(plan->device, &plan->pattern, plan->problem.value_type, plan->options.batch,

@@ -12,10 +12,12 @@
  */
 #include "core/gradient_plans.h"
 
+#include "backend/dense.h"
 #include "base/memory.h"
 #include "base/status.h"
 #include "core/destroy.h"
 #include "core/options.h"
+#include "sparse/element.h"
 
 /* ------------------------------------------------------------------------------------------ making: plans */
 
@@ -68,7 +70,7 @@ static tamis_status make_sampled_plans(tamis_gradient *g) {
     const tamis_options *const o = &g->options;
     const bool fused = o->operation == TAMIS_OP_FUSED;
     const bool alike = o->width == o->inner && o->a_layout == o->output_layout && o->b_layout == o->d_layout;
-    if (fused || tamis_edge_dx_needs_x(o->edge) || (has_values(g) && tamis_edge_ds_needs_x(o->edge)))
+    if (fused || g->edge_text || tamis_edge_dx_needs_x(o->edge) || (has_values(g) && tamis_edge_ds_needs_x(o->edge)))
         TRY(make_sampler(g, SAMPLE, &g->T, o->inner, o->a_layout, o->b_layout, between_type(o)));
     TRY(make_multiplier(g, TO_A, &g->T, false, o->inner, o->b_layout, o->a_layout));
     TRY(make_multiplier(g, TO_B, &g->U, false, o->inner, o->a_layout, o->b_layout));
@@ -80,6 +82,43 @@ static tamis_status make_sampled_plans(tamis_gradient *g) {
     }
     TRY(make_sampler(g, OUTER, &g->T, o->width, o->output_layout, o->d_layout, between_type(o)));
     return make_multiplier(g, TO_D, &g->U, false, o->width, o->output_layout, o->d_layout);
+}
+
+static bool names(const tamis_gradient *g, int kind) {
+    const tamis_program *const p = &g->edge_text->value;
+    for (int k = 0; k < p->arrays; k++)
+        if (p->array[k].kind == kind) return true;
+    return false;
+}
+
+static tamis_status make_ones(tamis_gradient *g) {
+    const int64_t count = g->rows > g->cols ? g->rows : g->cols;
+    const size_t size = tamis_type_size(g->options.type);
+    void *const handle = g->device->handle, *ones = NULL;
+    tamis_status status = TAMIS_OK;
+    TRY(tamis_allocate(count > 0 ? count : 1, size, "ones", &ones));
+    for (int64_t k = 0; k < count; k++) tamis_element_store(ones, g->options.type, k, 1);
+    TRY_GOTO(done, g->device->backend->allocate(handle, TAMIS_ALL_STREAMS, tamis_bytes(count > 0 ? count : 1, size),
+                                                "ones for sums of a gradient", &g->ones));
+    TRY_GOTO(done, g->device->backend->copy_in(handle, g->options.stream, (tamis_place){g->ones, 0}, ones,
+                                               tamis_bytes(count, size)));
+    TRY_GOTO(done, g->device->backend->finish(handle, g->options.stream));
+done:
+    tamis_release(ones);
+    return status;
+}
+
+/* What gradients by named arrays need: derivatives, and sums of entries by row, by column or of all. */
+static tamis_status make_named(tamis_gradient *g) {
+    if (!g->edge_text) return TAMIS_OK;
+    for (int k = 0; k < g->edge_text->value.arrays; k++) TRY(tamis_edge_text_by(g->edge_text, k, &g->by[k]));
+    if (names(g, TAMIS_STEP_ROW) || names(g, TAMIS_STEP_COL)) TRY(make_ones(g));
+    if (names(g, TAMIS_STEP_ROW))
+        TRY(make_multiplier(g, TO_ROW, &g->T, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
+    if (names(g, TAMIS_STEP_COL))
+        TRY(make_multiplier(g, TO_COL, &g->U, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
+    return names(g, TAMIS_STEP_HEAD) ? g->device->backend->dense->ready(g->device->handle, between_type(&g->options))
+                                     : TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ making: patterns */
@@ -138,6 +177,12 @@ static tamis_status lay_out(tamis_gradient *g) {
         if (o->operation == TAMIS_OP_FUSED) TRY(tamis_workspace_reserve(&total, count, size, &g->dp));
         TRY(tamis_workspace_reserve(&total, count, size, &g->turned));
         TRY(tamis_workspace_reserve(&total, o->batch, (size_t)tamis_edge_scratch(o->edge, g->S.nnz), &g->parts));
+        if (g->edge_text && g->edge_text->value.softmax) TRY(tamis_workspace_reserve(&total, count, size, &g->scores));
+        if (g->edge_text && g->edge_text->value.arrays > 0) {
+            TRY(tamis_workspace_reserve(&total, count, size, &g->named));
+            TRY(tamis_workspace_reserve(&total, o->batch, size, &g->sums));
+            TRY(tamis_workspace_reserve(&total, TAMIS_DENSE_CHUNKS, sizeof(double), &g->adds));
+        }
     }
     g->workspace_bytes = (size_t)total;
     if (o->no_workspace || total == 0) return TAMIS_OK;
@@ -150,6 +195,7 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
     tamis_options *const o = &g->options;
     TRY(tamis_options_read(options, g->device, o));
     TRY(tamis_edge_text_make(o, &g->edge_text));
+    o->edge = tamis_edge_of_text(g->edge_text, o->edge);
     if (o->operation != TAMIS_OP_SDDMM && o->output_type != o->type)
         return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
                           "options.output_type = %s: the gradient of %s's output is an operand of options.type = %s",
@@ -169,13 +215,20 @@ static tamis_status check(tamis_gradient *g, const tamis_sparse *S, const tamis_
 static tamis_status make_steps(tamis_gradient *g) {
     const tamis_backend *const backend = g->device->backend;
     TRY(make_sampled_plans(g));
+    TRY(make_named(g));
     TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
-    const tamis_edge_job job = {.device = g->device->handle,
+    tamis_edge_job job = {.device = g->device->handle,
                                 .type = g->options.type,
                                 .edge = g->options.edge,
                                 .constants = tamis_edge_constants_of(&g->options, g->edge_text),
                                 .offset_type = g->T.offset_type,
                                 .index_type = g->T.index_type};
+    if (g->edge_text) {
+        job.edge = TAMIS_EDGE_TEXT;
+        TRY(backend->edges->ready(&job, false));
+        job.edge = g->options.edge; /* softmax is another pass */
+        if (job.edge == TAMIS_EDGE_TEXT) return TAMIS_OK;
+    }
     return backend->edges->ready(&job, g->options.keep_softmax);
 }
 
@@ -205,7 +258,7 @@ static tamis_status make(tamis_gradient *g, const tamis_sparse *S, const tamis_o
                                              .has_values = has_values(g),
                                              .partial = g->partial,
                                              .algorithm = g->options.algorithm};
-        TRY(tamis_whole_gradient_make(&request, &g->whole));
+        if (!g->edge_text) TRY(tamis_whole_gradient_make(&request, &g->whole));
         if (!g->whole) TRY(make_steps(g));
         if (g->whole) { /* nothing is transposed */
             release_permutation(g, &g->order);
@@ -236,10 +289,12 @@ static void release(void *object) {
     tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->order);
     tamis_row_order_release(g->device, TAMIS_ALL_STREAMS, &g->turned_order);
     backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->placeholder);
+    backend->release_memory(g->device->handle, TAMIS_ALL_STREAMS, g->ones);
     tamis_own_workspace_release(g->device, TAMIS_ALL_STREAMS, g->own);
     tamis_memory_source_leave(before);
     tamis_memory_source_destroy(g->source);
     tamis_release(g->edge_text);
+    for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) tamis_release(g->by[k]);
     tamis_release(g);
 }
 

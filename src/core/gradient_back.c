@@ -1,7 +1,9 @@
 /* Backward calls: their checks, and the execution of gradient.c's plans. */
 #include "core/gradient_plans.h"
 
+#include "backend/dense.h"
 #include "base/status.h"
+#include "core/named.h"
 #include "core/options.h"
 
 /* ------------------------------------------------------------------------------------------ checks */
@@ -12,6 +14,7 @@ typedef struct back {
     tamis_execution given; /* with the values and workspace in use */
     tamis_borrowed_workspace workspace;
     tamis_back_views x;
+    tamis_named named; /* of a text */
 } back;
 
 tamis_back_operands tamis_back_operands_of(const tamis_options *o, int64_t rows, int64_t cols,
@@ -54,7 +57,7 @@ static tamis_status check_values_wanted(const back *b) {
                       "dS is not NULL, but the mask edge does not read S's values: they have no gradient");
 }
 
-static tamis_status check_views(const back *b) {
+static tamis_status check_views(back *b) {
     const tamis_gradient *const g = b->g;
     const tamis_options *const o = &g->options;
     tamis_back_operands x = tamis_back_operands_of(o, g->rows, g->cols, &b->x);
@@ -74,9 +77,18 @@ static tamis_status check_views(const back *b) {
     x.da.type = output_type_of(g, TO_A);
     x.db.type = output_type_of(g, TO_B);
     x.dd.type = output_type_of(g, TO_D);
+    const tamis_operand *const all[] = {&dp, &x.a, &x.b, &x.d, &x.e, &x.da, &x.db, &x.dd, &ds};
+    const tamis_named_request named = {.device = g->device,
+                                       .text = g->edge_text,
+                                       .options = o,
+                                       .rows = g->rows,
+                                       .cols = g->cols,
+                                       .nnz = g->S.nnz,
+                                       .scattered = g->order.permutation != NULL,
+                                       .gradients = true};
     TRY(check_values_wanted(b));
-    return tamis_operands_check(
-        g->device, (const tamis_operand *const[]){&dp, &x.a, &x.b, &x.d, &x.e, &x.da, &x.db, &x.dd, &ds}, 9);
+    TRY(tamis_operands_check(g->device, all, 9));
+    return tamis_named_take(&named, &b->given, all, 9, &b->named);
 }
 
 tamis_status tamis_gradient_check_operation(const tamis_options *o, tamis_operation operation) {
@@ -180,14 +192,105 @@ static tamis_edge_array values_of(const back *b) {
 /* Inputs and outputs of the pass over the nonzeros. */
 typedef struct needs {
     bool x, dp, p, dx, ds;
+    bool named; /* a gradient by a named array */
 } needs;
 
 static needs needs_of(const back *b) {
     const tamis_edge edge = b->g->options.edge;
     needs n = {.p = b->x.dD != NULL, .dx = b->x.dA || b->x.dB, .ds = b->x.dS != NULL};
-    n.dp = n.dx || n.ds;
-    n.x = n.p || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
+    for (int k = 0; b->g->edge_text && k < b->g->edge_text->value.arrays; k++) n.named |= b->named.gradient[k] != NULL;
+    n.dp = n.dx || n.ds || n.named;
+    n.x = n.p || (n.dp && b->g->edge_text) || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
     return n;
+}
+
+static tamis_status run_job(const back *b, const tamis_edge_job *job) {
+    return job->nnz > 0 ? b->g->device->backend->edges->run(job) : TAMIS_OK;
+}
+
+/* Sums the gradient by an array, which has an element for each entry at `g->named`, over all entries of each member. */
+static tamis_status sum_entries(const back *b, const tamis_dense *to) {
+    const tamis_gradient *const g = b->g;
+    const tamis_dense_functions *const dense = g->device->backend->dense;
+    const tamis_type type = between_type(&g->options);
+    const int64_t size = (int64_t)tamis_type_size(type), nnz = g->S.nnz, few = nnz / TAMIS_DENSE_CHUNK_ROWS;
+    tamis_dense_job job = {.device = g->device->handle,
+                           .stream = b->given.stream,
+                           .threads = g->options.threads,
+                           .type = type,
+                           .rows = nnz,
+                           .cols = 1,
+                           .last = 1,
+                           .chunks = few < 1 ? 1 : few < TAMIS_DENSE_CHUNKS ? few : TAMIS_DENSE_CHUNKS,
+                           .x.stride = 1,
+                           .out.stride = 1,
+                           .workspace = {b->given.workspace, g->adds}};
+    for (int64_t member = 0; member < g->options.batch; member++) {
+        job.x.at = (tamis_place){b->given.workspace, g->named + member * nnz * size};
+        job.out.at = (tamis_place){b->given.workspace, g->sums + member * size};
+        TRY(dense->column_sums(&job));
+    }
+    job.kind = TAMIS_MAP_COMBINE;
+    job.rows = g->options.batch;
+    job.chunks = 1;
+    job.c = 1;
+    job.d = b->given.beta;
+    job.x.at = (tamis_place){b->given.workspace, g->sums};
+    job.z = (tamis_matrix){{to->data, 0}, g->options.batch > 1 ? to->batch_stride : 1, 0};
+    return dense->map(&job);
+}
+
+/* Computes the gradient by named array k from dp. */
+static tamis_status differentiate_by(const back *b, const tamis_edge_job *like, int k) {
+    const tamis_gradient *const g = b->g;
+    const tamis_dense *const to = b->named.gradient[k];
+    const tamis_type type = between_type(&g->options);
+    const int kind = g->edge_text->value.array[k].kind;
+    tamis_edge_job job = *like;
+    job.constants.text = g->by[k];
+    job.p = job.dx = (tamis_edge_array){.batch_stride = 0};
+    job.ds = kind == TAMIS_STEP_ENTRY ? outside(b, to) : inside(b, g->named, type);
+    job.ds_keep = kind == TAMIS_STEP_ENTRY ? b->given.beta : 0;
+    TRY(run_job(b, &job));
+    if (kind == TAMIS_STEP_ENTRY) return TAMIS_OK;
+    if (kind == TAMIS_STEP_HEAD) return sum_entries(b, to);
+    const bool by_row = kind == TAMIS_STEP_ROW;
+    tamis_dense sums = *to, ones = {.data = g->ones,
+                                    .rows = by_row ? g->cols : g->rows,
+                                    .cols = 1,
+                                    .type = g->options.type,
+                                    .location = g->S.location};
+    sums.layout = TAMIS_ROW_MAJOR;
+    sums.stride = 1;
+    const tamis_views views = {.B = &ones, .out = &sums};
+    if (!by_row) TRY(turn(b, g->named));
+    return multiply(b, by_row ? TO_ROW : TO_COL, by_row ? g->named : g->turned, views, 1);
+}
+
+/* A text: first softmax's scores and the gradient by them, then gradients by arrays, which need x and dp, then what
+   replaces these. */
+static tamis_status differentiate_text(const back *b, const tamis_edge_job *given) {
+    const tamis_gradient *const g = b->g;
+    const tamis_type type = between_type(&g->options);
+    const bool further = given->dx.at.base || given->ds.at.base;
+    tamis_edge_job job = *given;
+    job.edge = TAMIS_EDGE_TEXT;
+    if (g->edge_text->value.softmax) {
+        tamis_edge_job scores = job, softmax = *given;
+        scores.dp = scores.dx = scores.ds = softmax.values = softmax.ds = (tamis_edge_array){.batch_stride = 0};
+        scores.p = softmax.x = inside(b, g->scores, type);
+        scores.p_factor = softmax.constants.scale = 1;
+        softmax.constants.text = NULL;
+        if (given->dp.at.base) softmax.dx = softmax.x;
+        TRY(run_job(b, &scores));
+        TRY(run_job(b, &softmax));
+        job.p = (tamis_edge_array){.batch_stride = 0};
+        job.dp = softmax.x;
+        job.dp_factor = 1;
+    }
+    for (int k = 0; k < g->edge_text->value.arrays; k++)
+        if (b->named.gradient[k]) TRY(differentiate_by(b, &job, k));
+    return further || job.p.at.base ? run_job(b, &job) : TAMIS_OK;
 }
 
 static tamis_status differentiate(const back *b, const needs *n) {
@@ -207,6 +310,7 @@ static tamis_status differentiate(const back *b, const needs *n) {
                           .columns = g->T.columns,
                           .offset_type = g->T.offset_type,
                           .index_type = g->T.index_type,
+                          .named = b->named.at,
                           .permutation = g->order.permutation,
                           .softmax_rows = {b->given.softmax_rows, 0},
                           .values = values_of(b),
@@ -219,7 +323,7 @@ static tamis_status differentiate(const back *b, const needs *n) {
     if (n->p) job.p = inside(b, g->dp, between);
     if (n->dx) job.dx = inside(b, g->x, between);
     if (n->ds) job.ds = outside(b, b->x.dS);
-    return g->S.nnz > 0 ? g->device->backend->edges->run(&job) : TAMIS_OK;
+    return g->edge_text ? differentiate_text(b, &job) : run_job(b, &job);
 }
 
 /* Runs the steps of SDDMM and fused. */
@@ -234,7 +338,7 @@ static tamis_status go_back(const back *b) {
     const tamis_views to_d = {.B = x->dE, .skip_b = x->skip_e, .out = x->dD, .skip_out = x->skip_dd};
     if (n.x) TRY(sample(b, SAMPLE, products, g->x));
     if (n.dp && x->dE) TRY(sample(b, OUTER, outer, g->dp));
-    if (n.p || n.dx || n.ds) TRY(differentiate(b, &n));
+    if (n.p || n.dx || n.ds || n.named) TRY(differentiate(b, &n));
     if (x->dA) TRY(multiply(b, TO_A, g->x, to_a, 1));
     if (x->dB) {
         TRY(turn(b, g->x));

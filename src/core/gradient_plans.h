@@ -13,13 +13,15 @@
 static inline tamis_type between_type(const tamis_options *o) { return tamis_sum_type(o->type); }
 
 /* The plans of one gradient; some of them may be the same plan. */
-enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, PLANS };
+enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, TO_ROW, TO_COL, PLANS };
 
 struct tamis_gradient {
     tamis_device *device;
     tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
     tamis_options options;       /* defaults filled in; its string pointers are not kept */
     tamis_edge_text *edge_text;  /* of TAMIS_EDGE_TEXT, else NULL */
+    tamis_edge_text *by[TAMIS_PROGRAM_ARRAYS]; /* its derivatives by named arrays */
+    void *ones; /* of options.type, for sums over rows and columns; NULL: no array needs them */
     tamis_sparse S;              /* the caller's view */
     bool partial;                /* see core/backward.h */
     int64_t rows, cols;          /* of op(S) */
@@ -29,7 +31,8 @@ struct tamis_gradient {
     void *placeholder;              /* stands for the values of T and U, which each execution supplies */
     tamis_prepared_backward *whole; /* replaces the plans; NULL: there are plans */
     tamis_plan *plans[PLANS];
-    int64_t parts, x, dp, turned; /* offsets in the workspace, after the plans' scratch */
+    int64_t parts, x, dp, turned;      /* offsets in the workspace, after the plans' scratch */
+    int64_t scores, named, sums, adds; /* of a text: softmax's scores; gradients by an array; their sums and parts */
     tamis_own_workspace *own;
     size_t workspace_bytes;
 };
@@ -42,7 +45,8 @@ static inline bool is_partial(const tamis_gradient *g, int which) {
 }
 
 static inline tamis_type output_type_of(const tamis_gradient *g, int which) {
-    return is_partial(g, which) ? between_type(&g->options) : g->options.type;
+    const bool sums = which == TO_ROW || which == TO_COL;
+    return sums || is_partial(g, which) ? between_type(&g->options) : g->options.type;
 }
 
 static inline bool has_values(const tamis_gradient *g) {

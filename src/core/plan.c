@@ -180,7 +180,7 @@ static tamis_status take_pattern(tamis_plan *plan) {
     if (plan->part) return take_entries(plan);
     /* samples do not depend on rows, but kept softmax states do, and texts that read the row */
     problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax &&
-                          !tamis_edge_text_reads(plan->edge_text, TAMIS_STEP_I);
+                          !tamis_edge_text_reads_row(plan->edge_text);
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     if (S->format == TAMIS_COO) problem->unchecked = false;
@@ -215,7 +215,8 @@ static tamis_status check_pattern(tamis_plan *plan, const tamis_sparse *S) {
 static tamis_status prepare(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_device *const device = plan->device;
-    if (o->effort == TAMIS_EFFORT_MEASURE && !plan->problem.once && plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
+    const bool waits = plan->edge_text && plan->edge_text->value.arrays > 0; /* for arrays, which executions have */
+    if (o->effort == TAMIS_EFFORT_MEASURE && !waits && !plan->problem.once && plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
         return tamis_choose_measured(&plan->problem, &device->description, stages(plan), &plan->choice,
                                      &plan->prepared);
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);
@@ -238,6 +239,7 @@ static tamis_status make(tamis_plan *plan, const tamis_sparse *S, const tamis_op
     if (options->threads == 0 && device->backend->location == TAMIS_HOST)
         plan->options.threads = worthwhile_threads(&plan->options, S->nnz);
     TRY(tamis_edge_text_make(&plan->options, &plan->edge_text));
+    plan->options.edge = tamis_edge_of_text(plan->edge_text, plan->options.edge);
     plan->problem = tamis_problem_of(device, &plan->options, plan->edge_text, &plan->evidence);
     plan->problem.once = once;
     /* a single call that trusts S also trusts its addresses */

@@ -130,21 +130,44 @@ TAMIS_INLINE void run_edge(const span *r, tamis_edge edge) {
     store(s, r, &job->ds, 1, job->ds_keep);
 }
 
+/* A named array's numbers of the nonzeros, whose rows and columns are i and j. */
+static void load_named(double *to, const span *r, int kind, const tamis_edge_array *a, const double *i,
+                       const double *j) {
+    const char *const from = (const char *)a->at.base + a->at.bytes;
+    const int64_t *const permutation = a->scattered ? r->job->permutation : NULL;
+    const int64_t start = (r->job->first_member + r->member) * a->batch_stride;
+    for (int t = 0; t < r->count; t++) {
+        const int64_t entry = permutation ? permutation[r->first + t] : r->first + t;
+        const int64_t at = kind == TAMIS_STEP_ROW     ? (int64_t)i[t]
+                           : kind == TAMIS_STEP_COL   ? (int64_t)j[t]
+                           : kind == TAMIS_STEP_ENTRY ? entry
+                                                      : 0;
+        to[t] = tamis_element_load(from, a->type, start + at);
+    }
+}
+
 /* An edge that is a text. */
 static void run_text(const span *r) {
     const tamis_edge_job *const job = r->job;
     const tamis_edge_text *const text = job->constants.text;
     double x[CHUNK], s[CHUNK], i[CHUNK], j[CHUNK], dp[CHUNK], p[CHUNK], by_x[CHUNK], by_s[CHUNK];
+    double named[TAMIS_PROGRAM_ARRAYS][CHUNK];
+    const double *arrays[TAMIS_PROGRAM_ARRAYS];
     const bool narrow = job->type != TAMIS_F64; /* the kernels of products compute in fp32 then */
-    const tamis_variables variables = {x, s, i, j, (double)(job->first_member + r->member), text->scalars, narrow};
+    const tamis_variables variables = {x,      s,     i, j, (double)(job->first_member + r->member), text->scalars,
+                                       arrays, narrow};
     double *const results[TAMIS_PROGRAM_RESULTS] = {p, by_x, by_s};
     const bool derivatives = job->dx.at.base || job->ds.at.base;
     load_or(x, r, &job->x, 0);
     load_or(s, r, &job->values, 1);
     load_or(dp, r, &job->dp, 0);
-    if (tamis_edge_text_reads(text, TAMIS_STEP_I)) load_rows(i, r);
-    for (int t = 0; t < r->count && tamis_edge_text_reads(text, TAMIS_STEP_J); t++)
+    if (tamis_edge_text_reads_row(text)) load_rows(i, r);
+    for (int t = 0; t < r->count && tamis_edge_text_reads_column(text); t++)
         j[t] = (double)tamis_index_load(job->columns, job->index_type, r->first + t);
+    for (int k = 0; k < text->value.arrays; k++) {
+        arrays[k] = named[k];
+        load_named(named[k], r, text->value.array[k].kind, &job->named[k], i, j);
+    }
     for (int t = 0; t < r->count && narrow; t++) {
         if (tamis_edge_text_reads(text, TAMIS_STEP_I)) i[t] = (double)(float)i[t];
         if (tamis_edge_text_reads(text, TAMIS_STEP_J)) j[t] = (double)(float)j[t];

@@ -200,6 +200,8 @@ tamis_status tamis_cpu_execute(const tamis_prepared *prepared, void *stream, con
     job->b_stride = operands->b.stride * size;
     job->d_stride = operands->d.stride * size;
     job->out_stride = operands->out.stride * out_size;
+    job->named = operands->named;
+    job->permutation = operands->permutation;
     job->alpha = operands->alpha;
     job->beta = operands->beta;
     job->softmax_rows = tamis_cpu_address(operands->softmax_rows);

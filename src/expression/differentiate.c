@@ -5,8 +5,8 @@
 #include "base/status.h"
 #include "expression/parse.h"
 
-static bool is_leaf(const tamis_step *step, int kind, int scalar) {
-    return step->kind == kind && (kind != TAMIS_STEP_SCALAR || step->of[0] == scalar);
+static bool is_leaf(const tamis_step *step, int kind, int number) {
+    return step->kind == kind && step->of[0] == number;
 }
 
 static tamis_status differentiate_call(tamis_program *p, int of, const int *by, int *step) {
@@ -22,7 +22,7 @@ static tamis_status differentiate_call(tamis_program *p, int of, const int *by, 
     return tamis_parse(p, f->derivative, meanings, step);
 }
 
-tamis_status tamis_differentiate(tamis_program *p, int of, int kind, int scalar, int *step) {
+tamis_status tamis_differentiate(tamis_program *p, int of, int kind, int number, int *step) {
     int by[TAMIS_PROGRAM_STEPS];
     const int zero = tamis_program_number(p, 0), one = tamis_program_number(p, 1);
     tamis_status status = TAMIS_OK;
@@ -31,7 +31,7 @@ tamis_status tamis_differentiate(tamis_program *p, int of, int kind, int scalar,
         by[t] = zero;
         if (p->steps[t].kind >= TAMIS_STEP_LEAVES)
             status = differentiate_call(p, t, by, &by[t]);
-        else if (is_leaf(&p->steps[t], kind, scalar))
+        else if (is_leaf(&p->steps[t], kind, number))
             by[t] = one;
     }
     p->zeros_vanish = false;

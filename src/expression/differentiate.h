@@ -4,9 +4,9 @@
 
 #include "expression/program.h"
 
-/* The derivative of step `of` by the leaf that has this kind (and number, if it is a scalar): *step becomes its step.
-   The program must be finished again. */
-tamis_status tamis_differentiate(tamis_program *p, int of, int kind, int scalar, int *step);
+/* The derivative of step `of` by the leaf that has this kind (and number, if it is a scalar or an array, else 0): *step
+   becomes its step. The program must be finished again. */
+tamis_status tamis_differentiate(tamis_program *p, int of, int kind, int number, int *step);
 
 /* Makes the results of a program with one result its value, its derivative by x and its derivative by s. */
 tamis_status tamis_program_differentiate(tamis_program *p);

@@ -34,6 +34,17 @@ static tamis_status read(const tamis_options *o, tamis_edge_text *edge) {
     return name_of(&edge->all, edge->scalars, &edge->names[1]);
 }
 
+tamis_status tamis_edge_text_by(const tamis_edge_text *edge, int number, tamis_edge_text **by) {
+    TRY(tamis_allocate(1, sizeof **by, "a derivative of an edge", (void **)by));
+    tamis_program *const p = &(*by)->all;
+    **by = *edge;
+    *p = edge->value;
+    int results[TAMIS_PROGRAM_RESULTS] = {p->result[0], tamis_program_number(p, 0), 0};
+    TRY(tamis_differentiate(p, results[0], p->array[number].kind, number, &results[2]));
+    TRY(tamis_program_finish(p, results, TAMIS_PROGRAM_RESULTS));
+    return name_of(p, edge->scalars, &(*by)->names[1]);
+}
+
 tamis_status tamis_edge_text_make(const tamis_options *options, tamis_edge_text **edge) {
     *edge = NULL;
     if (options->edge != TAMIS_EDGE_TEXT) return TAMIS_OK;

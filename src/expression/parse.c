@@ -131,13 +131,16 @@ static int number_length(const char *at) {
     return (int)(c - at);
 }
 
+/* True at the dot of row.NAME. */
+static bool begins_part(const char *at) { return at[0] == '.' && is_letter(at[1]); }
+
 static void next(reader *r) {
     const char *at = r->at;
     while (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') at++;
     r->token = at;
     r->length = *at != '\0';
     if (is_letter(*at)) {
-        while (is_letter(at[r->length]) || is_digit(at[r->length])) r->length++;
+        while (is_letter(at[r->length]) || is_digit(at[r->length]) || begins_part(at + r->length)) r->length++;
     } else if (is_digit(*at) || (*at == '.' && is_digit(at[1]))) {
         r->length = number_length(at);
     } else {
@@ -181,6 +184,7 @@ static tamis_status number(reader *r, int *step) {
     return TAMIS_OK;
 }
 
+#define SOFTMAX     "softmax"
 #define USUAL_SLOPE 0.01 /* of leaky_relu with one operand */
 
 static tamis_status call(reader *r, int kind, int *step) {
@@ -211,7 +215,46 @@ static tamis_status call(reader *r, int kind, int *step) {
     return TAMIS_OK;
 }
 
+/* The kinds of named arrays, by the word before the dot. */
+static const tamis_meaning array_kinds[] = {
+    {"row", TAMIS_STEP_ROW}, {"col", TAMIS_STEP_COL}, {"entry", TAMIS_STEP_ENTRY}, {"head", TAMIS_STEP_HEAD}};
+enum { ARRAY_KINDS = sizeof array_kinds / sizeof *array_kinds };
+
+/* Adds an array unless there is one of that name; returns its number, or -1 if there are too many. */
+static int add_array(tamis_program *p, int kind, const char *name, int length) {
+    for (int k = 0; k < p->arrays; k++)
+        if ((int)strlen(p->array[k].name) == length && memcmp(p->array[k].name, name, (size_t)length) == 0) return k;
+    if (p->arrays == TAMIS_PROGRAM_ARRAYS) return -1;
+    p->array[p->arrays] = (tamis_array_name){.kind = kind};
+    memcpy(p->array[p->arrays].name, name, (size_t)length);
+    return p->arrays++;
+}
+
+/* A name with a dot. */
+static tamis_status array(reader *r, const char *dot, int *step) {
+    const int before = (int)(dot - r->token), after = r->length - before - 1;
+    int kind = 0;
+    while (kind < ARRAY_KINDS && !((int)strlen(array_kinds[kind].name) == before &&
+                                   memcmp(array_kinds[kind].name, r->token, (size_t)before) == 0))
+        kind++;
+    if (kind == ARRAY_KINDS || memchr(dot + 1, '.', (size_t)after))
+        return fail_at(r, r->token, show(r).text, ": arrays are row.NAME, col.NAME, entry.NAME and head.NAME");
+    if (after > TAMIS_NAME_MOST) return fail_at(r, dot + 1, "the name of an array has more than 32 characters", "");
+    const int number = add_array(r->program, array_kinds[kind].step, r->token, r->length);
+    if (number < 0) return fail_at(r, r->token, "more than 8 named arrays, and numbers of executions: ", show(r).text);
+    *step = tamis_program_leaf(r->program, r->program->array[number].kind, number);
+    next(r);
+    return TAMIS_OK;
+}
+
+static bool has_arrays(const reader *r) { return r->program->what == tamis_edge_form.what; }
+
 static tamis_status name(reader *r, int *step) {
+    const char *const dot = memchr(r->token, '.', (size_t)r->length);
+    if (dot && has_arrays(r)) return array(r, dot, step);
+    if (token_is(r, SOFTMAX) && has_arrays(r))
+        return fail_at(r, r->token, "softmax is the last step, over each row: the whole edge is softmax(EXPRESSION)",
+                       "");
     for (const tamis_meaning *m = r->meanings; m->name; m++)
         if (token_is(r, m->name)) {
             *step = m->step;
@@ -274,6 +317,15 @@ static tamis_status comparison(reader *r, int *step) {
 tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning *meanings, int *step) {
     reader r = {.program = p, .text = text, .at = text, .meanings = meanings};
     next(&r);
+    if (token_is(&r, SOFTMAX) && has_arrays(&r)) {
+        p->softmax = true;
+        next(&r);
+        TRY(expect(&r, "(", SOFTMAX));
+        TRY(comparison(&r, step));
+        TRY(expect(&r, ")", "the operand of softmax"));
+        if (r.length == 0) return TAMIS_OK;
+        return fail_at(&r, r.token, "softmax is the last step: expected the end after it, not ", show(&r).text);
+    }
     TRY(comparison(&r, step));
     if (r.length == 0) return TAMIS_OK;
     return fail_at(&r, r.token, "expected an operator or the end, not ", show(&r).text);
@@ -284,7 +336,8 @@ tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning
 const tamis_form tamis_edge_form = {
     .what = "edge",
     .fields = "edge_",
-    .names = "x, s, i, j, h",
+    .names = "x, s, i, j, h, row.NAME, col.NAME, entry.NAME, head.NAME",
+    .arrays = true,
     .variables = {
         {"x", TAMIS_STEP_X}, {"s", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}, {"h", TAMIS_STEP_H}}};
 const tamis_form tamis_message_form = {
@@ -309,15 +362,18 @@ static tamis_status check_name(const tamis_form *form, const char *name) {
         if (strcmp(name, form->variables[k].name) == 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a variable", form->what,
                               name);
+    bool is_function = form->arrays && strcmp(name, SOFTMAX) == 0;
     for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++)
-        if (strcmp(name, tamis_function_of(kind)->name) == 0)
+        is_function = is_function || strcmp(name, tamis_function_of(kind)->name) == 0;
+    if (is_function)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a function", form->what,
                               name);
     return TAMIS_OK;
 }
 
-tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
-                                 int scalar_count) {
+/* values: NULL, or the numbers' values, of which NaN are given by executions. */
+static tamis_status parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
+                          const double *values, int scalar_count) {
     tamis_meaning meanings[VARIABLES + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};
     int step = 0;
     *p = (tamis_program){.what = form->what, .scalars = scalar_count};
@@ -336,10 +392,21 @@ tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const
         for (int other = 0; other < k; other++)
             if (strcmp(scalars[k], scalars[other]) == 0)
                 return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: two numbers have the name '%s'", form->what, scalars[k]);
-        meanings[VARIABLES + k] = (tamis_meaning){scalars[k], tamis_program_leaf(p, TAMIS_STEP_SCALAR, k)};
+        const bool later = form->arrays && values && isnan(values[k]);
+        const int number = later ? add_array(p, TAMIS_STEP_HEAD, scalars[k], (int)strlen(scalars[k])) : k;
+        if (number < 0)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the number '%s' is the ninth that executions give: at most 8",
+                              form->what, scalars[k]);
+        meanings[VARIABLES + k] =
+            (tamis_meaning){scalars[k], tamis_program_leaf(p, later ? TAMIS_STEP_HEAD : TAMIS_STEP_SCALAR, number)};
     }
     TRY(tamis_parse(p, text, meanings, &step));
     return tamis_program_finish(p, &step, 1);
+}
+
+tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
+                                 int scalar_count) {
+    return parse(p, form, text, scalars, NULL, scalar_count);
 }
 
 tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
@@ -356,9 +423,9 @@ tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const 
         names[k] = numbers[k].name;
         values[k] = numbers[k].value;
     }
-    TRY(tamis_program_parse(p, form, text, names, (int)count));
+    TRY(parse(p, form, text, names, values, (int)count));
     for (int k = 0; k < (int)count; k++)
-        if (!isfinite(values[k]))
+        if (!isfinite(values[k]) && !(form->arrays && isnan(values[k])))
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the number '%s' = %g is not finite", what, names[k],
                               values[k]);
     return TAMIS_OK;

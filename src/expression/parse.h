@@ -8,8 +8,7 @@
 
 enum {
     TAMIS_TEXT_MOST = 1024, /* bytes of a text */
-    TAMIS_TEXT_DEPTH = 64,  /* parentheses within parentheses */
-    TAMIS_NAME_MOST = 32    /* bytes of a name */
+    TAMIS_TEXT_DEPTH = 64   /* parentheses within parentheses */
 };
 
 /* A name that texts may use, and the step that it means. */
@@ -22,6 +21,7 @@ typedef struct tamis_meaning {
 typedef struct tamis_form {
     const char *what, *fields, *names; /* begins the messages of errors; begins the options' fields; the variables */
     tamis_meaning variables[8];        /* each is a leaf, TAMIS_STEP_...; ends with a NULL name */
+    bool arrays;                       /* row.NAME, ..., numbers that executions give, and softmax are of this form */
 } tamis_form;
 extern const tamis_form tamis_edge_form;    /* x, s, i, j, h */
 extern const tamis_form tamis_message_form; /* u, v, e, i, j */
@@ -35,7 +35,8 @@ tamis_status tamis_parse(tamis_program *p, const char *text, const tamis_meaning
 tamis_status tamis_program_parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
                                  int scalar_count);
 
-/* The same for the numbers of options, which are `count`; their values become `values`. */
+/* The same for the numbers of options, which are `count`; their values become `values`. A number that is NaN is given
+   by executions: an array of the program's, of kind TAMIS_STEP_HEAD, if the form has arrays. */
 tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const char *text,
                                 const tamis_edge_number *numbers, int64_t count, double values[TAMIS_PROGRAM_SCALARS]);
 

@@ -58,8 +58,8 @@ int tamis_program_number(tamis_program *p, double number) {
     return add(p, (tamis_step){.kind = TAMIS_STEP_NUMBER, .number = number});
 }
 
-int tamis_program_leaf(tamis_program *p, int kind, int scalar) {
-    return add(p, (tamis_step){.kind = (uint8_t)kind, .of = {(uint16_t)scalar}});
+int tamis_program_leaf(tamis_program *p, int kind, int number) {
+    return add(p, (tamis_step){.kind = (uint8_t)kind, .of = {(uint16_t)number}});
 }
 
 static bool is(const tamis_program *p, int step, double number) {
@@ -227,6 +227,8 @@ void tamis_program_run(const tamis_program *p, const tamis_variables *variables,
             constants[step->slot] = constant_of(step, variables);
             if (variables->narrow) round_all(&constants[step->slot], 1);
             at[t] = (operand){&constants[step->slot], 0};
+        } else if (tamis_step_is_array(step->kind)) {
+            at[t] = (operand){variables->arrays[step->of[0]], 1};
         } else if (step->kind < TAMIS_STEP_LEAVES) {
             at[t] = (operand){leaves[step->kind], 1};
         } else {

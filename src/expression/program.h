@@ -15,6 +15,8 @@ enum {
     TAMIS_PROGRAM_SLOTS = 32,     /* the most values that are needed at the same time */
     TAMIS_PROGRAM_CONSTANTS = 64, /* the most numbers, besides S's value where there is none */
     TAMIS_PROGRAM_SCALARS = 16,   /* named numbers */
+    TAMIS_PROGRAM_ARRAYS = 8,     /* named arrays */
+    TAMIS_NAME_MOST = 32,         /* bytes of a name, without the prefix of an array's */
     TAMIS_PROGRAM_RESULTS = 3     /* the value, its derivative by x, its derivative by s */
 };
 
@@ -28,6 +30,12 @@ enum {
     TAMIS_STEP_J,
     TAMIS_STEP_H,
     TAMIS_STEP_V, /* of messages: the row's element; there x is u, the column's, and s is e, the entry's */
+    /* Named arrays, of which an execution has one number for each row, column, entry and member. HEAD is also a number
+       that the execution has. */
+    TAMIS_STEP_ROW,
+    TAMIS_STEP_COL,
+    TAMIS_STEP_ENTRY,
+    TAMIS_STEP_HEAD,
     TAMIS_STEP_LEAVES,
     TAMIS_STEP_BEFORE_FUNCTIONS = TAMIS_STEP_LEAVES - 1,
 #define ROW(NAME, ...) TAMIS_STEP_##NAME,
@@ -39,9 +47,15 @@ enum {
 typedef struct tamis_step {
     uint8_t kind;   /* TAMIS_STEP_... */
     uint8_t slot;   /* where its value is kept until the last step that takes it; the number of a constant */
-    uint16_t of[3]; /* operands: earlier steps; of[0] of a scalar is its number */
+    uint16_t of[3]; /* operands: earlier steps; of[0] of a scalar or an array is its number */
     double number;  /* of TAMIS_STEP_NUMBER */
 } tamis_step;
+
+/* An array that steps take: its name with the prefix, "row.b", and TAMIS_STEP_ROW, .... */
+typedef struct tamis_array_name {
+    char name[TAMIS_NAME_MOST + 8];
+    int kind;
+} tamis_array_name;
 
 typedef struct tamis_program {
     const char *what; /* begins the messages of errors: "edge" or "message" */
@@ -49,7 +63,10 @@ typedef struct tamis_program {
     int slots;        /* values that are kept at the same time */
     int constants;    /* steps that are the same for all samples of a member */
     int scalars;      /* named numbers, whether or not steps take them */
-    unsigned leaves;  /* bit TAMIS_STEP_... is set if a step is that */
+    int arrays;       /* named arrays */
+    tamis_array_name array[TAMIS_PROGRAM_ARRAYS];
+    unsigned leaves; /* bit TAMIS_STEP_... is set if a step is that */
+    bool softmax;    /* the edge is the softmax, over each row, of the first result */
     int results;
     uint16_t result[TAMIS_PROGRAM_RESULTS];
     tamis_step steps[TAMIS_PROGRAM_STEPS];
@@ -61,6 +78,8 @@ typedef struct tamis_program {
 static inline bool tamis_step_is_constant(int kind) {
     return kind == TAMIS_STEP_NUMBER || kind == TAMIS_STEP_SCALAR || kind == TAMIS_STEP_H;
 }
+
+static inline bool tamis_step_is_array(int kind) { return kind >= TAMIS_STEP_ROW && kind <= TAMIS_STEP_HEAD; }
 
 /* A row of functions.h. */
 typedef struct tamis_function {
@@ -80,7 +99,7 @@ double tamis_function_value(int kind, double a, double b, double c);
  * of numbers are numbers. A full program returns 0 and says so in `full`.
  */
 int tamis_program_number(tamis_program *p, double number);
-int tamis_program_leaf(tamis_program *p, int kind, int scalar);
+int tamis_program_leaf(tamis_program *p, int kind, int number); /* of the scalar or the array; else 0 */
 int tamis_program_call(tamis_program *p, int kind, int a, int b, int c);
 
 /* Makes these steps the results, drops the steps that none of them needs, and gives each other one its slot. Fails if
@@ -97,7 +116,8 @@ typedef struct tamis_variables {
     const double *x, *s, *i, *j;
     double h;
     const double *scalars;
-    bool narrow; /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
+    const double *const *arrays; /* for each named array its numbers of the samples */
+    bool narrow;                 /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
 } tamis_variables;
 
 /* Computes the results of n samples, in double or rounded to fp32; results[k] is NULL if it is not wanted. */

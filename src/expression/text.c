@@ -18,6 +18,8 @@ static void add_leaf(const tamis_step *step, tamis_text_buffer *text) {
         tamis_text_add(text, "NUMBER(%.17e)", step->number);
     else if (step->kind == TAMIS_STEP_SCALAR)
         tamis_text_add(text, "p%d", step->of[0]);
+    else if (tamis_step_is_array(step->kind))
+        tamis_text_add(text, "n%d", step->of[0]);
     else
         tamis_text_add(text, "%c", variables[step->kind]);
 }
@@ -34,6 +36,8 @@ static void add_formula(const tamis_step *step, tamis_text_buffer *text) {
     }
 }
 
+static const char *const array_kinds[] = {"row", "col", "entry", "head"}; /* from TAMIS_STEP_ROW on */
+
 void tamis_program_key(const tamis_program *p, tamis_text_buffer *text) {
     const locale_t before = tamis_c_locale_enter();
     for (int t = 0; t < p->count; t++) {
@@ -44,11 +48,14 @@ void tamis_program_key(const tamis_program *p, tamis_text_buffer *text) {
             tamis_text_add(text, "%.17g", step->number);
         else if (!f)
             add_leaf(step, text);
-        else
+        if (tamis_step_is_array(step->kind))
+            tamis_text_add(text, " %s", array_kinds[step->kind - TAMIS_STEP_ROW]);
+        else if (f)
             tamis_text_add(text, "%s", f->name);
         for (int k = 0; f && k < f->arity; k++) tamis_text_add(text, "%c%d", k > 0 ? ',' : ' ', step->of[k]);
     }
     for (int r = 0; r < p->results; r++) tamis_text_add(text, "%s%d", r > 0 ? "," : ";=", p->result[r]);
+    if (p->softmax) tamis_text_add(text, ";softmax");
     tamis_c_locale_leave(before);
 }
 

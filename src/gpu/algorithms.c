@@ -42,9 +42,8 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
     if (a->cuda_only && strcmp(device->runtime->name, "cuda") != 0) return decline(reason, bytes, a->cuda_only);
     if (!tamis_index_spans(problem->index_type, problem->rows))
         return decline(reason, bytes, "its rows are more than the column indices' type counts: int64 would do");
-    if (problem->operation == TAMIS_OP_FUSED && tamis_edge_text_reads_places(problem->edge_constants.text) &&
-        !a->by_samples)
-        return decline(reason, bytes, "the edge's text reads i, j or h, which its kernels do not know");
+    if (problem->operation == TAMIS_OP_FUSED && tamis_gpu_text_is_apart(problem) && !a->by_samples)
+        return decline(reason, bytes, "the edge's text is a softmax, or reads i, j, h or arrays, which its kernels do not know");
     if (a->also && !a->also(problem, reason, bytes)) return false;
     if (problem->output_type != problem->type && !method->widens)
         return decline(reason, bytes, "it stores results in the type of its operands, not 16-bit operands' in fp32");

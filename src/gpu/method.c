@@ -33,7 +33,7 @@ void tamis_gpu_define_problem(tamis_gpu_definitions *definitions, const tamis_pr
     tamis_gpu_define_kinds(definitions, (tamis_gpu_kinds){problem->type, problem->index_type, problem->offset_type});
     tamis_gpu_define(definitions, "VALUE", tamis_gpu_element(problem->value_type));
     tamis_gpu_define(definitions, "OUTPUT", tamis_gpu_element(problem->output_type));
-    if (problem->edge == TAMIS_EDGE_TEXT || tamis_gpu_compiles_fast(p)) {
+    if (problem->edge == TAMIS_EDGE_TEXT || tamis_gpu_finishes_text(problem) || tamis_gpu_compiles_fast(p)) {
         tamis_gpu_define(definitions, "EDGE", tamis_gpu_finishes_text(problem) ? TAMIS_EDGE_MASK : problem->edge);
         tamis_gpu_define(definitions, "HAS_VALUES", problem->has_values);
     } else {

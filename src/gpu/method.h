@@ -92,10 +92,17 @@ struct tamis_prepared {
     size_t softmax_scratch;       /* the scores and their merge data; precedes the method's own scratch */
 };
 
-/* True if the edge is a text that reads where an entry is, which the kernels of methods do not say: samples are
-   products in scratch, and edge_text.simt computes the edge afterwards. */
+/* True if kernels of methods cannot compute the edge: a text that reads where an entry is, or arrays, which they do not
+   say, or a text's softmax. */
+static inline bool tamis_gpu_text_is_apart(const tamis_problem *problem) {
+    const tamis_edge_text *const text = problem->operation == TAMIS_OP_SPMM ? NULL : problem->edge_constants.text;
+    return tamis_edge_text_reads_places(text) || (text && text->value.softmax);
+}
+
+/* True if samples are therefore products in scratch, and edge_text.simt computes the edge, or softmax's scores,
+   afterwards. */
 static inline bool tamis_gpu_finishes_text(const tamis_problem *problem) {
-    return problem->operation == TAMIS_OP_SDDMM && tamis_edge_text_reads_places(problem->edge_constants.text);
+    return problem->operation == TAMIS_OP_SDDMM && tamis_gpu_text_is_apart(problem);
 }
 
 /* True if the samples are in scratch, as reals: scores, which softmax.simt normalises afterwards, or products. */

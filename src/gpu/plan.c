@@ -38,7 +38,7 @@ static tamis_edge_job finishing_job(const tamis_prepared *p, void *stream, const
     tamis_edge_job job = {.device = p->device,
                           .stream = stream,
                           .type = problem->type,
-                          .edge = problem->edge,
+                          .edge = TAMIS_EDGE_TEXT,
                           .constants = problem->edge_constants,
                           .rows = problem->rows,
                           .nnz = problem->nnz,
@@ -51,7 +51,12 @@ static tamis_edge_job finishing_job(const tamis_prepared *p, void *stream, const
     job.first_member = x->first_member;
     if (problem->has_values)
         job.values = (tamis_edge_array){x->values.at, x->values.batch_stride, problem->value_type, false};
+    job.named = x->named;
+    job.permutation = x->permutation;
     job.x = (tamis_edge_array){x->scratch, x->scratch_batch_stride / (int64_t)tamis_type_size(sums), sums, false};
+    job.p = job.x; /* softmax's scores */
+    job.p_factor = 1;
+    if (problem->edge == TAMIS_EDGE_SOFTMAX) return job;
     job.p = (tamis_edge_array){x->out.at, x->out.batch_stride, problem->output_type, false};
     job.p_factor = x->alpha;
     job.p_keep = x->beta;
@@ -64,10 +69,11 @@ static tamis_status prepare_edge(tamis_prepared *p) {
     if (tamis_gpu_finishes_text(&p->problem)) {
         const tamis_edge_job job = finishing_job(p, NULL, NULL);
         p->softmax_scratch = (tamis_bytes(p->problem.nnz, tamis_gpu_real_size(p->problem.type)) + 63) / 64 * 64;
-        return tamis_gpu_edge_functions.ready(&job, false);
+        TRY(tamis_gpu_edge_functions.ready(&job, false));
+        return p->problem.edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_prepare(p) : TAMIS_OK;
     }
     if (tamis_gpu_scores(p)) return tamis_gpu_softmax_prepare(p);
-    if (p->problem.edge != TAMIS_EDGE_TEXT) return TAMIS_OK;
+    if (p->problem.edge != TAMIS_EDGE_TEXT || p->problem.operation == TAMIS_OP_SPMM) return TAMIS_OK;
     char *declarations;
     TRY(tamis_edge_text_declare(&text->value, text->scalars, &declarations));
     const tamis_status status = tamis_gpu_edge_code(declarations, &p->edge_code);
@@ -209,9 +215,11 @@ static tamis_status execute_members(const tamis_prepared *p, void *stream, const
     scores.beta = 0;
     scores.scratch = tamis_gpu_after(operands->scratch, (int64_t)p->softmax_scratch);
     if (p->problem.nnz > 0) TRY(p->method->execute(p, stream, &scores));
-    if (!tamis_gpu_finishes_text(&p->problem)) return tamis_gpu_softmax_execute(p, stream, operands);
-    const tamis_edge_job job = finishing_job(p, stream, operands);
-    return p->problem.nnz > 0 ? tamis_gpu_edge_functions.run(&job) : TAMIS_OK;
+    if (tamis_gpu_finishes_text(&p->problem)) {
+        const tamis_edge_job job = finishing_job(p, stream, operands);
+        if (p->problem.nnz > 0) TRY(tamis_gpu_edge_functions.run(&job));
+    }
+    return p->problem.edge == TAMIS_EDGE_SOFTMAX ? tamis_gpu_softmax_execute(p, stream, operands) : TAMIS_OK;
 }
 
 /* Runs the members of a batch together, up to the launch limit of the grid's z; or one by one, if the method has no

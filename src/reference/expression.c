@@ -175,11 +175,12 @@ static double step_value(const tamis_step *step, const double *scalars, const do
     if (step->kind >= TAMIS_STEP_LEAVES)
         return tamis_function_value(step->kind, value[step->of[0]], value[step->of[1]], value[step->of[2]]);
     if (step->kind == TAMIS_STEP_NUMBER) return step->number;
-    return step->kind == TAMIS_STEP_SCALAR ? scalars[step->of[0]] : variables[step->kind];
+    if (step->kind == TAMIS_STEP_SCALAR) return scalars[step->of[0]];
+    return variables[tamis_step_is_array(step->kind) ? TAMIS_STEP_LEAVES + step->of[0] : step->kind];
 }
 
 double tamis_program_value(const tamis_program *program, const double *scalars,
-                           const double variables[TAMIS_STEP_LEAVES]) {
+                           const double variables[TAMIS_VARIABLES]) {
     double value[TAMIS_PROGRAM_STEPS];
     for (int t = 0; t < program->count; t++) value[t] = step_value(&program->steps[t], scalars, variables, value);
     return value[program->result[0]];
@@ -191,7 +192,7 @@ static interval leaf_of(const evaluation *e, const tamis_step *step, double valu
 }
 
 double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
-                             const double variables[TAMIS_STEP_LEAVES], double d,
+                             const double variables[TAMIS_VARIABLES], double d,
                              tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
     evaluation e = {.arithmetic = tamis_arithmetic_of(type)};
     double largest = 0;
@@ -218,11 +219,12 @@ double tamis_program_results(const tamis_program *program, const double *scalars
 double tamis_edge_results(const tamis_program *program, const tamis_edge_text *edge, tamis_type type, double s,
                           double x, double d, tamis_edge_place place,
                           tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
-    const double variables[TAMIS_STEP_LEAVES] = {[TAMIS_STEP_X] = x,
+    double variables[TAMIS_VARIABLES] = {[TAMIS_STEP_X] = x,
                                                  [TAMIS_STEP_S] = s,
                                                  [TAMIS_STEP_I] = (double)place.row,
                                                  [TAMIS_STEP_J] = (double)place.column,
                                                  [TAMIS_STEP_H] = (double)place.member};
+    for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) variables[TAMIS_STEP_LEAVES + k] = place.named[k];
     return tamis_program_results(program, edge->scalars, type, variables, d, results);
 }
 

@@ -8,7 +8,11 @@
 /* Where a sample is. */
 typedef struct tamis_edge_place {
     int64_t row, column, member;
+    double named[TAMIS_PROGRAM_ARRAYS]; /* what the text's arrays have there */
 } tamis_edge_place;
+
+/* Variables of a program, by TAMIS_STEP_...; named array k is number TAMIS_STEP_LEAVES + k. */
+enum { TAMIS_VARIABLES = TAMIS_STEP_LEAVES + TAMIS_PROGRAM_ARRAYS };
 
 /* A result of a program, and how far an evaluation may be from it; infinite where nothing bounds it. */
 typedef struct tamis_edge_result {
@@ -19,11 +23,11 @@ typedef struct tamis_edge_result {
 
 /* The first result of a program, by itself. */
 double tamis_program_value(const tamis_program *program, const double *scalars,
-                           const double variables[TAMIS_STEP_LEAVES]);
+                           const double variables[TAMIS_VARIABLES]);
 
 /* The results of a program. variables[TAMIS_STEP_X] is known within d. Returns the largest number on the way. */
 double tamis_program_results(const tamis_program *program, const double *scalars, tamis_type type,
-                             const double variables[TAMIS_STEP_LEAVES], double d,
+                             const double variables[TAMIS_VARIABLES], double d,
                              tamis_edge_result results[TAMIS_PROGRAM_RESULTS]);
 
 /* The same of a program of the edge. */

@@ -145,6 +145,11 @@ static void product_bounds(const problem *p, const double *x, double *bound, dou
     }
 }
 
+/* True if the values of a row are normalised: the edge softmax, or a text's. */
+static bool is_softmax(const problem *p) {
+    return p->options.operation != TAMIS_OP_SPMM && tamis_edge_of_text(p->text, p->options.edge) == TAMIS_EDGE_SOFTMAX;
+}
+
 /* S's value at entry t. Without values it is 1, or 0 for softmax, which adds it. */
 static double value_at(const problem *p, int64_t t) {
     if (p->part.values) return tamis_element_load(p->part.values, p->part.view.value_type, t);
@@ -166,17 +171,21 @@ static void edge_bounds(const problem *p, const entries *a) {
         const int64_t begin = p->part.offsets[i], end = p->part.offsets[i + 1];
         double most = 0; /* of the row: in softmax all scores meet in the denominator */
         for (int64_t t = begin; t < end; t++) {
-            const tamis_edge_place place = {p->part.row[i], p->part.columns[t], 0};
+            const tamis_edge_place place = {p->part.row[i], p->part.columns[t], 0, {0}};
             const tamis_edge_point at = p->text ? tamis_edge_text_at(p->text, o->type, a->s[t], a->x[t], a->e[t], place)
                                                 : tamis_edge_at(o, a->s[t], a->x[t], a->e[t]);
             if (isfinite(at.largest) || p->text) a->largest[t] = fmax(a->largest[t], at.largest);
             most = fmax(most, a->largest[t]);
-            if (o->edge != TAMIS_EDGE_SOFTMAX) a->e[t] = at.bound;
+            if (!is_softmax(p) || p->text) a->e[t] = at.bound;
+            if (is_softmax(p) && p->text) a->x[t] = at.p; /* the score */
         }
-        if (o->edge != TAMIS_EDGE_SOFTMAX) continue;
+        if (!is_softmax(p)) continue;
         for (int64_t t = begin; t < end; t++) a->largest[t] = most;
-        a->shared[i] = tamis_softmax_bounds(o, end - begin, p->part.values ? a->s + begin : NULL, a->x + begin,
-                                            a->p + begin, a->e + begin, a->own + begin);
+        tamis_options scores = *o;
+        if (p->text) scores.edge_scale = 1;
+        a->shared[i] =
+            tamis_softmax_bounds(&scores, end - begin, p->part.values && !p->text ? a->s + begin : NULL, a->x + begin,
+                                 a->p + begin, a->e + begin, a->own + begin);
     }
 }
 
@@ -187,7 +196,7 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
     const double g = tamis_sum_tolerance(p->options.type, (double)(end - begin));
     const double rounded = g + tamis_rounding_tolerance(p->options.math, (double)(end - begin));
     const double least = tamis_arithmetic_of(p->options.type).least;
-    const bool softmax = a->e && p->options.edge == TAMIS_EDGE_SOFTMAX;
+    const bool softmax = a->e && is_softmax(p);
     double vanished = (double)(end - begin) * least;
     tamis_squares errors = {0}, terms = {0}, row = {0};
     double worst = 0, largest = 0;
@@ -217,7 +226,7 @@ static void row_bound(const problem *p, const entries *a, int64_t i, tamis_oracl
 /* Accounts for softmax values being rounded to the operands' type before they are summed. */
 static void round_factors(const problem *p, const entries *a) {
     const double digits = p->options.type == TAMIS_F16 ? 11 : 8;
-    if (p->options.edge != TAMIS_EDGE_SOFTMAX || tamis_type_size(p->options.type) != 2) return;
+    if (!is_softmax(p) || tamis_type_size(p->options.type) != 2) return;
     for (int64_t t = 0; t < p->part.nnz; t++) {
         const double rounding = isfinite(a->p[t]) ? fabs(a->p[t]) * exp2(-digits) : 0;
         a->own[t] += rounding;
@@ -360,6 +369,11 @@ tamis_status tamis_oracle_create(const tamis_sparse *S, const tamis_dense *A, co
     if (!(budget >= 0)) return tamis_fail(TAMIS_ERROR_ARGUMENT, "budget = %g: expected 0 or more", budget);
     TRY(check_call(S, A, B, D, options, &p));
     if (p.options.operation != TAMIS_OP_SPMM) TRY_GOTO(done, tamis_edge_text_make(&p.options, &p.text));
+    if (p.text && p.text->value.arrays > 0)
+        TRY_GOTO(done, tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                                  "options.edge_text reads %s, which an execution gives, and this comparison has none: "
+                                  "compare with tamis_reference_sddmm or tamis_reference_fused",
+                                  p.text->value.array[0].name));
     TRY_GOTO(done, tamis_slice_rebase(S, &view, &offsets));
     TRY_GOTO(done, take_part(&view, A, budget, &p));
     TRY_GOTO(done, tamis_allocate_zeroed(1, sizeof *made, "the oracle", (void **)&made));

@@ -2,6 +2,7 @@
 #include "reference/request.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/edges.h"
 #include "base/reserved.h"
@@ -32,23 +33,58 @@ double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tami
     return sum;
 }
 
-tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x) {
-    if (r->text) {
-        const int64_t row = r->row_of[t];
-        const tamis_edge_place place = {r->numbers ? r->numbers[row] : row, r->column_of[t], r->member};
-        return tamis_edge_text_at(r->text, r->options.type, tamis_oracle_value_at(r, t), x, 0, place);
+int64_t tamis_oracle_place_in(const tamis_request *r, int k, int64_t t) {
+    const int kind = r->text->value.array[k].kind;
+    return kind == TAMIS_STEP_ROW     ? r->row_of[t]
+           : kind == TAMIS_STEP_COL   ? r->column_of[t]
+           : kind == TAMIS_STEP_ENTRY ? t
+                                      : 0;
+}
+
+tamis_edge_place tamis_oracle_place(const tamis_request *r, int64_t t) {
+    const int64_t row = r->row_of[t];
+    tamis_edge_place place = {r->numbers ? r->numbers[row] : row, r->column_of[t], r->member, {0}};
+    for (int k = 0; k < r->text->value.arrays; k++)
+        place.named[k] = tamis_oracle_dense_at(r->named[k]->values, r->member, tamis_oracle_place_in(r, k, t), 0);
+    return place;
+}
+
+/* Finds the arrays that the text names. */
+static tamis_status take_named(tamis_request *r) {
+    for (int k = 0; r->text && k < r->text->value.arrays; k++) {
+        const tamis_array_name *const array = &r->text->value.array[k];
+        const int64_t counts[] = {r->rows, r->cols, r->S.nnz, 1};
+        for (int64_t n = 0; n < r->given.edge_operand_count; n++)
+            if (strcmp(r->given.edge_operands[n].name, array->name) == 0) r->named[k] = &r->given.edge_operands[n];
+        if (!r->named[k])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.edge_operands have no '%s', which the edge's text reads",
+                              array->name);
+        TRY(tamis_oracle_check_operand(r, r->named[k]->values, array->name, counts[array->kind - TAMIS_STEP_ROW], 1));
+        if (r->named[k]->gradient)
+            TRY(tamis_oracle_check_operand(r, r->named[k]->gradient, array->name, counts[array->kind - TAMIS_STEP_ROW],
+                                           1));
     }
+    return TAMIS_OK;
+}
+
+tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x) {
+    if (r->text)
+        return tamis_edge_text_at(r->text, r->options.type, tamis_oracle_value_at(r, t), x, 0,
+                                  tamis_oracle_place(r, t));
     const bool absent = r->options.edge == TAMIS_EDGE_SOFTMAX && !tamis_oracle_has_values(r);
     return tamis_edge_at(&r->options, absent ? 0 : tamis_oracle_value_at(r, t), x, 0);
 }
 
 tamis_status tamis_oracle_start(tamis_request *r, int arrays, int64_t results) {
-    const int64_t nnz = r->S.nnz, normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
+    const int64_t nnz = r->S.nnz;
     const bool transpose = r->options.transpose;
     double **const samples[] = {&r->p, &r->x, &r->dp};
     const tamis_status made = tamis_edge_text_make(&r->options, &r->text);
     TRY(tamis_scope_own_memory(r->text)); /* also if its text is refused */
     TRY(made);
+    TRY(take_named(r));
+    r->options.edge = tamis_edge_of_text(r->text, r->options.edge);
+    const int64_t normalised = r->options.edge == TAMIS_EDGE_SOFTMAX ? r->rows : 0;
     TRY(tamis_allocate_array(nnz, "the oracle's row indices", r->row_of));
     TRY(tamis_allocate_array(nnz, "the oracle's column indices", r->column_of));
     for (int i = 0; i < arrays && i < 3; i++) TRY(tamis_allocate_array(nnz, "the oracle's samples", *samples[i]));

@@ -14,6 +14,7 @@ typedef struct tamis_request {
     int64_t member;              /* the member of the batch that is computed */
     const int64_t *numbers;      /* of the rows, to texts; NULL: their own */
     tamis_edge_text *text;       /* of TAMIS_EDGE_TEXT */
+    const tamis_edge_operand *named[TAMIS_PROGRAM_ARRAYS]; /* its arrays */
     int64_t *row_of, *column_of; /* row and column of each nonzero in op(S) */
     double *x, *p, *dp;          /* one number per nonzero, if tamis_oracle_start allocates it */
     double *most, *sum;          /* per row, for softmax */
@@ -43,6 +44,10 @@ double tamis_oracle_dense_at(const tamis_dense *X, int64_t member, int64_t i, in
 bool tamis_oracle_has_values(const tamis_request *r);
 double tamis_oracle_value_at(const tamis_request *r, int64_t t);
 double tamis_oracle_dot(const tamis_request *r, const tamis_dense *A, const tamis_dense *B, int64_t i, int64_t j);
+
+/* Where nonzero t is, with what named arrays have there; where array k has it. */
+tamis_edge_place tamis_oracle_place(const tamis_request *r, int64_t t);
+int64_t tamis_oracle_place_in(const tamis_request *r, int k, int64_t t);
 
 /* The edge at nonzero t with sample x; for softmax the score, before its row is normalised. */
 tamis_edge_point tamis_oracle_edge_at(const tamis_request *r, int64_t t, double x);

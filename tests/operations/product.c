@@ -26,9 +26,9 @@ static void place(operation_case *c, tamis_layout layout, int64_t members, bool 
 }
 
 /* They are finite and have finite slopes where x and s are finite. */
-static void draw_text(operation_case *c, tamis_options *o) {
-    static const tamis_edge_number numbers[] = {
-        {"cap", 1.5}, {"slope", 0.25}, {"third", 0.5}, {"fourth", 0.75}, {"fifth", -0.125}};
+static void draw_text(operation_case *c, tamis_options *o, product_kind kind) {
+    static const tamis_edge_number numbers[] = {{"cap", 1.5},     {"slope", 0.25},   {"third", 0.5},
+                                                {"fourth", 0.75}, {"fifth", -0.125}, {"late", (double)NAN}};
     static const char *const texts[] = {
         "tanh(x / cap) * cap",
         "s * gelu(x) + 0.01 * i",
@@ -47,10 +47,21 @@ static void draw_text(operation_case *c, tamis_options *o) {
         "s",
         "x * x * s + (1 - slope) * x - 3",
         "third * x + fourth * s * x - fifth", /* from the fourth on they are constants in kernels of GPUs */
+        "tanh(x * late) * row.b - col.c * s",
+        "x + entry.e * s",
+        "where(j <= i, x * head.g, row.b * row.b) + col.c * entry.e",
+        "late * x * x",
+        "col.c + head.g * (i - j) * 0.125",
+        "softmax(tanh(x / cap) * cap + head.g * (j - i) * 0.125)",
+        "softmax(x * late + entry.e)",
+        "softmax(where(abs(i - j) < 9, x * row.b + col.c * s, log(0)))",
+        "softmax(gelu(x) * s)",
+        "softmax(x / cap)",
     };
-    o->edge_text = OPERATION_ONE_OF(c, texts);
+    enum { TEXTS = sizeof texts / sizeof *texts, SOFTMAX = 5 };
+    o->edge_text = texts[operation_below(c, kind == PRODUCT_EDGE ? TEXTS - SOFTMAX : TEXTS)];
     o->edge_numbers = numbers;
-    o->edge_number_count = sizeof numbers / sizeof *numbers;
+    o->edge_number_count = sizeof numbers / sizeof *numbers - (strstr(o->edge_text, "late") == NULL);
 }
 
 /* The rows, and then the edge that is a text. */
@@ -69,7 +80,7 @@ static void draw_options(operation_case *c, product *x) {
     x->call.options.trust_input = operation_once_in(c, 4);
     x->call.execution.alpha = operation_once_in(c, 10) ? 0 : operation_once_in(c, 2) ? 1 : -0.75;
     x->call.execution.beta = c->small ? 0 : OPERATION_ONE_OF(c, betas);
-    if (edge == TAMIS_EDGE_TEXT) draw_text(c, &x->call.options);
+    if (edge == TAMIS_EDGE_TEXT) draw_text(c, &x->call.options, x->kind);
     operation_says(c, ", %s, alpha %g, beta %g",
                    edge == TAMIS_EDGE_TEXT ? x->call.options.edge_text : tamis_edge_name(edge), x->call.execution.alpha,
                    x->call.execution.beta);
@@ -122,6 +133,33 @@ static void add_factors(operation_case *c, product *x, int64_t rows, int64_t col
         place(c, draw_layout(c), shares && operation_once_in(c, 2) ? 1 : o->batch, within);
         operand_add(c, k, OPERAND_IN, -1, names[k], of_rows[k], of_cols[k]);
     }
+}
+
+static const char *const named[NAMED_MOST] = {"row.b", "col.c", "entry.e", "head.g", "late"};
+
+/* The arrays that the text names, and gradients by them. */
+static void add_named(operation_case *c, product *x, int64_t rows, int64_t cols, bool shares, bool gradients) {
+    static const char *const gradient_names[NAMED_MOST] = {"gradient of row.b", "gradient of col.c",
+                                                           "gradient of entry.e", "gradient of head.g",
+                                                           "gradient of late"};
+    const tamis_type wide = c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
+    const int64_t counts[NAMED_MOST] = {rows, cols, c->S.nnz, 1, 1};
+    int64_t count = 0;
+    for (int k = 0; k < NAMED_MOST && x->call.options.edge == TAMIS_EDGE_TEXT; k++) {
+        if (!strstr(x->call.options.edge_text, named[k])) continue;
+        const int64_t members = shares && operation_once_in(c, 2) ? 1 : x->p.options.batch;
+        c->place = (matrix_place){.front = operation_below(c, 4), .behind = 3, .apart = operation_below(c, 4)};
+        c->place.members = members;
+        operand_typed(c, NAMED + k, OPERAND_IN, -1, named[k], counts[k], 1, operation_once_in(c, 2) ? c->type : wide);
+        x->named[count++] = (tamis_edge_operand){.name = named[k], .values = &c->of[NAMED + k].m.here};
+        if (!gradients) continue;
+        c->place = (matrix_place){.front = operation_below(c, 4), .behind = 3, .members = x->p.options.batch};
+        operand_typed(c, D_NAMED + k, OPERAND_GRADIENT, NAMED + k, gradient_names[k], counts[k], 1, wide)->optional =
+            true;
+        c->of[D_NAMED + k].old = x->call.execution.beta != 0;
+    }
+    x->call.execution.edge_operands = x->named;
+    x->call.execution.edge_operand_count = count;
 }
 
 /* A D of its own where D is B, and B where it is not. */
@@ -178,6 +216,7 @@ void product_draw(operation_case *c, product_kind kind) {
                   o->wide_output ? TAMIS_F32 : c->type)
         ->old = x->call.execution.beta != 0;
     draw_values(c, x, shares && operation_once_in(c, 2));
+    add_named(c, x, rows, cols, shares, gradients);
     draw_aside(c, x);
     x->cuts = operation_once_in(c, 2);
     x->call.options.keep_softmax = x->call.options.edge == TAMIS_EDGE_SOFTMAX && !spmm && kind != PRODUCT_EDGE &&
@@ -264,29 +303,46 @@ void product_close(operation_case *c) {
     x->gradient = NULL;
 }
 
+/* The execution of the open plan, with the arrays on the device. */
+static tamis_execution execution_of(const operation_case *c, tamis_edge_operand there[NAMED_MOST]) {
+    const product *const x = c->own;
+    tamis_execution execution = x->execution;
+    execution.edge_operands = there;
+    execution.edge_operand_count = 0;
+    for (int k = 0; k < NAMED_MOST; k++)
+        if (c->of[NAMED + k].name)
+            there[execution.edge_operand_count++] = (tamis_edge_operand){
+                .name = named[k], .values = operand_there(c, NAMED + k), .gradient = operand_there(c, D_NAMED + k)};
+    return execution;
+}
+
 tamis_status product_pass(operation_case *c) {
     const product *const x = c->own;
+    tamis_edge_operand there[NAMED_MOST];
+    const tamis_execution execution = execution_of(c, there);
     const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B),
                              *const out = operand_there(c, OUT);
     const bool takes_b = x->operation == TAMIS_OP_SPMM || x->same;
     const tamis_dense *const d = x->unnamed && x->plan ? NULL : operand_there(c, takes_b ? B : D);
     if (x->plan && x->alternates && a && b && d && out)
-        TRY(call_plan(x->plan, x->operation, a, b, x->same ? &x->aside.there : b, out, &x->execution));
-    if (x->plan) return call_plan(x->plan, x->operation, a, b, d, out, &x->execution);
-    return call_at_once(c->device, x->operation, &c->there, a, b, d, out, &x->options, &x->execution);
+        TRY(call_plan(x->plan, x->operation, a, b, x->same ? &x->aside.there : b, out, &execution));
+    if (x->plan) return call_plan(x->plan, x->operation, a, b, d, out, &execution);
+    return call_at_once(c->device, x->operation, &c->there, a, b, d, out, &x->options, &execution);
 }
 
 tamis_status product_back(operation_case *c) {
     const product *const x = c->own;
+    tamis_edge_operand there[NAMED_MOST];
+    const tamis_execution execution = execution_of(c, there);
     const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B), *const d = operand_there(c, D);
     const tamis_dense *const g = operand_there(c, D_OUT), *const da = operand_there(c, D_A);
     const tamis_dense *const db = operand_there(c, D_B), *const ds = operand_there(c, D_S);
     switch (x->operation) {
-    case TAMIS_OP_SDDMM: return tamis_sddmm_backward(x->gradient, g, a, b, da, db, ds, &x->execution);
-    case TAMIS_OP_SPMM: return tamis_spmm_backward(x->gradient, g, b, db, ds, &x->execution);
+    case TAMIS_OP_SDDMM: return tamis_sddmm_backward(x->gradient, g, a, b, da, db, ds, &execution);
+    case TAMIS_OP_SPMM: return tamis_spmm_backward(x->gradient, g, b, db, ds, &execution);
     case TAMIS_OP_FUSED: break;
     }
-    return tamis_fused_backward(x->gradient, g, a, b, d, da, db, operand_there(c, D_D), ds, &x->execution);
+    return tamis_fused_backward(x->gradient, g, a, b, d, da, db, operand_there(c, D_D), ds, &execution);
 }
 
 /* ------------------------------------------------------------------------------------------ what is expected */
@@ -320,6 +376,24 @@ static void expect_forward(operation_case *c) {
     expect_free(&right);
 }
 
+static int number_of(const char *name) {
+    int k = 0;
+    while (named[k] != name) k++;
+    return k;
+}
+
+/* What the oracle adds to of a gradient by a named array: what it was. */
+static void expect_named(operation_case *c, int k, tamis_dense *view) {
+    const product *const x = c->own;
+    double *const want = operand_want(c, k);
+    const matrix was = before(c, k);
+    OWN(double) *const old = matrix_values(&was);
+    for (int64_t i = 0; i < operand_count(c, k); i++) want[i] = x->call.execution.beta != 0 ? old[i] : 0;
+    for (int64_t i = 0; i < operand_count(c, k); i++) c->of[k].bound[i] = 0;
+    *view = (tamis_dense){
+        .data = want, .rows = was.here.rows, .cols = 1, .type = TAMIS_F64, .batch_stride = was.here.rows};
+}
+
 static void expect_rest(operation_case *c) {
     const product *const x = c->own;
     const bool edge = x->kind == PRODUCT_EDGE;
@@ -350,6 +424,17 @@ static void expect_rest(operation_case *c) {
         const matrix old = before(c, out[k]);
         if (k == OUT_S) g.out[k].here.rows = c->S.nnz, g.out[k].here.cols = 1; /* bounded, whether wanted or not */
         g.old[k] = c->of[out[k]].name ? matrix_values(&old) : test_doubles(c->S.nnz * x->p.options.batch);
+    }
+    tamis_edge_operand asked[NAMED_MOST];
+    tamis_dense wanted[NAMED_MOST];
+    g.here.edge_operands = asked;
+    for (int64_t n = 0; n < g.here.edge_operand_count; n++) {
+        const int k = number_of(x->named[n].name);
+        asked[n] = x->named[n];
+        if (!operand_want(c, D_NAMED + k)) continue;
+        expect_named(c, D_NAMED + k, &wanted[n]);
+        asked[n].gradient = &wanted[n];
+        g.named_bound[n] = c->of[D_NAMED + k].bound;
     }
     if (edge)
         gradient_case_expect_edge(&g);

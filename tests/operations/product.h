@@ -6,7 +6,10 @@
 #include "support/expect.h"
 #include "support/operation.h"
 
-enum { A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, SAMPLES = D_OUT };
+enum { NAMED_MOST = 5 }; /* arrays that texts name */
+enum {
+    A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, NAMED, D_NAMED = NAMED + NAMED_MOST, SAMPLES = D_OUT
+};
 typedef enum product_kind { PRODUCT_ALONE, PRODUCT_WITH_GRADIENTS, PRODUCT_EDGE } product_kind; /* an edge of samples */
 
 typedef struct product {
@@ -20,6 +23,7 @@ typedef struct product {
     bool alternates;              /* the plan is executed with the other kind of D before */
     matrix aside;                 /* which lies as B */
     bool cuts;                    /* parameters that cut even small problems */
+    tamis_edge_operand named[NAMED_MOST]; /* on the host */
     tamis_options options;        /* of the open plan */
     tamis_execution execution;
     tamis_plan *plan;

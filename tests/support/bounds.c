@@ -88,6 +88,26 @@ void about_text(const tamis_options *options, const tamis_edge_text *text, about
     for (int r = 0; r < 3; r++) results[r] = (about){found[r].is, isfinite(found[r].is) ? found[r].off : 0};
 }
 
+int64_t about_place_in(int kind, tamis_edge_place place, int64_t entry) {
+    return kind == TAMIS_STEP_ROW     ? place.row
+           : kind == TAMIS_STEP_COL   ? place.column
+           : kind == TAMIS_STEP_ENTRY ? entry
+                                      : 0;
+}
+
+tamis_edge_place about_place(const tamis_edge_text *text, const tamis_execution *given, int64_t member, int64_t row,
+                             int64_t column, int64_t entry) {
+    tamis_edge_place place = {row, column, member, {0}};
+    for (int k = 0; k < text->value.arrays; k++)
+        for (int64_t n = 0; n < given->edge_operand_count; n++) {
+            const tamis_dense *const from = given->edge_operands[n].values;
+            if (strcmp(given->edge_operands[n].name, text->value.array[k].name) != 0) continue;
+            const int64_t i = about_place_in(text->value.array[k].kind, place, entry);
+            place.named[k] = test_load(from->data, from->type, test_position(from, member, i, 0));
+        }
+    return place;
+}
+
 about about_residual(units e, double s, about x) { return (about){s - x.is, x.off + 4 * e.u * fabs(s - x.is)}; }
 
 about about_score(units e, const tamis_options *o, about x, double s) {

@@ -51,6 +51,11 @@ about about_score(units e, const tamis_options *options, about x, double s); /* 
 void about_text(const tamis_options *options, const tamis_edge_text *text, about x, double s, tamis_edge_place place,
                 about results[3]);
 
+/* Where an entry is, with what the arrays of an execution, on the host, have there. */
+tamis_edge_place about_place(const tamis_edge_text *text, const tamis_execution *given, int64_t member, int64_t row,
+                             int64_t column, int64_t entry);
+int64_t about_place_in(int kind, tamis_edge_place place, int64_t entry); /* the element of an array, TAMIS_STEP_... */
+
 /* A row of softmax. A score of -infinity is masked: its weight is 0, exactly. */
 typedef struct softmax_row {
     double most, least, sum, off, count; /* finite scores; of exp(score - most); the largest error of a score */

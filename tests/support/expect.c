@@ -37,6 +37,9 @@ typedef struct member {
     const problem *p;
     tamis_options options;
     tamis_edge_text *text; /* of TAMIS_EDGE_TEXT */
+    tamis_execution given; /* with the arrays that it names */
+    tamis_edge_operand named[TAMIS_PROGRAM_ARRAYS];
+    tamis_dense arrays[TAMIS_PROGRAM_ARRAYS];
     tamis_sparse S;
     tamis_dense A, B, D;
     bool rounds; /* its weights may be rounded to the type */
@@ -81,14 +84,22 @@ static member take_member(const problem *p, tamis_operation operation, const tes
     x.A = member_of(&p->A, number);
     x.B = member_of(&p->B, number);
     x.D = member_of(&p->D, number);
+    x.given = (tamis_execution)TAMIS_EXECUTION_INIT;
+    x.given.edge_operand_count = call->execution.edge_operand_count;
+    for (int64_t k = 0; k < x.given.edge_operand_count; k++) {
+        x.named[k] = call->execution.edge_operands[k];
+        x.arrays[k] = member_of(x.named[k].values, number);
+    }
     return x;
 }
 
 /* The result before alpha and beta. */
-static double *ask(const member *x, tamis_operation operation) {
+static double *ask(member *x, tamis_operation operation) {
     const int64_t count = operation == TAMIS_OP_SDDMM ? x->S.nnz : x->S.rows * x->p->options.width;
     double *const to = test_doubles(count);
-    test_must(call_oracle(operation, &x->S, &x->A, &x->B, &x->D, &x->options, NULL, to));
+    for (int64_t k = 0; k < x->given.edge_operand_count; k++) x->named[k].values = &x->arrays[k];
+    x->given.edge_operands = x->named;
+    test_must(call_oracle(operation, &x->S, &x->A, &x->B, &x->D, &x->options, &x->given, to));
     return to;
 }
 
@@ -119,13 +130,16 @@ static double value_at(const member *x, int64_t t) {
     return x->S.values ? test_load(x->S.values, x->S.value_type, t) : 1;
 }
 
+static tamis_edge_place place_of(const member *x, int64_t t) {
+    return about_place(x->text, &x->given, 0, x->p->pattern.row_of[t], x->p->pattern.column_of[t], t);
+}
+
 /* An edge other than softmax. Its value is the oracle's. */
 static double edge_error(units e, const member *x, int64_t t, about dot, double s, double is) {
     if (!isfinite(is)) return 0;
     if (x->text) {
         about results[3];
-        const tamis_edge_place place = {x->p->pattern.row_of[t], x->p->pattern.column_of[t], 0};
-        about_text(&x->options, x->text, dot, s, place, results);
+        about_text(&x->options, x->text, dot, s, place_of(x, t), results);
         return results[0].off;
     }
     if (!isfinite(dot.is)) return 16 * e.u * fabs(is); /* exp of it is 0 or not finite */
@@ -144,18 +158,23 @@ static about *edges_of(units e, member *x) {
     OWN(about) *const dots = test_abouts(nnz);
     x->options.operation = TAMIS_OP_SDDMM;
     test_must(tamis_edge_text_make(&x->options, &x->text));
+    const bool softmax = tamis_edge_of_text(x->text, o->edge) == TAMIS_EDGE_SOFTMAX;
     OWN(double) *const oracle = ask(x, TAMIS_OP_SDDMM);
     for (int64_t t = 0; t < nnz; t++) {
         dots[t] = dot_of(e, o, a + row_of[t] * K, b + x->p->pattern.column_of[t] * K, K);
         edges[t] = (about){oracle[t], 0};
-        if (o->edge == TAMIS_EDGE_SOFTMAX)
+        if (softmax && x->text) {
+            about score[3];
+            about_text(o, x->text, dots[t], value_at(x, t), place_of(x, t), score);
+            dots[t] = score[0];
+        } else if (softmax)
             dots[t] = about_score(e, o, dots[t], x->S.values ? value_at(x, t) : 0);
         else
             edges[t].off = edge_error(e, x, t, dots[t], value_at(x, t), oracle[t]);
     }
     /* a score of minus infinity has weight 0, one of infinity or NaN leaves nothing of its row */
     OWN(softmax_row) *const rows = softmax_rows(dots, row_of, nnz, x->S.rows);
-    for (int64_t t = 0; t < nnz && o->edge == TAMIS_EDGE_SOFTMAX; t++) {
+    for (int64_t t = 0; t < nnz && softmax; t++) {
         const bool weighs = isfinite(oracle[t]) && oracle[t] > 0;
         edges[t].off = (weighs ? oracle[t] * softmax_relative(e, &rows[row_of[t]]) : 0) + 2 * e.l;
         if (x->rounds) edges[t].off += e.v * (oracle[t] + edges[t].off) + e.m;

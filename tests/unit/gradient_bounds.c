@@ -36,25 +36,53 @@ static double value_of(const gradient_case *c, int64_t member, int64_t t) {
     return test_load(c->values.host, c->value_type, member * S->batch_stride + S->offset_base + t);
 }
 
-static void differentiate_text(const gradient_case *c, units e, int64_t member, const samples *a) {
-    tamis_edge_text *text = NULL;
-    works(tamis_edge_text_make(&c->options, &text));
+static void text_at(const gradient_case *c, int64_t member, const tamis_edge_text *text, const samples *a, int64_t t,
+                    about results[3]) {
+    about_text(&c->options, text, a->x[t], value_of(c, member, t),
+               about_place(text, &c->here, member, c->row_of[t], c->column_of[t], t), results);
+}
+
+/* The gradient by named array k: sums of dp times the derivative, each rounded to what is summed in. */
+static void bound_named(gradient_case *c, units e, int64_t member, const tamis_edge_text *text, const samples *a,
+                        int64_t number) {
+    const tamis_edge_operand *const o = &c->here.edge_operands[number];
+    double *const bound = c->named_bound[number];
+    if (!o->gradient || !bound) return;
+    int k = 0;
+    while (strcmp(text->value.array[k].name, o->name) != 0) k++;
+    const int64_t n = o->gradient->rows, first = member * n;
+    tamis_edge_text *by = NULL;
+    OWN(double) *const count = test_doubles(n), *const size = test_doubles(n);
+    works(tamis_edge_text_by(text, k, &by));
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         about results[3];
-        const tamis_edge_place place = {c->row_of[t], c->column_of[t], member};
-        about_text(&c->options, text, a->x[t], value_of(c, member, t), place, results);
-        a->p[t] = results[0];
+        text_at(c, member, by, a, t, results);
+        const about term = kept(e, about_product(e, a->dp[t], results[2]));
+        const int64_t at = about_place_in(text->value.array[k].kind,
+                                          (tamis_edge_place){c->row_of[t], c->column_of[t], member, {0}}, t);
+        bound[first + at] += term.off;
+        size[at] += fabs(term.is) + term.off;
+        count[at]++;
+    }
+    for (int64_t i = 0; i < n; i++) bound[first + i] += (count[i] + 16) * e.u * size[i] + 4 * e.l;
+    if (c->here.beta != 0) /* what a sum may have begun with: the sizes of old numbers are below 2 */
+        for (int64_t i = 0; i < n; i++) bound[first + i] += (count[i] + 8) * e.u * 2 * fabs(c->here.beta);
+    tamis_release(by);
+}
+
+static void differentiate_text(gradient_case *c, units e, int64_t member, const tamis_edge_text *text,
+                               const samples *a) {
+    for (int64_t k = 0; k < c->here.edge_operand_count; k++) bound_named(c, e, member, text, a, k);
+    for (int64_t t = 0; t < c->shape.nnz; t++) {
+        about results[3];
+        text_at(c, member, text, a, t, results);
+        if (!text->value.softmax) a->p[t] = results[0];
         a->dx[t] = about_product(e, a->dp[t], results[1]);
         a->ds[t] = about_product(e, a->dp[t], results[2]);
     }
-    tamis_release(text);
 }
 
 static void differentiate(const gradient_case *c, units e, int64_t member, const samples *a) {
-    if (c->options.edge == TAMIS_EDGE_TEXT) {
-        differentiate_text(c, e, member, a);
-        return;
-    }
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         const about s = {value_of(c, member, t), 0};
         about slope;
@@ -82,11 +110,16 @@ static double size_of_outer(const gradient_case *c, double *const in[INS], int64
 
 /* in: NULL for an edge by itself. */
 static void differentiate_softmax(const gradient_case *c, units e, int64_t member, double *const in[INS],
-                                  const samples *a) {
+                                  const tamis_edge_text *text, const samples *a) {
     const int64_t nnz = c->shape.nnz;
     OWN(about) *const scores = test_abouts(nnz), *const means = test_abouts(c->rows);
     OWN(double) *const sizes = test_doubles(c->rows);
-    for (int64_t t = 0; t < nnz; t++)
+    for (int64_t t = 0; t < nnz && text; t++) {
+        about results[3];
+        text_at(c, member, text, a, t, results);
+        scores[t] = results[0].is == -INFINITY ? results[0] : kept(e, results[0]);
+    }
+    for (int64_t t = 0; t < nnz && !text; t++)
         scores[t] = about_score(e, &c->options, a->x[t], gradient_case_has_values(c) ? value_of(c, member, t) : 0);
     OWN(softmax_row) *const rows = softmax_rows(scores, c->row_of, nnz, c->rows);
     for (int64_t t = 0; t < nnz; t++) {
@@ -108,7 +141,20 @@ static void differentiate_softmax(const gradient_case *c, units e, int64_t membe
                              a->dp[t].off + mean->off + 4 * e.u * (fabs(a->dp[t].is) + fabs(mean->is))};
         a->ds[t] = about_product(e, a->p[t], apart);
         a->dx[t] = about_product(e, (about){c->options.edge_scale, 0}, a->ds[t]);
+        if (text) a->dp[t] = kept(e, a->ds[t]);
     }
+}
+
+static void differentiate_edge(gradient_case *c, units e, int64_t member, double *const in[INS], const samples *a) {
+    tamis_edge_text *text = NULL;
+    works(tamis_edge_text_make(&c->options, &text));
+    if (tamis_edge_of_text(text, c->options.edge) == TAMIS_EDGE_SOFTMAX)
+        differentiate_softmax(c, e, member, in, text, a);
+    if (text)
+        differentiate_text(c, e, member, text, a);
+    else if (c->options.edge != TAMIS_EDGE_SOFTMAX)
+        differentiate(c, e, member, a);
+    tamis_release(text);
 }
 
 /* ------------------------------------------------------------------------------------------ outputs */
@@ -173,10 +219,7 @@ static void bound_member(gradient_case *c, units e, int64_t member, double *cons
         bound_values(c, units_of(c->value_type), member, a->ds);
         return;
     }
-    if (c->options.edge == TAMIS_EDGE_SOFTMAX)
-        differentiate_softmax(c, e, member, in, a);
-    else
-        differentiate(c, e, member, a);
+    differentiate_edge(c, e, member, in, a);
     bound_values(c, e, member, a->ds);
     for (int64_t t = 0; t < c->shape.nnz; t++) {
         a->dx[t] = kept(e, a->dx[t]);
@@ -239,10 +282,7 @@ void gradient_case_expect_edge(gradient_case *c) {
     works(tamis_reference_edge(&c->S_here, &c->in[IN_OUT].here, &c->options, &c->here, c->want[OUT_S]));
     for (int64_t member = 0; member < c->shape.batch; member++) {
         for (int64_t t = 0; t < c->shape.nnz; t++) a.x[t] = (about){matrix_at(&c->in[IN_OUT], member, t, 0), 0};
-        if (c->options.edge == TAMIS_EDGE_SOFTMAX)
-            differentiate_softmax(c, e, member, NULL, &a);
-        else
-            differentiate(c, e, member, &a);
+        differentiate_edge(c, e, member, NULL, &a);
         for (int64_t t = 0; t < c->shape.nnz; t++) a.p[t] = about_product(e, (about){c->here.alpha, 0}, a.p[t]);
         bound_values(c, e, member, a.p);
     }

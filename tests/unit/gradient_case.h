@@ -7,6 +7,7 @@
 
 #include <tamis/gradient.h>
 
+#include "expression/program.h"
 #include "support/problem.h"
 
 /* Outputs of a backward call; inputs beside the samples. */
@@ -49,6 +50,7 @@ typedef struct gradient_case {
     int64_t rows, cols;                /* of op(S) */
     matrix in[INS], out[OUTS];
     double *old[OUTS], *want[OUTS], *bound[OUTS]; /* packed, a member after another */
+    double *named_bound[TAMIS_PROGRAM_ARRAYS];    /* of the gradients, of TAMIS_F64, that here.edge_operands ask for */
 } gradient_case;
 
 /* Failures of what is not tested here end the test. */

@@ -180,7 +180,7 @@ TEST(what_is_refused) {
     o = with_text(TAMIS_OP_FUSED, "where(i > j, x, 0)");
     o.algorithm = "cpu-cells";
     c.S.values = NULL;
-    REFUSED(UNSUPPORTED, "the edge's text reads i or j", tamis_plan_create(device, &c.S, &o, &plan));
+    REFUSED(UNSUPPORTED, "the edge's text reads i, j or an array", tamis_plan_create(device, &c.S, &o, &plan));
 }
 
 /* Drawn expressions in all types, against the oracle as `tamis check` compares: with values that are not finite, and

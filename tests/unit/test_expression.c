@@ -289,7 +289,8 @@ static const struct {
     {"x +", "^edge:1:4: expected a number, a name or '(', not the end$"},
     {"  x * 2 + s * tahn(x)", "^edge:1:15: unknown name 'tahn'; did you mean 'tanh'?$"},
     {"x\n  + sigmod(x)", "^edge:2:5: unknown name 'sigmod'; did you mean 'sigmoid'?$"},
-    {"x + elephant", "^edge:1:5: unknown name 'elephant'; names are x, s, i, j, h, functions and the named numbers$"},
+    {"x + elephant", "^edge:1:5: unknown name 'elephant'; names are x, s, i, j, h, row.NAME, col.NAME, entry.NAME, head.NAME, functions "
+     "and the named numbers$"},
     {"x + y", "^edge:1:5: unknown name 'y'; names are"},
     {"tanh x", "^edge:1:6: tanh is a function: expected '(' after it, not 'x'$"},
     {"tanh", "^edge:1:5: tanh is a function: expected '(' after it, not the end$"},

@@ -17,18 +17,41 @@ static int64_t program_row(const tamis_cpu_job *job, int64_t t) {
     return low - 1;
 }
 
+/* Calls `each` with a constant type and the row of each of the nonzeros first .. first + n - 1. */
+#define EACH_ROW(job, first, n, each)                                                                                  \
+    do {                                                                                                               \
+        int64_t row = program_row(job, first);                                                                         \
+        for (int64_t t = 0; t < (n); t++) {                                                                            \
+            while (offset_at(job, row + 1) <= (first) + t) row++;                                                      \
+            each;                                                                                                      \
+        }                                                                                                              \
+    } while (0)
+
 /* The rows of nonzeros first .. first + n - 1, or their columns. */
 static void program_places(const tamis_cpu_job *job, int kind, real *to, int64_t first, int64_t n) {
-    if (kind == TAMIS_STEP_I) {
-        int64_t row = program_row(job, first);
-        for (int64_t t = 0; t < n; t++) {
-            while (offset_at(job, row + 1) <= first + t) row++;
-            to[t] = (real)row;
-        }
-    } else {
+    if (kind == TAMIS_STEP_I)
+        EACH_ROW(job, first, n, to[t] = (real)row);
+    else
         for (int64_t t = 0; t < n; t++) to[t] = (real)column_at(job->columns, first + t, job->wide_columns);
-    }
 }
+
+/* A named array's numbers of these nonzeros. */
+INLINE void program_named(const tamis_cpu_job *job, int kind, const tamis_edge_array *array, int wide, real *to,
+                          int64_t first, int64_t n) {
+    const tamis_type type = wide ? REAL : TAMIS_KERNEL_TYPE;
+    const int64_t bytes = element_bytes(type);
+    const char *const at = (const char *)array->at.base + array->at.bytes + job->member * array->batch_stride * bytes;
+    const int64_t *const places = array->scattered ? job->permutation : NULL;
+    if (kind == TAMIS_STEP_ROW)
+        EACH_ROW(job, first, n, to[t] = element_load(at + row * bytes, type));
+    else if (kind == TAMIS_STEP_COL)
+        for (int64_t t = 0; t < n; t++) to[t] = element_load(at + column_at(job->columns, first + t, job->wide_columns) * bytes, type);
+    else if (kind == TAMIS_STEP_ENTRY)
+        for (int64_t t = 0; t < n; t++) to[t] = element_load(at + (places ? places[first + t] : first + t) * bytes, type);
+    else
+        for (int64_t t = 0; t < n; t++) to[t] = element_load(at, type);
+}
+#undef EACH_ROW
 
 /* Samples of a job: x[0] is that of nonzero `first`. */
 typedef struct program_samples {
@@ -38,16 +61,21 @@ typedef struct program_samples {
     int64_t first;
 } program_samples;
 
-static const real *program_sample(const void *context, int kind, real *to, int64_t first, int64_t n) {
+static const real *program_sample(const void *context, const tamis_step *step, real *to, int64_t first, int64_t n) {
     const program_samples *const of = context;
+    const int kind = step->kind;
     const real *const x = of->x + (first - of->first);
     if (kind == TAMIS_STEP_X && n % LANES == 0) return x;
     if (kind == TAMIS_STEP_X)
         program_copy(to, (const char *)x, REAL, n);
     else if (kind == TAMIS_STEP_S)
         program_copy(to, of->job->values + first * element_bytes(of->type), of->type, n);
-    else
+    else if (!tamis_step_is_array(kind))
         program_places(of->job, kind, to, first, n);
+    else if (of->job->named[step->of[0]].type == REAL)
+        program_named(of->job, kind, &of->job->named[step->of[0]], 1, to, first, n);
+    else
+        program_named(of->job, kind, &of->job->named[step->of[0]], 0, to, first, n);
     return to;
 }
 

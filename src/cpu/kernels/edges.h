@@ -16,7 +16,8 @@ typedef struct edge_arguments {
 } edge_arguments;
 
 INLINE edge_arguments edge_arguments_of(const tamis_cpu_job *job) {
-    return (edge_arguments){job->edge, (real)job->edge_constants.scale, (real)job->edge_constants.slope,
+    const tamis_edge edge = job->edge_constants.text ? TAMIS_EDGE_TEXT : job->edge; /* of softmax, the scores */
+    return (edge_arguments){edge, (real)job->edge_constants.scale, (real)job->edge_constants.slope,
                             (real)job->edge_constants.epsilon, job};
 }
 

@@ -146,9 +146,9 @@ static void program_copy(real *to, const char *from, tamis_type type, int64_t n)
     EACH_VECTOR(n, vector_store((char *)(to + t), REAL, part_load(from + t * element_bytes(type), type, tail)));
 }
 
-/* Where the values of a variable, TAMIS_STEP_..., are for n elements from `first` on: in their place, of whole vectors,
+/* Where the values of a variable or a named array are for n elements from `first` on: in their place, of whole vectors,
    or in `to`, which gets them. */
-typedef const real *program_leaf(const void *context, int kind, real *to, int64_t first, int64_t n);
+typedef const real *program_leaf(const void *context, const tamis_step *step, real *to, int64_t first, int64_t n);
 
 /* A program over the blocks of one call. */
 typedef struct program_state {
@@ -189,7 +189,7 @@ static void program_block(program_state *s, real *to, int64_t first, int64_t n) 
         real *const slot = s->slots[step->slot];
         if (s->at[k].step == 0) continue;
         if (step->kind < TAMIS_STEP_LEAVES) {
-            s->at[k].at = s->leaf(s->context, step->kind, slot, first, n);
+            s->at[k].at = s->leaf(s->context, step, slot, first, n);
             continue;
         }
         stored = whole && k == s->last;

@@ -47,6 +47,8 @@ typedef struct tamis_cpu_job {
     tamis_edge edge;
     tamis_edge_constants edge_constants;
     int64_t member; /* of the batch */
+    const tamis_edge_array *named; /* of a text, as in tamis_operands */
+    const int64_t *permutation;    /* of those that are scattered */
 
     int64_t prefetch; /* prefetch distance of rows of B and D in nonzeros; 0: hardware prefetch only */
     int64_t chunk;    /* nonzeros per chunk, at most TAMIS_CPU_CHUNK; fused: as many as range->chunk holds */

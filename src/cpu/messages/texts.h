@@ -45,9 +45,10 @@ static void text_place(const text_block *b, const int64_t *places, real *to) {
             vector_store((char *)(to + e * b->wide + m), REAL, vector_of((real)places[e]));
 }
 
-static const real *text_leaf(const void *context, int kind, real *to, int64_t first, int64_t n) {
+static const real *text_leaf(const void *context, const tamis_step *step, real *to, int64_t first, int64_t n) {
     const text_block *const b = context;
     const pass *const p = b->p;
+    const int kind = step->kind;
     const tamis_message_job *const job = p->job;
     const bool there = kind == tamis_message_leaf_there(job), data = kind == TAMIS_STEP_S;
     const rows_of from = data ? p->y : there ? p->x : p->z;

@@ -9,7 +9,7 @@
 #include "gpu/compile/kernel_lists.h"
 #include "gpu/compile/utility.h"
 
-enum { ARGUMENTS_MOST = 36, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
+enum { ARGUMENTS_MOST = 56, LAUNCH_MOST = 65535, TEAMS = TAMIS_GPU_GROUP / 32 };
 enum { THERE = 1, REALS = 2, SCATTERED = 4 }; /* bits of an array's kind, as in the kernels */
 
 static const char *const file = "edge_gradient.simt";
@@ -50,6 +50,11 @@ static tamis_status compile_text(const tamis_edge_job *job, text_kernel key, tam
     tamis_gpu_define(&definitions, "GROUP", TAMIS_GPU_GROUP);
     tamis_gpu_define(&definitions, "TEAM", 32);
     tamis_gpu_define_kinds(&definitions, key.kinds);
+    const tamis_program *const p = program_of(&key);
+    int64_t are = 0; /* as ARRAY_NUMBER reads it */
+    for (int k = 0; k < p->arrays; k++) are |= (int64_t)(p->array[k].kind - TAMIS_STEP_ROW) << 2 * k;
+    tamis_gpu_define(&definitions, "ARRAYS", p->arrays);
+    tamis_gpu_define(&definitions, "ARRAYS_ARE", are);
     if (((tamis_gpu_device *)job->device)->limits.has_fp64) tamis_gpu_define(&definitions, "HAS_FP64", 1);
     return tamis_gpu_shared_add_text(&text_kernels, job->device, &key, "edge_text.simt", "edge_text", &definitions,
                                      program_of(&key), kept->scalars, kept, found);
@@ -144,6 +149,25 @@ static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
     return start(job, file, cut, job->offset_type, stretches, taken);
 }
 
+/* Fills the arguments that ARRAY_PARAMETERS names; returns how many they are. */
+static int add_arrays(const tamis_edge_job *job, tamis_gpu_named *to) {
+    static const char *const names[][2] = {{"n0", "n0_batch_stride"}, {"n1", "n1_batch_stride"},
+                                           {"n2", "n2_batch_stride"}, {"n3", "n3_batch_stride"},
+                                           {"n4", "n4_batch_stride"}, {"n5", "n5_batch_stride"},
+                                           {"n6", "n6_batch_stride"}, {"n7", "n7_batch_stride"}};
+    uint32_t kinds = 0;
+    int count = 0;
+    for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) {
+        const bool there = k < job->constants.text->value.arrays;
+        const tamis_edge_array array = there ? job->named[k] : (tamis_edge_array){.batch_stride = 0};
+        to[count++] = tamis_gpu_place(names[k][0], array.at);
+        to[count++] = tamis_gpu_integer(names[k][1], array.batch_stride);
+        kinds |= (uint32_t)kind_of(job, &array) << 4 * k;
+    }
+    to[count++] = tamis_gpu_integer("array_kinds", (int32_t)kinds);
+    return count;
+}
+
 static tamis_status run_text(const tamis_edge_job *job, int64_t stretches) {
     tamis_gpu_named taken[ARGUMENTS_MOST];
     tamis_gpu_shared_kernel *kernel;
@@ -153,6 +177,7 @@ static tamis_status run_text(const tamis_edge_job *job, int64_t stretches) {
     taken[count++] = tamis_gpu_memory("offsets", job->offsets);
     taken[count++] = tamis_gpu_memory("columns", job->columns);
     taken[count++] = tamis_gpu_integer("first_member", job->first_member);
+    count += add_arrays(job, taken + count);
     add_job(job, taken + count);
     const tamis_gpu_launch grid = {.groups = {stretches > LAUNCH_MOST ? LAUNCH_MOST : stretches, 1},
                                    .group_size = TAMIS_GPU_GROUP};

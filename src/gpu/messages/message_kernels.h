@@ -226,7 +226,7 @@ FUNCTION text_numbers numbers_of(real p0, real p1, real p2) {
 FUNCTION real text_of(real x, real y, real z, int64 row, int64 column, text_numbers n) {
 #if defined(EDGE_TEXT)
     return text_results_of(TURNED ? z : x, y, TURNED ? x : z, (real)(TURNED ? column : row),
-                           (real)(TURNED ? row : column), 0, n.p0, n.p1, n.p2)
+                           (real)(TURNED ? row : column), 0, n.p0, n.p1, n.p2, NO_ARRAYS)
         .p;
 #else
     return 0;

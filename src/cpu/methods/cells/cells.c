@@ -12,9 +12,9 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         snprintf(reason, bytes, "S has values, which cells have no place for");
         return false;
     }
-    if (tamis_edge_text_reads(problem->edge_constants.text, TAMIS_STEP_I) ||
-        tamis_edge_text_reads(problem->edge_constants.text, TAMIS_STEP_J)) {
-        snprintf(reason, bytes, "the edge's text reads i or j, which cells have no place for");
+    const tamis_edge_text *const text = problem->edge_constants.text;
+    if (tamis_edge_text_reads_row(text) || tamis_edge_text_reads_column(text) || (text && text->value.arrays > 0)) {
+        snprintf(reason, bytes, "the edge's text reads i, j or an array, which cells have no place for");
         return false;
     }
     if (problem->evidence->profile.max > TAMIS_CPU_CELLS_MOST) {

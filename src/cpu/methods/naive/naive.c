@@ -15,7 +15,7 @@ static bool accepts(const tamis_problem *problem, char *reason, size_t bytes) {
         snprintf(reason, bytes, "the naive loops do not support softmax, which needs two passes over a row");
         return false;
     }
-    if (problem->edge == TAMIS_EDGE_TEXT) {
+    if (problem->edge_constants.text) {
         snprintf(reason, bytes, "the naive loops support only the edges with names, not a text");
         return false;
     }
