@@ -16,6 +16,7 @@ from ._device import opened
 from ._kinds import NumPy, Torch, kind_of
 from ._library import lib, must
 from ._pattern import Pattern
+from ._named import operands_of
 from ._plan import MATH, choice, edge_number, options, reads_places
 from ._recipe import ALPHA, ARRAY, BETA, OWNER, STREAM, Structures, address_of, keep_recipe, same_array
 from ._remembered import remembered
@@ -177,12 +178,13 @@ class Call(NamedTuple):
     statistics: Any = None
     planned: Any = None
     recipes: Any = None
+    named: Any = None
 
 
 def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any, ...], out: Any, how: Settings, alpha: float, beta: float,
-            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None) -> tuple[Any, Any]:
+            values: Any, statistics: Any = None, planned: Any = None, recipes: Any = None, named: Any = None) -> tuple[Any, Any]:
     """Runs an operation and returns the array of its result, and S's view or what is known of it. `planned`: a function from a call's form to a plan, and
-    `recipes` its earlier calls."""
+    `recipes` its earlier calls. named: the arrays of an expression."""
     known = None
     if type(S) is Pattern:
         if S.sparse.tensors:
@@ -190,15 +192,15 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
         if recipes is None:
             recipes = S.recipes
         known = (operation, how), (values, *operands, out, statistics)
-        if out is not None or beta == 0:
+        if named is None and (out is not None or beta == 0):
             found = _recipe.repeat(recipes, *known, False, alpha, beta)
             if found is not None:
                 return found[0] if out is None else out, S.sparse
         if out is not None:
             _check_output(out, S.sparse.arrays(values is None and not how.as_pattern))
     if out is not None:
-        _check_output(out, (*zip(names, operands), ("values", values)))
-    if known is None and planned is None:
+        _check_output(out, (*zip(names, operands), ("values", values), *(named or {}).items()))
+    if known is None and planned is None and named is None:
         before = remembered(S)
         if before is not None and (statistics is None or not before.pattern.sparse.transposed):
             if out is not None:  # the pattern has its own arrays
@@ -208,7 +210,7 @@ def compute(operation: int, S: Any, names: tuple[str, ...], operands: tuple[Any,
                 return compute(operation, before.pattern, names, operands, out, how, alpha, beta, own, statistics)[0], before
             except (_errors.ArgumentError, TypeError):  # the call below reports errors in the caller's terms
                 pass
-    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes), known)
+    return _anew(Call(operation, S, names, operands, out, how, alpha, beta, values, statistics, planned, recipes, named), None if named else known)
 
 
 def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
@@ -225,6 +227,9 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
     lead = _lead(views, names, first, s)
     if len(lead) > 1:
         walked = _walked(views, lead, values, call.out, 1 if operation == SDDMM else 2)
+        if walked and call.named:
+            raise _errors.ArgumentError("the operands' leading dimensions do not lie at one distance, and the edge reads arrays: copy the operands, for instance "
+                                        "by numpy.ascontiguousarray or .contiguous()")
         if walked:
             return _in_turn(walked, call, given, lead, s)
     matrices = [dense(v, name) for v, name in zip(views, names)]
@@ -245,7 +250,11 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
         raise TypeError(f"alpha = {call.alpha!r}, beta = {call.beta!r}: expected numbers") from None
     if call.statistics is not None:
         execution.softmax_rows = call.statistics
-    others = _kinds.others((*views, used.keep, result), execution.stream)
+    arrays = None
+    if call.named:
+        arrays = operands_of(call.named, lead, (rows, cols, s.nnz), s.device)
+        execution.edge_operands, execution.edge_operand_count = arrays.operands, len(call.named)
+    others = _kinds.others((*views, used.keep, result, *(() if arrays is None else arrays.views)), execution.stream)
     for other in others:
         _kinds.wait(s.device, execution.stream, other)
     planned = call.planned or (call.S.plan_of if isinstance(call.S, Pattern) else None)
@@ -258,6 +267,7 @@ def _anew(call: Call, known: tuple | None) -> tuple[Any, Any]:
         _once(call, s, how, used, matrices, P, execution, batch)
     for other in others:
         _kinds.wait(s.device, other, execution.stream)
+    del arrays  # keeps them alive until the library has returned
     return result.array, s
 
 
@@ -306,7 +316,7 @@ def turned(operation: int, s: Sparse, views: list, names: tuple[str, ...], how: 
     if operation != SDDMM:
         return views, names, how._replace(transpose=not how.transpose)
     if reads_places(how.edge):
-        raise _errors.ArgumentError("edge is an expression that reads i or j, and S is CSC: convert it by S.tocsr()")
+        raise _errors.ArgumentError("edge is an expression that reads places or normalises rows, and S is CSC: convert it by S.tocsr()")
     if how.edge == c.TAMIS_EDGE_SOFTMAX:
         raise _errors.ArgumentError("edge = softmax normalises rows, and S is CSC: convert it by S.tocsr()")
     return views[::-1], names[::-1], how

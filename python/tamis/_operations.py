@@ -12,6 +12,7 @@ from ._errors import ArgumentError, renamed
 from ._kinds import NumPy, kind_of
 from ._mask import only_true
 from ._pattern import Pattern
+from ._plan import apart
 from ._views import view
 
 
@@ -25,7 +26,11 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     dimensions, the same in A and B, are a batch over one pattern.
     edge: what becomes of the product x and S's value s: "scale" s x, "mask" x, "residual" s - x, "quotient" s / max(x, epsilon),
     "sigmoid", "exp", "leaky_relu" (with `scale` and `slope`), "softmax" of a row. cuSPARSE and PyTorch mean "mask".
-    Or an expression in x, s, the place i, j, the member h of the batch, and names of `numbers`: "tanh(x / cap) * cap" with {"cap": 30}.
+    Or an expression in x, s, the place i, j, the member h of the batch, and names of `numbers`: "tanh(x / cap) * cap" with {"cap": 30}; it may be a
+    softmax: "softmax(x + entry.bias)".
+    numbers: of an expression. "row.NAME", "col.NAME", "entry.NAME" and "head.NAME" are arrays, a number for each row, column, entry and member of the
+    batch, of the operands' type or fp32, (n,) or (..., n), head.NAME (...,). A number that is an array, of one number or as head.NAME, may change from call to
+    call without a new plan.
     out: the array of samples to write, (..., nnz); needed if beta is not 0. values: (nnz,) or (..., nnz) instead of S's own.
     math: "tf32" lets GPUs round fp32 operands to eleven bits.
     convert: S may have any format (BSR, DIA, LIL, DOK, a dense array, lists, a data frame, a graph of networkx), and S and the operands any real
@@ -44,11 +49,14 @@ def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, be
     array([1., 2., 0.], dtype=float32)
     >>> tamis.sddmm(S, A, B, edge="where(j <= i, s * relu(x), low)", numbers={"low": -1}).data
     array([ 1., -1.,  0.], dtype=float32)
+    >>> tamis.sddmm(S, A, B, edge="x * row.gain + col.bias", numbers={"row.gain": np.float32([2, 3]), "col.bias": np.float32([0, 0, 1])}).data
+    array([2., 5., 0.], dtype=float32)
     """
+    numbers, named = apart(numbers)
     how = settings_with(edge, numbers, scale, slope, epsilon, False, math)
     if convert:
         S, (A, B), values = converted(S, {"A": A, "B": B}, values, how.as_pattern)
-    P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values)
+    P, s = compute(SDDMM, S, ("A", "B"), (A, B), out, how, alpha, beta, values, named=named)
     return P if isinstance(S, Pattern) or len(getattr(P, "shape", ())) > 1 else s.matrix(P)
 
 
@@ -86,10 +94,11 @@ def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: boo
     array([[5., 4.],
            [0., 0.]], dtype=float32)
     """
+    numbers, named = apart(numbers)
     how = settings_with(edge, numbers, scale, slope, epsilon, bool(transpose), math)
     if convert:
         S, (A, B, D), values = converted(S, {"A": A, "B": B, "D": D}, values, how.as_pattern)
-    return compute(FUSED, S, ("A", "B", "D"), (A, B, D), out, how, alpha, beta, values)[0]
+    return compute(FUSED, S, ("A", "B", "D"), (A, B, D), out, how, alpha, beta, values, named=named)[0]
 
 
 def attention(mask: Any, Q: Any, K: Any, V: Any, *, scale: float | None = None, bias: Any = None, return_lse: bool = False,

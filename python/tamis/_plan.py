@@ -5,6 +5,7 @@ import atexit
 import ctypes
 import functools
 import hashlib
+import numbers as python_numbers
 import os
 import re
 import sys
@@ -40,6 +41,24 @@ def edge_number(edge: str, numbers: Mapping[str, float] | None = None) -> int:
             raise _errors.ArgumentError(f"numbers = {numbers!r}: only an expression as edge names numbers, and edge = {edge!r}")
         number = EDGES[edge] = named("tamis_edge_from_name", edge, "edge")
     return number
+
+
+def apart(numbers: Mapping[str, Any] | None) -> tuple[Mapping[str, float] | None, dict[str, Any] | None]:
+    """Return the numbers that are part of a plan, and the arrays, which each call gives; None: there are none. A name without a dot whose value is an array
+    is NaN among the numbers: the call gives it."""
+    if not isinstance(numbers, Mapping):
+        return numbers, None
+    named = {name: value for name, value in numbers.items() if not isinstance(value, python_numbers.Real) and hasattr(value, "dtype")}
+    for name, value in numbers.items():
+        if isinstance(name, str) and "." in name and name not in named:
+            raise _errors.ArgumentError(f"numbers has {name} = {value!r}: expected an array, one number for each {ARRAYS.get(name.split('.')[0], name)}")
+    if not named:
+        return numbers, None
+    rest = {name: float("nan") if name in named else value for name, value in numbers.items() if "." not in name}
+    return rest or None, named
+
+
+ARRAYS = {"row": "row", "col": "column", "entry": "entry of the sparse matrix", "head": "member of the batch"}
 
 
 def known_number(text: str, numbers: Mapping[str, float] | None, known: dict[str, int]) -> int | None:
@@ -86,12 +105,12 @@ def expression_of(number: int, name: str) -> tuple[bytes, Any, int]:
 
 def reads_member(number: int) -> bool:
     """Return True if an edge is an expression that may read the number of a batch's member."""
-    return is_expression(number) and re.search(r"\bh\b", EXPRESSIONS[number][0]) is not None
+    return is_expression(number) and re.search(r"\b(h\b|(row|col|entry|head)\.)", EXPRESSIONS[number][0]) is not None
 
 
 def reads_places(number: int) -> bool:
-    """Return True if an edge is an expression that may read the row or the column."""
-    return is_expression(number) and re.search(r"\b[ij]\b", EXPRESSIONS[number][0]) is not None
+    """Return True if an edge is an expression that may read the row or the column, or is a softmax of rows."""
+    return is_expression(number) and re.search(r"\b([ij]\b|(row|col)\.|softmax\b)", EXPRESSIONS[number][0]) is not None
 
 
 def choice(table: dict[str, int], value: str, name: str) -> int:

@@ -10,7 +10,7 @@ from . import _errors, _types
 from ._call import Given, Settings, check_numbers, compute, given_values, settings_with, turned
 from ._library import lib, must, named, text
 from ._pattern import Pattern, options_of
-from ._plan import EFFORT, Handle, Report, choice, explained, reported
+from ._plan import EFFORT, Handle, Report, apart, choice, explained, reported
 from ._types import FUSED, OPERANDS, SDDMM, SPMM
 
 OPERATIONS = {"sddmm": SDDMM, "spmm": SPMM, "fused": FUSED}
@@ -32,17 +32,23 @@ class Plan:
         self._recipes: dict[tuple, Any] = {}
         self._handle: Handle | None = handle
 
-    def __call__(self, *operands: Any, out: Any = None, alpha: float = 1.0, beta: float = 0.0, values: Any = None) -> Any:
+    def __call__(self, *operands: Any, out: Any = None, alpha: float = 1.0, beta: float = 0.0, values: Any = None,
+                 numbers: Mapping[str, Any] | None = None) -> Any:
         """Computes with these operands: A, B of sddmm; B of spmm; A, B, D of fused. They have the plan's type, layout and sizes.
 
+        numbers: the arrays that an expression as edge names; a number that the plan has as NaN is an array of one.
         Returns the samples (..., nnz) of sddmm as an array, else the matrix, in `out` if that is given.
         """
         names = OPERANDS[self._form[0]]
         if len(operands) != len(names):
             raise _errors.ArgumentError(f"{len(operands)} operands: a plan of {self.operation} takes {', '.join(names)}")
         self._open()
+        fixed, named = apart(numbers)
+        for name, value in (fixed or {}).items():
+            if name not in (named or {}):
+                raise _errors.ArgumentError(f"numbers has {name} = {value!r}: a plan has its numbers from tamis.plan, and its calls give arrays")
         return compute(self._form[0], self.pattern, names, operands, out, self._how, alpha, beta, values, planned=self._checked,
-                       recipes=self._recipes)[0]
+                       recipes=self._recipes, named=named)[0]
 
     def _checked(self, form: tuple, how: Settings, used: Given) -> Handle:
         """Return the plan if it was made for operands like these; else raise."""

@@ -227,6 +227,7 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
     const int64_t width = cell_padded(job->width);
     const bool softmax = job->edge == TAMIS_EDGE_SOFTMAX;
     const edge_arguments edge = edge_arguments_of(job);
+    const bool scales = softmax && edge.edge == TAMIS_EDGE_SOFTMAX; /* its scores are scaled products, not a text's */
     vector most[CELL_VECTORS], sum[CELL_VECTORS];
     for (int v = 0; v < CELL_VECTORS; v++) {
         most[v] = vector_of(SOFTMAX_NONE);
@@ -238,11 +239,11 @@ static void cells_block(const tamis_cpu_job *job, const cell_scratch *s, int64_t
         real *const scores = s->scores + c * CELL_ROWS;
         cell_copy(s->rows, job->b, job->b_stride, job->inner, cells + c, together);
         cell_scores(s->rows, s->turned, job->inner, together, scores);
-        if (softmax) {
+        if (scales) {
             cell_mask(scores, cells + c, together, edge.scale, SOFTMAX_NONE, most);
         } else {
             edge_run(&edge, TAMIS_KERNEL_TYPE, scores, 0, together * CELL_ROWS); /* S has no values */
-            cell_mask(scores, cells + c, together, 1, 0, NULL);
+            cell_mask(scores, cells + c, together, 1, softmax ? SOFTMAX_NONE : 0, softmax ? most : NULL);
         }
     }
     memset(s->sums, 0, (size_t)(CELL_ROWS * width) * sizeof(real));
