@@ -24,7 +24,9 @@ static tamis_status open_plan(operation_case *c) {
 
 static tamis_status pass(operation_case *c) {
     const product *const x = c->own;
-    return tamis_plan_edge(x->plan, operand_there(c, x->same ? OUT : SAMPLES), operand_there(c, OUT), &x->execution);
+    tamis_edge_operand there[NAMED_MOST];
+    const tamis_execution execution = product_execution(c, there);
+    return tamis_plan_edge(x->plan, operand_there(c, x->same ? OUT : SAMPLES), operand_there(c, OUT), &execution);
 }
 
 static const operation_row row = {.name = "edge",

@@ -150,7 +150,8 @@ static void add_named(operation_case *c, product *x, int64_t rows, int64_t cols,
         const int64_t members = shares && operation_once_in(c, 2) ? 1 : x->p.options.batch;
         c->place = (matrix_place){.front = operation_below(c, 4), .behind = 3, .apart = operation_below(c, 4)};
         c->place.members = members;
-        operand_typed(c, NAMED + k, OPERAND_IN, -1, named[k], counts[k], 1, operation_once_in(c, 2) ? c->type : wide);
+        operand_typed(c, NAMED + k, OPERAND_IN, -1, named[k], counts[k], 1, operation_once_in(c, 2) ? c->type : wide)
+            ->or_fp32 = wide == TAMIS_F32;
         x->named[count++] = (tamis_edge_operand){.name = named[k], .values = &c->of[NAMED + k].m.here};
         if (!gradients) continue;
         c->place = (matrix_place){.front = operation_below(c, 4), .behind = 3, .members = x->p.options.batch};
@@ -303,8 +304,7 @@ void product_close(operation_case *c) {
     x->gradient = NULL;
 }
 
-/* The execution of the open plan, with the arrays on the device. */
-static tamis_execution execution_of(const operation_case *c, tamis_edge_operand there[NAMED_MOST]) {
+tamis_execution product_execution(const operation_case *c, tamis_edge_operand there[NAMED_MOST]) {
     const product *const x = c->own;
     tamis_execution execution = x->execution;
     execution.edge_operands = there;
@@ -319,7 +319,7 @@ static tamis_execution execution_of(const operation_case *c, tamis_edge_operand 
 tamis_status product_pass(operation_case *c) {
     const product *const x = c->own;
     tamis_edge_operand there[NAMED_MOST];
-    const tamis_execution execution = execution_of(c, there);
+    const tamis_execution execution = product_execution(c, there);
     const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B),
                              *const out = operand_there(c, OUT);
     const bool takes_b = x->operation == TAMIS_OP_SPMM || x->same;
@@ -333,7 +333,7 @@ tamis_status product_pass(operation_case *c) {
 tamis_status product_back(operation_case *c) {
     const product *const x = c->own;
     tamis_edge_operand there[NAMED_MOST];
-    const tamis_execution execution = execution_of(c, there);
+    const tamis_execution execution = product_execution(c, there);
     const tamis_dense *const a = operand_there(c, A), *const b = operand_there(c, B), *const d = operand_there(c, D);
     const tamis_dense *const g = operand_there(c, D_OUT), *const da = operand_there(c, D_A);
     const tamis_dense *const db = operand_there(c, D_B), *const ds = operand_there(c, D_S);

@@ -36,6 +36,8 @@ void product_forget(operation_case *c);
 /* Options and execution of a call by that algorithm; NULL: chosen. c->there gets S's values. */
 void product_prepare(operation_case *c, const char *algorithm);
 void product_close(operation_case *c);
+/* The execution of the open plan, with the arrays on the device. */
+tamis_execution product_execution(const operation_case *c, tamis_edge_operand there[NAMED_MOST]);
 tamis_status product_pass(operation_case *c); /* by the plan, or without one at once */
 tamis_status product_back(operation_case *c);
 void product_reference(operation_case *c);

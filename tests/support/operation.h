@@ -41,6 +41,7 @@ typedef struct operand {
     bool borrowed;         /* the row keeps the block: it is neither sent nor freed */
     bool array;            /* a call gets its address alone */
     bool any_size;         /* the call takes its sizes and its type from it */
+    bool or_fp32;          /* it may be fp32 whatever its type is */
     bool optional, absent; /* it may be left out; it is, now */
     bool kept;             /* the forward call may leave it out, the backward call may not */
     bool old;              /* what was in it counts */

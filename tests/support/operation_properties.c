@@ -267,7 +267,7 @@ static void spoil_operand(operation_case *c, int k) {
     if (!x->any_size) {
         SPOILT_FIELD((view->rows++, view->stride += view->stride > 0), ARGUMENT, "rows = ");
         SPOILT_FIELD((view->cols++, view->stride += view->stride > 0), ARGUMENT, "cols = ");
-        const tamis_type other = view->type == TAMIS_F32 ? TAMIS_F64 : TAMIS_F32;
+        const tamis_type other = view->type == TAMIS_F32 || x->or_fp32 ? TAMIS_F64 : TAMIS_F32;
         if ((uintptr_t)view->data % tamis_type_size(other) == 0) SPOILT_FIELD(view->type = other, ARGUMENT, "type = ");
     }
     SPOILT_FIELD(view->rows = -1, ARGUMENT, "rows = -1");

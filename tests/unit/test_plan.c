@@ -115,8 +115,8 @@ TEST(test_reserved_words) {
     SPOILT(s.S.reserved[0], 1, UNSUPPORTED, "S.reserved[0]", tamis_plan_create(device, &s.S, &o, &plan));
     plan = make(&s.S, &o);
     SPOILT(s.B.reserved[3], 2, UNSUPPORTED, "B.reserved[3]", tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, NULL));
-    execution.reserved[4] = 9;
-    REFUSED(UNSUPPORTED, "execution.reserved[4]", tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution));
+    execution.reserved[2] = 9;
+    REFUSED(UNSUPPORTED, "execution.reserved[2]", tamis_plan_sddmm(plan, &s.A, &s.B, &s.P, &execution));
     /* what the library fills in, it fills in whole */
     tamis_plan_report report;
     memset(&report, 0xee, sizeof report);

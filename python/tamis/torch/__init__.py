@@ -26,8 +26,8 @@ from torch import Tensor
 
 from .. import _declarations as c
 from .. import _errors
-from .._plan import edge_number
-from . import _attention, _direct, _pattern
+from .._plan import apart, edge_number
+from . import _attention, _direct, _named, _pattern
 from ._attention import cached_attention
 from ._direct import any_recorded, plain
 from ._graph_attention import edge_softmax, graph_attention, segment
@@ -70,6 +70,20 @@ def _edge(edge: str, numbers: Optional[Mapping[str, float]]) -> int:
     return edge_number(edge, numbers) if number is None else number
 
 
+@_eager
+def _with_tensors(operation: int, pattern: Pattern, edge: str, numbers: Any, others: tuple, values: Optional[Tensor], *matrices: Tensor) -> Tensor:
+    """Call sddmm or fused by an expression of tensors. others: scale, slope, epsilon, transpose."""
+    _check_tensors(dict(zip("ABD", matrices)), values=values)
+    fixed, named = apart(numbers)
+    assert named is not None
+    *matrices, values = _direct.cast(*matrices, values)  # type: ignore[assignment]
+    return _named.called(operation, pattern, settings_of(_edge(edge, fixed), *others, False), values, tuple(matrices), named)
+
+
+def _reads_tensors(numbers: Any) -> bool:
+    return numbers is not None and apart(numbers)[1] is not None
+
+
 def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
     """Check that operands are tensors; optional ones may be None."""
     for name, x in (*operands.items(), *optional.items()):
@@ -78,12 +92,13 @@ def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
 
 
 def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
-          slope: float = 0.01, epsilon: float = 1e-10, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
+          slope: float = 0.01, epsilon: float = 1e-10, numbers: Optional[Mapping[str, Any]] = None) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
 
     A: (..., rows, K); B: (..., cols, K), of one floating-point type; leading dimensions are a batch, one operand may lack them.
     values: (nnz,) or (..., nnz); ones if None. edge, scale, slope, epsilon, numbers as in `tamis.sddmm`;
-    edges that are expressions have first derivatives, in reverse mode.
+    edges that are expressions have first derivatives, in reverse mode, also to tensors among the numbers, such as a learned temperature: these
+    broadcast to the leading dimensions.
     Operands may be views with any strides, and batches of no members. Where neither the rows nor the columns of a matrix lie in one piece each, nor the
     numbers of values, each call makes a copy. It refuses to where that would be larger than all operands together, as of an expanded view.
     Returns (..., nnz) in the pattern's order. Gradients to A, B and values. Raises ValueError, MemoryError or RuntimeError.
@@ -95,6 +110,8 @@ def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] =
     """
     if type(pattern) is not Pattern:
         pattern, values = taken(pattern, values)
+    if _reads_tensors(numbers):
+        return _with_tensors(c.TAMIS_OP_SDDMM, pattern, edge, numbers, (scale, slope, epsilon, False), values, A, B)
     need = plain((A, B, values))
     if need and A is not None and B is not None:
         return SDDMM.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, False, False), values, A, B)
@@ -131,7 +148,7 @@ _pattern.times = spmm
 
 
 def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
-          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, numbers: Optional[Mapping[str, float]] = None) -> Tensor:
+          slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, numbers: Optional[Mapping[str, Any]] = None) -> Tensor:
     """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
 
     A: (..., rows, K); B: (..., cols, K); D: (..., cols, L). Returns (..., rows, L). Gradients to A, B, D and values. With `transpose`
@@ -143,6 +160,8 @@ def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optiona
     """
     if type(pattern) is not Pattern:
         pattern, values = taken(pattern, values)
+    if _reads_tensors(numbers):
+        return _with_tensors(c.TAMIS_OP_FUSED, pattern, edge, numbers, (scale, slope, epsilon, transpose), values, A, B, D)
     need = plain((A, B, D, values))
     if need and A is not None and B is not None and D is not None:
         return FUSED.direct(need, pattern, settings_of(_edge(edge, numbers), scale, slope, epsilon, transpose, False), values, A, B, D)
