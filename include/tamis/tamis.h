@@ -144,7 +144,7 @@ typedef struct tamis_edge_number {
 } tamis_edge_number;
 
 /*
- * What a name of options.edge_text stands for in one execution (tamis_execution.edge_operands):
+ * An array or a number of one execution that options.edge_text names (tamis_execution.edge_operands):
  *
  *   row.NAME    a number for each row of op(S)      an op(S).rows x 1 matrix
  *   col.NAME    a number for each column of op(S)   op(S).cols x 1
@@ -156,8 +156,8 @@ typedef struct tamis_edge_number {
  * values->batch_stride apart; 0: all share one array.
  */
 typedef struct tamis_edge_operand {
-    const char *name;          /* as the text has it, with the word before the dot */
-    const tamis_dense *values; /* an input */
+    const char *name;            /* as the text has it, with the word before the dot */
+    const tamis_dense *values;   /* an input */
     const tamis_dense *gradient; /* backward calls write the gradient here; NULL: not wanted; other calls ignore it.
                                     It has the shape of `values`, options.type or fp32 (fp64), and its own batch_stride
                                     for each member, as all gradients */

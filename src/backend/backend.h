@@ -110,10 +110,10 @@ typedef struct tamis_edge_array {
 /* One execution of one or more members of a batch. `values` (a vector) is absent if S has none. */
 typedef struct tamis_operands {
     tamis_matrix values, a, b, d;
-    tamis_matrix out;         /* P (a vector), C or E */
-    tamis_place softmax_rows; /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
-    int64_t batch;            /* members, 1 or more */
-    int64_t first_member;     /* the number of the first one in the batch of the call */
+    tamis_matrix out;              /* P (a vector), C or E */
+    tamis_place softmax_rows;      /* see tamis_execution; members are 2 * rows apart; base NULL: not wanted */
+    int64_t batch;                 /* members, 1 or more */
+    int64_t first_member;          /* the number of the first one in the batch of the call */
     const tamis_edge_array *named; /* the named arrays of a text, which begin with the batch's member 0; or NULL */
     const void *permutation;       /* of named arrays that are scattered */
     double alpha, beta;

@@ -29,10 +29,10 @@ typedef struct tamis_edge_job {
     int64_t rows, nnz, batch;
     const void *offsets, *columns; /* of the CSR; only softmax and texts read them */
     tamis_index_type offset_type, index_type;
-    int64_t first_member;     /* the number of the first one in the batch of the call, which texts read */
+    int64_t first_member;          /* the number of the first one in the batch of the call, which texts read */
     const tamis_edge_array *named; /* the named arrays of a text, which begin with the batch's member 0; or NULL */
-    const void *permutation;  /* NULL: both orders are the same */
-    tamis_place softmax_rows; /* of tamis_execution, an input; base NULL: computed here */
+    const void *permutation;       /* NULL: both orders are the same */
+    tamis_place softmax_rows;      /* of tamis_execution, an input; base NULL: computed here */
     tamis_edge_array values, x, dp, p, dx, ds;
     double dp_factor, p_factor, p_keep, ds_keep;
     tamis_place parts; /* tamis_edge_scratch bytes per member */

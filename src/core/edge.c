@@ -60,8 +60,9 @@ tamis_status tamis_plan_edge(const tamis_plan *plan, const tamis_dense *X, const
     TRY(tamis_execution_read(execution, &given));
     TRY(check(plan, X, P, &given, &named));
     if (plan->edge_text && plan->edge_text->value.softmax)
-        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "tamis_plan_edge: the plan's edge is the softmax of a text: make one "
-                                                   "plan of the text without softmax, and one of the edge softmax");
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED,
+                          "tamis_plan_edge: the plan's edge is the softmax of a text: make one "
+                          "plan of the text without softmax, and one of the edge softmax");
     const tamis_problem *const problem = &plan->problem;
     const tamis_backend *const backend = plan->device->backend;
     if (problem->nnz == 0) return TAMIS_OK;

@@ -108,15 +108,13 @@ done:
     return status;
 }
 
-/* What gradients by named arrays need: derivatives, and sums of entries by row, by column or of all. */
+/* Gradients by named arrays need derivatives, and sums of entries by row, by column or of all. */
 static tamis_status make_named(tamis_gradient *g) {
     if (!g->edge_text) return TAMIS_OK;
     for (int k = 0; k < g->edge_text->value.arrays; k++) TRY(tamis_edge_text_by(g->edge_text, k, &g->by[k]));
     if (names(g, TAMIS_STEP_ROW) || names(g, TAMIS_STEP_COL)) TRY(make_ones(g));
-    if (names(g, TAMIS_STEP_ROW))
-        TRY(make_multiplier(g, TO_ROW, &g->T, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
-    if (names(g, TAMIS_STEP_COL))
-        TRY(make_multiplier(g, TO_COL, &g->U, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
+    if (names(g, TAMIS_STEP_ROW)) TRY(make_multiplier(g, TO_ROW, &g->T, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
+    if (names(g, TAMIS_STEP_COL)) TRY(make_multiplier(g, TO_COL, &g->U, false, 1, TAMIS_ROW_MAJOR, TAMIS_ROW_MAJOR));
     return names(g, TAMIS_STEP_HEAD) ? g->device->backend->dense->ready(g->device->handle, between_type(&g->options))
                                      : TAMIS_OK;
 }
@@ -218,11 +216,11 @@ static tamis_status make_steps(tamis_gradient *g) {
     TRY(make_named(g));
     TRY(backend->ready(g->device->handle, between_type(&g->options), false, true));
     tamis_edge_job job = {.device = g->device->handle,
-                                .type = g->options.type,
-                                .edge = g->options.edge,
-                                .constants = tamis_edge_constants_of(&g->options, g->edge_text),
-                                .offset_type = g->T.offset_type,
-                                .index_type = g->T.index_type};
+                          .type = g->options.type,
+                          .edge = g->options.edge,
+                          .constants = tamis_edge_constants_of(&g->options, g->edge_text),
+                          .offset_type = g->T.offset_type,
+                          .index_type = g->T.index_type};
     if (g->edge_text) {
         job.edge = TAMIS_EDGE_TEXT;
         TRY(backend->edges->ready(&job, false));

@@ -200,7 +200,8 @@ static needs needs_of(const back *b) {
     needs n = {.p = b->x.dD != NULL, .dx = b->x.dA || b->x.dB, .ds = b->x.dS != NULL};
     for (int k = 0; b->g->edge_text && k < b->g->edge_text->value.arrays; k++) n.named |= b->named.gradient[k] != NULL;
     n.dp = n.dx || n.ds || n.named;
-    n.x = n.p || (n.dp && b->g->edge_text) || (n.dx && tamis_edge_dx_needs_x(edge)) || (n.ds && tamis_edge_ds_needs_x(edge));
+    n.x = n.p || (n.dp && b->g->edge_text) || (n.dx && tamis_edge_dx_needs_x(edge)) ||
+          (n.ds && tamis_edge_ds_needs_x(edge));
     return n;
 }
 
@@ -221,7 +222,9 @@ static tamis_status sum_entries(const back *b, const tamis_dense *to) {
                            .rows = nnz,
                            .cols = 1,
                            .last = 1,
-                           .chunks = few < 1 ? 1 : few < TAMIS_DENSE_CHUNKS ? few : TAMIS_DENSE_CHUNKS,
+                           .chunks = few < 1                    ? 1
+                                     : few < TAMIS_DENSE_CHUNKS ? few
+                                                                : TAMIS_DENSE_CHUNKS,
                            .x.stride = 1,
                            .out.stride = 1,
                            .workspace = {b->given.workspace, g->adds}};

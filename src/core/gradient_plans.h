@@ -17,15 +17,15 @@ enum { SAMPLE, OUTER, TO_A, TO_B, TO_D, TO_ROW, TO_COL, PLANS };
 
 struct tamis_gradient {
     tamis_device *device;
-    tamis_memory_source *source; /* from options.allocator; NULL: the backend's own */
-    tamis_options options;       /* defaults filled in; its string pointers are not kept */
-    tamis_edge_text *edge_text;  /* of TAMIS_EDGE_TEXT, else NULL */
+    tamis_memory_source *source;               /* from options.allocator; NULL: the backend's own */
+    tamis_options options;                     /* defaults filled in; its string pointers are not kept */
+    tamis_edge_text *edge_text;                /* of TAMIS_EDGE_TEXT, else NULL */
     tamis_edge_text *by[TAMIS_PROGRAM_ARRAYS]; /* its derivatives by named arrays */
-    void *ones; /* of options.type, for sums over rows and columns; NULL: no array needs them */
-    tamis_sparse S;              /* the caller's view */
-    bool partial;                /* see core/backward.h */
-    int64_t rows, cols;          /* of op(S) */
-    tamis_row_order order;       /* of T; without arrays if T is S */
+    void *ones;            /* of options.type, for sums over rows and columns; NULL: no array needs them */
+    tamis_sparse S;        /* the caller's view */
+    bool partial;          /* see core/backward.h */
+    int64_t rows, cols;    /* of op(S) */
+    tamis_row_order order; /* of T; without arrays if T is S */
     tamis_row_order turned_order;
     tamis_sparse T, U;
     void *placeholder;              /* stands for the values of T and U, which each execution supplies */

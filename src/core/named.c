@@ -25,10 +25,7 @@ static int64_t count_of(const tamis_named_request *r, int kind, const char **eac
             : kind == TAMIS_STEP_COL   ? "one for each column of op(S)"
             : kind == TAMIS_STEP_ENTRY ? "one for each entry of S"
                                        : "one for each member of the batch, batch_stride apart";
-    return kind == TAMIS_STEP_ROW     ? r->rows
-           : kind == TAMIS_STEP_COL   ? r->cols
-           : kind == TAMIS_STEP_ENTRY ? r->nnz
-                                      : 1;
+    return kind == TAMIS_STEP_ROW ? r->rows : kind == TAMIS_STEP_COL ? r->cols : kind == TAMIS_STEP_ENTRY ? r->nnz : 1;
 }
 
 /* Checks an array or its gradient. */
@@ -61,20 +58,20 @@ static tamis_status take(const tamis_named_request *r, const tamis_edge_operand 
     const tamis_program *const p = &r->text->value;
     const int number = number_of(r->text, given->name);
     if (number < 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "execution.edge_operands[%lld].name = '%.48s': the edge's text reads no array of that name%s%s",
-                          (long long)at, given->name ? given->name : "NULL", p->arrays > 0 ? ", but " : "",
-                          p->arrays > 0 ? p->array[0].name : "");
+        return tamis_fail(
+            TAMIS_ERROR_ARGUMENT,
+            "execution.edge_operands[%lld].name = '%.48s': the edge's text reads no array of that name%s%s",
+            (long long)at, given->name ? given->name : "NULL", p->arrays > 0 ? ", but " : "",
+            p->arrays > 0 ? p->array[0].name : "");
     if (named->at[number].type != TAMIS_SAME_TYPE)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.edge_operands: two have the name '%s'", given->name);
     if (!given->values)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.edge_operands: %s = NULL: expected an array",
-                          given->name);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.edge_operands: %s = NULL: expected an array", given->name);
     const tamis_array_name *const array = &p->array[number];
     TRY(check(r, array, given->values, false, x, &x->inputs[number]));
     const tamis_dense *const v = given->values;
-    named->at[number] = (tamis_edge_array){
-        {v->data, 0}, v->batch_stride, v->type, array->kind == TAMIS_STEP_ENTRY && r->scattered};
+    named->at[number] =
+        (tamis_edge_array){{v->data, 0}, v->batch_stride, v->type, array->kind == TAMIS_STEP_ENTRY && r->scattered};
     if (!r->gradients || !given->gradient) return TAMIS_OK;
     named->gradient[number] = given->gradient;
     return check(r, array, given->gradient, true, x, &x->outputs[number]);
@@ -92,8 +89,7 @@ static tamis_status check_apart(const tamis_named_request *r, const taking *x, c
         }
         for (int i = 0; i < r->text->value.arrays && named->gradient[k]; i++) {
             TRY(tamis_check_apart(handles, &x->outputs[k], &x->inputs[i]));
-            if (i < k && named->gradient[i])
-                TRY(tamis_check_apart(handles, &x->outputs[k], &x->outputs[i]));
+            if (i < k && named->gradient[i]) TRY(tamis_check_apart(handles, &x->outputs[k], &x->outputs[i]));
         }
     }
     return TAMIS_OK;
@@ -122,9 +118,10 @@ tamis_status tamis_named_take(const tamis_named_request *r, const tamis_executio
         const char *each;
         const int64_t expected = count_of(r, array->kind, &each);
         if (named->at[k].type == TAMIS_SAME_TYPE)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                              "execution.edge_operands have no '%s', which the edge's text reads: give %lld number%s, %s",
-                              array->name, (long long)expected, expected == 1 ? "" : "s", each);
+            return tamis_fail(
+                TAMIS_ERROR_ARGUMENT,
+                "execution.edge_operands have no '%s', which the edge's text reads: give %lld number%s, %s",
+                array->name, (long long)expected, expected == 1 ? "" : "s", each);
     }
     return check_apart(r, &x, others, other_count);
 }

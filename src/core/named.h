@@ -5,7 +5,7 @@
 #include "core/operand.h"
 #include "core/plan.h"
 
-/* What an execution must give. */
+/* The call for which an execution gives arrays. */
 typedef struct tamis_named_request {
     const tamis_device *device;
     const tamis_edge_text *text; /* NULL: the edge is no text */

@@ -179,8 +179,8 @@ static tamis_status take_pattern(tamis_plan *plan) {
     problem->offset_type = S->offset_type;
     if (plan->part) return take_entries(plan);
     /* samples do not depend on rows, but kept softmax states do, and texts that read the row */
-    problem->lists_rows = problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax &&
-                          !tamis_edge_text_reads_row(plan->edge_text);
+    problem->lists_rows =
+        problem->operation == TAMIS_OP_SDDMM && !problem->keep_softmax && !tamis_edge_text_reads_row(plan->edge_text);
     if (S->format == TAMIS_CSR && S->offset_base == 0 && !transpose) return TAMIS_OK;
     TRY(plan->device->backend->order_rows(problem, S, transpose, &plan->order));
     if (S->format == TAMIS_COO) problem->unchecked = false;
@@ -216,7 +216,8 @@ static tamis_status prepare(tamis_plan *plan) {
     const tamis_options *const o = &plan->options;
     const tamis_device *const device = plan->device;
     const bool waits = plan->edge_text && plan->edge_text->value.arrays > 0; /* for arrays, which executions have */
-    if (o->effort == TAMIS_EFFORT_MEASURE && !waits && !plan->problem.once && plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
+    if (o->effort == TAMIS_EFFORT_MEASURE && !waits && !plan->problem.once &&
+        plan->choice.chosen_by != TAMIS_CHOSEN_NAMED)
         return tamis_choose_measured(&plan->problem, &device->description, stages(plan), &plan->choice,
                                      &plan->prepared);
     return device->backend->prepare(plan->choice.algorithm, &plan->problem, &plan->prepared);

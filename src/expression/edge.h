@@ -23,7 +23,7 @@ tamis_status tamis_edge_text_make(const tamis_options *options, tamis_edge_text 
    release it with tamis_release, also after an error. */
 tamis_status tamis_edge_text_by(const tamis_edge_text *edge, int number, tamis_edge_text **by);
 
-/* What an edge TAMIS_EDGE_TEXT is for what follows: a softmax, whose scores are the text's value, or an edge as it is.
+/* The edge that an edge TAMIS_EDGE_TEXT amounts to: a softmax, whose scores are the text's value, or `otherwise`.
    `edge` may be NULL. */
 static inline tamis_edge tamis_edge_of_text(const tamis_edge_text *edge, tamis_edge otherwise) {
     return edge && edge->value.softmax ? TAMIS_EDGE_SOFTMAX : otherwise;

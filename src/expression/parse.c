@@ -366,12 +366,12 @@ static tamis_status check_name(const tamis_form *form, const char *name) {
     for (int kind = TAMIS_STEP_LEAVES; kind < TAMIS_STEP_KINDS; kind++)
         is_function = is_function || strcmp(name, tamis_function_of(kind)->name) == 0;
     if (is_function)
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a function", form->what,
-                              name);
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a function", form->what,
+                          name);
     return TAMIS_OK;
 }
 
-/* values: NULL, or the numbers' values, of which NaN are given by executions. */
+/* values: NULL, or the numbers' values: executions give the numbers that are NaN. */
 static tamis_status parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
                           const double *values, int scalar_count) {
     tamis_meaning meanings[VARIABLES + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};

@@ -30,8 +30,8 @@ enum {
     TAMIS_STEP_J,
     TAMIS_STEP_H,
     TAMIS_STEP_V, /* of messages: the row's element; there x is u, the column's, and s is e, the entry's */
-    /* Named arrays, of which an execution has one number for each row, column, entry and member. HEAD is also a number
-       that the execution has. */
+    /* Named arrays: an execution has a number for each row, column, entry or member. HEAD is also a number that the
+       execution has. */
     TAMIS_STEP_ROW,
     TAMIS_STEP_COL,
     TAMIS_STEP_ENTRY,
@@ -117,7 +117,7 @@ typedef struct tamis_variables {
     double h;
     const double *scalars;
     const double *const *arrays; /* for each named array its numbers of the samples */
-    bool narrow;                 /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
+    bool narrow; /* numbers, variables and steps are rounded to fp32, so that comparisons come out as they do there */
 } tamis_variables;
 
 /* Computes the results of n samples, in double or rounded to fp32; results[k] is NULL if it is not wanted. */

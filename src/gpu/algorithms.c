@@ -43,7 +43,8 @@ bool tamis_gpu_accepts(const tamis_algorithm *algorithm, const tamis_problem *pr
     if (!tamis_index_spans(problem->index_type, problem->rows))
         return decline(reason, bytes, "its rows are more than the column indices' type counts: int64 would do");
     if (problem->operation == TAMIS_OP_FUSED && tamis_gpu_text_is_apart(problem) && !a->by_samples)
-        return decline(reason, bytes, "the edge's text is a softmax, or reads i, j, h or arrays, which its kernels do not know");
+        return decline(reason, bytes,
+                       "the edge's text is a softmax, or reads i, j, h or arrays, which its kernels do not know");
     if (a->also && !a->also(problem, reason, bytes)) return false;
     if (problem->output_type != problem->type && !method->widens)
         return decline(reason, bytes, "it stores results in the type of its operands, not 16-bit operands' in fp32");

@@ -220,10 +220,10 @@ double tamis_edge_results(const tamis_program *program, const tamis_edge_text *e
                           double x, double d, tamis_edge_place place,
                           tamis_edge_result results[TAMIS_PROGRAM_RESULTS]) {
     double variables[TAMIS_VARIABLES] = {[TAMIS_STEP_X] = x,
-                                                 [TAMIS_STEP_S] = s,
-                                                 [TAMIS_STEP_I] = (double)place.row,
-                                                 [TAMIS_STEP_J] = (double)place.column,
-                                                 [TAMIS_STEP_H] = (double)place.member};
+                                         [TAMIS_STEP_S] = s,
+                                         [TAMIS_STEP_I] = (double)place.row,
+                                         [TAMIS_STEP_J] = (double)place.column,
+                                         [TAMIS_STEP_H] = (double)place.member};
     for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) variables[TAMIS_STEP_LEAVES + k] = place.named[k];
     return tamis_program_results(program, edge->scalars, type, variables, d, results);
 }

@@ -1,9 +1,9 @@
 /* The oracle's gradients: the formulas of <tamis/gradient.h>, one nonzero at a time, in double. */
 #include <tamis/reference.h>
 
+#include "base/memory.h"
 #include "base/scope.h"
 #include "base/sizes.h"
-#include "base/memory.h"
 #include "base/status.h"
 #include "reference/request.h"
 #include "sparse/element.h"

@@ -183,9 +183,8 @@ static void edge_bounds(const problem *p, const entries *a) {
         for (int64_t t = begin; t < end; t++) a->largest[t] = most;
         tamis_options scores = *o;
         if (p->text) scores.edge_scale = 1;
-        a->shared[i] =
-            tamis_softmax_bounds(&scores, end - begin, p->part.values && !p->text ? a->s + begin : NULL, a->x + begin,
-                                 a->p + begin, a->e + begin, a->own + begin);
+        a->shared[i] = tamis_softmax_bounds(&scores, end - begin, p->part.values && !p->text ? a->s + begin : NULL,
+                                            a->x + begin, a->p + begin, a->e + begin, a->own + begin);
     }
 }
 

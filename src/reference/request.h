@@ -9,15 +9,15 @@
 typedef struct tamis_request {
     tamis_sparse S;
     tamis_options options;
-    tamis_execution given;       /* with S's values if the execution has none */
-    int64_t rows, cols;          /* of op(S) */
-    int64_t member;              /* the member of the batch that is computed */
-    const int64_t *numbers;      /* of the rows, to texts; NULL: their own */
-    tamis_edge_text *text;       /* of TAMIS_EDGE_TEXT */
+    tamis_execution given;                                 /* with S's values if the execution has none */
+    int64_t rows, cols;                                    /* of op(S) */
+    int64_t member;                                        /* the member of the batch that is computed */
+    const int64_t *numbers;                                /* of the rows, to texts; NULL: their own */
+    tamis_edge_text *text;                                 /* of TAMIS_EDGE_TEXT */
     const tamis_edge_operand *named[TAMIS_PROGRAM_ARRAYS]; /* its arrays */
-    int64_t *row_of, *column_of; /* row and column of each nonzero in op(S) */
-    double *x, *p, *dp;          /* one number per nonzero, if tamis_oracle_start allocates it */
-    double *most, *sum;          /* per row, for softmax */
+    int64_t *row_of, *column_of;                           /* row and column of each nonzero in op(S) */
+    double *x, *p, *dp; /* one number per nonzero, if tamis_oracle_start allocates it */
+    double *most, *sum; /* per row, for softmax */
 } tamis_request;
 
 /* Checks S and the options, and copies them. */

@@ -435,7 +435,8 @@ static tamis_status edges(tamis_gpu_device *d, tamis_type type, tamis_edge edge,
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_edge_text *text = NULL;
     o.edge = edge;
-    o.edge_text = "where(i < j, pow(sqrt(abs(x)), s), floor(log(exp(x)) + h)) + tanh(x) * erf(x) - gelu(x) * rsqrt(2)";
+    o.edge_text =
+        "where(i < j, pow(sqrt(abs(x)), s), floor(log(exp(x)) + h)) * row.b + col.c * entry.e - head.g + tanh(x) * erf(x) - gelu(x) * rsqrt(2)";
     tamis_status status = tamis_edge_text_make(&o, &text);
     const tamis_edge_job job = {.device = d,
                                 .type = type,

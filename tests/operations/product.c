@@ -139,9 +139,8 @@ static const char *const named[NAMED_MOST] = {"row.b", "col.c", "entry.e", "head
 
 /* The arrays that the text names, and gradients by them. */
 static void add_named(operation_case *c, product *x, int64_t rows, int64_t cols, bool shares, bool gradients) {
-    static const char *const gradient_names[NAMED_MOST] = {"gradient of row.b", "gradient of col.c",
-                                                           "gradient of entry.e", "gradient of head.g",
-                                                           "gradient of late"};
+    static const char *const gradient_names[NAMED_MOST] = {
+        "gradient of row.b", "gradient of col.c", "gradient of entry.e", "gradient of head.g", "gradient of late"};
     const tamis_type wide = c->type == TAMIS_F64 ? TAMIS_F64 : TAMIS_F32;
     const int64_t counts[NAMED_MOST] = {rows, cols, c->S.nnz, 1, 1};
     int64_t count = 0;
@@ -382,7 +381,7 @@ static int number_of(const char *name) {
     return k;
 }
 
-/* What the oracle adds to of a gradient by a named array: what it was. */
+/* The oracle adds to what the gradient by a named array was. */
 static void expect_named(operation_case *c, int k, tamis_dense *view) {
     const product *const x = c->own;
     double *const want = operand_want(c, k);
@@ -390,8 +389,8 @@ static void expect_named(operation_case *c, int k, tamis_dense *view) {
     OWN(double) *const old = matrix_values(&was);
     for (int64_t i = 0; i < operand_count(c, k); i++) want[i] = x->call.execution.beta != 0 ? old[i] : 0;
     for (int64_t i = 0; i < operand_count(c, k); i++) c->of[k].bound[i] = 0;
-    *view = (tamis_dense){
-        .data = want, .rows = was.here.rows, .cols = 1, .type = TAMIS_F64, .batch_stride = was.here.rows};
+    *view =
+        (tamis_dense){.data = want, .rows = was.here.rows, .cols = 1, .type = TAMIS_F64, .batch_stride = was.here.rows};
 }
 
 static void expect_rest(operation_case *c) {

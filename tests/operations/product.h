@@ -7,24 +7,22 @@
 #include "support/operation.h"
 
 enum { NAMED_MOST = 5 }; /* arrays that texts name */
-enum {
-    A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, NAMED, D_NAMED = NAMED + NAMED_MOST, SAMPLES = D_OUT
-};
+enum { A, B, D, VALUES, OUT, D_OUT, D_A, D_B, D_D, D_S, PAIRS, NAMED, D_NAMED = NAMED + NAMED_MOST, SAMPLES = D_OUT };
 typedef enum product_kind { PRODUCT_ALONE, PRODUCT_WITH_GRADIENTS, PRODUCT_EDGE } product_kind; /* an edge of samples */
 
 typedef struct product {
     product_kind kind;
     tamis_operation operation;
     test_call call;
-    problem p;                    /* its operands are the case's, on the host */
-    twin values, others;          /* of S, and what is not to be read */
-    bool has_values, later;       /* values come with the execution */
-    bool same, promised, unnamed; /* D is B, and the plan is told so; it is NULL then */
-    bool alternates;              /* the plan is executed with the other kind of D before */
-    matrix aside;                 /* which lies as B */
-    bool cuts;                    /* parameters that cut even small problems */
+    problem p;                            /* its operands are the case's, on the host */
+    twin values, others;                  /* of S, and what is not to be read */
+    bool has_values, later;               /* values come with the execution */
+    bool same, promised, unnamed;         /* D is B, and the plan is told so; it is NULL then */
+    bool alternates;                      /* the plan is executed with the other kind of D before */
+    matrix aside;                         /* which lies as B */
+    bool cuts;                            /* parameters that cut even small problems */
     tamis_edge_operand named[NAMED_MOST]; /* on the host */
-    tamis_options options;        /* of the open plan */
+    tamis_options options;                /* of the open plan */
     tamis_execution execution;
     tamis_plan *plan;
     tamis_gradient *gradient;

@@ -85,6 +85,156 @@ TEST(gradients_know_members_and_places) {
     }
 }
 
+/* Arrays are read by the row, the column, the entry and the member; gradients are sums over these. */
+typedef struct named_data {
+    double row[BATCH * ROWS], col[COLS], entry[NNZ], head[BATCH], late;
+    double d_row[BATCH * ROWS], d_col[BATCH * COLS], d_entry[BATCH * NNZ], d_head[BATCH], d_late[BATCH];
+    tamis_dense views[5], gradients[5];
+    tamis_edge_operand operands[5];
+    tamis_execution execution;
+} named_data;
+
+static void make_named(named_data *n) {
+    static const char *const names[] = {"row.r", "col.c", "entry.e", "head.h", "late"};
+    double *const at[] = {n->row, n->col, n->entry, n->head, &n->late}, *const by[] = {n->d_row, n->d_col, n->d_entry,
+                                                                                       n->d_head, n->d_late};
+    const int64_t counts[] = {ROWS, COLS, NNZ, 1, 1}, strides[] = {ROWS, 0, 0, 1, 0};
+    for (int k = 0; k < BATCH * ROWS; k++) n->row[k] = 0.5 * k - 1;
+    for (int k = 0; k < COLS; k++) n->col[k] = 0.25 * k + 1;
+    for (int k = 0; k < NNZ; k++) n->entry[k] = 2 - k;
+    for (int k = 0; k < BATCH; k++) n->head[k] = 0.125 * k - 1;
+    n->late = 1.5;
+    for (int k = 0; k < 5; k++) {
+        n->views[k] = n->gradients[k] = (tamis_dense){.rows = counts[k], .cols = 1, .type = TAMIS_F64};
+        n->views[k].data = at[k];
+        n->views[k].batch_stride = strides[k];
+        n->gradients[k].data = by[k];
+        n->gradients[k].batch_stride = counts[k];
+        n->operands[k] = (tamis_edge_operand){.name = names[k], .values = &n->views[k], .gradient = &n->gradients[k]};
+    }
+    n->execution = (tamis_execution)TAMIS_EXECUTION_INIT;
+    n->execution.edge_operands = n->operands;
+    n->execution.edge_operand_count = 5;
+}
+
+static const tamis_edge_number of_executions[] = {{"late", (double)NAN}};
+static const char all_arrays[] = "x * row.r * late + col.c * entry.e * entry.e + head.h * x";
+
+static tamis_options with_arrays(const char *text) {
+    tamis_options o = with_text(TAMIS_OP_SDDMM, text);
+    o.edge_numbers = of_executions;
+    o.edge_number_count = 1;
+    o.batch = BATCH;
+    return o;
+}
+
+TEST(arrays_have_places_and_gradients) {
+    call_data c;
+    named_data n;
+    make(&c);
+    make_named(&n);
+    tamis_options o = with_arrays(all_arrays);
+    OWN(tamis_plan) *plan = NULL;
+    OWN(tamis_gradient) *gradient = NULL;
+    double ones[BATCH * NNZ], want_row[BATCH * ROWS] = {0}, want_col[BATCH * COLS] = {0}, want_late[BATCH] = {0},
+                                               want_head[BATCH] = {0};
+    const tamis_dense dP = samples_of(&c.S, ones, TAMIS_F64);
+    for (int k = 0; k < BATCH * NNZ; k++) ones[k] = 1;
+    works(tamis_plan_create(device, &c.S, &o, &plan));
+    works(tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, &n.execution));
+    works(tamis_gradient_create(device, &c.S, &o, &gradient));
+    works(tamis_sddmm_backward(gradient, &dP, &c.A, &c.B, NULL, NULL, NULL, &n.execution));
+    for (int k = 0; k < BATCH * NNZ; k++) {
+        const int m = k / NNZ, t = k % NNZ, i = row_of[t], j = columns[t];
+        const double x = product(&c, m, t), r = n.row[m * ROWS + i], e = n.entry[t];
+        const double want = x * r * n.late + n.col[j] * e * e + n.head[m] * x;
+        assert_true(fabs(c.p[k] - want) < 1e-12);
+        want_row[m * ROWS + i] += x * n.late;
+        want_col[m * COLS + j] += e * e;
+        want_late[m] += x * r;
+        want_head[m] += x;
+        assert_true(fabs(n.d_entry[k] - 2 * e * n.col[j]) < 1e-12);
+    }
+    for (int k = 0; k < BATCH * ROWS; k++) assert_true(fabs(n.d_row[k] - want_row[k]) < 1e-12);
+    for (int k = 0; k < BATCH * COLS; k++) assert_true(fabs(n.d_col[k] - want_col[k]) < 1e-12);
+    for (int m = 0; m < BATCH; m++) assert_true(fabs(n.d_head[m] - want_head[m]) < 1e-12);
+    for (int m = 0; m < BATCH; m++) assert_true(fabs(n.d_late[m] - want_late[m]) < 1e-12);
+    n.late = -3; /* the same plan */
+    works(tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, &n.execution));
+    assert_true(fabs(c.p[0] - (product(&c, 0, 0) * n.row[0] * -3 + n.col[3] * 4 + n.head[0] * product(&c, 0, 0))) <
+                1e-12);
+}
+
+/* A matrix without entries has gradients of zeros, or what was there. */
+TEST(arrays_without_entries) {
+    call_data c;
+    named_data n;
+    static const int32_t none[ROWS + 1] = {0};
+    make(&c);
+    make_named(&n);
+    tamis_options o = with_arrays(all_arrays);
+    OWN(tamis_gradient) *gradient = NULL;
+    c.S.nnz = n.views[2].rows = n.gradients[2].rows = 0;
+    c.S.offsets = none;
+    const tamis_dense dP = samples_of(&c.S, c.p, TAMIS_F64);
+    works(tamis_gradient_create(device, &c.S, &o, &gradient));
+    for (int keep = 0; keep < 2; keep++) {
+        for (int k = 0; k < BATCH * ROWS; k++) n.d_row[k] = 7;
+        for (int k = 0; k < BATCH * COLS; k++) n.d_col[k] = 7;
+        for (int k = 0; k < BATCH; k++) n.d_late[k] = 7;
+        n.execution.beta = keep;
+        works(tamis_sddmm_backward(gradient, &dP, &c.A, &c.B, NULL, NULL, NULL, &n.execution));
+        for (int k = 0; k < BATCH * ROWS; k++) assert_true(n.d_row[k] == 7 * keep);
+        for (int k = 0; k < BATCH * COLS; k++) assert_true(n.d_col[k] == 7 * keep);
+        for (int k = 0; k < BATCH; k++) assert_true(n.d_late[k] == 7 * keep);
+    }
+}
+
+TEST(arrays_are_refused) {
+    call_data c;
+    named_data n;
+    make(&c);
+    make_named(&n);
+    tamis_options o = with_arrays(all_arrays);
+    OWN(tamis_plan) *plan = NULL, *plain = NULL;
+    tamis_oracle *oracle = NULL;
+    works(tamis_plan_create(device, &c.S, &o, &plan));
+    tamis_execution *const x = &n.execution;
+#define REFUSED_CALL(words) REFUSED(ARGUMENT, words, tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x))
+    x->edge_operand_count = 4;
+    REFUSED_CALL("execution.edge_operands have no 'late', which the edge's text reads: give 1 number");
+    x->edge_operand_count = 9;
+    REFUSED_CALL("execution.edge_operand_count = 9: expected 0 .. 8");
+    x->edge_operand_count = 5;
+    x->edge_operands = NULL;
+    REFUSED_CALL("execution.edge_operands = NULL, but execution.edge_operand_count = 5");
+    x->edge_operands = n.operands;
+    SPOILT(n.views[1].rows, COLS + 1, ARGUMENT, "col.c.rows = 5: expected 4",
+           tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.views[0].type, TAMIS_F32, ARGUMENT, "row.r.type = fp32: expected fp64",
+           tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.operands[1].name, "row.r", ARGUMENT, "two have the name 'row.r'",
+           tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.operands[1].name, "col.d", ARGUMENT, "execution.edge_operands[1].name = 'col.d': the edge's text reads no",
+           tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.operands[1].values, NULL, ARGUMENT, "col.c = NULL", tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.operands[1].reserved[2], 1, UNSUPPORTED, "execution.edge_operands.reserved[2]",
+           tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    SPOILT(n.views[2].data, c.p, ARGUMENT, "P.data = ", tamis_plan_sddmm(plan, &c.A, &c.B, &c.P, x));
+    o.edge = TAMIS_EDGE_MASK;
+    o.edge_text = NULL;
+    works(tamis_plan_create(device, &c.S, &o, &plain));
+    REFUSED(ARGUMENT, "execution.edge_operand_count = 5, but the edge is no text",
+            tamis_plan_sddmm(plain, &c.A, &c.B, &c.P, x));
+    o = with_text(TAMIS_OP_SDDMM, "x + row.r");
+    REFUSED(UNSUPPORTED, "options.edge_text reads row.r, which an execution gives",
+            tamis_oracle_create(&c.S, &c.A, &c.B, NULL, &o, 1, &oracle));
+    OWN(tamis_plan) *normalised = NULL;
+    o = with_text(TAMIS_OP_SDDMM, "softmax(x)");
+    works(tamis_plan_create(device, &c.S, &o, &normalised));
+    REFUSED(UNSUPPORTED, "the plan's edge is the softmax of a text", tamis_plan_edge(normalised, &c.P, &c.P, NULL));
+}
+
 /* The text and its numbers are read when a plan is made. */
 /* In fp32 a comparison comes out as in the forward call, also where double would tell numbers apart: the gradient is 1
    where the result is the product. */

@@ -289,7 +289,8 @@ static const struct {
     {"x +", "^edge:1:4: expected a number, a name or '(', not the end$"},
     {"  x * 2 + s * tahn(x)", "^edge:1:15: unknown name 'tahn'; did you mean 'tanh'?$"},
     {"x\n  + sigmod(x)", "^edge:2:5: unknown name 'sigmod'; did you mean 'sigmoid'?$"},
-    {"x + elephant", "^edge:1:5: unknown name 'elephant'; names are x, s, i, j, h, row.NAME, col.NAME, entry.NAME, head.NAME, functions "
+    {"x + elephant",
+     "^edge:1:5: unknown name 'elephant'; names are x, s, i, j, h, row.NAME, col.NAME, entry.NAME, head.NAME, functions "
      "and the named numbers$"},
     {"x + y", "^edge:1:5: unknown name 'y'; names are"},
     {"tanh x", "^edge:1:6: tanh is a function: expected '(' after it, not 'x'$"},
@@ -310,6 +311,15 @@ static const struct {
     {"1e999", "^edge:1:1: the number does not fit 64 bits: '1e999'$"},
     {"x + \xc3\xa9", "^edge:1:5: expected a number, a name or '(', not '?'$"},
     {"x; system(1)", "^edge:1:2: expected an operator or the end, not ';'$"},
+    {"rows.b", "^edge:1:1: 'rows.b': arrays are row.NAME, col.NAME, entry.NAME and head.NAME$"},
+    {"x + row.b.c", "^edge:1:5: 'row.b.c': arrays are row.NAME"},
+    {"row.", "^edge:1:1: unknown name 'row'; "},
+    {"row.b(x)", "^edge:1:6: expected an operator or the end, not '('$"},
+    {"1 + softmax(x)", "^edge:1:5: softmax is the last step, over each row: the whole edge is softmax"},
+    {"softmax(x) * 2", "^edge:1:12: softmax is the last step: expected the end after it, not '*'$"},
+    {"softmax x", "^edge:1:9: expected '(' after softmax, not 'x'$"},
+    {"softmax(x, s)", "^edge:1:10: expected ')' after the operand of softmax, not ','$"},
+    {"row.b0+row.b1+row.b2+row.b3+row.b4+row.b5+row.b6+row.b7+row.b8", "^edge:1:57: more than 8 named arrays"},
     {"x[0]", "^edge:1:2: expected an operator or the end, not '['$"},
 };
 
@@ -322,8 +332,9 @@ TEST(faults_have_places) {
 TEST(names_are_checked) {
     tamis_program p;
     static const char *const wrong[][2] = {
-        {"2a", "does not begin with a letter"}, {"a b", "is not up to 32 letters"},
-        {"x", "is that of a variable"},         {"exp", "is that of a function"},
+        {"2a", "does not begin with a letter"}, {"a b", "is not up to 32 letters"},   {"x", "is that of a variable"},
+        {"exp", "is that of a function"},       {"softmax", "is that of a function"},
+
         {"a", "two numbers have the name 'a'"}, {"", "does not begin with a letter"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
         REFUSED(ARGUMENT, wrong[k][1],

@@ -45,9 +45,11 @@ INLINE void program_named(const tamis_cpu_job *job, int kind, const tamis_edge_a
     if (kind == TAMIS_STEP_ROW)
         EACH_ROW(job, first, n, to[t] = element_load(at + row * bytes, type));
     else if (kind == TAMIS_STEP_COL)
-        for (int64_t t = 0; t < n; t++) to[t] = element_load(at + column_at(job->columns, first + t, job->wide_columns) * bytes, type);
+        for (int64_t t = 0; t < n; t++)
+            to[t] = element_load(at + column_at(job->columns, first + t, job->wide_columns) * bytes, type);
     else if (kind == TAMIS_STEP_ENTRY)
-        for (int64_t t = 0; t < n; t++) to[t] = element_load(at + (places ? places[first + t] : first + t) * bytes, type);
+        for (int64_t t = 0; t < n; t++)
+            to[t] = element_load(at + (places ? places[first + t] : first + t) * bytes, type);
     else
         for (int64_t t = 0; t < n; t++) to[t] = element_load(at, type);
 }

@@ -46,7 +46,7 @@ typedef struct tamis_cpu_job {
 
     tamis_edge edge;
     tamis_edge_constants edge_constants;
-    int64_t member; /* of the batch */
+    int64_t member;                /* of the batch */
     const tamis_edge_array *named; /* of a text, as in tamis_operands */
     const int64_t *permutation;    /* of those that are scattered */
 

@@ -17,8 +17,8 @@ enum { TAMIS_EDGES(ROW) EDGE_IS_TEXT = 100 };
 /* The edge's value; for softmax the score, which the row normalises later. */
 FUNCTION real edge_value(int edge, int has_values, real x, real s, real scale, real slope, real epsilon) {
 #if defined(EDGE_TEXT)
-    if (edge == EDGE_IS_TEXT) return text_results_of(x, has_values ? s : 1, 0, 0, 0, 0, scale, slope, epsilon, NO_ARRAYS)
-                   .p;
+    if (edge == EDGE_IS_TEXT)
+        return text_results_of(x, has_values ? s : 1, 0, 0, 0, 0, scale, slope, epsilon, NO_ARRAYS).p;
 #endif
     const real y = scale * x;
     real e = 0;

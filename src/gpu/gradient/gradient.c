@@ -151,10 +151,9 @@ static tamis_status softmax(const tamis_edge_job *job, int64_t stretches) {
 
 /* Fills the arguments that ARRAY_PARAMETERS names; returns how many they are. */
 static int add_arrays(const tamis_edge_job *job, tamis_gpu_named *to) {
-    static const char *const names[][2] = {{"n0", "n0_batch_stride"}, {"n1", "n1_batch_stride"},
-                                           {"n2", "n2_batch_stride"}, {"n3", "n3_batch_stride"},
-                                           {"n4", "n4_batch_stride"}, {"n5", "n5_batch_stride"},
-                                           {"n6", "n6_batch_stride"}, {"n7", "n7_batch_stride"}};
+    static const char *const names[][2] = {
+        {"n0", "n0_batch_stride"}, {"n1", "n1_batch_stride"}, {"n2", "n2_batch_stride"}, {"n3", "n3_batch_stride"},
+        {"n4", "n4_batch_stride"}, {"n5", "n5_batch_stride"}, {"n6", "n6_batch_stride"}, {"n7", "n7_batch_stride"}};
     uint32_t kinds = 0;
     int count = 0;
     for (int k = 0; k < TAMIS_PROGRAM_ARRAYS; k++) {
