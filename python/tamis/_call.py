@@ -21,6 +21,7 @@ from ._plan import MATH, choice, edge_number, options, reads_places
 from ._recipe import ALPHA, ARRAY, BETA, OWNER, STREAM, Structures, address_of, keep_recipe, same_array
 from ._remembered import remembered
 from ._sparse import NO_VALUES, Sparse, sparse
+from ._traced import text_of
 from ._types import FUSED, SDDMM, SPMM
 from ._views import View, column, converting, dense, extent, fits, meet, packed, refuse_view, seen, uneven, vector, view
 
@@ -56,8 +57,10 @@ def settings(edge: str = "scale", scale: float = 1.0, slope: float = 0.01, epsil
     return _settings(edge_number(edge), scale, slope, epsilon, transpose, math, keep_softmax, as_pattern)
 
 
-def settings_with(edge: str, numbers: Any, *others: Any) -> Settings:
-    """The same with the numbers of an expression; None: it has none."""
+def settings_with(edge: Any, numbers: Any, *others: Any) -> Settings:
+    """The same with the numbers of an expression; None: it has none. edge may be a function of its variables."""
+    if callable(edge):
+        edge = text_of(edge)
     return settings(edge, *others) if numbers is None else _settings(edge_number(edge, numbers), *others)
 
 

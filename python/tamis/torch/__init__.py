@@ -27,6 +27,7 @@ from torch import Tensor
 from .. import _declarations as c
 from .. import _errors
 from .._plan import apart, edge_number
+from .._traced import text_of
 from . import _attention, _direct, _named, _pattern
 from ._attention import cached_attention
 from ._direct import any_recorded, plain
@@ -65,7 +66,9 @@ def _eager(function: Any) -> Any:
     return call if hasattr(torch, "compiler") else function
 
 
-def _edge(edge: str, numbers: Optional[Mapping[str, float]]) -> int:
+def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
+    if callable(edge):
+        edge = text_of(edge)
     number = _EDGES.get(edge) if numbers is None else None
     return edge_number(edge, numbers) if number is None else number
 

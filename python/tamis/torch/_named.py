@@ -78,9 +78,11 @@ class _Named(torch.autograd.Function):
         return compute(operation, known, OPERANDS[operation], matrices, None, how, 1.0, 0.0, values, named=dict(zip(names, arrays)))[0]  # type: ignore[no-any-return]
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad: Optional[Tensor]) -> Any:
         need = ctx.needs_input_grad
+        if torch.is_grad_enabled():  # create_graph=True
+            raise NotImplementedError("an edge that is an expression has gradients, but none of gradients: compose it of the edge mask and operations on its "
+                                      "samples")
         if grad is None:
             return (None,) * len(need)
         operation, pattern, known, how, names = ctx.call
@@ -96,27 +98,26 @@ def _gradients(operation: int, pattern: Any, how: Settings, names: tuple[str, ..
     matrices, arrays = tensors[:count], tensors[count:]
     like, lead = matrices[0], lead_of(*matrices, values)
     batch = math.prod(lead)
+    rows, cols = pattern.shape[::-1] if how.transpose else pattern.shape
     wide = torch.float64 if like.dtype == torch.float64 else torch.float32
-    own = [1, *[2] * count, *[1] * len(arrays)]
+    lengths = [(shape_of(name, (), (rows, cols, pattern.nnz)) or (1,))[0] for name in names]  # of a member of the batch
+    shapes = [None if values is None else values.shape[-1:], *(x.shape[-2:] for x in matrices), *((length,) for length in lengths)]
     made: list[Optional[Tensor]] = []
-    for x, dimensions, wants, is_array in zip([values, *tensors], own, wanted, [False] * (count + 1) + [True] * len(arrays)):
-        shape = None if x is None else (*lead, *x.shape[-dimensions:])
-        made.append(None if x is None or not wants else x.new_empty(shape, dtype=wide if is_array else x.dtype))
+    for place, (x, shape, wants) in enumerate(zip([values, *tensors], shapes, wanted)):
+        made.append(None if x is None or not wants else x.new_empty((*lead, *shape), dtype=wide if place > count else x.dtype))
     if 0 in lead:
-        return [None if x is None else torch.zeros_like(x) for x in ([values, *tensors] if all(wanted) else
-                                                                     [x if wants else None for x, wants in zip([values, *tensors], wanted)])]
+        return [None if x is None or not wants else torch.zeros_like(x) for x, wants in zip([values, *tensors], wanted)]
     views = [dense(torch_view(x, name), name) for x, name in zip(matrices, OPERANDS[operation])]
     used = given_values(pattern.sparse, values, True, views[0].type, operation, batch)
     first, middle, last = views[0], views[1 if operation == c.TAMIS_OP_FUSED else -1], views[-1]
     form = (operation, first.type, first.type, first.cols, last.cols, first.layout, middle.layout, last.layout, c.TAMIS_ROW_MAJOR, batch,
             used.type if used.pointer else -1)
     handle = pattern.plan_of(form, how, used, True)
-    rows, cols = pattern.shape[::-1] if how.transpose else pattern.shape
     given = operands_of(dict(zip(names, arrays)), lead, (rows, cols, pattern.nnz), pattern.sparse.device)
     keep = []
-    for place, (array, result) in enumerate(zip(arrays, made[count + 1:])):
+    for place, (length, result) in enumerate(zip(lengths, made[count + 1:])):
         if result is not None:
-            keep.append(column(torch_view(result, names[place]), names[place], array.shape[-1], batch))
+            keep.append(column(torch_view(result, names[place]), names[place], length, batch))
             given.operands[place].gradient = ctypes.pointer(keep[-1])
     execution = c.tamis_execution(Torch.stream(like), 1.0, 0.0, used.pointer, used.apart)
     execution.edge_operands, execution.edge_operand_count = given.operands, len(names)
@@ -128,4 +129,4 @@ def _gradients(operation: int, pattern: Any, how: Settings, names: tuple[str, ..
     must(_BACKWARD[operation](handle.value, byref(of_grad), *map(byref, views), *(None if x is None else byref(x) for x in results),
                               None if of_values is None else byref(of_values), byref(execution)))
     del memory, keep  # keeps them alive until the library has returned
-    return [None if x is None else (x.sum(0) if x.dim() > to.dim() else x).to(to.dtype) for x, to in zip(made, [values, *tensors])]
+    return [None if x is None else (x if x.numel() == to.numel() else x.sum(0)).reshape(to.shape).to(to.dtype) for x, to in zip(made, [values, *tensors])]
