@@ -50,8 +50,10 @@ def apart(numbers: Mapping[str, Any] | None) -> tuple[Mapping[str, float] | None
         return numbers, None
     named = {name: value for name, value in numbers.items() if not isinstance(value, python_numbers.Real) and hasattr(value, "dtype")}
     for name, value in numbers.items():
+        if isinstance(name, str) and "." in name and name.split(".")[0] not in ARRAYS:
+            raise _errors.ArgumentError(f"numbers has {name!r}: arrays are row.NAME, col.NAME, entry.NAME and head.NAME")
         if isinstance(name, str) and "." in name and name not in named:
-            raise _errors.ArgumentError(f"numbers has {name} = {value!r}: expected an array, one number for each {ARRAYS.get(name.split('.')[0], name)}")
+            raise _errors.ArgumentError(f"numbers has {name} = {value!r}: expected an array, one number for each {ARRAYS[name.split('.')[0]]}")
     if not named:
         return numbers, None
     rest = {name: float("nan") if name in named else value for name, value in numbers.items() if "." not in name}

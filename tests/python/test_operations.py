@@ -381,3 +381,52 @@ def test_expressions_by_their_numbers():
     x = tamis.sddmm(pattern, A, B, edge="mask")
     for c in (2.0, 3.0, 2.0):
         np.testing.assert_allclose(tamis.sddmm(pattern, A, B, edge="c * x", numbers={"c": c}), c * x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_expressions_of_arrays(dtype):
+    random = np.random.default_rng(14)
+    S = matrix(random, "float32" if dtype == "float16" else dtype)
+    pattern = tamis.Pattern((S.indptr, S.indices), shape=S.shape)
+    i, j, _ = (np.asarray(x) for x in entries(S))
+    A, B, D = operands(random, dtype, (2, ROWS, INNER), (2, COLS, INNER), (2, COLS, WIDTH))
+    wide = "float64" if dtype == "float64" else "float32"
+    b, c, e = random.standard_normal((2, ROWS)).astype(wide), random.standard_normal(COLS).astype(dtype), random.standard_normal(len(i)).astype(wide)
+    g, t = random.standard_normal(2).astype(wide), np.asarray(0.5, wide)
+    x = (A.astype("float64")[:, i] * B.astype("float64")[:, j]).sum(-1)
+    want = np.tanh(x * 0.5) * b[:, i] + c[j].astype("float64") * e + g[:, None] * (i - j)
+    text, numbers = "tanh(x * t) * row.b + col.c * entry.e + head.g * (i - j)", {"t": t, "row.b": b, "col.c": c, "entry.e": e, "head.g": g}
+    tolerance = {"atol": 8 * TOLERANCE[dtype], "rtol": TOLERANCE[dtype]}
+    np.testing.assert_allclose(tamis.sddmm(pattern, A, B, edge=text, numbers=numbers), want, **tolerance)
+    E = tamis.fused(pattern, A, B, D, edge=text, numbers=numbers)
+    for k in range(2):
+        np.testing.assert_allclose(E[k], sum_of(i, want[k], D[k].astype("float64")[j]), atol=64 * TOLERANCE[dtype], rtol=4 * TOLERANCE[dtype])
+    with tamis.plan("sddmm", pattern, inner=INNER, type=dtype, edge="x * t + col.c", numbers={"t": float("nan")}) as plan:
+        for factor in (2.0, -1.0):
+            found = plan(A[0], B[0], numbers={"t": np.asarray(factor, wide), "col.c": c})
+            np.testing.assert_allclose(found, x[0] * factor + c[j].astype("float64"), **tolerance)
+        with pytest.raises(ValueError, match="have no 't'"):
+            plan(A[0], B[0])
+        with pytest.raises(ValueError, match="a plan has its numbers from tamis.plan"):
+            plan(A[0], B[0], numbers={"t": 2.0})
+
+
+def test_arrays_that_are_refused():
+    random = np.random.default_rng(15)
+    S = matrix(random)
+    A, B = operands(random, "float32", (ROWS, INNER), (COLS, INNER))
+    b = np.ones(ROWS, "float32")
+    for edge, numbers, words in (("x * row.b", None, "have no 'row.b', which the edge's text reads"), ("x * row.b", {"row.b": b[1:]}, r"row.b has shape \(\d+,\)"),
+                                 ("x * row.b", {"row.b": b.astype("float64")}, "row.b.type = fp64: expected fp32"), ("x * row.b", {"row.b": 2.0}, "one number for each row"),
+                                 ("x * rows.b", {"rows.b": b}, "numbers has 'rows.b': arrays are row.NAME"), ("x", {"row.b": b}, "reads no array of that name"),
+                                 ("x * t", {"t": b}, r"t has shape \(\d+,\): expected one number"), ("mask", {"row.b": b}, "the edge is no text"),
+                                 ("x * col.c", {"col.c": np.ones(2 * COLS, "float32")[::2]}, "col.c is not contiguous")):
+        with pytest.raises(ValueError, match=words):
+            tamis.sddmm(S, A, B, edge=edge, numbers=numbers)
+    with pytest.raises(ValueError, match="S is CSC"):
+        tamis.sddmm(S.tocsc(), A, B, edge="x * row.b", numbers={"row.b": b})
+    with pytest.raises(ValueError, match="S is CSC"):
+        tamis.sddmm(S.tocsc(), A, B, edge="softmax(x)")
+    with pytest.raises(ValueError, match="out shares memory with row.b|out is row.b"):
+        out = np.ones(S.nnz, "float32")
+        tamis.sddmm(tamis.Pattern(S), A, B, edge="x * row.b", numbers={"row.b": out[:ROWS]}, out=out)

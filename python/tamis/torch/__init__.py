@@ -34,7 +34,7 @@ from ._direct import any_recorded, plain
 from ._graph_attention import edge_softmax, graph_attention, segment
 from ._messages import edge_op, message, messages
 from ._pattern import Pattern
-from ._sampled import FUSED, SDDMM, SPMM, settings_of
+from ._sampled import FUSED, SDDMM, SPMM, lead_of, settings_of
 from ._taken import PatternLike, places_of, taken
 
 _EDGES = {name.removeprefix("TAMIS_EDGE_").lower(): number for name, number in vars(c).items()
@@ -67,10 +67,18 @@ def _eager(function: Any) -> Any:
 
 
 def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
-    if callable(edge):
-        edge = text_of(edge)
+    if callable(edge) and _direct.compiling():  # what it refers to may change after it was compiled
+        raise NotImplementedError("edge is a function: compiled code takes the expression as a text")
     number = _EDGES.get(edge) if numbers is None else None
-    return edge_number(edge, numbers) if number is None else number
+    return _edge_number(edge, numbers) if number is None else number
+
+
+def _number_of(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
+    return edge_number(text_of(edge) if callable(edge) else edge, numbers)
+
+
+# compiled code has the number as a constant: the expression is kept while it is compiled
+_edge_number: Any = getattr(getattr(torch, "compiler", None), "assume_constant_result", lambda function: function)(_number_of)
 
 
 @_eager
@@ -176,24 +184,27 @@ def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optiona
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, score: Any = None,
+              numbers: Optional[Mapping[str, Any]] = None,
               return_lse: Literal[False] = False) -> Tensor: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, score: Any = None,
+              numbers: Optional[Mapping[str, Any]] = None,
               return_lse: Literal[True]) -> tuple[Tensor, Tensor]: ...
 
 
 @overload
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None, dropout_p: float = 0.0,
-              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, return_lse: bool) -> Any: ...
+              enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, score: Any = None,
+              numbers: Optional[Mapping[str, Any]] = None, return_lse: bool) -> Any: ...
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, scale: Optional[float] = None, bias: Any = None,
-              dropout_p: float = 0.0, enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None,
-              return_lse: bool = False) -> Any:
+              dropout_p: float = 0.0, enable_gqa: bool = False, sinks: Optional[Tensor] = None, softcap: Optional[float] = None, score: Any = None,
+              numbers: Optional[Mapping[str, Any]] = None, return_lse: bool = False) -> Any:
     """Sparse attention: the row softmax of scale * q k^T + bias at the pattern's places, times v.
 
     q: (..., N, d); k: (..., M, d); v: (..., M, e): leading dimensions, such as (batch, heads), share the pattern (N, M). They may be views
@@ -207,6 +218,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     value, as in gpt-oss.
     softcap: c, which replaces each score x by c tanh(x / c) before the bias, as in Gemma 2. The scores are then in memory, and 16-bit types
     are computed in fp32.
+    score: an expression, or a function of its variables, that replaces each score x, with scale: x; the query i and the key j; h, the number in the last
+    leading dimension; s, the bias, which is added if it does not read s; row.NAME, col.NAME, entry.NAME and head.NAME of `numbers`, a number for each query,
+    key, place and member, which broadcast to the leading dimensions; and other numbers, floats or tensors. Gradients to tensors. Without dropout, sinks
+    and return_lse the scores are never in memory on the CPU.
     Returns (..., N, e); a query without places, or with none left, gives zeros. With return_lse also the logarithm of the sum of the
     exponentials of each row's scores, (..., N), fp32 (fp64 of fp64). Gradients to q, k, v, bias and sinks, by both. Errors as in `sddmm`.
 
@@ -214,6 +229,9 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
     >>> attention(q, q, v, pattern)[..., 0]
     tensor([[0.0000, 0.5000, 1.0000],
             [3.0000, 3.5000, 4.0000]])
+    >>> attention(q, q, v, pattern, score="tanh(x / cap) * cap + head.slope * (j - i)", numbers={"cap": 30, "head.slope": torch.tensor([0., 1.])})[..., 0]
+    tensor([[0.0000, 0.5000, 1.0000],
+            [3.0000, 3.7311, 4.5752]])
     >>> q = torch.zeros(4, 3, 4)  # four heads of q, two of k and v
     >>> attention(q, q[:2], v, pattern, enable_gqa=True).shape
     torch.Size([4, 3, 1])
@@ -226,21 +244,27 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
         bias = own if bias is None else bias
     if sinks is not None:
         _check_tensors({"q": q}, sinks=sinks)
-        found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, softcap=softcap, return_lse=True)
+        found = attention(q, k, v, pattern, scale=scale, bias=bias, dropout_p=dropout_p, enable_gqa=enable_gqa, softcap=softcap,
+                          score=score, numbers=numbers, return_lse=True)
         return _attention.with_sinks(*found, sinks, return_lse)
-    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "softcap": softcap, "return_lse": return_lse}
+    more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "softcap": softcap, "score": score, "numbers": numbers, "return_lse": return_lse}
+    _attention.check_score(score, numbers, softcap, isinstance(pattern, (list, tuple)))
     if isinstance(pattern, (list, tuple)):
         _check_tensors({"q": q, "k": k, "v": v})
         return _attention.each(q, k, v, pattern, bias, return_lse,
                                lambda *parts: attention(*parts[:4], bias=parts[4], enable_gqa=enable_gqa, **more))
     _check_tensors({"q": q, "k": k, "v": v}, bias=bias)
     _attention.check(q, k, v, bias, dropout_p, enable_gqa)
+    if enable_gqa and q.shape[-3] != k.shape[-3] and score is not None:  # rows of a group's queries would not be those that the score reads
+        k, v = (x.repeat_interleave(q.shape[-3] // k.shape[-3], -3) for x in (k, v))
     if enable_gqa and q.shape[-3] != k.shape[-3]:
         return _attention.grouped(q, k, v, pattern, bias, return_lse, lambda *parts: attention(*parts[:4], bias=parts[4], **more))
     if scale is None:
         scale = q.shape[-1] ** -0.5 if q.dim() and q.shape[-1] else 1.0
     bias = _attention.full_bias(bias, q, k, v)
     try:
+        if score is not None:
+            return _scored(pattern, q, k, v, bias, scale, dropout_p, return_lse, *_attention.score_of(score, numbers, scale, bias, lead_of(q, k, v, None)))
         if softcap is not None:  # the scores, fp32 or fp64, are all in the bias
             wide = [x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v)]
             bias = _attention.capped(sddmm(pattern, *wide[:2], edge="mask"), scale, softcap, bias)
@@ -255,6 +279,17 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
         return fused(pattern, q, k, v, bias, edge="softmax", scale=scale)
     except _errors.ArgumentError as error:
         raise _errors.renamed(error, {"A": "q", "B": "k", "D": "v", "values": "bias"}) from None
+
+
+def _scored(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, dropout_p: float, return_lse: bool, text: str,
+            numbers: dict[str, Any]) -> Any:
+    """Compute attention with scores that are an expression."""
+    if not dropout_p and not return_lse:
+        return fused(pattern, q, k, v, bias, edge=f"softmax({text})", numbers=numbers)
+    wide = [None if x is None else x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v, bias)]
+    scores = sddmm(pattern, wide[0], wide[1], wide[3], edge=text, numbers=numbers)  # type: ignore[arg-type]
+    found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=scores, dropout_p=dropout_p, return_lse=return_lse)  # type: ignore[index]
+    return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)
 
 
 def _dropped(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], scale: float, dropout_p: float) -> Tensor:

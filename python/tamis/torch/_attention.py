@@ -3,6 +3,7 @@ queries to caches of keys and values, as in decoding: an operator of PyTorch wit
 from __future__ import annotations
 
 import math
+import re
 from ctypes import byref
 from typing import Any, Optional, Sequence, Union
 
@@ -14,6 +15,8 @@ from .. import _errors
 from .._device import opened
 from .._kinds import Torch
 from .._library import lib, must
+from .._plan import apart
+from .._traced import text_of
 from .._views import fits, packed, seen, torch_view
 from . import _direct, _ops
 from ._direct import compiling
@@ -108,6 +111,38 @@ def capped(dots: Tensor, scale: float, softcap: float, bias: Optional[Tensor]) -
         raise _errors.ArgumentError(f"softcap = {softcap}: expected a positive number, or None")
     scores = softcap * torch.tanh(dots * (scale / softcap))
     return scores if bias is None else scores + bias
+
+
+def check_score(score: Any, numbers: Any, softcap: Optional[float], several: bool) -> None:
+    """Refuse a score that is no expression, or that another argument makes ambiguous."""
+    if score is None:
+        if numbers is not None:
+            raise _errors.ArgumentError(f"numbers = {numbers!r:.80}: only score names numbers, and it is None")
+        return
+    if not isinstance(score, str) and not callable(score):
+        raise TypeError(f"score is a {type(score).__name__}: expected an expression such as 'tanh(x / 30) * 30', or a function of its variables")
+    if callable(score) and compiling():
+        raise NotImplementedError("score is a function: compiled code takes the expression as a text")
+    if softcap is not None:
+        raise _errors.ArgumentError(f"softcap = {softcap} and score are given: write score='tanh(x / cap) * cap' with the rest of it, and numbers={{'cap': {softcap}}}")
+    if several and apart(numbers)[1] is not None:
+        raise _errors.ArgumentError("numbers has arrays, and pattern is a list: call attention for each pattern")
+
+
+def _reads(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){name}(?![\w.])", text) is not None
+
+
+def score_of(score: Any, numbers: Any, scale: float, bias: Optional[Tensor], lead: tuple[int, ...]) -> tuple[str, dict[str, Any]]:
+    """Return the expression of sampled products that a score of scaled products is, and its numbers."""
+    text, given = (text_of(score, "score") if callable(score) else score), dict(numbers or {})
+    if bias is None and _reads(text, "s"):
+        raise _errors.ArgumentError(f"score = {text!r} reads s, the bias, and bias is None")
+    if len(lead) > 1:
+        text = re.sub(r"(?<![\w.])h(?![\w.])", f"(h - {lead[-1]} * floor(h / {lead[-1]}))", text)
+    if scale != 1:
+        text, given["tamis_scale"] = re.sub(r"(?<![\w.])x(?![\w.])", "(x * tamis_scale)", text), scale
+    return (text if bias is None or _reads(text, "s") else f"({text}) + s"), given
 
 
 def with_sinks(out: Tensor, sums: Tensor, sinks: Tensor, lse: bool) -> Any:
