@@ -70,15 +70,15 @@ def _edge(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
     if callable(edge) and _direct.compiling():  # what it refers to may change after it was compiled
         raise NotImplementedError("edge is a function: compiled code takes the expression as a text")
     number = _EDGES.get(edge) if numbers is None else None
-    return _edge_number(edge, numbers) if number is None else number
+    return _number_of(edge, numbers) if number is None else number
 
 
 def _number_of(edge: Any, numbers: Optional[Mapping[str, float]]) -> int:
     return edge_number(text_of(edge) if callable(edge) else edge, numbers)
 
 
-# compiled code has the number as a constant: the expression is kept while it is compiled
-_edge_number: Any = getattr(getattr(torch, "compiler", None), "assume_constant_result", lambda function: function)(_number_of)
+# as torch.compiler.assume_constant_result does, which imports torch._dynamo: compiled code has the number as a constant
+_number_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @_eager
