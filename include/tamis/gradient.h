@@ -60,6 +60,9 @@ TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);
  * (TAMIS_ERROR_ARGUMENT). In a batch each member has its own outputs, batch_stride apart; the gradient of a shared
  * matrix is the sum over members. Outputs must not overlap inputs or one another.
  *
+ * Gradients with respect to the arrays that an edge's text names are written where execution.edge_operands ask for them
+ * (tamis_edge_operand). On a GPU the first call that asks for one compiles its kernel.
+ *
  * With execution.softmax_rows as the forward call wrote it, the backward call of softmax need not compute the largest
  * score and the sum of each row again, which saves a pass. Both the forward plan and the gradient must then be made
  * with options.keep_softmax.

@@ -25,7 +25,7 @@ TAMIS_API tamis_status tamis_reference_fused(const tamis_sparse *S, const tamis_
 /*
  * Their gradients, and an edge over given samples, as <tamis/gradient.h> defines them. da, db and dd are row-major and
  * packed; ds has nnz entries. All are doubles; members of a batch follow one another. Outputs that are NULL are not
- * computed.
+ * computed. Gradients of execution.edge_operands may be of TAMIS_F64.
  */
 TAMIS_API tamis_status tamis_reference_sddmm_backward(const tamis_sparse *S, const tamis_dense *dP,
                                                       const tamis_dense *A, const tamis_dense *B,
