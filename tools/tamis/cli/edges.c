@@ -1,5 +1,7 @@
 #include "cli/edges.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +45,21 @@ const char *tool_edge_name(int edge) {
     return tamis_edge_from_name(name, &found) == TAMIS_OK ? name : NULL;
 }
 
+/* True if an expression names an array, as row.b. */
+static bool reads_arrays(const char *text) {
+    static const char *const kinds[] = {"row.", "col.", "entry.", "head."};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const char *const at = strstr(text, kinds[k]);
+        if (at && (at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_'))) return true;
+    }
+    return false;
+}
+
 int tool_edges_let(const char *text) {
+    for (int i = 0; i < given.count; i++)
+        if (reads_arrays(given.texts[i]))
+            return tool_usage_error("--edge: '%s' names arrays, which calls of the library and of Python give",
+                                    given.texts[i]);
     given.number_count = 0;
     while (text && *text) {
         const char *const equals = strchr(text, '=');
@@ -52,7 +68,7 @@ int tool_edges_let(const char *text) {
             return tool_usage_error("--let: '%s' does not begin with a name of up to %d letters and '='", text,
                                     NAME_MOST);
         const double value = strtod(equals + 1, &end);
-        if (end == equals + 1 || (*end && *end != ','))
+        if (end == equals + 1 || (*end && *end != ',') || isnan(value))
             return tool_usage_error("--let: '%s' is not a number", equals + 1);
         if (given.number_count == NUMBERS) return tool_usage_error("--let: more than %d numbers", NUMBERS);
         char *const name = given.names[given.number_count];
