@@ -6,9 +6,7 @@
 
 enum { ROWS = 3, COLS = 4, NNZ = 6 };
 
-static tamis_dense vector(float *data, int64_t count) {
-    return (tamis_dense){.data = data, .rows = count, .cols = 1};
-}
+static tamis_dense vector(float *data, int64_t count) { return (tamis_dense){.data = data, .rows = count, .cols = 1}; }
 
 static void print(const char *what, const float *x, int count) {
     printf("%-14s", what);
