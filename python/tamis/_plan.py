@@ -75,6 +75,9 @@ MOST_EXPRESSIONS = 1 << 16  # that are kept; the oldest are forgotten
 def expression_number(edge: str, numbers: Mapping[str, float], name: str, known: dict[str, int]) -> int:
     """Keep an expression, the argument `name`, and return its number: a hash, so that another process, which reads compiled code from a cache, has the same
     or none. known: gets those without named numbers."""
+    for given, value in getattr(numbers, "items", tuple)():
+        if getattr(value, "requires_grad", False):
+            raise TypeError(f"numbers has {given}, a tensor that requires a gradient: no gradient reaches numbers of {name}; pass float({given})")
     try:
         pairs = tuple(sorted((str(name), float(value)) for name, value in numbers.items()))
     except (AttributeError, TypeError, ValueError):
