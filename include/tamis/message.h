@@ -106,14 +106,14 @@ typedef struct tamis_message_options {
 
 /*
  * A text is an expression of the language of docs/manual/edges.md, of at most 1024 bytes. Its variables are u, v and e,
- * the elements of U's row j, of V's row i and of E's row t at the same place of the width, and i and j, the row and the
- * column in S; it may use the named numbers. It is computed for each element, in fp32 for half types and TAMIS_F32. All
- * that it reads must be given; all else must be NULL, or TAMIS_E_NONE. The message of an error in the text
- * begins with the place: "message:1:14: unknown name 'tahn'; did you mean 'tanh'?". A text may be accepted forward
- * whose gradients have too many steps; the backward call refuses it before it writes. S may be a slice of rows: i
- * counts from its first. Nothing is kept of the options, the text and the numbers after the call. A GPU compiles each
- * text once for each kind of call and keeps the kernel until the process ends; of the numbers the first three may
- * change without that.
+ * the elements of U's row j, of V's row i and of E's row t at the same place of the width, i and j, the row and the
+ * column in S, and h, the head of the element, from 0; it may use the named numbers. It is computed for each element,
+ * in fp32 for half types and TAMIS_F32. All that it reads must be given; all else must be NULL, or TAMIS_E_NONE. The
+ * message of an error in the text begins with the place: "message:1:14: unknown name 'tahn'; did you mean 'tanh'?". A
+ * text may be accepted forward whose gradients have too many steps; the backward call refuses it before it writes. S
+ * may be a slice of rows: i counts from its first. Nothing is kept of the options, the text and the numbers after the
+ * call. A GPU compiles each text once for each kind of call and keeps the kernel until the process ends; of the numbers
+ * the first three may change without that.
  */
 
 /*

@@ -340,13 +340,16 @@ const tamis_form tamis_edge_form = {
     .arrays = true,
     .variables = {
         {"x", TAMIS_STEP_X}, {"s", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}, {"h", TAMIS_STEP_H}}};
-const tamis_form tamis_message_form = {
-    .what = "message",
-    .fields = "",
-    .names = "u, v, e, i, j",
-    .variables = {
-        {"u", TAMIS_STEP_X}, {"v", TAMIS_STEP_V}, {"e", TAMIS_STEP_S}, {"i", TAMIS_STEP_I}, {"j", TAMIS_STEP_J}}};
-enum { VARIABLES = 5 };
+const tamis_form tamis_message_form = {.what = "message",
+                                       .fields = "",
+                                       .names = "u, v, e, i, j, h",
+                                       .variables = {{"u", TAMIS_STEP_X},
+                                                     {"v", TAMIS_STEP_V},
+                                                     {"e", TAMIS_STEP_S},
+                                                     {"i", TAMIS_STEP_I},
+                                                     {"j", TAMIS_STEP_J},
+                                                     {"h", TAMIS_STEP_PART}}};
+enum { VARIABLES_MOST = sizeof tamis_edge_form.variables / sizeof *tamis_edge_form.variables };
 
 static tamis_status check_name(const tamis_form *form, const char *name) {
     size_t length = 0;
@@ -358,8 +361,8 @@ static tamis_status check_name(const tamis_form *form, const char *name) {
         return tamis_fail(TAMIS_ERROR_ARGUMENT,
                           "%s: the name '%.40s' of a number is not up to %d letters, digits and _", form->what, name,
                           TAMIS_NAME_MOST);
-    for (int k = 0; k < VARIABLES; k++)
-        if (strcmp(name, form->variables[k].name) == 0)
+    for (const tamis_meaning *v = form->variables; v->name; v++)
+        if (strcmp(name, v->name) == 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the name '%s' of a number is that of a variable", form->what,
                               name);
     bool is_function = form->arrays && strcmp(name, SOFTMAX) == 0;
@@ -374,8 +377,8 @@ static tamis_status check_name(const tamis_form *form, const char *name) {
 /* values: NULL, or the numbers' values: executions give the numbers that are NaN. */
 static tamis_status parse(tamis_program *p, const tamis_form *form, const char *text, const char *const *scalars,
                           const double *values, int scalar_count) {
-    tamis_meaning meanings[VARIABLES + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};
-    int step = 0;
+    tamis_meaning meanings[VARIABLES_MOST + TAMIS_PROGRAM_SCALARS + 1] = {{NULL, 0}};
+    int step = 0, variables = 0;
     *p = (tamis_program){.what = form->what, .scalars = scalar_count};
     if (!text)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: its text is NULL: expected an expression of %s", form->what,
@@ -385,8 +388,8 @@ static tamis_status parse(tamis_program *p, const tamis_form *form, const char *
     if (scalar_count < 0 || scalar_count > TAMIS_PROGRAM_SCALARS)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: %d named numbers: expected at most %d", form->what, scalar_count,
                           TAMIS_PROGRAM_SCALARS);
-    for (int k = 0; k < VARIABLES; k++)
-        meanings[k] = (tamis_meaning){form->variables[k].name, tamis_program_leaf(p, form->variables[k].step, 0)};
+    for (const tamis_meaning *v = form->variables; v->name; v++)
+        meanings[variables++] = (tamis_meaning){v->name, tamis_program_leaf(p, v->step, 0)};
     for (int k = 0; k < scalar_count; k++) {
         TRY(check_name(form, scalars[k]));
         for (int other = 0; other < k; other++)
@@ -397,7 +400,7 @@ static tamis_status parse(tamis_program *p, const tamis_form *form, const char *
         if (number < 0)
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the number '%s' is the ninth that executions give: at most 8",
                               form->what, scalars[k]);
-        meanings[VARIABLES + k] =
+        meanings[variables + k] =
             (tamis_meaning){scalars[k], tamis_program_leaf(p, later ? TAMIS_STEP_HEAD : TAMIS_STEP_SCALAR, number)};
     }
     TRY(tamis_parse(p, text, meanings, &step));

@@ -24,7 +24,7 @@ typedef struct tamis_form {
     bool arrays;                       /* row.NAME, ..., numbers that executions give, and softmax are of this form */
 } tamis_form;
 extern const tamis_form tamis_edge_form;    /* x, s, i, j, h */
-extern const tamis_form tamis_message_form; /* u, v, e, i, j */
+extern const tamis_form tamis_message_form; /* u, v, e, i, j, h */
 
 /* Adds the steps of a text to the program; *step becomes the last one's. The message of an error begins with the place,
    as "edge:1:14: " with the program's `what`. meanings end with a NULL name. */

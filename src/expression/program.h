@@ -29,7 +29,8 @@ enum {
     TAMIS_STEP_I,
     TAMIS_STEP_J,
     TAMIS_STEP_H,
-    TAMIS_STEP_V, /* of messages: the row's element; there x is u, the column's, and s is e, the entry's */
+    TAMIS_STEP_V,    /* of messages: the row's element; there x is u, the column's, and s is e, the entry's */
+    TAMIS_STEP_PART, /* of messages: the head of the element, h */
     /* Named arrays: an execution has a number for each row, column, entry or member. HEAD is also a number that the
        execution has. */
     TAMIS_STEP_ROW,

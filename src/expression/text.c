@@ -12,8 +12,9 @@ static const char *const formulas[] = {
 
 /* A leaf; the caller has set the C locale. */
 static void add_leaf(const tamis_step *step, tamis_text_buffer *text) {
-    static const char variables[] = {[TAMIS_STEP_X] = 'x', [TAMIS_STEP_S] = 's', [TAMIS_STEP_I] = 'i',
-                                     [TAMIS_STEP_J] = 'j', [TAMIS_STEP_H] = 'h', [TAMIS_STEP_V] = 'v'};
+    static const char variables[] = {
+        [TAMIS_STEP_X] = 'x', [TAMIS_STEP_S] = 's', [TAMIS_STEP_I] = 'i',   [TAMIS_STEP_J] = 'j',
+        [TAMIS_STEP_H] = 'h', [TAMIS_STEP_V] = 'v', [TAMIS_STEP_PART] = 'h'};
     if (step->kind == TAMIS_STEP_NUMBER)
         tamis_text_add(text, "NUMBER(%.17e)", step->number);
     else if (step->kind == TAMIS_STEP_SCALAR)

@@ -57,7 +57,8 @@ static double value_of(const call *c, const tamis_message_text *text, int64_t t,
                                                    reads(c, TAMIS_STEP_S) ? at(c->E, t, edge_column(c, k)) : 0,
                                                [TAMIS_STEP_V] = reads(c, TAMIS_STEP_V) ? at(c->o.V, i, k) : 0,
                                                [TAMIS_STEP_I] = (double)i,
-                                               [TAMIS_STEP_J] = (double)j};
+                                               [TAMIS_STEP_J] = (double)j,
+                                               [TAMIS_STEP_PART] = (double)(k / c->width)};
     if (c->roundings == 0) return tamis_program_value(&text->program, text->scalars, variables);
     tamis_edge_result found[TAMIS_PROGRAM_RESULTS];
     tamis_program_results(&text->program, text->scalars, c->o.type, variables, 0, found);

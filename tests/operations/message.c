@@ -22,17 +22,14 @@ static const char *const exact[] = {"relu(u + e)",
                                     "max(u, v - e) * u",
                                     "abs(u - v) - e * (i < j)",
                                     "min(u, f) + v * g",
+                                    "u * h - e",
                                     "e * e"};
 /* These are smooth, but for a kink. The last number is a constant of GPUs' kernels. */
-static const char *const smooth[] = {"leaky_relu(u + v + e)",
-                                     "u * sigmoid(v + e)",
-                                     "silu(u - v) * e",
-                                     "gelu(u) + tanh(e * a) / c",
-                                     "exp(-abs(u - v) * g) * e",
-                                     "sqrt(u * u + 1) * erf(v) + log(e * e + 1)",
-                                     "sigmoid(b * u) * (i - j) / 64",
-                                     "v * v"};
-static const char *const leaves[] = {"u", "u", "v", "v", "e", "e", "i", "j", "a", "g", "2.5", "1e-3", NULL};
+static const char *const smooth[] = {
+    "leaky_relu(u + v + e)",         "u * sigmoid(v + e)",       "silu(u - v) * e",
+    "gelu(u) + tanh(e * a) / c",     "exp(-abs(u - v) * g) * e", "sqrt(u * u + 1) * erf(v) + log(e * e + 1)",
+    "sigmoid(b * u) * (i - j) / 64", "u * (h + 1) * a - h",      "v * v"};
+static const char *const leaves[] = {"u", "u", "v", "v", "e", "e", "i", "j", "h", "a", "g", "2.5", "1e-3", NULL};
 
 static int64_t edge_columns(const tamis_message_options *o) {
     return o->edge_data == TAMIS_E_VECTOR ? o->heads * o->width : o->edge_data == TAMIS_E_HEAD ? o->heads : 1;

@@ -311,3 +311,17 @@ def test_errors_of_types():
     ]:
         with pytest.raises(kind, match=text):
             call()
+
+
+def test_expressions_of_the_head():
+    """h is the head of an element; a mapped dimension would be one of heads."""
+    pattern, x = tt.Pattern.causal(4), torch.randn(4, 3, 2, dtype=torch.float64, requires_grad=True)
+    factors = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)[:, None]
+    found, want = tt.message(pattern, "u * pow(2, h)", x), tt.message(pattern, "copy_u", x * factors)
+    torch.testing.assert_close(found, want)
+    weights = torch.linspace(-1, 1, found.numel(), dtype=torch.float64).reshape(found.shape)
+    torch.testing.assert_close(torch.autograd.grad((found * weights).sum(), x), torch.autograd.grad((want * weights).sum(), x))
+    with pytest.raises(NotImplementedError, match="an expression that reads h"):
+        torch.vmap(lambda x: tt.message(pattern, "u * h", x))(x.detach().movedim(1, 0))
+    with pytest.raises(TypeError, match="no gradient reaches numbers of op"):
+        tt.message(pattern, "u * t", x, numbers={"t": torch.tensor(2.0, requires_grad=True)})

@@ -156,8 +156,9 @@ TEST(texts) {
     const tamis_edge_number twice[] = {{"a", 1}, {"a", 2}}, endless[] = {{"a", INFINITY}}, taken[] = {{"v", 1}};
     works(say("leaky_relu(u + v + e)", U, V, E));
     works(say("i - 2 * j", NULL, NULL, NULL));
-    REFUSED(ARGUMENT, "message: its text is NULL: expected an expression of u, v, e, i, j", say(NULL, U, NULL, NULL));
-    REFUSED(ARGUMENT, "^message:1:9: unknown name 'w'; names are u, v, e, i, j, functions and",
+    REFUSED(ARGUMENT, "message: its text is NULL: expected an expression of u, v, e, i, j, h",
+            say(NULL, U, NULL, NULL));
+    REFUSED(ARGUMENT, "^message:1:9: unknown name 'w'; names are u, v, e, i, j, h, functions and",
             say("relu(u +w)", U, V, E));
     REFUSED(ARGUMENT, "^message:1:1: unknown name 'tahn'; did you mean 'tanh'?", say("tahn(u)", U, NULL, NULL));
     REFUSED(ARGUMENT, "^message:1:1: leaky_relu takes 1 or 2 operands, not 3",

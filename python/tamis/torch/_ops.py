@@ -447,6 +447,8 @@ def of_graphs(operator: Any, name: str, at: dict[str, int], calls: dict[str, Any
         given, members = list(arguments), info.batch_size
         if dims[at["index"]] is not None or dims[at["columns"]] is not None:
             raise NotImplementedError(f"vmap over the pattern of tamis::{name}: map over operands of one pattern")
+        if "op" in at and reads_member(given[at["op"]]):
+            raise NotImplementedError(f"vmap over tamis::{name} with an expression that reads h: the mapped dimension becomes heads, which h would count")
         each = members
         left: tuple[int, ...] = ()  # an edge's number that all members share is left as it is
         if "data" in at and given[at["data"]] == c.TAMIS_E_NUMBER:

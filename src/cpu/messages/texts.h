@@ -45,6 +45,19 @@ static void text_place(const text_block *b, const int64_t *places, real *to) {
             vector_store((char *)(to + e * b->wide + m), REAL, vector_of((real)places[e]));
 }
 
+/* The head of each element. */
+static void text_heads(const text_block *b, real *to) {
+    const int64_t width = b->p->job->width;
+    int64_t head = b->element / width, next = (head + 1) * width - b->element;
+    for (int64_t m = 0; m < b->wide; m++) {
+        if (m == next) {
+            head++;
+            next += width;
+        }
+        for (int e = 0; e < b->count; e++) to[e * b->wide + m] = (real)head;
+    }
+}
+
 static const real *text_leaf(const void *context, const tamis_step *step, real *to, int64_t first, int64_t n) {
     const text_block *const b = context;
     const pass *const p = b->p;
@@ -57,6 +70,10 @@ static const real *text_leaf(const void *context, const tamis_step *step, real *
     (void)n;
     if (kind == TAMIS_STEP_I || kind == TAMIS_STEP_J) {
         text_place(b, (kind == TAMIS_STEP_I) != job->turned ? b->row : b->column, to);
+        return to;
+    }
+    if (kind == TAMIS_STEP_PART) {
+        text_heads(b, to);
         return to;
     }
     for (int e = 0; e < b->count; e++) {

@@ -1,7 +1,7 @@
 /*
  * Expressions. EDGE_TEXT, if it is defined, are declarations of r0, the value, and in gradients of edges of r1 and r2,
  * its derivatives by x and by s, which src/expression/text.c writes. i and j are where the entry is, and h the member:
- * kernels of plans do not say it. In messages x is u, s is e, and v is the row's element. n0, n1, ... are
+ * kernels of plans do not say it. In messages x is u, s is e, v is the row's element, and h the head. n0, n1, ... are
  * the numbers of named arrays.
  */
 #define NUMBER(x)                          ((real)(x))

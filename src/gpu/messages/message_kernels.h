@@ -222,11 +222,14 @@ FUNCTION text_numbers numbers_of(real p0, real p1, real p2) {
     return n;
 }
 
-/* A text of the rows at the other end and at this end, and of the entry's own data. */
-FUNCTION real text_of(real x, real y, real z, int64 row, int64 column, text_numbers n) {
+/* The head of a lane's element k of a slice that begins at `first`; `head_width`: elements of a head. */
+#define HEAD_OF(lane, k) ((int32)((uint32)(first + unit_in(lane, (k) / UNIT, left) + (k) % UNIT) / (uint32)head_width))
+
+/* A text of the rows at the other end and at this end, of the entry's own data, and of places. */
+FUNCTION real text_of(real x, real y, real z, int64 row, int64 column, int32 head, text_numbers n) {
 #if defined(EDGE_TEXT)
     return text_results_of(TURNED ? z : x, y, TURNED ? x : z, (real)(TURNED ? column : row),
-                           (real)(TURNED ? row : column), 0, n.p0, n.p1, n.p2, NO_ARRAYS)
+                           (real)(TURNED ? row : column), (real)head, n.p0, n.p1, n.p2, NO_ARRAYS)
         .p;
 #else
     return 0;
@@ -258,5 +261,5 @@ FUNCTION void load_block(index *column, int64 *entry, GLOBAL const index *column
     int64 rows, int64 pieces, int64 grouped, int64 shared, int64 limit, IN(int64, piece_rows), IN(int4, order),        \
         int32 ordered, IN(offset, offsets), IN(index, columns), IN(int64, entries), int32 all, int32 slice,            \
         int32 width, real sign, real factor, int32 term, int32 numbers, int32 taken, int32 permuted, int32 mean,       \
-        real text_p0, real text_p1, real text_p2
+        real text_p0, real text_p1, real text_p2, int32 head_width
 #define TEXT_NUMBERS numbers_of(text_p0, text_p1, text_p2)

@@ -358,6 +358,7 @@ static void add_job(const pass *p, tamis_gpu_list *to) {
     tamis_gpu_list_add(to, tamis_gpu_integer("slice", p->slice));
     tamis_gpu_list_add(
         to, tamis_gpu_integer("width", p->call.variant.kernel == TAMIS_MESSAGE_NUMBERS ? p->span : job->width));
+    tamis_gpu_list_add(to, tamis_gpu_integer("head_width", job->width > 0 ? job->width : 1));
     tamis_gpu_list_add(to, tamis_gpu_real("text_p0", job->text ? job->text->scalars[0] : 0));
     tamis_gpu_list_add(to, tamis_gpu_real("text_p1", job->text ? job->text->scalars[1] : 0));
     tamis_gpu_list_add(to, tamis_gpu_real("text_p2", job->text ? job->text->scalars[2] : 0));
