@@ -364,6 +364,7 @@ static void prepare_last_words(training *run) {
 
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
+    if (last->iteration == 0) return tool_failure(TOOL_INTERRUPTED, "interrupted before the first iteration");
     const tool_word where =
         tool_word_of("%s iteration %d", last->batch == last->batches ? "after" : "in", last->iteration);
     if (!run->checkpoint || !is_file(run->checkpoint))
