@@ -86,8 +86,8 @@ static void keep_columns(void *given, int share, int shares) {
 
 tamis_status ml_pairs_keep(tamis_model *model, const ml_pairs *pairs, ml_pairs_visit *visit, ml_pairs_weigh *weigh,
                            const void *context) {
-    const int64_t cols = pairs->cols, n = model->options.neighbours;
-    const size_t line = (size_t)n * 2 * tamis_type_size(model->options.type);
+    const int64_t cols = pairs->cols, n = model->options.neighbours, width = 2 * n;
+    const size_t line = (size_t)width * tamis_type_size(model->options.type);
     keeper k = {.pairs = pairs, .visit = visit, .weigh = weigh, .context = context, .n = (int)n, .model = model};
     int most;
     TAMIS_SCOPE;
@@ -98,7 +98,8 @@ tamis_status ml_pairs_keep(tamis_model *model, const ml_pairs *pairs, ml_pairs_v
     TRY(tamis_allocate_zeros(tamis_times(most, cols), "columns of pairs", k.seen));
     TRY(tamis_allocate_array(tamis_times(most, n), "largest weights", k.best));
     TRY(tamis_allocate_array(tamis_times(most, n), "largest weights", k.scores));
-    TRY(tamis_scope_allocate(cols < BLOCK ? cols : BLOCK, line, "weights of pairs", &k.lines));
+    TRY(tamis_scope_allocate(tamis_times(cols < BLOCK ? cols : BLOCK, width), tamis_type_size(model->options.type),
+                             "weights of pairs", &k.lines));
     for (k.at = 0; k.at < cols; k.at = k.end) {
         k.end = k.at + BLOCK < cols ? k.at + BLOCK : cols;
         const int64_t shares = 1 + (k.end - k.at) / COLUMNS_A_THREAD;
