@@ -72,8 +72,8 @@ static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.7, .factors = 0.75, .steps = 1},
                                   {.share = 0.7, .factors = 1, .steps = 3}};
-/* Lambda rises with the confidence by itself, as the weights of uses are its noise. Weights come twice, as those that
-   are best depend on it. */
+/* Lambda rises with the confidence by itself, as the weights of uses are its noise. Weights come three times, as those
+   that are best depend on it and on the factors; so does the confidence come twice. */
 static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
                                {.share = 0.5, .factors = 1, .confidence = 3, .steps = 4},
                                {.share = 1, .factors = 1, .confidence = 3, .steps = 4, .instead = true},
@@ -82,7 +82,9 @@ static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weigh
                                {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true},
-                               {.share = 1, .factors = 1, .confidence = 1.0 / 3, .steps = 1}};
+                               {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
+                               {.share = 1, .factors = 1, .confidence = 1.0 / 3, .steps = 1},
+                               {.share = 1, .factors = 1, .confidence = 3, .steps = 2, .instead = true}};
 static const move of_pairs[] = {
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_ONES, .steps = 1},
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_RP3BETA, .steps = 1},
