@@ -247,6 +247,7 @@ static int open_data(training *run) {
                                            .texts = set->texts,
                                            .min_documents = set->min_documents,
                                            .max_share = set->max_share,
+                                           .pairs = set->pairs,
                                            .rows = set->base ? tamis_model_row_names(run->model) : NULL,
                                            .columns = set->base ? tamis_model_column_names(run->model) : NULL,
                                            .unknown_too = set->base != NULL};
