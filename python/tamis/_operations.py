@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _declarations as c
@@ -16,8 +16,8 @@ from ._plan import apart
 from ._views import view
 
 
-def sddmm(S: Any, A: Any, B: Any, *, edge: str = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
-          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, numbers: Mapping[str, float] | None = None, math: str = "exact",
+def sddmm(S: Any, A: Any, B: Any, *, edge: str | Callable[..., Any] = "scale", alpha: float = 1.0, beta: float = 0.0, out: Any = None, values: Any = None,
+          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, numbers: Mapping[str, Any] | None = None, math: str = "exact",
           convert: bool = False) -> Any:
     """P = alpha * edge(S, A B^T) + beta * P at the nonzeros of S: sampled products of the rows of A and B.
 
@@ -80,9 +80,9 @@ def spmm(S: Any, B: Any, *, transpose: bool = False, alpha: float = 1.0, beta: f
     return compute(SPMM, S, ("B",), (B,), out, how, alpha, beta, values)[0]
 
 
-def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = "scale", transpose: bool = False, alpha: float = 1.0, beta: float = 0.0,
+def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str | Callable[..., Any] = "scale", transpose: bool = False, alpha: float = 1.0, beta: float = 0.0,
           out: Any = None, values: Any = None, scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10,
-          numbers: Mapping[str, float] | None = None, math: str = "exact", convert: bool = False) -> Any:
+          numbers: Mapping[str, Any] | None = None, math: str = "exact", convert: bool = False) -> Any:
     """E = alpha * edge(S, A B^T) D + beta * E: SDDMM and SpMM in one call; the samples are not returned.
 
     S, A, B, edge and its numbers, and convert as in `sddmm`. D: (cols, L). Returns E, (..., rows, L), of A's library and device. With `transpose`

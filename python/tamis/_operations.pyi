@@ -1,5 +1,5 @@
 # The types of the operations: results are of the operands' library, samples of a matrix are a matrix of its kind (of a batch, an array).
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, Protocol, TypeVar, Union, overload
 
 import numpy
@@ -28,16 +28,16 @@ _Arrays = Union[Pattern, tuple[_Array, _Array], tuple[_Array, _Array, _Array]]
 _Sparse = Union[_Arrays, _SparseMatrix]
 
 @overload
-def sddmm(S: _Arrays, A: _ArrayT, B: _ArrayT, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
+def sddmm(S: _Arrays, A: _ArrayT, B: _ArrayT, *, edge: Union[str, Callable[..., Any]] = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
+          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, Any]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _ArrayT: ...
 @overload
-def sddmm(S: _SparseT, A: _ArrayT, B: _ArrayT, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
+def sddmm(S: _SparseT, A: _ArrayT, B: _ArrayT, *, edge: Union[str, Callable[..., Any]] = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
+          values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, Any]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _SparseT: ...
 @overload
-def sddmm(S: Any, A: Any, B: Any, *, edge: str = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ..., values: Any = ...,
-          scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ..., convert: bool) -> Any: ...
+def sddmm(S: Any, A: Any, B: Any, *, edge: Union[str, Callable[..., Any]] = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ..., values: Any = ...,
+          scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, Any]] = ..., math: str = ..., convert: bool) -> Any: ...
 
 @overload
 def spmm(S: _Sparse, B: _ArrayT, *, transpose: bool = ..., alpha: float = ..., beta: float = ..., out: Optional[_ArrayT] = ...,
@@ -47,12 +47,12 @@ def spmm(S: Any, B: Any, *, transpose: bool = ..., alpha: float = ..., beta: flo
          convert: bool) -> numpy.ndarray: ...
 
 @overload
-def fused(S: _Sparse, A: _ArrayT, B: _ArrayT, D: _ArrayT, *, edge: str = ..., transpose: bool = ..., alpha: float = ..., beta: float = ...,
-          out: Optional[_ArrayT] = ..., values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ...,
+def fused(S: _Sparse, A: _ArrayT, B: _ArrayT, D: _ArrayT, *, edge: Union[str, Callable[..., Any]] = ..., transpose: bool = ..., alpha: float = ..., beta: float = ...,
+          out: Optional[_ArrayT] = ..., values: Optional[_Array] = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, Any]] = ..., math: str = ...,
           convert: Literal[False] = ...) -> _ArrayT: ...
 @overload
-def fused(S: Any, A: Any, B: Any, D: Any, *, edge: str = ..., transpose: bool = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
-          values: Any = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, float]] = ..., math: str = ..., convert: bool) -> numpy.ndarray: ...
+def fused(S: Any, A: Any, B: Any, D: Any, *, edge: Union[str, Callable[..., Any]] = ..., transpose: bool = ..., alpha: float = ..., beta: float = ..., out: Optional[_Array] = ...,
+          values: Any = ..., scale: float = ..., slope: float = ..., epsilon: float = ..., numbers: Optional[Mapping[str, Any]] = ..., math: str = ..., convert: bool) -> numpy.ndarray: ...
 
 @overload
 def attention(mask: _Sparse, Q: _ArrayT, K: _ArrayT, V: _ArrayT, *, scale: Optional[float] = ..., bias: Optional[_Array] = ...,

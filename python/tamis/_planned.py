@@ -1,7 +1,7 @@
 """tamis.plan: a plan that the caller keeps; and the algorithms that it may name."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,11 +112,11 @@ class Plan:
         raise TypeError("a tamis.Plan belongs to its process: make one there")
 
 
-def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None = None, type: str | None = None, edge: str = "scale",
+def plan(operation: str, S: Any, *, inner: int | None = None, width: int | None = None, type: str | None = None, edge: str | Callable[..., Any] = "scale",
          scale: float = 1.0, slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, batch: int = 1, expected_calls: int = 1,
          effort: str = "estimate", math: str = "exact", algorithm: str | None = None, parameters: str | None = None,
          any_order: bool = False, a_layout: str = "row-major", b_layout: str = "row-major", d_layout: str = "row-major",
-         output_layout: str = "row-major", d_is_b: bool = False, numbers: Mapping[str, float] | None = None) -> Plan:
+         output_layout: str = "row-major", d_is_b: bool = False, numbers: Mapping[str, Any] | None = None) -> Plan:
     """Makes a plan: checks S, chooses an algorithm for many calls and prepares it.
 
     operation: "sddmm", "spmm" or "fused". S as in `sddmm`; three arrays as a `Pattern`. inner: K, columns of A and B, for sddmm and

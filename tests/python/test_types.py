@@ -31,6 +31,7 @@ reveal_type(tamis.plan("sddmm", pattern, inner=2))  # Plan
 reveal_type(tamis.spmm(pattern, B))  # ndarray
 reveal_type(tamis.spmm(S, B, transpose=True))  # ndarray
 reveal_type(tamis.sddmm(pattern, B, B))  # ndarray
+reveal_type(tamis.sddmm(pattern, B, B, edge=lambda x, i: x + i, numbers={"row.b": B[:, 0], "c": 2}))  # ndarray
 reveal_type(tamis.fused(pattern, B, B, B))  # ndarray
 reveal_type(tamis.attention(pattern, B, B, B))  # ndarray
 reveal_type(tamis.attention(pattern, B, B, B, return_lse=True))  # tuple[ndarray, ndarray]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Optional, overload
 
 import torch
@@ -82,7 +82,7 @@ _number_of._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @_eager
-def _with_tensors(operation: int, pattern: Pattern, edge: str, numbers: Any, others: tuple, values: Optional[Tensor], *matrices: Tensor) -> Tensor:
+def _with_tensors(operation: int, pattern: Pattern, edge: Any, numbers: Any, others: tuple, values: Optional[Tensor], *matrices: Tensor) -> Tensor:
     """Call sddmm or fused by an expression of tensors. others: scale, slope, epsilon, transpose."""
     _check_tensors(dict(zip("ABD", matrices)), values=values)
     fixed, named = apart(numbers)
@@ -102,7 +102,7 @@ def _check_tensors(operands: dict[str, Any], **optional: Any) -> None:
             raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor, for instance torch.as_tensor({name})")
 
 
-def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+def sddmm(pattern: PatternLike, A: Tensor, B: Tensor, values: Optional[Tensor] = None, *, edge: str | Callable[..., Any] = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10, numbers: Optional[Mapping[str, Any]] = None) -> Tensor:
     """Sampled products: edge(values, A B^T) at the pattern's places.
 
@@ -158,7 +158,7 @@ def spmm(pattern: PatternLike, B: Tensor, values: Optional[Tensor] = None, *, tr
 _pattern.times = spmm
 
 
-def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str = "scale", scale: float = 1.0,
+def fused(pattern: PatternLike, A: Tensor, B: Tensor, D: Tensor, values: Optional[Tensor] = None, *, edge: str | Callable[..., Any] = "scale", scale: float = 1.0,
           slope: float = 0.01, epsilon: float = 1e-10, transpose: bool = False, numbers: Optional[Mapping[str, Any]] = None) -> Tensor:
     """edge(values, A B^T) D in one call: `sddmm`, then `spmm` with its samples, which are not returned.
 
