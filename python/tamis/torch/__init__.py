@@ -285,7 +285,12 @@ def _scored(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Te
             numbers: dict[str, Any]) -> Any:
     """Compute attention with scores that are an expression."""
     if not dropout_p and not return_lse:
-        return fused(pattern, q, k, v, bias, edge=f"softmax({text})", numbers=numbers)
+        try:
+            return fused(pattern, q, k, v, bias, edge=f"softmax({text})", numbers=numbers)
+        except _errors.ArgumentError as error:
+            if str(error).startswith("edge:"):  # places are of this text
+                raise _errors.ArgumentError(f"{error} (the score is the edge softmax({text}))") from None
+            raise
     wide = [None if x is None else x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v, bias)]
     numbers = {name: x.to(torch.promote_types(x.dtype, torch.float32)) if isinstance(x, Tensor) and x.dtype in (torch.float16, torch.bfloat16) else x for name, x in numbers.items()}
     if q.dim() == 2 and k.dim() == 2 and v.dim() > 2:  # v alone has members, which the score may read
