@@ -427,9 +427,12 @@ tamis_status tamis_program_read(tamis_program *p, const tamis_form *form, const 
         values[k] = numbers[k].value;
     }
     TRY(parse(p, form, text, names, values, (int)count));
-    for (int k = 0; k < (int)count; k++)
-        if (!isfinite(values[k]) && !(form->arrays && isnan(values[k])))
+    for (int k = 0; k < (int)count; k++) {
+        if (form->arrays && isnan(values[k]))
+            values[k] = 0; /* executions have it */
+        else if (!isfinite(values[k]))
             return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s: the number '%s' = %g is not finite", what, names[k],
                               values[k]);
+    }
     return TAMIS_OK;
 }

@@ -279,6 +279,8 @@ TEST(test_errors_of_executing) {
     SPOILT(B.rows, 2, ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
     SPOILT(B.location, TAMIS_DEVICE, ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
     SPOILT(e.workspace, b, ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
+    SPOILT(e.edge_operand_count, 1, ARGUMENT, "execution.edge_operand_count is set",
+           tamis_slab_plan_spmm(plan, &B, &C, &e));
     REFUSED(ARGUMENT, "report = NULL", tamis_slab_plan_describe(plan, NULL));
     works(tamis_slab_plan_describe(plan, &report));
     assert_true(report.seconds == 0 && report.keeps_b && report.b_rows == 3);
