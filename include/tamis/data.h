@@ -106,7 +106,10 @@ typedef struct tamis_text_options {
     double max_share;      /* words in more than this share of the documents are left out, 0 < max_share <= 1 (0.5) */
     const tamis_names *words; /* words to count, such as a model's: others are left out, and the two limits do not hold;
                                  NULL: all */
-    uint64_t reserved[5];
+    bool pairs;               /* count pairs of words too that follow each other in a document, such as "new york", but
+                                 for pairs with a word of too many documents; with `words`: the pairs among these */
+    bool reserved_flags[7];
+    uint64_t reserved[4];
 } tamis_text_options;
 
 /* The defaults of a tamis_text_options. */

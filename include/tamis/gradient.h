@@ -61,7 +61,8 @@ TAMIS_API const char *tamis_gradient_algorithm(const tamis_gradient *gradient);
  * matrix is the sum over members. Outputs must not overlap inputs or one another.
  *
  * Gradients with respect to the arrays that an edge's text names are written where execution.edge_operands ask for them
- * (tamis_edge_operand). On a GPU the first call that asks for one compiles its kernel.
+ * (tamis_edge_operand). On a GPU the first call that asks for one compiles its kernel: make it before a
+ * graph is captured.
  *
  * With execution.softmax_rows as the forward call wrote it, the backward call of softmax need not compute the largest
  * score and the sum of each row again, which saves a pass. Both the forward plan and the gradient must then be made

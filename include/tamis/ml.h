@@ -106,7 +106,9 @@ TAMIS_API tamis_status tamis_read_data_found(tamis_method method, const char *pa
    not available. Shares are relative to the iteration's time on the device. */
 typedef struct tamis_iteration {
     tamis_method method;
-    int iteration, iterations; /* the number of this iteration, from 1, and the total */
+    int iteration, iterations; /* the number of this iteration, from 1, and the total; 0: before the first one, while
+                                  options are chosen by the data, or after the last, while features give factors:
+                                  `batch` steps are done, batches is 0, and the model cannot be used */
     int64_t batch, batches;    /* mini-batches done in this iteration; if equal, the iteration is complete. batches is 0
                                   while the number of a stream's batches is not known */
     double loss;               /* the objective after this iteration (see the manual's page of models) */
@@ -327,6 +329,12 @@ TAMIS_API tamis_status tamis_model_shares(tamis_model *model, const tamis_dense 
 TAMIS_API tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const tamis_sparse *S,
                                            double *predictions);
 
+/* As tamis_model_predict, for rows whose known entries `observed` has (S.rows x S.cols, host): their factors are
+   found from it as by tamis_model_transform, for some rows at a time, so that memory does not grow with rows x columns
+   in models of pairs of columns, except where S is COO. */
+TAMIS_API tamis_status tamis_model_predict_rows(tamis_model *model, const tamis_sparse *observed, const tamis_sparse *S,
+                                                double *predictions);
+
 /* For each of `count` rows (indices into W, or into the fit's rows if W is NULL; rows = NULL: 0 .. count - 1), finds
    the n best columns, best first, which for most methods have the largest predictions, without the columns in that row
    of `seen` (NULL: none). columns and scores have count * n entries; if fewer columns are left, the rest are -1 and
@@ -370,7 +378,8 @@ TAMIS_API tamis_status tamis_model_similar(tamis_model *model, bool rows, const 
                                            int64_t *similar, double *cosines);
 
 /* Finds the n columns with the largest weights in each factor, in falling order, and the weights (probabilities for
-   topics, else values): factors * n entries each, missing ones as in recommend. */
+   topics, else values): factors * n entries each, missing ones as in recommend. A topic does not list words of weight
+   0. */
 TAMIS_API tamis_status tamis_model_topics(tamis_model *model, int n, int64_t *columns, double *weights);
 
 /* Prediction quality on held-out entries. NaN where a number has no meaning for the method. */

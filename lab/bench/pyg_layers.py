@@ -2,7 +2,7 @@
 """The layers of `tamis.torch.pyg` beside those of PyTorch Geometric: time forward and backward, and memory.
 
 A line for each layer: medians in milliseconds, of rounds that alternate, and how many times as long PyTorch Geometric takes (with --compiled also what
-torch.compile makes of it); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs
+torch.compile makes of it and of ours); how far the results and the gradients of x are apart, relative to the largest. --memory measures instead how much a step needs
 besides its operands: on the CPU the largest resident memory, on a GPU the largest that PyTorch has allocated.
 """
 from __future__ import annotations
@@ -90,15 +90,16 @@ def calls_of(name: str, given, x: torch.Tensor, *rest: torch.Tensor) -> tuple[di
     layers = {"tamis": made(pyg, name, given), "pyg": made(geometric, name, given)}
     layers["pyg"].load_state_dict(layers["tamis"].state_dict())
     wanted = {library: [x, *(one for one in rest[1:] if isinstance(one, torch.Tensor) and one.requires_grad), *layer.parameters()] for library, layer in layers.items()}
-    if given.compiled:
-        layers["compiled"], wanted["compiled"] = torch.compile(layers["pyg"]), wanted["pyg"]
+    compiled = {"compiled": "pyg", "tamis compiled": "tamis"} if given.compiled else {}
+    for what, library in compiled.items():
+        layers[what], wanted[what] = torch.compile(layers[library]), wanted[library]
     calls = {library: (lambda layer=layer: layer(x, *rest)) for library, layer in layers.items()}
-    if given.compiled:
+    for what in compiled:
         try:
-            calls["compiled"]()
+            calls[what]()
         except Exception as error:  # what PyTorch cannot compile is part of the result
-            print(f"{name:22} compiled: {why(error)}", flush=True)
-            del calls["compiled"]
+            print(f"{name:22} {what}: {why(error)}", flush=True)
+            del calls[what]
     return calls, wanted
 
 

@@ -48,7 +48,7 @@ def apart(numbers: Mapping[str, Any] | None) -> tuple[Mapping[str, float] | None
     is NaN among the numbers: the call gives it."""
     if not isinstance(numbers, Mapping):
         return numbers, None
-    named = {name: value for name, value in numbers.items() if not isinstance(value, python_numbers.Real) and hasattr(value, "dtype")}
+    named = {name: value for name, value in numbers.items() if not isinstance(value, python_numbers.Real) and hasattr(value, "dtype") and not _is_number(name, value)}
     for name, value in numbers.items():
         if isinstance(name, str) and "." in name and name.split(".")[0] not in ARRAYS:
             raise _errors.ArgumentError(f"numbers has {name!r}: arrays are row.NAME, col.NAME, entry.NAME and head.NAME")
@@ -58,6 +58,11 @@ def apart(numbers: Mapping[str, Any] | None) -> tuple[Mapping[str, float] | None
         return numbers, None
     rest = {name: float("nan") if name in named else value for name, value in numbers.items() if "." not in name}
     return rest or None, named
+
+
+def _is_number(name: Any, value: Any) -> bool:
+    """Return True for an array without dimensions of a whole number: it is part of the plan, by float()."""
+    return "." not in str(name) and getattr(value, "ndim", 1) == 0 and str(value.dtype).replace("torch.", "").startswith(("int", "uint", "bool"))
 
 
 ARRAYS = {"row": "row", "col": "column", "entry": "entry of the sparse matrix", "head": "member of the batch"}

@@ -21,7 +21,8 @@ from .ml import metrics
 METHODS: dict[str, Any] = {**{name: method for name, method in tune.METHODS.items() if not method._counts}, "transitions": ml.Transitions}
 SPLITS = ("time", "random", "leave-one-out", "last", "date")
 _COLUMNS = ("rmse", "mae", "precision", "recall", "ndcg", "map", "coverage")
-_CHOICES = ("factors", "regularization", "column_regularization", "confidence", "weights", "neighbours")
+_CHOICES: dict[str, tuple[Any, ...]] = {"factors": (0,), "regularization": (0, None), "column_regularization": (0, None), "confidence": (None,), "weights": ("auto",),
+                                        "neighbours": (None,)}  # options that a fit may choose, with what asks for it
 
 
 def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None) -> dict[str, dict[str, Any]]:
@@ -37,8 +38,16 @@ def evaluate(model: Any, train: Any, test: Any, k: int = 10, *, threshold: Optio
     >>> found["model"]["rmse"] < found["biases"]["rmse"], sorted(found["popularity"])
     (True, ['coverage', 'map', 'ndcg', 'precision', 'recall'])
     """
+    test = _in_order(test)
     found = {"model": _measured(model, train, test, k, threshold), "popularity": _popularity(train, test, k, threshold)}
     return found if model._uses else {**found, "biases": _biases(train, test)}
+
+
+def _in_order(test: Any) -> Any:
+    """A copy with sorted rows and no entry twice, as `biases` has them."""
+    made = test.tocsr(copy=True)
+    made.sum_duplicates()
+    return made
 
 
 def _scores(ranking: Any, train: Any, test: Any, k: int, threshold: Optional[float]) -> dict[str, Any]:
@@ -62,21 +71,14 @@ def _measured(model: Any, train: Any, test: Any, k: int, threshold: Optional[flo
     start = time.perf_counter()
     model.fit(train)
     seconds, after = time.perf_counter() - start, _memory()
-    factors = model.transform(train) if model._fitted().about.rows == 0 and not model._pairs else None
-    found = {} if model._uses else _errors_of(_predicted(model, train, test, factors), test)
+    keeps_none = model._fitted().about.rows == 0
+    factors = model.transform(train) if keeps_none and not model._pairs else None
+    found = {} if model._uses else _errors_of(model.predict(test, observed=train if keeps_none else None), test)
     ranking = model.recommend(n=min(k, train.shape[1]), seen=train, factors=factors)[0]
     found.update(_scores(ranking, train, test, k, threshold), seconds=seconds, chosen=_chosen(model))
     if before is not None and after is not None:
         found["memory"] = max(after - before, 0)
     return found
-
-
-def _predicted(model: Any, train: Any, test: Any, factors: Any) -> Any:
-    """Predictions of test; of models of pairs for some rows at a time, since theirs of all columns may not fit in memory."""
-    if not model._pairs:
-        return model.predict(test, factors=factors)
-    count = max(1, 2 ** 22 // train.shape[1])
-    return numpy.concatenate([model.predict(test[first:first + count], factors=model.transform(train[first:first + count])) for first in range(0, test.shape[0], count)])
 
 
 def _memory(fresh: bool = False) -> Optional[int]:
@@ -93,7 +95,7 @@ def _memory(fresh: bool = False) -> Optional[int]:
 
 def _chosen(model: Any) -> dict[str, Any]:
     """The options that the fit chose by the data: those whose parameter leaves it open."""
-    return {name: getattr(model, name + "_") for name in _CHOICES if getattr(model, name, 1) in (0, None, "auto") and hasattr(model, name + "_")}
+    return {name: getattr(model, name + "_") for name, left_open in _CHOICES.items() if getattr(model, name, 1) in left_open and hasattr(model, name + "_")}
 
 
 def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, threshold: Optional[float] = None, uses: Any = None, order: Any = None,
@@ -112,6 +114,7 @@ def compare(models: dict[str, Any], train: Any, test: Any, k: int = 10, *, thres
     >>> found["winner"]["rmse"], sorted(found["methods"])
     ('als', ['als', 'item-knn'])
     """
+    test = _in_order(test)
     # fails without a relevant entry, before anything is fitted
     found: dict[str, Any] = {"methods": {}, "refused": dict(refused or {}), "popularity": _popularity(train, test, k, threshold)}
     for name, model in models.items():

@@ -16,7 +16,16 @@ static inline tamis_status tamis_reserved_check(const char *name, const uint64_t
     return TAMIS_OK;
 }
 
-/* Checks the reserved words of a structure: TAMIS_RESERVED(options, "options"). */
+static inline tamis_status tamis_reserved_flags_check(const char *name, const bool *flags, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (flags[i])
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "%s.reserved_flags[%zu] is true: expected false", name, i);
+    return TAMIS_OK;
+}
+
+/* Check the reserved words and flags of a structure: TAMIS_RESERVED(options, "options"). */
 #define TAMIS_RESERVED(structure, name) tamis_reserved_check(name, (structure)->reserved, sizeof(structure)->reserved)
+#define TAMIS_RESERVED_FLAGS(structure, name)                                                                          \
+    tamis_reserved_flags_check(name, (structure)->reserved_flags, sizeof(structure)->reserved_flags)
 
 #endif

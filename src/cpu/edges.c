@@ -165,8 +165,10 @@ static void run_text(const span *r) {
     for (int t = 0; t < r->count && tamis_edge_text_reads_column(text); t++)
         j[t] = (double)tamis_index_load(job->columns, job->index_type, r->first + t);
     for (int k = 0; k < text->value.arrays; k++) {
+        const int kind = text->value.array[k].kind;
         arrays[k] = named[k];
-        load_named(named[k], r, text->value.array[k].kind, &job->named[k], i, j);
+        if (tamis_edge_text_reads(text, kind)) /* not "where(0, row.b, x)", for which no rows are loaded */
+            load_named(named[k], r, kind, &job->named[k], i, j);
     }
     for (int t = 0; t < r->count && narrow; t++) {
         if (tamis_edge_text_reads(text, TAMIS_STEP_I)) i[t] = (double)(float)i[t];

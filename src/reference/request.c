@@ -51,6 +51,10 @@ tamis_edge_place tamis_oracle_place(const tamis_request *r, int64_t t) {
 
 /* Finds the arrays that the text names. */
 static tamis_status take_named(tamis_request *r) {
+    for (int64_t n = 0; n < r->given.edge_operand_count; n++)
+        if (!r->given.edge_operands || !r->given.edge_operands[n].name || !r->given.edge_operands[n].values)
+            return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.edge_operands[%lld] is NULL, or has no name or values",
+                              (long long)n);
     for (int k = 0; r->text && k < r->text->value.arrays; k++) {
         const tamis_array_name *const array = &r->text->value.array[k];
         const int64_t counts[] = {r->rows, r->cols, r->S.nnz, 1};

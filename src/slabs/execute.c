@@ -292,13 +292,12 @@ static tamis_status run_member(run *r) {
 
 static tamis_status check_execution(const tamis_slab_plan *plan, const tamis_execution *given, tamis_execution *e) {
     TRY(tamis_execution_read(given, e));
-    if (e->stream || e->workspace || e->softmax_rows || e->edge_operand_count != 0)
-        return tamis_fail(TAMIS_ERROR_ARGUMENT,
-                          "execution.%s is set: a plan out of core takes none, expected NULL or 0",
+    if (e->stream || e->workspace || e->softmax_rows || e->edge_operands)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "execution.%s is set: a plan out of core takes none, expected NULL",
                           e->stream         ? "stream"
                           : e->workspace    ? "workspace"
                           : e->softmax_rows ? "softmax_rows"
-                                            : "edge_operand_count");
+                                            : "edge_operands");
     return tamis_values_take(plan->host, &plan->S, plan->S.values ? plan->S.value_type : plan->options.type,
                              plan->options.batch, tamis_needs_values(plan->options.operation, plan->options.edge), e);
 }

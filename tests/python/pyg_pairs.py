@@ -30,8 +30,9 @@ def leaves(given):
 def pair(name, *arguments, dtype=torch.float64, **named):
     """Both layers with the parameters of PyTorch Geometric's, with the same first argument that may be a network."""
     torch.manual_seed(5)
-    theirs = getattr(geometric, name)(*copy.deepcopy(arguments), **named).to(dtype)
-    ours = getattr(pyg, name)(*copy.deepcopy(arguments), **named).to(dtype)
+    here = torch.empty(0).device  # some of theirs have parameters on the CPU, whatever the default
+    theirs = getattr(geometric, name)(*copy.deepcopy(arguments), **named).to(here, dtype)
+    ours = getattr(pyg, name)(*copy.deepcopy(arguments), **named).to(here, dtype)
     assert {key: value.shape for key, value in ours.state_dict().items()} == {key: value.shape for key, value in theirs.state_dict().items()}
     with torch.no_grad():
         for parameter in theirs.parameters():

@@ -183,11 +183,29 @@ def test_other_arguments_of_attention_with_scores(device):
     weights = torch.cat([scores, sinks[:, None, None].expand(2, HEADS, N, 1)], -1).softmax(-1)[..., :-1]
     torch.testing.assert_close(tt.attention(q, k, v, pattern, score="gelu(x)", sinks=sinks), weights @ v)
     for given, words in (({"softcap": 3.0}, "softcap = 3.0 and score are given"), ({"score": "x + s"}, "reads s, the bias"),
-                         ({"score": "softmax(x)"}, "softmax is the last step"), ({"score": None, "numbers": {"a": 1}}, "only score names numbers")):
+                         ({"score": "softmax(x)"}, "attention takes the softmax of the scores itself"), ({"score": None, "numbers": {"a": 1}}, "only score names numbers")):
         with pytest.raises(ValueError, match=words):
             tt.attention(q, k, v, pattern, **{"score": "x", **given})
     with pytest.raises(TypeError, match="score is a int"):
         tt.attention(q, k, v, pattern, score=3)
+
+
+def test_members_of_v_alone_are_those_of_scores(device):
+    """The score reads h, and a tensor in 16 bits, with and without what is computed in steps; a scale is no name of the caller's."""
+    pattern, i, j = make(device, N, N)
+    q, k, v, gain = drawn(N, WIDTH, device=device), drawn(N, WIDTH, device=device), drawn(3, N, WIDTH, device=device), drawn(3, device=device)
+    out, _ = tt.attention(q, k, v, pattern, score="x * (h + 1) + head.g", numbers={"head.g": gain}, return_lse=True)
+    torch.testing.assert_close(out, tt.attention(q, k, v, pattern, score="x * (h + 1) + head.g", numbers={"head.g": gain}))
+    q, k, v, gain = (x.to(torch.bfloat16) for x in (q, k, v, gain))
+    out, _ = tt.attention(q, k, v, pattern, score="x * head.g", numbers={"head.g": gain}, return_lse=True)
+    torch.testing.assert_close(out, tt.attention(q, k, v, pattern, score="x * head.g", numbers={"head.g": gain}), atol=0.03, rtol=0.03)
+    with pytest.raises(ValueError, match="reads h or arrays, and pattern is a list"):
+        tt.attention(v, v, v, [pattern] * 3, score="x * h")
+    batch = drawn(2, 3, N, WIDTH, device=device)
+    with pytest.raises(ValueError, match="its leading dimensions differ"):
+        tt.sddmm(pattern, batch, drawn(3, 2, N, WIDTH, device=device), edge="x * t", numbers={"t": torch.tensor(2.0, dtype=torch.float64, device=device)})
+    x = drawn(N, WIDTH, device=device)
+    torch.testing.assert_close(tt.sddmm(pattern, x, x, edge="x * t", numbers={"t": torch.tensor(2)}), tt.sddmm(pattern, x, x, edge="x * 2"))
 
 
 def test_radial_function_with_learned_width(device):

@@ -12,8 +12,9 @@ bool properties_on_cpu(void);
 typedef struct watch {
     tamis_model *model;
     int calls, stop_at, save_at;
-    const char *failure; /* the last one of a checkpoint */
-    double loss[64];     /* of each iteration */
+    int steps, stop_at_step; /* outside of iterations */
+    const char *failure;     /* the last one of a checkpoint */
+    double loss[64];         /* of each iteration */
     int iterations;
 } watch;
 

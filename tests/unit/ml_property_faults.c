@@ -15,7 +15,7 @@ void iterations_allocate_nothing(tamis_method method) {
     EACH_WAY(c, method) {
         if (c.about.pairs) return; /* which are made in one iteration */
         OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 3);
-        allocations_of(c.options, 0, &d); /* the first one on a GPU compiles */
+        allocations_of(c.options, 1, &d); /* the first one on a GPU compiles */
         const int64_t none = allocations_of(c.options, 0, &d), many = allocations_of(c.options, 4, &d);
         if (none != many) fail_msg("%s: 4 iterations make %d allocations, none %d", c.name, (int)many, (int)none);
     }
@@ -59,6 +59,9 @@ static tamis_status use_transform(use *u) {
     return tamis_model_transform(u->model, &u->d->view, &W);
 }
 static tamis_status use_predict(use *u) { return tamis_model_predict(u->model, &u->W, &u->d->view, u->numbers); }
+static tamis_status use_predict_rows(use *u) {
+    return tamis_model_predict_rows(u->model, &u->d->view, &u->d->view, u->numbers);
+}
 static tamis_status use_predict_own(use *u) { return tamis_model_predict(u->model, NULL, &u->d->view, u->numbers); }
 static tamis_status use_recommend(use *u) {
     return tamis_model_recommend(u->model, &u->W, NULL, u->d->view.rows, &u->d->view, BEST, u->columns, u->numbers);
@@ -98,6 +101,7 @@ static const struct {
     bool changes; /* the model, also where it fails */
 } uses[] = {{use_transform, ALL, false},
             {use_predict, ALL, false},
+            {use_predict_rows, ALL, false},
             {use_predict_own, WITH_ROWS, false},
             {use_recommend, ALL, false},
             {use_recommend_own, WITH_ROWS, false},

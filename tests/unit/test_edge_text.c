@@ -165,6 +165,31 @@ TEST(arrays_have_places_and_gradients) {
                 1e-12);
 }
 
+/* A branch that is never taken leaves an array that no step reads: it is given, and has gradients of zeros. */
+TEST(arrays_that_no_step_reads) {
+    static const char *const texts[] = {"where(0, row.r, x)", "where(1, x, col.c * row.r)",
+                                        "x + 0 * where(0, col.c, 1)"};
+    for (int k = 0; k < 3; k++) {
+        call_data c;
+        named_data n;
+        make(&c);
+        make_named(&n);
+        tamis_options o = with_text(TAMIS_OP_SDDMM, texts[k]);
+        OWN(tamis_gradient) *gradient = NULL;
+        double ones[BATCH * NNZ];
+        const tamis_dense dP = samples_of(&c.S, ones, TAMIS_F64);
+        tamis_edge_operand *const row = &n.operands[0], *const col = &n.operands[1];
+        o.batch = BATCH;
+        for (int t = 0; t < BATCH * NNZ; t++) ones[t] = 1;
+        if (k == 2) *row = *col;
+        n.execution.edge_operand_count = k == 1 ? 2 : 1;
+        works(tamis_gradient_create(device, &c.S, &o, &gradient));
+        works(tamis_sddmm_backward(gradient, &dP, &c.A, &c.B, NULL, NULL, NULL, &n.execution));
+        for (int t = 0; t < COLS && k > 0; t++) assert_true(n.d_col[t] == 0);
+        for (int t = 0; t < BATCH * ROWS && k < 2; t++) assert_true(n.d_row[t] == 0);
+    }
+}
+
 /* A matrix without entries has gradients of zeros, or what was there. */
 TEST(arrays_without_entries) {
     call_data c;

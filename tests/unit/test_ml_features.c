@@ -169,6 +169,24 @@ TEST(features_tell_of_cold_items) {
     }
 }
 
+static bool stops_after_iterations(void *context, const tamis_iteration *iteration) {
+    (void)context;
+    return iteration->iteration > 0;
+}
+
+TEST(features_are_stopped) {
+    tamis_model_options options = options_of(0);
+    OWN(world) w = world_make(0.9, false, 3);
+    options.regularization = 0.1; /* so that nothing is chosen */
+    OWN(tamis_model) *const expected = fitted(&options, &w.warm.view, NULL, NULL);
+    options.callback = stops_after_iterations;
+    OWN(tamis_model) *const model = model_made(device, &options);
+    works(tamis_model_set_features(model, false, &w.features.view));
+    assert_int_equal(tamis_model_fit(model, &w.warm.view, NULL), TAMIS_ERROR_CANCELLED);
+    assert_string_equal(tamis_last_error(), "stopped while features gave factors: the model is without these");
+    expect_unchanged(model, expected, false);
+}
+
 TEST(noise_leaves_cold_items_as_they_are) {
     for (int c = 0; c < CASES; c++)
         for (uint64_t seed = 3; seed < 8; seed++) {

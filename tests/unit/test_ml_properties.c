@@ -127,6 +127,10 @@ static void saved_is_loaded(tamis_method method) {
 
 static bool look(void *context, const tamis_iteration *iteration) {
     watch *const w = context;
+    if (iteration->iteration == 0) {
+        assert_true(iteration->batch == ++w->steps && iteration->batches == 0);
+        return w->steps != w->stop_at_step;
+    }
     w->calls++;
     assert_true(iteration->seconds >= 0 && iteration->sddmm_share >= 0 && iteration->fused_share >= 0);
     assert_true(iteration->batches == 0 || (iteration->batch > 0 && iteration->batch <= iteration->batches));
@@ -200,6 +204,28 @@ static void resumed_is_whole(tamis_method method) {
             OWN(tamis_model) *const within = model_loaded_from(properties_path, &c.options);
             works(tamis_model_fit(within, &d.view, NULL));
             model_expect_same(c.name, within, whole);
+        }
+    }
+}
+
+/* A fit that is stopped while it chooses has no model, and chooses anew. */
+static void choices_are_stopped(tamis_method method) {
+    EACH_WAY(c, method) {
+        OWN(data) d = model_data(&c.about, MODEL_ROWS, MODEL_COLS, 52);
+        OWN(tamis_model) *const whole = model_fitted(properties_on, &c.options, &d.view);
+        watch counted = {0};
+        OWN(tamis_model) *const seen = model_watched(&c, &counted, NULL);
+        works(tamis_model_fit(seen, &d.view, NULL));
+        for (int stop = 1; stop <= counted.steps; stop += 1 + counted.steps / 4) {
+            watch w = {.stop_at_step = stop};
+            OWN(tamis_model) *const model = model_watched(&c, &w, NULL);
+            assert_int_equal(tamis_model_fit(model, &d.view, NULL), TAMIS_ERROR_CANCELLED);
+            assert_string_equal(tamis_last_error(), "stopped while options were chosen: there is no model yet");
+            assert_int_equal(w.calls, 0);
+            w = (watch){.model = model};
+            works(tamis_model_fit(model, &d.view, NULL));
+            assert_int_equal(w.steps, counted.steps);
+            model_expect_same(c.name, model, whole);
         }
     }
 }
@@ -339,6 +365,7 @@ static const struct property {
     PROPERTY(threads_change_nothing),
     PROPERTY(saved_is_loaded),
     PROPERTY(resumed_is_whole),
+    PROPERTY(choices_are_stopped),
     PROPERTY(errors_are_gone_on_from),
     PROPERTY(loss_falls),
     PROPERTY(nothing_is_fitted),

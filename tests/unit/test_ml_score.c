@@ -16,6 +16,7 @@ TEST(tells_topics) {
     for (int i = 0; i < SHAPES; i++) {
         OWN(tamis_model) *const model = model_of(device, &shapes[i]);
         const int64_t cols = model->cols, factors = model->options.factors;
+        const bool of_counts = shapes[i].kind == TAMIS_DATA_COUNTS; /* topics, which list no words of weight 0 */
         const int n = cols < 50 ? (int)cols + 2 : 11;
         OWN(int64_t) *const columns = malloc((size_t)(factors * n) * sizeof *columns);
         OWN(double) *const weights = malloc((size_t)(factors * n) * sizeof *weights);
@@ -28,14 +29,16 @@ TEST(tells_topics) {
             for (int64_t at = k * n; at < (k + 1) * n; at++) {
                 int64_t best = -1;
                 for (int64_t j = 0; j < cols; j++)
-                    if (!taken[j] && (best < 0 || number(X, j, k) > number(X, best, k))) best = j;
+                    if (!taken[j] && !(of_counts && number(X, j, k) == 0) &&
+                        (best < 0 || number(X, j, k) > number(X, best, k)))
+                        best = j;
                 assert_int_equal(columns[at], best);
                 if (best < 0) {
                     assert_true(isnan(weights[at]));
                     continue;
                 }
                 taken[best] = true;
-                assert_true(weights[at] == number(X, best, k) / (shapes[i].kind == TAMIS_DATA_COUNTS ? mass : 1));
+                assert_true(weights[at] == number(X, best, k) / (of_counts ? mass : 1));
             }
         }
     }

@@ -100,6 +100,31 @@ TEST(limits_of_documents) {
     assert_int_equal(tamis_owned_sparse_view(none.matrix)->rows, 0);
 }
 
+/* Pairs stay within a document; those with a word of too many documents go, and a model's are counted again. */
+TEST(pairs_of_words) {
+    static const char *const texts[] = {"New York, the new", "York the New-York ball", "the ball 7 new"};
+    static const int64_t bytes[] = {17, 22, 14};
+    tamis_text_options options = all_words();
+    OWN(counted) plain = {0}, c = {0}, again = {0};
+    options.pairs = true;
+    options.max_share = 0.7; /* the, new */
+    works(tamis_count_words(texts, bytes, 3, &options, &c.matrix, &c.words));
+    static const char *const without[] = {"york", "ball", "york ball"};
+    assert_int_equal(tamis_names_count(c.words), 3);
+    for (int i = 0; i < 3; i++) assert_string_equal(tamis_names_at(c.words, i), without[i]);
+    options.max_share = 1;
+    works(tamis_count_words(texts, bytes, 3, &options, &plain.matrix, &plain.words));
+    static const char *const all[] = {"new",     "york", "new york",  "the",      "york the",
+                                      "the new", "ball", "york ball", "the ball", "ball new"};
+    assert_int_equal(tamis_names_count(plain.words), sizeof all / sizeof *all);
+    for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
+        assert_true(tamis_names_find(plain.words, all[i], strlen(all[i])) >= 0);
+    assert_int_equal(tamis_owned_sparse_view(plain.matrix)->nnz, 6 + 8 + 5);
+    options.words = c.words;
+    works(tamis_count_words(texts, bytes, 3, &options, &again.matrix, &again.words));
+    assert_int_equal(tamis_owned_sparse_view(again.matrix)->nnz, tamis_owned_sparse_view(c.matrix)->nnz);
+}
+
 /* ------------------------------------------------------------------------------------------ files */
 
 static char folder[] = "/tmp/tamis-texts-XXXXXX";

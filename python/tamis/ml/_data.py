@@ -76,11 +76,12 @@ def read(path: Any, method: Any, *, columns: Optional[str] = None) -> Data:
     return data
 
 
-def count_words(texts: Iterable[str], *, min_documents: int = 2, max_share: float = 0.5, words: Optional[Sequence[str]] = None) -> tuple[Any, list[str]]:
+def count_words(texts: Iterable[str], *, min_documents: int = 2, max_share: float = 0.5, words: Optional[Sequence[str]] = None, pairs: bool = False) -> tuple[Any, list[str]]:
     """Counts of the words of texts for `LDA` and `GaP`: a matrix of SciPy in CSR, texts x words, and the words, in the order in which they come first.
 
     A word is a run of letters, combining marks and digits of any script with a letter in it, in lower case; single letters of alphabets are no words. Words in
     fewer than min_documents texts or in more than the share max_share of them are left out. words: those to count, such as a model's; then no others are.
+    pairs: words that follow each other count as a word too, such as "new york", but for pairs with a word of too many texts.
 
     >>> X, words = count_words(["The café opens", "the CAFÉ closes", "nothing opens here"], max_share=0.7)
     >>> words, X.toarray().tolist()
@@ -90,7 +91,7 @@ def count_words(texts: Iterable[str], *, min_documents: int = 2, max_share: floa
     if isinstance(texts, (str, bytes)) or any(not isinstance(text, str) for text in texts):
         raise _errors.ArgumentError("texts: expected a list of strings, a document each")
     call = models()
-    options = c.tamis_text_options(min_documents=_errors.fits("min_documents", min_documents, ctypes.c_int64), max_share=max_share)
+    options = c.tamis_text_options(min_documents=_errors.fits("min_documents", min_documents, ctypes.c_int64), max_share=max_share, pairs=bool(pairs))
     known = Owned(call.tamis_names_free)
     if words is not None:
         must(call.tamis_names_create(known.value))

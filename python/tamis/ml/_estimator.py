@@ -18,7 +18,7 @@ from .._sparse import Sparse
 from .._views import dense, view
 from . import _held
 from ._conventions import in_order, names_of, samples
-from ._fitting import WEIGHTS, Fitting
+from ._fitting import NOT_OPTIONS, WEIGHTS, Fitting
 from ._handle import Model, NoAttribute, copied, lent, listed, must, places
 
 
@@ -76,12 +76,12 @@ class Estimator(Fitting):
         must(models().tamis_model_transform(model.value, byref(s.struct), byref(dense(view(W, "W"), "W"))))
         return W
 
-    def predict(self, X: Any, factors: Optional[numpy.ndarray] = None) -> numpy.ndarray:
+    def predict(self, X: Any, factors: Optional[numpy.ndarray] = None, *, observed: Any = None) -> numpy.ndarray:
         """Predictions at the places of X's entries, (nnz,), in the order in which X stores them. factors: of X's rows, from `transform`.
 
         The order is that of `X.data` for CSR, CSC, COO and BSR, of `X.tocsr().data` for SciPy's other formats, and row by row for a dense X.
-        factors=None: X's rows are the rows of the fit; if the model keeps none (LDA, SFA, a model of `partial_fit`), `transform` computes
-        their factors.
+        observed: what is known of X's rows, which may be new; their factors are found from it, for some rows at a time. With neither factors nor
+        observed X's rows are the rows of the fit; if the model keeps none (LDA, SFA, models of pairs of columns, a model of `partial_fit`), X is what is known.
 
         >>> X = [[5, 4, 0], [4, 0, 1], [0, 5, 2]]
         >>> model = ALS(factors=2, iterations=5).fit(X)
@@ -90,9 +90,13 @@ class Estimator(Fitting):
         """
         model = self._fitted()
         s = self._samples(model, in_order(X))
-        if factors is None and model.about.rows == 0:
-            factors = self._transformed(model, X)
         out = numpy.empty(s.nnz, "float64")
+        if observed is not None or (factors is None and model.about.rows == 0):
+            if factors is not None:
+                raise _errors.ArgumentError("factors and observed are both given: the factors of X's rows follow from observed")
+            known = s if observed is None else self._samples(model, observed, "observed")
+            must(models().tamis_model_predict_rows(model.value, byref(known.struct), byref(s.struct), lent(out, ctypes.c_double)))
+            return out
         W = None if factors is None else byref(dense(settle(view(factors, "factors")), "factors"))
         must(models().tamis_model_predict(model.value, W, byref(s.struct), lent(out, ctypes.c_double)))
         return out
@@ -101,7 +105,7 @@ class Estimator(Fitting):
                   factors: Optional[numpy.ndarray] = None, among: Any = None, without: Any = None, named: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The n columns with the largest predictions for each of `rows`, best first, without those in `seen`, and their scores.
 
-        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. ItemKNN, EASE and Transitions keep no
+        rows: numbers or names (`row_names_`) of rows of the fit, or numbers of rows of `factors`; None: all. Models of pairs (ItemKNN, RatingKNN, EASE, Transitions) keep no
         rows: without factors, rows are rows of `seen`, and scores follow from what they used. Both results are (rows, n); where fewer are left, -1 and NaN.
         among, without: numbers or names of columns to which recommendations are restricted, and that are left out, for all rows. named: names in place of the
         columns' numbers, None for -1.
@@ -204,7 +208,7 @@ class Estimator(Fitting):
     def similar(self, which: Any, n: int = 10, *, rows: bool = False) -> tuple[numpy.ndarray, numpy.ndarray]:
         """For each column in `which` (numbers or names), the n columns with the largest cosines of factors, and the cosines; rows: rows of the fit.
 
-        Both are (which, n); where fewer are left, -1 and NaN. For ItemKNN, EASE and Transitions: the columns with the largest weights for a row that has only the
+        Both are (which, n); where fewer are left, -1 and NaN. For models of pairs: the columns with the largest weights for a row that has only the
         one column, and the weights.
 
         >>> model = ALS(factors=2, iterations=5).fit([[5, 4, 0], [4, 0, 1], [0, 5, 2]])
@@ -220,7 +224,8 @@ class Estimator(Fitting):
 
     def score(self, X: Any, y: Any = None, *, observed: Any = None) -> float:
         """How well entries that the factors of their rows have not seen are predicted, larger is better: minus the RMSE of ratings; the mean log-likelihood of
-        words; of uses the share of those held out that is among the first ten recommended (recall), without what is known.
+        words, for NMF the coherence of the topics over the documents; of uses the share of those held out that is among the first ten recommended (recall), without
+        what is known.
 
         observed: what is known of X's rows; their factors are found from it, and X is scored. None: for ALS and CCD, if X has as many rows as the fit, they are
         the rows of the fit, whose factors the model has; X that contradicts this is refused. In all other cases a fifth of each row's entries is held out, the
@@ -231,6 +236,8 @@ class Estimator(Fitting):
         >>> model.score(X) <= 0
         True
         """
+        if self._coherent:
+            return self.coherence(X if observed is None else observed)
         model = self._fitted()
         s = self._samples(model, X)
         known: Optional[Sparse] = None
@@ -248,8 +255,6 @@ class Estimator(Fitting):
         held = c.tamis_held_out(ctypes.pointer(s.struct), None if known is None else ctypes.pointer(known.struct))
         result = c.tamis_score()
         must(models().tamis_model_score(model.value, byref(held), known is not None, 0, result))
-        if self._coherent:
-            return result.coherence
         return result.recall if self._uses else result.log_likelihood if self._counts else -result.rmse
 
     def _factors(self, function: Any) -> numpy.ndarray:
@@ -343,7 +348,7 @@ class Estimator(Fitting):
             name = models().tamis_method_name(described.options.method).decode()
             raise _errors.ArgumentError(f"{os.fspath(path)} is a model of {name}: expected {models().tamis_method_name(cls._method).decode()}")
         for name in cls._names():
-            if name not in ("device", "devices", "dtype", "threads", "random_state", "seeds"):
+            if name not in (*NOT_OPTIONS, "dtype", "threads"):
                 kept = getattr(described.options, name)
                 setattr(made, name, WEIGHTS[kept] if name == "weights" else kept)
         made.dtype = made._model.type

@@ -20,6 +20,7 @@ from . import _held
 from ._conventions import BaseEstimator, TransformerMixin, check_names, names_of, samples, seed_of
 from ._handle import Model, lent, must, not_fitted, places
 
+NOT_OPTIONS = ("device", "devices", "random_state", "seeds")  # parameters that the structure of options does not have
 WEIGHTS = ("linear", "log", "bm25", "ones", "auto", "rp3beta", "tfidf")
 Self = TypeVar("Self", bound="Fitting")
 
@@ -185,7 +186,7 @@ class Fitting(TransformerMixin, BaseEstimator):
                 if value not in WEIGHTS:
                     raise _errors.ArgumentError(f"weights = {value!r}: expected one of {', '.join(WEIGHTS)}")
                 options.weights = WEIGHTS.index(value)
-            elif name not in ("device", "devices", "random_state", "seeds") and value is not None:
+            elif name not in NOT_OPTIONS and value is not None:
                 if kinds[name] is ctypes.c_bool and not (isinstance(value, (bool, numpy.bool_)) or value in (0, 1)):
                     raise _errors.ArgumentError(f"{name} = {value!r}: expected True or False")
                 if kinds[name] is not ctypes.c_double:
@@ -205,11 +206,12 @@ class Fitting(TransformerMixin, BaseEstimator):
         Sets `n_features_in_`, `n_iter_`, `history_` (a dict of loss, metric, elbo and seconds for each iteration), the factors, and where it is a
         parameter `regularization_` (lambda of the last iteration: the parameter, or found or chosen by the data), `factors_`, `weights_`, `confidence_`, `neighbours_`, `row_prior_` and
         `column_prior_` (the parameter, or chosen by an inner split).
-        Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used.
+        Ctrl-C stops after a mini-batch, or an iteration, and is a KeyboardInterrupt; the model has then learnt what it has, and may be used. While options
+        are chosen by the data, there is no model yet, and one of an earlier fit stays.
         Raises ValueError with the first bad entry; a model of an earlier fit then stays. Other threads may use that one meanwhile.
 
         warm_start: the fit starts from the result of the last one, and does `iterations` more. X may be other data with more rows and columns: the first
-        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN, EASE and Transitions are fitted from the beginning.
+        ones are the last fit's. LDA, SFA and GaP learn from other data by `partial_fit` instead; ItemKNN, RatingKNN, EASE and Transitions are fitted from the beginning.
 
         item_features, user_features (ALS and ImplicitALS): a row of features for each column of X, and for each row of X; sparse or dense. Columns
         and rows of X without any entry get factors from them. `featured_items_` and `featured_users_` are the numbers of these, or -1 if features tell
@@ -332,7 +334,6 @@ class Fitting(TransformerMixin, BaseEstimator):
 
     def _start(self, warm: bool = False) -> Model:
         """Make the model of a fit. warm: a copy of the existing model continues."""
-        self.history_: list[dict[str, Any]] = []
         self._stopped = None
         options, learning = self._options(), weakref.ref(self)  # it refers to the callback: avoids a cycle that would keep the model alive
 
@@ -358,17 +359,19 @@ class Fitting(TransformerMixin, BaseEstimator):
             model = former.copy()
             must(models().tamis_model_continue_with(model.value, byref(options)))
             must(models().tamis_model_renew(model.value))
-            return model
-        return self._made(opened(self._home()).handle, options)
+        else:
+            model = self._made(opened(self._home()).handle, options)
+        self.history_: list[dict[str, Any]] = []
+        return model
 
     def _check_same(self, model: Model, options: c.tamis_model_options) -> None:
         """Refuse parameters with which the model cannot continue."""
         for name in self._names():
             field = {"dtype": "type"}.get(name, name)
-            if name in ("device", "devices", "threads", "random_state", "seed", "iterations", "tolerance", "elbo"):
+            if name in (*NOT_OPTIONS, "threads", "seed", "iterations", "tolerance", "elbo"):
                 continue
             given = getattr(options, field)
-            open_to_choice = (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO)) or given != given  # NaN
+            open_to_choice = getattr(self, name) is None or (name, given) in (("factors", 0), ("weights", c.TAMIS_WEIGHTS_AUTO))
             if not open_to_choice and given != getattr(model.about.options, field):
                 raise _errors.ArgumentError(f"{name} = {getattr(self, name)!r} is not what the model was fitted with: a warm start goes on with the same parameters")
 

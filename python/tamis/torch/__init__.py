@@ -248,7 +248,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, pattern: _attention.Patterns, *, 
                           score=score, numbers=numbers, return_lse=True)
         return _attention.with_sinks(*found, sinks, return_lse)
     more: dict[str, Any] = {"scale": scale, "dropout_p": dropout_p, "softcap": softcap, "score": score, "numbers": numbers, "return_lse": return_lse}
-    _attention.check_score(score, numbers, softcap, isinstance(pattern, (list, tuple)))
+    _attention.check_score(score, numbers, softcap, isinstance(pattern, (list, tuple)), q.dim())
     if isinstance(pattern, (list, tuple)):
         _check_tensors({"q": q, "k": k, "v": v})
         return _attention.each(q, k, v, pattern, bias, return_lse,
@@ -285,8 +285,16 @@ def _scored(pattern: Pattern, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Te
             numbers: dict[str, Any]) -> Any:
     """Compute attention with scores that are an expression."""
     if not dropout_p and not return_lse:
-        return fused(pattern, q, k, v, bias, edge=f"softmax({text})", numbers=numbers)
+        try:
+            return fused(pattern, q, k, v, bias, edge=f"softmax({text})", numbers=numbers)
+        except _errors.ArgumentError as error:
+            if str(error).startswith("edge:"):  # places are of this text
+                raise _errors.ArgumentError(f"{error} (the score is the edge softmax({text}))") from None
+            raise
     wide = [None if x is None else x.to(torch.promote_types(x.dtype, torch.float32)) for x in (q, k, v, bias)]
+    numbers = {name: x.to(torch.promote_types(x.dtype, torch.float32)) if isinstance(x, Tensor) and x.dtype in (torch.float16, torch.bfloat16) else x for name, x in numbers.items()}
+    if q.dim() == 2 and k.dim() == 2 and v.dim() > 2:  # v alone has members, which the score may read
+        wide[0] = wide[0].expand(*v.shape[:-2], *q.shape)  # type: ignore[union-attr]
     scores = sddmm(pattern, wide[0], wide[1], wide[3], edge=text, numbers=numbers)  # type: ignore[arg-type]
     found = attention(wide[0][..., :0], wide[1][..., :0], wide[2], pattern, scale=1.0, bias=scores, dropout_p=dropout_p, return_lse=return_lse)  # type: ignore[index]
     return (found[0].to(v.dtype), found[1]) if return_lse else found.to(v.dtype)

@@ -113,7 +113,7 @@ def capped(dots: Tensor, scale: float, softcap: float, bias: Optional[Tensor]) -
     return scores if bias is None else scores + bias
 
 
-def check_score(score: Any, numbers: Any, softcap: Optional[float], several: bool) -> None:
+def check_score(score: Any, numbers: Any, softcap: Optional[float], several: bool, dimensions: int) -> None:
     """Refuse a score that is no expression, or that another argument makes ambiguous."""
     if score is None:
         if numbers is not None:
@@ -125,8 +125,11 @@ def check_score(score: Any, numbers: Any, softcap: Optional[float], several: boo
         raise NotImplementedError("score is a function: compiled code takes the expression as a text")
     if softcap is not None:
         raise _errors.ArgumentError(f"softcap = {softcap} and score are given: write score='tanh(x / cap) * cap' with the rest of it, and numbers={{'cap': {softcap}}}")
-    if several and apart(numbers)[1] is not None:
-        raise _errors.ArgumentError("numbers has arrays, and pattern is a list: call attention for each pattern")
+    text = text_of(score, "score") if callable(score) else score
+    if re.match(r"\s*softmax\s*\(", text):
+        raise _errors.ArgumentError(f"score = {text!r}: attention takes the softmax of the scores itself; write what is within softmax(...)")
+    if several and (apart(numbers)[1] is not None or (dimensions == 3 and _reads(text, "h"))):  # of each pattern's call
+        raise _errors.ArgumentError(f"score = {text!r} reads h or arrays, and pattern is a list: call attention for each pattern")
 
 
 def _reads(text: str, name: str) -> bool:
@@ -141,8 +144,8 @@ def score_of(score: Any, numbers: Any, scale: float, bias: Optional[Tensor], lea
     if len(lead) > 1:
         text = re.sub(r"(?<![\w.])h(?![\w.])", f"(h - {lead[-1]} * floor(h / {lead[-1]}))", text)
     if scale != 1:
-        text, given["tamis_scale"] = re.sub(r"(?<![\w.])x(?![\w.])", "(x * tamis_scale)", text), scale
-    return (text if bias is None or _reads(text, "s") else f"({text}) + s"), given
+        text = re.sub(r"(?<![\w.])x(?![\w.])", f"(x * ({float(scale)!r}))", text)
+    return (f"({text})" if bias is None or _reads(text, "s") else f"({text}) + s"), given
 
 
 def with_sinks(out: Tensor, sums: Tensor, sinks: Tensor, lse: bool) -> Any:

@@ -35,9 +35,15 @@ def called(operation: int, pattern: Any, how: Settings, values: Optional[Tensor]
         if not isinstance(array, Tensor):
             raise TypeError(f"{name} is a {type(array).__name__}: expected a tensor, for instance torch.as_tensor({name})")
     lead = lead_of(*matrices, values)
+    for operand, x in [*zip(OPERANDS[operation], matrices), ("values", values)]:
+        own = 1 if operand == "values" else 2
+        if x is not None and x.dim() > own and x.shape[:-own] != lead:
+            raise _errors.ArgumentError(f"{operand} has shape {tuple(x.shape)}: its leading dimensions differ from {lead}, and the operands of a batch have the same or none")
     rows, cols = pattern.shape[::-1] if how.transpose else pattern.shape
     flat = [_flat(x, 2, lead) for x in matrices]
     ones = None if values is None else _flat(values, 1, lead)
+    wide = torch.float64 if matrices[0].dtype == torch.float64 else torch.float32
+    named = {name: array.to(matrices[0].device, wide) if array.dim() == 0 else array for name, array in named.items()}  # as PyTorch takes such numbers
     arrays = [_array(name, array, lead, (rows, cols, pattern.nnz)) for name, array in named.items()]
     found = _Named.apply(operation, pattern, how, tuple(named), ones, *flat, *arrays)
     return found.reshape(*lead, *found.shape[1:]) if lead else found  # type: ignore[no-any-return]
@@ -46,7 +52,6 @@ def called(operation: int, pattern: Any, how: Settings, values: Optional[Tensor]
 def _flat(x: Tensor, own: int, lead: tuple[int, ...]) -> Tensor:
     """Return x packed, with the leading dimensions as one if it has any."""
     if x.dim() > own:
-        x = x.expand(*lead, *x.shape[-own:]) if x.shape[:-own] != lead and own == 1 else x
         x = x.reshape(-1, *x.shape[-own:])
     return x.contiguous()
 

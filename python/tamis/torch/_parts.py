@@ -82,7 +82,22 @@ def check(pattern: Any, name: str) -> None:
     """Refuse patterns without content, and those whose tensors were changed in place into no pattern."""
     if compiling() or pattern.columns.is_meta:
         raise _errors.UnsupportedError(f"{name} within torch.compile and torch.export, or on the device meta: the number of entries depends on their content")
-    pattern._current()
+    known = pattern._current()
+    if not known.checked:  # by a plan or a graph
+        with apart():
+            if not sound(pattern):  # the library says what is wrong
+                Sparse("S", pattern.shape, pattern.index.cpu(), pattern.columns.cpu(), coo=pattern.coo).validate()
+        known.checked = True
+
+
+def sound(pattern: Any) -> bool:
+    """Return True if entries are within the pattern, computed on its device."""
+    index, columns = pattern.index, pattern.columns
+    if pattern.coo:
+        good = (index >= 0) & (index < pattern.rows)
+    else:
+        good = torch.cat((index[:1] == 0, index.diff() >= 0, index[-1:] == pattern.nnz))
+    return bool(good.all() & ((columns >= 0) & (columns < pattern.cols)).all())
 
 
 def ranges(begins: Tensor, lengths: Tensor) -> Tensor:

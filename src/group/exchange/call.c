@@ -36,6 +36,10 @@ static tamis_status check(tamis_call *c) {
     const int64_t batch = c->exchange->batch;
     TRY(c->mine);
     TRY(tamis_execution_read(c->given, &c->execution));
+    if (c->execution.edge_operands)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT,
+                          "execution.edge_operands is set: groups have edges with names, expected "
+                          "NULL");
     TRY(check_shared(c));
     for (tamis_fetch *f = c->fetches; f <= c->fetches + c->more; f++)
         tamis_fetch_lay_out(f, batch, f->second_is_first || f->count < 2 ? 0 : batch);

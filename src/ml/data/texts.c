@@ -1,7 +1,7 @@
 /*
  * Counts of the words of texts: a file with a document a line, or a folder whose .txt files are documents. Words are
  * runs of letters, marks and digits with a letter in them (words.h), in lower case. Those of few documents or of many
- * are left out, unless the words are given.
+ * are left out, unless the words are given. A pair of words is a word with a blank.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -19,6 +19,7 @@
 #include "ml/data/words.h"
 
 enum { FIRST_ROOM = 1024, WORD_MOST = 256 }; /* bytes of a word; the rest of a longer one is not looked at */
+enum { WORD_ROOM = WORD_MOST + 4 };
 
 /* A list of numbers that grows. */
 typedef struct list {
@@ -28,10 +29,13 @@ typedef struct list {
 
 typedef struct texts {
     const tamis_text_options *options;
-    tamis_names *words;     /* all words that were met, or a copy of the given ones */
-    tamis_names *documents; /* NULL: lines have no names */
-    list tokens;            /* the words of all documents, one after another */
-    list ends;              /* of each document's tokens */
+    tamis_names *words;       /* all words that were met, or a copy of the given ones */
+    tamis_names *documents;   /* NULL: lines have no names */
+    bool pairs;               /* are counted */
+    char pair[2 * WORD_ROOM]; /* the last word of the document, a blank, and room for one more */
+    int last;                 /* the size of that word; 0: there is none */
+    list tokens;              /* the words of all documents, one after another */
+    list ends;                /* of each document's tokens */
 } texts;
 
 static tamis_status append(list *to, int64_t number) {
@@ -48,21 +52,40 @@ static tamis_status append(list *to, int64_t number) {
 
 /* A word that is read. */
 typedef struct word {
-    char bytes[WORD_MOST + 4];
+    char bytes[WORD_ROOM];
     int size, characters;
     bool letters, whole;
 } word;
 
+static tamis_status take_name(texts *to, const char *bytes, int size) {
+    int64_t index;
+    if (to->options->words)
+        index = tamis_names_find(to->words, bytes, (size_t)size);
+    else
+        TRY(tamis_names_add(to->words, bytes, (size_t)size, &index));
+    return index < 0 ? TAMIS_OK : append(&to->tokens, index);
+}
+
+/* Takes a pair of the last word and this one, which becomes the last. */
+static tamis_status take_pair(texts *to, const word *of) {
+    if (to->last > 0) {
+        to->pair[to->last] = ' ';
+        memcpy(to->pair + to->last + 1, of->bytes, (size_t)of->size);
+        TRY(take_name(to, to->pair, to->last + 1 + of->size));
+    }
+    memcpy(to->pair, of->bytes, (size_t)of->size);
+    to->last = of->size;
+    return TAMIS_OK;
+}
+
 /* Takes a finished word, if it is one, and begins the next. */
 static tamis_status finish_word(texts *to, word *of) {
-    const bool is_word = of->letters && (of->characters > 1 || of->whole);
-    int64_t index = -1;
-    if (is_word && to->options->words)
-        index = tamis_names_find(to->words, of->bytes, (size_t)of->size);
-    else if (is_word)
-        TRY(tamis_names_add(to->words, of->bytes, (size_t)of->size, &index));
+    if (of->letters && (of->characters > 1 || of->whole)) {
+        TRY(take_name(to, of->bytes, of->size));
+        if (to->pairs) TRY(take_pair(to, of));
+    }
     *of = (word){.size = 0};
-    return index < 0 ? TAMIS_OK : append(&to->tokens, index);
+    return TAMIS_OK;
 }
 
 static void extend_word(word *of, uint32_t point, ml_character kind) {
@@ -93,6 +116,7 @@ static tamis_status take_document(texts *to, const tamis_bounded_text *text, con
         at += size;
     }
     TRY(finish_word(to, &now));
+    to->last = 0;
     return append(&to->ends, to->tokens.count);
 }
 
@@ -237,6 +261,14 @@ tamis_status tamis_is_texts(const char *path, bool *found) {
 
 /* ------------------------------------------------------------------------------------------ counts */
 
+/* Returns true for a pair with a word of too many documents. */
+static bool has_common(const texts *from, const char *name, const int64_t *in, double most) {
+    const char *const blank = strchr(name, ' ');
+    if (!blank) return false;
+    return (double)in[tamis_names_find(from->words, name, (size_t)(blank - name))] > most ||
+           (double)in[tamis_names_find(from->words, blank + 1, strlen(blank + 1))] > most;
+}
+
 /* Sets numbers[i] to the number of word i among those that stay, or -1; words in too few or too many documents go. */
 static tamis_status choose_words(const texts *from, int64_t *numbers, tamis_names *stay) {
     const tamis_text_options *const o = from->options;
@@ -253,7 +285,9 @@ static tamis_status choose_words(const texts *from, int64_t *numbers, tamis_name
         }
     for (int64_t i = 0; i < words; i++) {
         const char *const name = tamis_names_at(from->words, i);
-        const bool stays = in[i] >= o->min_documents && (double)in[i] <= o->max_share * (double)documents;
+        const double most = o->max_share * (double)documents;
+        const bool stays =
+            in[i] >= o->min_documents && (double)in[i] <= most && !(from->pairs && has_common(from, name, in, most));
         numbers[i] = -1;
         if (o->words)
             numbers[i] = i;
@@ -305,6 +339,7 @@ static tamis_status make_counts(const texts *from, tamis_names *stay, tamis_owne
 static tamis_status check(const tamis_text_options *options) {
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
     TRY(TAMIS_RESERVED(options, "options"));
+    TRY(TAMIS_RESERVED_FLAGS(options, "options"));
     if (options->min_documents < 1)
         return tamis_fail(TAMIS_ERROR_ARGUMENT, "min_documents = %lld, expected 1 or more",
                           (long long)options->min_documents);
@@ -314,7 +349,7 @@ static tamis_status check(const tamis_text_options *options) {
 }
 
 static tamis_status begin(const tamis_text_options *options, texts *to) {
-    *to = (texts){.options = options};
+    *to = (texts){.options = options, .pairs = options && options->pairs};
     TRY(check(options));
     return options->words ? tamis_names_copy(options->words, &to->words) : tamis_names_create(&to->words);
 }

@@ -72,8 +72,8 @@ static const move of_lambdas[] = {{.share = 0.5, .factors = 1, .steps = 5},
                                   {.share = 0.7, .factors = 0.5, .steps = 5},
                                   {.share = 0.7, .factors = 0.75, .steps = 1},
                                   {.share = 0.7, .factors = 1, .steps = 3}};
-/* Lambda rises with the confidence by itself, as the weights of uses are its noise. Weights come twice, as those that
-   are best depend on it. */
+/* Lambda rises with the confidence by itself, as the weights of uses are its noise. Weights come three times, as those
+   that are best depend on it and on the factors; so does the confidence come twice. */
 static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
                                {.share = 0.5, .factors = 1, .confidence = 3, .steps = 4},
                                {.share = 1, .factors = 1, .confidence = 3, .steps = 4, .instead = true},
@@ -82,7 +82,9 @@ static const move of_uses[] = {{.share = 1, .factors = 1, .weighs = true, .weigh
                                {.share = 2, .factors = 1, .steps = 2, .instead = true},
                                {.share = 1, .factors = 2, .steps = 2},
                                {.share = 0.5, .factors = 0.25, .steps = 1, .instead = true},
-                               {.share = 1, .factors = 1, .confidence = 1.0 / 3, .steps = 1}};
+                               {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_BM25, .steps = 1},
+                               {.share = 1, .factors = 1, .confidence = 1.0 / 3, .steps = 1},
+                               {.share = 1, .factors = 1, .confidence = 3, .steps = 2, .instead = true}};
 static const move of_pairs[] = {
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_ONES, .steps = 1},
     {.share = 1, .factors = 1, .weighs = true, .weights = TAMIS_WEIGHTS_RP3BETA, .steps = 1},
@@ -124,7 +126,9 @@ typedef struct chooser {
     known known[KNOWN_MOST];
     int known_count;
     ml_choice best;
-    double error; /* of the best setting: 1 - recall (mean of recall and NDCG) of uses, perplexity of counts, RMSE */
+    double error;  /* of the best setting: 1 - recall (mean of recall and NDCG) of uses, perplexity of counts, RMSE */
+    int64_t steps; /* reported to the callback */
+    bool stopped;  /* by it */
 } chooser;
 
 /* Returns the first rows of the data, as a sample. */
@@ -245,15 +249,19 @@ static void set_options(const ml_method *method, const ml_choice *choice, tamis_
     options->column_prior = choice->column_prior;
 }
 
-/* Context of the callback that stops a trial early: the error to beat, and that of the iteration before. */
+/* Context of the callback of a trial. */
 typedef struct trial {
-    double aim, error; /* errors below `aim` are better than the best */
+    chooser *of;
+    bool watched;      /* by its errors */
+    double aim, error; /* the error to beat, and that of the iteration before */
 } trial;
 
-/* Callback: stops a fit whose error stagnates, or would not reach `aim` if every remaining step were as large as the
-   last. */
+/* Callback: stops a fit if the caller stops the choice. Stops a watched one also if its error stagnates, or would not
+   reach `aim` if every remaining step were as large as the last. */
 static bool goes_on(void *context, const tamis_iteration *i) {
     trial *const t = context;
+    t->of->stopped = t->of->stopped || !ml_tell_step(t->of->model, ++t->of->steps);
+    if (t->of->stopped || !t->watched) return !t->of->stopped;
     const double step = i->metric - t->error, left = i->iterations - i->iteration;
     t->error = i->metric;
     if (i->iteration < ROUNDS_LEAST || left == 0) return true;
@@ -278,7 +286,7 @@ static void free_model(void *model) { tamis_model_free(model); }
 
 /* Fits a model with a setting to what is kept. Model and data belong to the scope. held: what the callback watches, or
    NULL. */
-static tamis_status fit_inner(const chooser *c, tamis_model_options *options, const ml_choice *tried,
+static tamis_status fit_inner(const chooser *c, tamis_model_options *options, const ml_choice *tried, trial *ends,
                               const tamis_held_out *held, tamis_model **made, tamis_sparse *data) {
     set_options(c->model->method, tried, options);
     if (!c->model->method->priors && options->factors > FACTORS_MOST) options->factors = FACTORS_MOST;
@@ -288,6 +296,8 @@ static tamis_status fit_inner(const chooser *c, tamis_model_options *options, co
     options->skip_loss = true;
     options->checkpoint = NULL;
     options->algorithms = NULL;
+    options->callback = goes_on;
+    options->callback_context = ends;
     TRY(ml_model_make(c->model->device, options, made));
     TRY(tamis_scope_own(free_model, *made));
     tamis_model *const inner = *made;
@@ -295,7 +305,9 @@ static tamis_status fit_inner(const chooser *c, tamis_model_options *options, co
     TRY(ml_canonical(inner, &c->kept, "S", data));
     ml_describe_data(inner, data);
     if (inner->method->prepare) TRY(inner->method->prepare(inner, data, true));
-    return ml_run(inner, data, held);
+    TRY(ml_run(inner, data, held));
+    if (!c->stopped) return TAMIS_OK;
+    return tamis_fail(TAMIS_ERROR_CANCELLED, "stopped while options were chosen: there is no model yet");
 }
 
 /* Sets *error to 1 less the mean of recall and NDCG of the first recommendations. */
@@ -307,27 +319,25 @@ static tamis_status measure_ranking(tamis_model *model, const tamis_held_out *he
 }
 
 /* Fits with a setting, and measures the held-out error. */
-static tamis_status measure(const chooser *c, const ml_choice *tried, double *error) {
+static tamis_status measure(chooser *c, const ml_choice *tried, double *error) {
     const tamis_held_out held = {.entries = &c->entries, .observed = &c->observed};
-    trial ends = {.aim = c->error * (1 - BETTER)};
+    trial ends = {.of = c, .aim = c->error * (1 - BETTER)};
     tamis_model_options options;
     double weight;
     tamis_model *inner;
     tamis_sparse data;
     TRY(inner_options(c->model, &options));
-    const bool watched = !c->uses && c->model->method->about.row_factors;
+    ends.watched = !c->uses && c->model->method->about.row_factors;
     /* overfitting of ratings shows only after as many iterations as a fit has; methods that sample need as many */
     options.iterations = c->model->method->about.pairs                 ? 1
                          : c->model->method->priors                    ? ROUNDS_TOPICS
                          : c->uses && !c->model->method->about.sampled ? ROUNDS
                                                                        : ROUNDS_LONG;
-    options.callback = watched ? goes_on : NULL;
-    options.callback_context = &ends;
     TAMIS_SCOPE;
-    TRY(fit_inner(c, &options, tried, watched ? &held : NULL, &inner, &data));
+    TRY(fit_inner(c, &options, tried, &ends, ends.watched ? &held : NULL, &inner, &data));
     *error = ends.error;
     if (c->model->method->confident) return measure_ranking(inner, &held, error);
-    if (!watched) TRY(ml_metric(inner, &held, error, &weight));
+    if (!ends.watched) TRY(ml_metric(inner, &held, error, &weight));
     if (c->uses) *error = 1 - *error;
     return TAMIS_OK;
 }
@@ -420,15 +430,14 @@ static tamis_status climb(chooser *c, const move *m, bool *moved) {
 }
 
 /* Computes the squared errors of the method itself with a setting; alone: also the errors of biases, NULL: not. */
-static tamis_status measure_squares(const chooser *c, const ml_choice *tried, double *squares, double *alone) {
+static tamis_status measure_squares(chooser *c, const ml_choice *tried, double *squares, double *alone) {
     const tamis_held_out held = {.entries = &c->entries, .observed = &c->observed};
     tamis_model_options options = c->model->options;
     tamis_model *inner;
     tamis_sparse data;
     TAMIS_SCOPE;
     options.iterations = ROUNDS_LONG;
-    options.callback = NULL;
-    TRY(fit_inner(c, &options, tried, NULL, &inner, &data));
+    TRY(fit_inner(c, &options, tried, &(trial){.of = c}, NULL, &inner, &data));
     if (alone) TRY(ml_biases_squares(inner, &data, &c->entries, alone));
     return ml_square_errors(inner, &held, squares);
 }

@@ -19,6 +19,7 @@
 #include "ml/data/canonical.h"
 #include "ml/data/host.h"
 #include "ml/fit/calls.h"
+#include "ml/fit/loop.h"
 #include "ml/fit/place.h"
 #include "ml/methods/method.h"
 #include "ml/methods/methods.h"
@@ -95,6 +96,7 @@ tamis_status ml_features_check(const tamis_model *model, int64_t rows, int64_t c
 /* The regression of the model's rows or columns, here called items. */
 typedef struct regression {
     tamis_model *model;
+    int64_t steps;
     const tamis_sparse *features; /* as given */
     const tamis_dense *factors;
     int64_t count, width;          /* items, and numbers of each */
@@ -233,6 +235,8 @@ static tamis_status solve(regression *r, double lambda, bool held_too) {
         TRY(tamis_dense_dot(device, NULL, workspace, &r->R, &r->R, &next));
         TRY(tamis_dense_axpby(device, NULL, 1, &r->R, next / squares, &r->P));
         squares = next;
+        if (!ml_tell_step(r->model, ++r->steps))
+            return tamis_fail(TAMIS_ERROR_CANCELLED, "stopped while features gave factors: the model is without these");
     }
     TRY(ml_spmm(r->model, r->forth, &r->M, 1, 0, &r->product));
     return ml_dense_take_doubles(r->model, &r->product, r->Z);

@@ -77,6 +77,7 @@ static tamis_status run(tamis_model *model, const tamis_sparse *view, const tami
         TRY(ml_checkpoint(model, true));
         return ml_stopped(model);
     }
+    if (model->features[0] || model->features[1]) TRY(ml_checkpoint(model, true)); /* which may be stopped */
     TRY(ml_features_use(model, view));
     if (model->featured[0] > 0 || model->featured[1] > 0) TRY(ml_measure_done(model, held));
     return ml_checkpoint(model, true);
@@ -100,7 +101,9 @@ static tamis_status fit(tamis_model *model, const tamis_sparse *S, const tamis_h
     TRY_GOTO(done, ml_features_check(model, view->rows, view->cols));
     if (!ml_begun(model)) {
         ml_choice choice;
-        TRY_GOTO(done, ml_choose(model, view, &choice));
+        status = ml_choose(model, view, &choice);
+        if (status != TAMIS_OK && model->column_factors.cols == 0) ml_model_empty(model); /* it is of no data */
+        if (status != TAMIS_OK) goto done;
         ml_take_choice(model, &choice);
     }
     if (model->method->prepare) TRY_GOTO(done, model->method->prepare(model, view, true));

@@ -49,6 +49,17 @@ tamis_status ml_checkpoint(tamis_model *model, bool now) {
     return now || status != TAMIS_ERROR_FILE ? status : TAMIS_OK; /* a full disk fails the checkpoint, not the fit */
 }
 
+bool ml_tell_step(const tamis_model *model, int64_t step) {
+    const tamis_model_options *const options = &model->options;
+    const tamis_iteration report = {.method = options->method,
+                                    .iterations = options->iterations,
+                                    .batch = step,
+                                    .loss = NAN,
+                                    .metric = NAN,
+                                    .elbo = NAN};
+    return !options->callback || options->callback(options->callback_context, &report);
+}
+
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches) {
     tamis_iteration *const report = &model->report;
     report->batch = batch;

@@ -5,6 +5,8 @@
 #include "ml/model.h"
 
 void ml_begin_iteration(tamis_model *model);
+/* Reports a step, from 1, before the first iteration or after the last. Returns false if the callback stops the fit. */
+bool ml_tell_step(const tamis_model *model, int64_t step);
 /* Reports a mini-batch of the current iteration to the callback. batches: their total number, 0 if unknown. */
 void ml_tell_batch(tamis_model *model, int64_t batch, int64_t batches);
 /* Reports a finished mini-batch to the callback. Sets *go_on to false if it said stop. */

@@ -57,9 +57,7 @@ tamis_status ml_algorithms(const char *text, char algorithms[3][48]) {
 tamis_status ml_options_check(const tamis_model_options *options) {
     if (!options) return tamis_fail(TAMIS_ERROR_ARGUMENT, "options is NULL");
     TRY(TAMIS_RESERVED(options, "options"));
-    for (size_t i = 0; i < sizeof options->reserved_flags; i++)
-        if (options->reserved_flags[i])
-            return tamis_fail(TAMIS_ERROR_ARGUMENT, "options.reserved_flags[%zu] is true: expected false", i);
+    TRY(TAMIS_RESERVED_FLAGS(options, "options"));
     TRY(check_method(options->method));
     const ml_method *const method = ml_method_of(options->method);
     const int least = method->sizes ? 0 : 1;

@@ -93,26 +93,8 @@ static tamis_status make(scoring *s, const tamis_held_out *held_out, bool fold_i
 
 /* ------------------------------------------------------------------------------------------ entries */
 
-/* Some rows at a time, for models of pairs. */
-static tamis_status predict_pairs(const scoring *s, double *predictions) {
-    const int64_t rows = s->entries->rows;
-    for (int64_t first = 0, count; first < rows; first += count) {
-        ml_rows known, held;
-        tamis_dense W;
-        ml_operands made;
-        TAMIS_SCOPE;
-        count = ml_rows_at_once(s->model, rows - first);
-        TRY(ml_rows_copy(s->observed, NULL, first, count, "held_out.observed", &known));
-        TRY(ml_rows_copy(s->entries, NULL, first, count, "held_out.entries", &held));
-        TRY(ml_transform(s->model, &known.view, "held_out.observed", &W));
-        TRY(s->model->method->operands(s->model, &W, &made));
-        TRY(ml_predict(s->model, &made, &held.view, predictions + ml_offset(s->entries, first)));
-    }
-    return TAMIS_OK;
-}
-
 static tamis_status predict(const scoring *s, double *predictions) {
-    if (s->model->method->about.pairs) return predict_pairs(s, predictions);
+    if (s->model->method->about.pairs) return ml_predict_rows(s->model, s->observed, s->entries, predictions);
     return ml_predict(s->model, &s->operands, s->entries, predictions);
 }
 

@@ -102,10 +102,11 @@ tamis_status ml_items_begin_lists(tamis_model *model, int64_t cols) {
     return ml_items_factors(model, cols, ml_items_lists_width(&model->options, cols));
 }
 
-void ml_items_keep_list(ml_best *best, double *line) {
-    ml_best_finish(best);
-    for (int k = 0; k < best->n; k++) {
-        line[k] = (double)best->columns[k];
-        line[best->n + k] = best->columns[k] < 0 ? 0 : best->scores[k];
+void ml_items_put_list(const tamis_model *model, void *lines, int64_t at, int64_t kept, const int64_t *columns,
+                       const double *weights) {
+    const int64_t n = model->options.neighbours, line = at * 2 * n;
+    for (int64_t k = 0; k < n; k++) {
+        ml_put_number(lines, model->options.type, line + k, k < kept ? (double)columns[k] : -1);
+        ml_put_number(lines, model->options.type, line + n + k, k < kept ? weights[k] : 0);
     }
 }

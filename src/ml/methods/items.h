@@ -36,7 +36,8 @@ int64_t ml_items_lists_width(const tamis_model_options *options, int64_t cols);
 tamis_status ml_items_admit_lists(const tamis_model *model, int64_t cols);
 /* Checks the number of columns and allocates their lists, at the beginning of a fit. */
 tamis_status ml_items_begin_lists(tamis_model *model, int64_t cols);
-/* Finishes the best columns, and writes them as a line of the model's column data. */
-void ml_items_keep_list(struct ml_best *best, double *line);
+/* Writes the columns that a column gives weights, and these, as line `at` of lines of the model's column data. */
+void ml_items_put_list(const tamis_model *model, void *lines, int64_t at, int64_t kept, const int64_t *columns,
+                       const double *weights);
 
 #endif

@@ -30,7 +30,8 @@
  * occurrences in that topic (SeededLDA of Jagarlamudi, Daume and Udupa 2012 likewise draws from seeds with a prior
  * chance).
  *
- * Memory: per word of the data two bytes, and one number in the model; three matrices words x topics on the host.
+ * Memory on the host: per word of the data 8 bytes and a number of the model's type, which the model keeps too; five
+ * matrices words x topics; and per 32 documents two numbers, or K + 3 where alpha is learned.
  */
 #include <math.h>
 #include <string.h>
@@ -79,9 +80,10 @@ typedef struct gibbs {
     double *more, *mores; /* prior of seeds, by word; their sums, by topic */
     double *alpha, beta, alpha_sum;
     double *L;
-    void *packed; /* numbers of the model's type */
-    double *psi;  /* of alpha */
-    double *sums; /* by block: the loss, its weight, the steps of alpha's numerators, and its denominator;
+    void *packed;      /* numbers of the model's type */
+    double *psi;       /* of alpha */
+    int64_t sum_count; /* of a block */
+    double *sums;      /* by block: the loss, its weight, the steps of alpha's numerators, and its denominator;
                      then of the pass */
     int threads, parts;
     bool measured, learns;
@@ -297,8 +299,8 @@ static void body_draw(void *context, int share, int shares) {
     gibbs *const work = context;
     const int64_t rows = work->data->rows;
     for (int64_t b = work->begin + share; b < work->end; b += shares) {
-        double *const sums = work->sums + b * (work->topics + 3);
-        for (int64_t k = 0; k < work->topics + 3; k++) sums[k] = 0;
+        double *const sums = work->sums + b * work->sum_count;
+        for (int64_t k = 0; k < work->sum_count; k++) sums[k] = 0;
         for (int64_t row = b * BLOCK; row < rows && row < (b + 1) * BLOCK; row++)
             draw_document(work, &work->scratch[share], row, sums);
     }
@@ -449,7 +451,7 @@ static tamis_status make_counts(const tamis_model *model, gibbs *work) {
     TRY(tamis_allocate_array(K, "words of topics", work->inverse));
     TRY(tamis_allocate_array(K, "alpha of topics", work->alpha));
     TRY(tamis_allocate_array(K + 1, "alpha of topics", work->psi));
-    return tamis_allocate_array(tamis_times(work->blocks + 1, K + 3), "sums of documents", work->sums);
+    return tamis_allocate_array(tamis_times(work->blocks + 1, work->sum_count), "sums of documents", work->sums);
 }
 
 static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
@@ -468,6 +470,7 @@ static tamis_status begin(tamis_model *model, const tamis_sparse *data) {
                     .blocks = (data->rows + BLOCK - 1) / BLOCK,
                     .measured = !model->options.skip_loss,
                     .learns = model->options.learn_row_prior,
+                    .sum_count = model->options.learn_row_prior ? model->width + 3 : 2,
                     .seed_of_draws = model->options.seed};
     TRY(tamis_allocate_array(data->rows + 1, "documents", work->first));
     work->tokens = count_tokens(data, work->first);
@@ -516,7 +519,7 @@ static tamis_status learn_alpha(tamis_model *model, gibbs *work, const double *s
 
 static tamis_status iterate(tamis_model *model) {
     gibbs *const work = model->work;
-    const int64_t sums = work->topics + 3;
+    const int64_t sums = work->sum_count;
     double *const all = work->sums + work->blocks * sums;
     work->stream = PASSES + (uint64_t)model->iterations_done;
     count_topics(work);

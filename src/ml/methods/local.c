@@ -55,6 +55,7 @@ typedef struct lane {
 } lane;
 
 struct ml_local {
+    const tamis_model *model;
     ml_pairs X;
     double *squares; /* the diagonal of G */
     int32_t *hub_of; /* of each column: its number among the hubs, -1: it is none */
@@ -128,6 +129,7 @@ tamis_status ml_local_make(const tamis_model *model, const tamis_sparse *data, m
     ml_local *local;
     int64_t links;
     TRY(tamis_allocate_zeros(1, "the work of ease", local));
+    local->model = model;
     local->type = model->options.type;
     local->neighbours = model->options.neighbours < data->cols ? model->options.neighbours : data->cols;
     TRY(ml_host_threads(model, &local->threads));
@@ -279,17 +281,13 @@ static void solve(double *A, double *g, int64_t n, double least) {
     }
 }
 
-static void fit_column(const ml_local *local, lane *own, int64_t j, int64_t line_width) {
-    const int64_t n = line_width / 2, line = (j - local->begin) * line_width;
+static void fit_column(const ml_local *local, lane *own, int64_t j) {
     int64_t hubs;
     add_products(local, own, j);
     const int64_t near = find_near(local, own, j, &hubs);
     make_system(local, own, hubs, near);
     solve(own->A, own->g, near, local->lambda);
-    for (int64_t k = 0; k < n; k++) {
-        ml_put_number(local->lines, local->type, line + k, k < near ? (double)own->near[k] : -1);
-        ml_put_number(local->lines, local->type, line + n + k, k < near ? own->g[k] : 0);
-    }
+    ml_items_put_list(local->model, local->lines, j - local->begin, near, own->near, own->g);
 }
 
 /* Writes the products of a hub with itself and those before it. */
@@ -304,14 +302,8 @@ static void fill_table(const ml_local *local, lane *own, int64_t h) {
 
 /* ------------------------------------------------------------------------------------------ all columns */
 
-typedef struct job {
-    ml_local *local;
-    int64_t line_width;
-} job;
-
 static void run_share(void *given, int share, int shares) {
-    const job *const all = given;
-    ml_local *const local = all->local;
+    ml_local *const local = given;
     (void)shares;
     for (;;) {
         const int64_t first = atomic_fetch_add(&local->next, AT_ONCE);
@@ -320,17 +312,16 @@ static void run_share(void *given, int share, int shares) {
             if (local->of_hubs)
                 fill_table(local, &local->lanes[share], j);
             else
-                fit_column(local, &local->lanes[share], j, all->line_width);
+                fit_column(local, &local->lanes[share], j);
     }
 }
 
 /* Runs the columns of a block, or some hubs. */
-static void run_block(ml_local *local, int64_t line_width, int64_t begin, int64_t end) {
-    job all = {.local = local, .line_width = line_width};
+static void run_block(ml_local *local, int64_t begin, int64_t end) {
     local->begin = begin;
     local->end = end;
     atomic_store(&local->next, begin);
-    tamis_threads_run(local->threads, run_share, &all);
+    tamis_threads_run(local->threads, run_share, local);
 }
 
 tamis_status ml_local_fit(tamis_model *model, ml_local *local) {
@@ -340,7 +331,7 @@ tamis_status ml_local_fit(tamis_model *model, ml_local *local) {
     local->of_hubs = true;
     for (int64_t h = 0; h < local->hub_count; h += BLOCK) {
         const int64_t end = h + BLOCK < local->hub_count ? h + BLOCK : local->hub_count;
-        run_block(local, width, h, end);
+        run_block(local, h, end);
         TRY(ml_items_go_on(model, end, all));
     }
     local->of_hubs = false;
@@ -348,7 +339,7 @@ tamis_status ml_local_fit(tamis_model *model, ml_local *local) {
         memset(local->lanes[i].G.seen, 0, (size_t)cols * sizeof(int32_t));
     for (int64_t first = 0; first < cols; first += BLOCK) {
         const int64_t end = first + BLOCK < cols ? first + BLOCK : cols;
-        run_block(local, width, first, end);
+        run_block(local, first, end);
         TRY(tamis_device_upload(model->device, NULL, model->column_factors.data, (size_t)first * line, local->lines,
                                 (size_t)(end - first) * line));
         TRY(ml_items_go_on(model, local->hub_count + end, all));

@@ -13,6 +13,9 @@
 enum { BLOCK = 256, COLUMNS_A_THREAD = 16 };
 
 tamis_status ml_pairs_make(const tamis_sparse *data, ml_pairs *pairs) {
+    if (data->rows > INT32_MAX)
+        return tamis_fail(TAMIS_ERROR_UNSUPPORTED, "S.rows = %lld, sums over pairs of columns take at most %d rows",
+                          (long long)data->rows, INT32_MAX);
     *pairs = (ml_pairs){.rows = data->rows, .cols = data->cols, .offsets = data->offsets};
     TRY(tamis_allocate_array(data->nnz, "entries", pairs->columns));
     TRY(tamis_allocate_array(data->nnz, "entries", pairs->rows_of));
@@ -53,11 +56,12 @@ typedef struct keeper {
     const void *context;
     int64_t at, end; /* the columns of this block */
     int n;
+    const tamis_model *model;
     double *sums;
     int32_t *met, *seen;
     int64_t *best;
     double *scores;
-    double *kept;
+    void *lines; /* of this block */
 } keeper;
 
 static void keep_columns(void *given, int share, int shares) {
@@ -75,14 +79,16 @@ static void keep_columns(void *given, int share, int shares) {
             const double weight = k->weigh(k->context, &s, s.met[m], total);
             if (weight > 0) ml_best_offer_any(&best, s.met[m], weight);
         }
-        ml_items_keep_list(&best, k->kept + j * 2 * k->n);
+        ml_best_finish(&best);
+        ml_items_put_list(k->model, k->lines, j - k->at, best.kept, best.columns, best.scores);
     }
 }
 
 tamis_status ml_pairs_keep(tamis_model *model, const ml_pairs *pairs, ml_pairs_visit *visit, ml_pairs_weigh *weigh,
                            const void *context) {
-    const int64_t cols = pairs->cols, n = model->options.neighbours;
-    keeper k = {.pairs = pairs, .visit = visit, .weigh = weigh, .context = context, .n = (int)n};
+    const int64_t cols = pairs->cols, n = model->options.neighbours, width = 2 * n;
+    const size_t line = (size_t)width * tamis_type_size(model->options.type);
+    keeper k = {.pairs = pairs, .visit = visit, .weigh = weigh, .context = context, .n = (int)n, .model = model};
     int most;
     TAMIS_SCOPE;
     TRY(ml_host_threads(model, &most));
@@ -92,12 +98,15 @@ tamis_status ml_pairs_keep(tamis_model *model, const ml_pairs *pairs, ml_pairs_v
     TRY(tamis_allocate_zeros(tamis_times(most, cols), "columns of pairs", k.seen));
     TRY(tamis_allocate_array(tamis_times(most, n), "largest weights", k.best));
     TRY(tamis_allocate_array(tamis_times(most, n), "largest weights", k.scores));
-    TRY(tamis_allocate_array(tamis_times(cols, 2 * n), "weights of pairs", k.kept));
+    TRY(tamis_scope_allocate(tamis_times(cols < BLOCK ? cols : BLOCK, width), tamis_type_size(model->options.type),
+                             "weights of pairs", &k.lines));
     for (k.at = 0; k.at < cols; k.at = k.end) {
         k.end = k.at + BLOCK < cols ? k.at + BLOCK : cols;
         const int64_t shares = 1 + (k.end - k.at) / COLUMNS_A_THREAD;
         tamis_threads_run((int)(shares < most ? shares : most), keep_columns, &k);
+        TRY(tamis_device_upload(model->device, NULL, model->column_factors.data, (size_t)k.at * line, k.lines,
+                                (size_t)(k.end - k.at) * line));
         TRY(ml_items_go_on(model, k.end, cols));
     }
-    return ml_dense_write_doubles(model, &model->column_factors, k.kept);
+    return TAMIS_OK;
 }

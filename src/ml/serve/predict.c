@@ -8,6 +8,7 @@
 #include "base/sizes.h"
 #include "ml/data/canonical.h"
 #include "ml/data/host.h"
+#include "ml/data/rows.h"
 #include "ml/factors.h"
 #include "ml/fit/calls.h"
 #include "ml/fit/place.h"
@@ -213,4 +214,43 @@ tamis_status tamis_model_predict(tamis_model *model, const tamis_dense *W, const
     if (W) TRY(ml_gather_rows(model, W, NULL, rows, &packed));
     TRY(model->method->operands(model, W ? &packed : NULL, &operands));
     return ml_predict(model, &operands, S, predictions);
+}
+
+/* A COO matrix has its rows' entries anywhere, so all its rows come at once. */
+tamis_status ml_predict_rows(tamis_model *model, const tamis_sparse *observed, const tamis_sparse *S,
+                             double *predictions) {
+    const bool all = S->format != TAMIS_CSR;
+    for (int64_t first = 0, count; first < S->rows; first += count) {
+        ml_rows known, places;
+        tamis_dense W;
+        ml_operands made;
+        TAMIS_SCOPE;
+        count = all ? S->rows : ml_rows_at_once(model, S->rows - first);
+        TRY(ml_rows_copy(observed, NULL, first, count, "observed", &known));
+        if (!all) TRY(ml_rows_copy(S, NULL, first, count, "S", &places));
+        TRY(ml_transform(model, &known.view, "observed", &W));
+        TRY(model->method->operands(model, &W, &made));
+        TRY(ml_predict(model, &made, all ? S : &places.view,
+                       predictions + (all ? 0 : ml_offset(S, first) - S->offset_base)));
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_model_predict_rows(tamis_model *model, const tamis_sparse *observed, const tamis_sparse *S,
+                                      double *predictions) {
+    tamis_clear_error();
+    tamis_sparse known;
+    TRY(ml_check_fitted(model));
+    TRY(tamis_sparse_check_host(observed, "observed"));
+    TRY(tamis_sparse_check_host(S, "S"));
+    TRY(ml_check_cols(model, "observed", observed->cols));
+    TRY(ml_check_cols(model, "S", S->cols));
+    if (S->rows != observed->rows)
+        return tamis_fail(TAMIS_ERROR_ARGUMENT, "S.rows = %lld, but observed.rows = %lld", (long long)S->rows,
+                          (long long)observed->rows);
+    if (S->nnz > 0 && !predictions) return tamis_fail(TAMIS_ERROR_ARGUMENT, "predictions is NULL");
+    TRY(tamis_validate(S));
+    TAMIS_SCOPE;
+    TRY(ml_canonical(model, observed, "observed", &known));
+    return S->nnz == 0 ? TAMIS_OK : ml_predict_rows(model, &known, S, predictions);
 }

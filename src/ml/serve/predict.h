@@ -25,6 +25,9 @@ tamis_status ml_use_begin(tamis_model *model, tamis_model *use);
 tamis_status ml_transform(tamis_model *model, const tamis_sparse *S, const char *what, tamis_dense *W);
 /* Predicts at the entries of a valid S on the host; A has a line for each row of S. */
 tamis_status ml_predict(tamis_model *model, const ml_operands *operands, const tamis_sparse *S, double *predictions);
+/* As tamis_model_predict_rows, for a canonical `observed` and a valid S. */
+tamis_status ml_predict_rows(tamis_model *model, const tamis_sparse *observed, const tamis_sparse *S,
+                             double *predictions);
 /* Returns how many rows, at most `most` and at least one, to give all their scores at once. */
 static inline int64_t ml_rows_at_once(const tamis_model *model, int64_t most) {
     enum { SCORES_MOST = 1 << 22 };

@@ -187,6 +187,7 @@ static tamis_status rank_rows(tamis_model *model, const int64_t *columns, int64_
     turned.B = (ml_operand){.host = made.A.host};
     TRY(ml_gather_rows(model, &made.B.host, columns, count, &turned.A.host));
     turning.transpose = true;
+    turning.values = TAMIS_VALUES_NONE;
     if (seen) TRY(ml_converted(seen, &turning, &have));
     return ml_rank(model, &turned, columns, seen ? &have : NULL, NULL, n, rows, scores);
 }

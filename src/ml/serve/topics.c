@@ -20,6 +20,7 @@ static void share(const tamis_dense *X, int64_t factor, ml_best *best) {
 
 tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weights) {
     const int64_t factors = model->options.factors; /* excludes the bias, which is last */
+    const bool of_counts = model->method->about.data == TAMIS_DATA_COUNTS;
     tamis_dense here, *const X = &here;
     ml_best *best;
     TAMIS_SCOPE;
@@ -28,9 +29,10 @@ tamis_status ml_topics(tamis_model *model, int n, int64_t *columns, double *weig
     for (int64_t k = 0; k < factors; k++)
         best[k] = (ml_best){.columns = columns + k * n, .scores = weights + k * n, .n = n};
     for (int64_t j = 0; j < X->rows; j++)
-        for (int64_t k = 0; k < factors; k++) ml_best_offer(&best[k], j, ml_element(X, j, k));
+        for (int64_t k = 0; k < factors; k++)
+            if (!of_counts || ml_element(X, j, k) > 0) ml_best_offer(&best[k], j, ml_element(X, j, k));
     for (int64_t k = 0; k < factors; k++) {
-        if (model->method->about.data == TAMIS_DATA_COUNTS) share(X, k, &best[k]);
+        if (of_counts) share(X, k, &best[k]);
         ml_best_finish(&best[k]);
     }
     return TAMIS_OK;

@@ -155,6 +155,9 @@ static int read_texts(const tool_data_request *request, tool_data *data) {
     if (request->min_documents > 0) options.min_documents = request->min_documents;
     if (request->max_share > 0) options.max_share = request->max_share;
     options.words = request->columns;
+    options.pairs = request->pairs;
+    for (int64_t i = 0; request->columns && !options.pairs && i < tamis_names_count(request->columns); i++)
+        options.pairs = strchr(tamis_names_at(request->columns, i), ' ') != NULL;
     const tamis_status status = tamis_read_texts(request->spec, &options, &data->matrix, &data->rows, &data->columns);
     if (status != TAMIS_OK) return tool_file_error(status, request->spec);
     data->S = data->whole = *tamis_owned_sparse_view(data->matrix);

@@ -19,6 +19,7 @@ typedef struct tool_data_request {
     bool texts;            /* DATA are texts, also if they look like a list */
     int64_t min_documents; /* of texts for a new model, as in tamis_text_options */
     double max_share;
+    bool pairs;       /* a model with pairs counts them anyway */
     bool unknown_too; /* rows and columns that the model does not know are kept in tool_data.whole, with names if there
                          are any */
 } tool_data_request;

@@ -109,6 +109,7 @@ static const struct {
                           "of texts: leave out words in fewer documents")},
     {COUNTS, TOOL_REAL("max-share", 0, "SHARE", "0.5", AT(max_share), 1e-12, 1,
                        "of texts: leave out words in more than this share of the documents")},
+    {COUNTS, TOOL_FLAG("pairs", 0, AT(pairs), "of texts: count pairs of words too that follow each other, 'new york'")},
     {RATINGS, TOOL_CHOICE("duplicates", 0, "HOW", "last", AT(duplicates), &tool_repeats,
                           "what to do with repeated pairs of a user and an item")},
     {USES | COUNTS | SUMS, TOOL_CHOICE("duplicates", 0, "HOW", "sum", AT(duplicates), &tool_repeats,

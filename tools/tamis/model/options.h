@@ -18,7 +18,7 @@ typedef struct tool_train_settings {
     int64_t split_seed;
     int64_t min_documents;
     double hold_out, max_share;
-    bool leave_one_out, stream, texts;
+    bool leave_one_out, stream, texts, pairs;
     /* what is written */
     const char *output, *checkpoint, *resume, *base, *json;
     bool no_clobber, verbose, quiet;

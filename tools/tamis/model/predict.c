@@ -97,20 +97,21 @@ static int predict_pairs(const tool_use *use, const char *spec, const tool_data 
                    ? tool_output_room(use->settings->output, (double)data->S.nnz, 0, TOOL_ENTRY_CHARACTERS)
                    : 0;
     if (code == 0) code = check_some(spec, data);
-    if (code == 0 && known) code = tool_use_transform(use, &known->S, &W);
+    const bool pairs = tool_method_about(use->method)->pairs; /* whose factors of rows are scores of all columns */
+    if (code == 0 && known && !pairs) code = tool_use_transform(use, &known->S, &W);
     if (code) return code;
     const tamis_dense *const rows = W ? tamis_owned_dense_view(W) : NULL;
     double *predictions = tool_allocate((size_t)data->S.nnz, sizeof *predictions);
-    const tamis_status status = tamis_model_predict(use->model, rows, &data->S, predictions);
+    const tamis_status status = pairs ? tamis_model_predict_rows(use->model, &known->S, &data->S, predictions)
+                                      : tamis_model_predict(use->model, rows, &data->S, predictions);
     code = tool_library_error(status, spec);
     if (code == 0) code = find_unknown(use, data, rows, own, &u);
     if (code == 0) {
         const int64_t others = write_pairs(use, data, &u, predictions);
         if (others > 0)
-            tool_warning(
-                "%s: %s of %s entries have rows or columns that are not in the model: they get the mean and the "
-                "biases that are known",
-                spec, tool_word_count(others).text, tool_word_count(data->whole.nnz).text);
+            tool_warning("%s: %s of %s entries have rows or columns that are not in the model: they get the mean%s",
+                         spec, tool_word_count(others).text, tool_word_count(data->whole.nnz).text,
+                         pairs ? "" : " and the biases that are known");
     }
     free(predictions);
     tamis_owned_dense_free(W);

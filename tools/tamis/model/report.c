@@ -33,6 +33,11 @@ int tool_training_report_close(tool_training_report *report) {
 /* ------------------------------------------------------------------------------------------ iterations */
 
 static void show_progress(tool_training_report *report, const tamis_iteration *iteration) {
+    if (iteration->iteration == 0) {
+        const bool after = report->last.iteration > 0;
+        tool_progress(after, "%s, step %lld", after ? "factors of features" : "options", (long long)iteration->batch);
+        return;
+    }
     const double within = iteration->batches > 0 ? (double)iteration->batch / (double)iteration->batches : 0;
     const double share = (iteration->iteration - 1 + within) / (iteration->iterations > 0 ? iteration->iterations : 1);
     const double now = tool_seconds();
@@ -111,7 +116,7 @@ bool tool_training_report_add(void *context, const tamis_iteration *iteration) {
                      iteration->iteration, report->loss, iteration->loss);
     }
     if (iteration->batch == iteration->batches) report->loss = iteration->loss;
-    report->last = *iteration;
+    if (iteration->iteration > 0) report->last = *iteration;
     if (iteration->batch == iteration->batches) {
         const double seconds = finite_or_zero(iteration->seconds);
         report->seconds[0] += seconds * finite_or_zero(iteration->sddmm_share);

@@ -247,6 +247,7 @@ static int open_data(training *run) {
                                            .texts = set->texts,
                                            .min_documents = set->min_documents,
                                            .max_share = set->max_share,
+                                           .pairs = set->pairs,
                                            .rows = set->base ? tamis_model_row_names(run->model) : NULL,
                                            .columns = set->base ? tamis_model_column_names(run->model) : NULL,
                                            .unknown_too = set->base != NULL};
@@ -364,6 +365,7 @@ static void prepare_last_words(training *run) {
 
 static int report_interrupted(const training *run) {
     const tamis_iteration *last = &run->report.last;
+    if (last->iteration == 0) return tool_failure(TOOL_INTERRUPTED, "interrupted before the first iteration");
     const tool_word where =
         tool_word_of("%s iteration %d", last->batch == last->batches ? "after" : "in", last->iteration);
     if (!run->checkpoint || !is_file(run->checkpoint))

@@ -393,7 +393,7 @@ class PNAConv(_Layer):
         else:
             of_x, of_out = steps[0].weight[:, :self.F_in], steps[0].weight[:, self.F_in:]
             each = functional.linear(out, of_out.reshape(of_out.shape[0], len(scales), -1).transpose(0, 1).flatten(0, 1))
-            found = functional.linear(x, of_x, steps[0].bias) + (each.unflatten(-1, (len(scales), of_out.shape[0])) * scale).sum(-2)
+            found = functional.linear(x, of_x, steps[0].bias) + (each.reshape(*each.shape[:-1], len(scales), of_out.shape[0]) * scale).sum(-2)
             for step in steps[1:]:
                 found = step(found)
         return found.unsqueeze(1) if found.dim() == 2 else found
