@@ -263,6 +263,7 @@ TEST(test_what_is_needed) {
 }
 
 TEST(test_errors_of_executing) {
+    static const tamis_edge_operand operand = {.name = "row.b"};
     const tamis_slab_options slabs = {.device_memory = 4096};
     const tamis_options o = small_options();
     const tamis_sparse S = small_matrix();
@@ -279,7 +280,7 @@ TEST(test_errors_of_executing) {
     SPOILT(B.rows, 2, ARGUMENT, "B.rows = 2", tamis_slab_plan_spmm(plan, &B, &C, NULL));
     SPOILT(B.location, TAMIS_DEVICE, ARGUMENT, "B.location", tamis_slab_plan_spmm(plan, &B, &C, NULL));
     SPOILT(e.workspace, b, ARGUMENT, "execution.workspace", tamis_slab_plan_spmm(plan, &B, &C, &e));
-    SPOILT(e.edge_operand_count, 1, ARGUMENT, "execution.edge_operand_count is set",
+    SPOILT(e.edge_operands, &operand, ARGUMENT, "execution.edge_operands is set",
            tamis_slab_plan_spmm(plan, &B, &C, &e));
     REFUSED(ARGUMENT, "report = NULL", tamis_slab_plan_describe(plan, NULL));
     works(tamis_slab_plan_describe(plan, &report));
