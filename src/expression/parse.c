@@ -104,7 +104,7 @@ static tamis_status unknown(const reader *r) {
             nearest = name;
         }
     }
-    char detail[2 * TAMIS_NAME_MOST + 64];
+    char detail[2 * TAMIS_NAME_MOST + 96];
     if (nearest)
         snprintf(detail, sizeof detail, "%s; did you mean '%s'?", show(r).text, nearest);
     else
