@@ -112,6 +112,7 @@ class Pattern:
         self.index, self.columns, self.values = index, columns, values
         self.rows, self.cols, self.coo = rows, cols, coo
         self.nnz = columns.shape[0]
+        self.out_degrees: Optional[Tensor] = None  # of a part of a graph, where other parts have entries of these columns as well: theirs in all
         self._state: Optional[tuple[int, ...]] = None  # for tensors whose changes PyTorch counts
         self._known: Any = None
         self._derived: dict[Any, Any] = {}
@@ -349,7 +350,9 @@ class Pattern:
     def _moved(self, move: Any) -> Pattern:
         with apart():
             index, columns = move(self.index), move(self.columns)
-        return Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else move(self.values))
+        made = Pattern(index, columns, self.rows, self.cols, self.coo, None if self.values is None else move(self.values))
+        made.out_degrees = None if self.out_degrees is None else move(self.out_degrees)
+        return made
 
     def cpu(self) -> Pattern:
         """The same pattern in the host's memory.

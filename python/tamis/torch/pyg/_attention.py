@@ -11,7 +11,7 @@ from torch.nn import functional
 from ... import _errors
 from .. import Pattern, _direct, _graphs, attention, edge_op, edge_softmax, graph_attention, message
 from .._graphs import EdgeIndex, FillValue
-from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores, inward
+from .._layer import Channels, Pair, Size, _Layer, _linear, _two, edge_scores, inward, of_targets
 from .._messages import edge_op_as_given
 
 
@@ -131,7 +131,7 @@ class GATConv(_Scored):
         residual = self.res(target) if self.res is not None and target is not None else None
         of_source, of_target = (self.lin, self.lin) if self.lin is not None else (self.lin_src, self.lin_dst)
         z = of_source(source)
-        to = None if target is None else z if target is source and of_source is of_target else of_target(target)
+        to = None if target is None else of_targets(of_target, x, z, target) if of_source is of_target else of_target(target)
         return self._result(self._graph(edge_index, z, to, size, edge_attr), z, to, edge_attr, size, residual, return_attention_weights)
 
     def _scores(self, pattern: Pattern, z: Tensor, to: Optional[Tensor], edge_attr: Optional[Tensor], lead: tuple[int, ...]) -> Tensor:
@@ -170,7 +170,7 @@ class GATv2Conv(_Scored):
             raise _errors.ArgumentError("x[1] is None: expected the rows of the targets")
         residual = None if self.res is None else self.res(target)
         z = self.lin_l(source)
-        to = z if target is source and self.share_weights else self.lin_r(target)
+        to = of_targets(self.lin_r, x, z, target) if self.share_weights else self.lin_r(target)
         pattern = self._graph(edge_index, z, to, None, None if self.lin_edge is None else edge_attr)
         return self._result(pattern, z, to, edge_attr, None, residual, return_attention_weights)
 
