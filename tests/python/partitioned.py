@@ -201,7 +201,7 @@ class Network(torch.nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(5)
-        self.layers = torch.nn.ModuleList([pyg.GATConv(5, 4, heads=2, edge_dim=4), pyg.SAGEConv(8, 8, "mean"), pyg.GraphConv(8, 3)])
+        self.layers = torch.nn.ModuleList([pyg.GATConv(5, 4, heads=2, edge_dim=4), pyg.SAGEConv(8, 8, "mean"), pyg.GraphConv(8, 3, "mean")])
 
     def forward(self, graph, x, e):
         for number, layer in enumerate(self.layers):
@@ -218,7 +218,7 @@ def training():
         graph, whole = partition(edges, nodes, owner=owner), Pattern.from_edge_index(edges, nodes)
         x, e, y = drawn(nodes, 5), drawn(edges.shape[1], 4), drawn(nodes, 3)
         ours, theirs = torch.nn.parallel.DistributedDataParallel(Network().double()), Network().double()
-        steps = [torch.optim.SGD(net.parameters(), lr=0.1) for net in (ours, theirs)]
+        steps = [torch.optim.SGD(net.parameters(), lr=0.05) for net in (ours, theirs)]
         for step in range(3):
             loss = (ours(graph, x[graph.owned], e[graph.edges]) - y[graph.owned]).square().sum() / nodes
             due = (theirs(whole, x, e) - y).square().sum() / nodes
@@ -329,6 +329,41 @@ def same_bits():
     assert torch.equal(graph.apply(lambda p, u, v: message(p, "copy_u", u, None, "max"), x[graph.owned]), wanted[graph.owned])
 
 
+class Noted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, log, name):
+        ctx.given = log, name
+        log.append(name)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        log, name = ctx.given
+        log.append(name)
+        return grad, None, None
+
+
+def overlap():
+    """Forward and backward, the interior is computed between the beginning of an exchange and its end."""
+    from tamis.torch import _halo
+    edges, nodes, _ = GRAPHS["mesh"]()
+    graph, log = partition(edges, nodes), []
+    for name in ("start", "landed"):
+        def noted(flight, *given, inner=getattr(_halo._Flight, name), name=name):
+            log.append(name)
+            return inner(flight, *given)
+
+        setattr(_halo._Flight, name, noted)
+    x = drawn(nodes, 3)[graph.owned].requires_grad_()
+    out = x
+    for _ in range(2):
+        out = graph.apply(lambda p, u, v: Noted.apply(message(p, "copy_u", u), log, "inside" if p is graph._inside else "outside"), out)
+    assert log == ["start", "inside", "landed", "outside"] * 2, log
+    log.clear()
+    out.sum().backward()
+    assert log == ["outside", "start", "inside", "landed"] * 2, log
+
+
 def checkpointed():
     """Layers that are computed again in the backward pass, and mixed precision."""
     from torch.utils.checkpoint import checkpoint
@@ -383,10 +418,19 @@ def refusals():
     other = partition(edges, nodes, owner="ranges")
     y = drawn(nodes, 4)[other.owned]
     refused(ValueError, ["graph "], *((graph.exchange, x) if wrong else (other.exchange, y)))
-    refused(ValueError, ["edges[0] has shape (2,)"], graph.apply, lambda p, u, v, e: u, x, edges=torch.ones(2))  # on every rank: no exchange has begun
+    refused(ValueError, ["edges[0] has shape (2,)"], graph.apply, lambda p, u, v, e: u, x, edges=torch.ones(2))  # on every rank
+    refused(ValueError, ["edges[0] has shape (2,)"], graph.apply, lambda p, u, v, e: u, x, edges=torch.ones(2) if wrong else drawn(graph.edges.numel()))
+    refused(ValueError, [f"on rank {last}: expected" if wrong else f"rank {last} step", "x has shape"], graph.exchange, torch.ones(nodes + 5, 2) if wrong else x)
+    refused(TypeError if wrong else ValueError, ["x is a int"], graph.exchange, 3 if wrong else x)
     refused(ValueError, ["x has shape", "one for each node that the rank owns"], graph.exchange, torch.ones(nodes + 5, 2))
     refused(ValueError, ["function returned a tensor of shape (1,)"], graph.apply, lambda p, u, v: u.new_ones(1), x)
     assert torch.equal(graph.exchange(x), drawn(nodes, 4)[graph.columns])
+
+
+def die():
+    with open(f"{sys.argv[3]}.killed", "w") as file:
+        file.write(str(time.monotonic()))
+    os.kill(os.getpid(), 9)
 
 
 def a_graph():
@@ -400,7 +444,7 @@ def killed():
     graph, x = a_graph()
     for step in range(4):
         if step == 3 and RANK == 1:
-            os.kill(os.getpid(), 9)
+            die()
         graph.exchange(x)
 
 
@@ -408,7 +452,7 @@ def killed_backward():
     graph, x = a_graph()
     out = graph.exchange(x.requires_grad_())
     if RANK == 1:
-        os.kill(os.getpid(), 9)
+        die()
     out.sum().backward()
 
 
@@ -416,7 +460,7 @@ def killed_elsewhere():
     """The others do not come to a call of ours."""
     a_graph()
     if RANK == 1:
-        os.kill(os.getpid(), 9)
+        die()
     time.sleep(60)
 
 

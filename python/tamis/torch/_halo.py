@@ -19,10 +19,10 @@ from ._ranks import Ranks
 
 
 class Link:
-    """Which own rows go to which rank, and how many come from each. sent: own rows, grouped by the rank that reads them; sends, receives: how many by rank."""
+    """Which own rows go to which rank, and how many come from each. sent: own rows, grouped by the rank that reads them; sends, receives: how many by rank. idle: no rank reads any."""
 
-    def __init__(self, ranks: Ranks, name: str, own: int, sent: Tensor, sends: list[int], receives: list[int]):
-        self.ranks, self.name, self.own, self.sends, self.receives = ranks, name, own, sends, receives
+    def __init__(self, ranks: Ranks, name: str, own: int, sent: Tensor, sends: list[int], receives: list[int], idle: bool):
+        self.idle, self.ranks, self.name, self.own, self.sends, self.receives = idle, ranks, name, own, sends, receives
         self.sent, self.halo = sent, sum(receives)
         self.read, place = torch.unique(sent, return_inverse=True)  # own rows that others read, each once
         order = torch.argsort(place, stable=True)
@@ -34,6 +34,8 @@ class Link:
         return message(self._sums, "copy_u", rows.contiguous())
 
     def begin(self, rows: Tensor, back: bool, what: str) -> tuple[Tensor, Any]:
+        if self.idle:
+            return rows.new_empty((0, rows.shape[1])), None
         sends, receives = (self.receives, self.sends) if back else (self.sends, self.receives)
         return self.ranks.begin(rows, sends, receives, f"{'the gradient of ' * back}{self.name}: {what}")
 
@@ -149,16 +151,8 @@ class Exchange:
     """Halo rows on their way: what `PartitionedGraph.begin` returns. `finish` waits for them."""
 
     def __init__(self, link: Link, tensors: tuple[Tensor, ...], need: Optional[Tensor] = None, name: str = "x"):
-        flat = []
-        for number, x in enumerate(tensors):
-            called = name if len(tensors) == 1 else f"{name}[{number}]"
-            if not isinstance(x, Tensor):
-                raise TypeError(f"{called} is a {type(x).__name__}: expected a tensor with a row for each own node")
-            if x.dim() == 0 or x.shape[0] != link.own:
-                raise _errors.ArgumentError(f"{called} has shape {tuple(x.shape)} on rank {link.ranks.rank}: expected {link.own} rows, one for each node that the rank owns")
-            if x.dtype != tensors[0].dtype or x.device != link.sent.device:
-                raise _errors.ArgumentError(f"{called} is {x.dtype} on {x.device}: expected {tensors[0].dtype} on {link.sent.device}, as the others and the graph are")
-            flat.append(x.reshape(link.own, math.prod(x.shape[1:])))
+        with link.ranks.telling(not link.idle):
+            flat = [self._checked(link, x, name if len(tensors) == 1 else f"{name}[{number}]", tensors[0]) for number, x in enumerate(tensors)]
         self._link, self._shapes = link, [tuple(x.shape[1:]) for x in tensors]
         recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
         shown = ", ".join(map(str, self._shapes))
@@ -169,6 +163,16 @@ class Exchange:
         self.needed = [x.reshape(x.shape[0], *shape) for x, shape in zip(rest[len(tensors):], self._shapes)]
         self._halo: Optional[list[Tensor]] = None
         self._landed: Optional[Tensor] = None
+
+    @staticmethod
+    def _checked(link: Link, x: Any, name: str, first: Any) -> Tensor:
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name} is a {type(x).__name__}: expected a tensor with a row for each own node")
+        if x.dim() == 0 or x.shape[0] != link.own:
+            raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)} on rank {link.ranks.rank}: expected {link.own} rows, one for each node that the rank owns")
+        if x.dtype != first.dtype or x.device != link.sent.device:
+            raise _errors.ArgumentError(f"{name} is {x.dtype} on {x.device}: expected {first.dtype} on {link.sent.device}, as the others and the graph are")
+        return x.reshape(link.own, math.prod(x.shape[1:]))
 
     def halo(self) -> list[Tensor]:
         """Wait, and return the halo rows of each tensor."""

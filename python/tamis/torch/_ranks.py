@@ -6,6 +6,7 @@ ranks. A rank of the same machine is seen to end by the system's list of process
 from __future__ import annotations
 
 import atexit
+import contextlib
 import datetime
 import os
 import pickle
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, NamedTuple, Optional
+from typing import Any, Callable, Iterator, NamedTuple, Optional
 
 import torch
 import torch.distributed as dist
@@ -98,6 +99,7 @@ class Watch:
         self._rank, self._processes, self._store, self._prefix, self._told = rank, processes, store, prefix, False
         self._here = [r for r, one in enumerate(processes) if r != rank and one.machine == processes[rank].machine]
         self._away = [r for r, one in enumerate(processes) if one.machine != processes[rank].machine]
+        self._stale: list[tuple[str, float]] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tamis ranks", daemon=True)
         self._thread.start()
@@ -107,6 +109,14 @@ class Watch:
         self._stop.set()
         self._thread.join()
         self._store = None
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove the files of processes that were killed, and this one's if it ends therefore, once the others have seen them."""
+        for file, seen in [*self._stale, *([(self._processes[self._rank].file, 0.0)] * bool(self._stale))]:
+            if os.path.exists(file):
+                time.sleep(max(0.0, seen + 4 * LOOK - time.monotonic()))
+                _remove(file)
 
     def say(self) -> Optional[str]:
         """Return which rank has ended, to a caller who raises it."""
@@ -119,7 +129,7 @@ class Watch:
             for rank in [rank for rank in self._here if _has_ended(self._processes[rank])]:
                 self._here.remove(rank)
                 killed = self._end(rank, os.path.exists(self._processes[rank].file)) or killed
-                _remove(self._processes[rank].file)
+                self._stale.append((self._processes[rank].file, time.monotonic()))
                 if self._away:
                     self._publish(rank, killed)
             for rank in [rank for rank in self._away if self._published(rank) is not None]:
@@ -133,6 +143,7 @@ class Watch:
                 return  # the program knows, or has ended
         sys.stderr.write(f"tamis.torch.distributed: {self.ended}, so rank {self._rank} ends\n")
         sys.stderr.flush()
+        self._clear()
         os._exit(1)
 
     def _end(self, rank: int, killed: bool) -> bool:
@@ -272,6 +283,17 @@ class Ranks:
         if not later or what not in self._seen:
             self._settle(True)
         self._seen.add(what)
+
+    @contextlib.contextmanager
+    def telling(self, others_begin: bool) -> Iterator[None]:
+        """Context of checks before an exchange. others_begin: the other ranks wait for it, and learn of an error by the announcement in its place."""
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            if others_begin:
+                with contextlib.suppress(_errors.ArgumentError):
+                    self._announce(f"fails: {error}", False)
+            raise
 
     def _settle(self, wait: bool) -> None:
         """Look at the answers to announcements that have come; wait: at all."""

@@ -207,9 +207,8 @@ class PartitionedGraph:
         receives = torch.bincount(self.column_owner[halo], minlength=ranks.count)
         asked = torch.stack([torch.tensor(one) for one in ranks.gathered(receives.tolist())])  # by the rank that asks, then by the owner
         sends = asked[:, ranks.rank].tolist()
-        self._any_halo = bool(asked.any())
         wanted = ranks.moved(halo.unsqueeze(1), receives.tolist(), sends, "halo nodes").squeeze(1)
-        return Link(ranks, f"graph {ranks.graphs}", own, place[wanted].to(self.device), sends, receives.tolist())
+        return Link(ranks, f"graph {ranks.graphs}", own, place[wanted].to(self.device), sends, receives.tolist(), not asked.any())
 
     def _patterns(self, offsets: Tensor, columns: Tensor, own: int) -> None:
         """Make the patterns of all own rows, of the interior, and of the boundary, whose columns are the rows that it needs."""
@@ -234,10 +233,10 @@ class PartitionedGraph:
         self._outside = made(offsets[inner:] - middle, place[outer], need.numel() + self.halo.numel())
         self._need = need.to(self.device)
         inside = sum(self._ranks.gathered(middle))
-        self.split = self._any_halo and inside >= LEAST_INTERIOR * self.nnz  # the same on all ranks, since autograd's steps are
+        self.split = not self._link.idle and inside >= LEAST_INTERIOR * self.nnz  # the same on all ranks, since autograd's steps are
         out = torch.bincount(columns, minlength=total)  # edges from each node, which other ranks have as well
         counts = out.unsqueeze(1)
-        if self._any_halo:
+        if not self._link.idle:
             back = self._ranks.moved(counts[own:].contiguous(), self._link.receives, self._link.sends, "degrees")
             counts = counts[:own].index_add(0, self._link.sent.cpu(), back)
             ahead = self._ranks.moved(counts[self._link.sent.cpu()], self._link.sends, self._link.receives, "degrees")
@@ -292,15 +291,15 @@ class PartitionedGraph:
         torch.Size([3, 2, 4])
         """
         of, edges = source if isinstance(source, tuple) else (source,), edges if isinstance(edges, (tuple, list)) else (edges,)
-        for number, e in enumerate(edges):
-            if isinstance(e, Tensor) and e.shape[:1] != (self.edges.numel(),):
-                raise _errors.ArgumentError(f"edges[{number}] has shape {tuple(e.shape)} on rank {self.rank}: expected {self.edges.numel()} rows, one for each of the rank's edges")
         own = self.owned.numel()
-        for x in target if isinstance(target, tuple) else (target,):
-            if isinstance(x, Tensor) and x.shape[:1] != (own,):
-                raise _errors.ArgumentError(f"target has shape {tuple(x.shape)} on rank {self.rank}: expected {own} rows, one for each node that the rank owns")
+        with self._ranks.telling(not self._link.idle):
+            for name, given, count in (*((f"edges[{number}]", e, self.edges.numel()) for number, e in enumerate(edges)),
+                                       *(("target", x, own) for x in (target if isinstance(target, tuple) else (target,)))):
+                if isinstance(given, Tensor) and given.shape[:1] != (count,):
+                    raise _errors.ArgumentError(f"{name} has shape {tuple(given.shape)} on rank {self.rank}: expected {count} rows, one for each of the rank's own "
+                                                f"{'nodes' if name == 'target' else 'edges'}")
         if not self.split:
-            whole = Exchange(self._link, of, name="source") if self._any_halo else None
+            whole = None if self._link.idle else Exchange(self._link, of, name="source")
             sources = of if whole is None else whole.finish()
             found = self._call(function, self.pattern, sources if isinstance(sources, tuple) else (sources,), isinstance(source, tuple), target, edges)
             return found if whole is None else _each(found, whole.tie)
