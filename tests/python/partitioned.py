@@ -36,7 +36,7 @@ def power_law(nodes, edges, seed=1):
 
 
 def blocks(nodes, edges):
-    """Edges within the ranges of nodes that ranks own by `node * RANKS // nodes`: no halo."""
+    """Edges within the ranges of nodes that ranks own by `node * RANKS // nodes`: no ghosts."""
     owner = torch.arange(nodes) * RANKS // nodes
     found = power_law(nodes, edges)
     return found[:, owner[found[0]] == owner[found[1]]]
@@ -57,7 +57,7 @@ GRAPHS = {  # edges, nodes, owner
     "power law": lambda: (power_law(97, 1201), 97, None),
     "power law by chance": lambda: (power_law(131, 999), 131, given(131)),
     "int32": lambda: (mesh(7, 9).int(), 63, torch.arange(63, dtype=torch.int32) % RANKS),
-    "without halo": lambda: (blocks(61, 600), 61, torch.arange(61) * RANKS // 61),
+    "without ghosts": lambda: (blocks(61, 600), 61, torch.arange(61) * RANKS // 61),
     "one rank has all": lambda: (power_law(33, 90), 33, torch.full((33,), RANKS - 1)),
     "one node": lambda: (torch.tensor([[0, 0], [0, 0]]), 1, None),
     "without edges": lambda: (torch.empty(2, 0, dtype=torch.int64), 5, "ranges"),
@@ -87,7 +87,7 @@ def leaves(tensors):
 def compare(graph, whole, ours, theirs, sources, targets=(), edges=(), parameters=(), what=""):
     """Compare a result and its gradients on this rank with what the whole graph gives. ours, theirs: of the operands, in the order of sources, targets and edges."""
     own, mine = graph.owned, graph.edges
-    at_columns = graph.columns[:graph.columns.numel() - graph.halo.numel()]
+    at_columns = graph.columns[:graph.columns.numel() - graph.ghosts.numel()]
     here = leaves([*(x[at_columns] for x in sources), *(x[own] for x in targets), *(x[mine] for x in edges)])
     there = leaves([*sources, *targets, *edges])
     found, wanted = ours(graph, *here), theirs(whole, *there)
@@ -177,7 +177,7 @@ def layers():
             "GATv2Conv features": (lambda: pyg.GATv2Conv(5, 3, heads=2, edge_dim=4), "features"), "TransformerConv": (lambda: pyg.TransformerConv(5, 3, heads=2, edge_dim=4, beta=True), "features"),
             "NNConv": (lambda: pyg.NNConv(5, 2, torch.nn.Linear(4, 10)), "features"), "EdgeConv": (lambda: pyg.EdgeConv(torch.nn.Linear(10, 3)), None),
             "GMMConv": (lambda: pyg.GMMConv(5, 3, 4, 2), "features"), "GENConv": (lambda: pyg.GENConv(5, 6, edge_dim=4, norm="layer"), "features")}
-    for name in ("mesh", "power law by chance", "without halo", "one rank has all"):
+    for name in ("mesh", "power law by chance", "without ghosts", "one rank has all"):
         edges, nodes, owner = GRAPHS[name]()
         graph = partition(edges, nodes, owner=owner)
         operands = {None: [], "number": [drawn(edges.shape[1])], "features": [drawn(edges.shape[1], 4)]}
@@ -213,7 +213,7 @@ class Network(torch.nn.Module):
 
 def training():
     """Steps of training under DistributedDataParallel, with the parameters and losses of one process."""
-    for name in ("mesh", "power law by chance", "one rank has all", "without halo"):
+    for name in ("mesh", "power law by chance", "one rank has all", "without ghosts"):
         edges, nodes, owner = GRAPHS[name]()
         graph, whole = partition(edges, nodes, owner=owner), Pattern.from_edge_index(edges, nodes)
         x, e, y = drawn(nodes, 5), drawn(edges.shape[1], 4), drawn(nodes, 3)
@@ -249,7 +249,7 @@ def bipartite():
             what="bipartite SAGEConv")
     assert torch.equal(back.owned.sort().values, (column_owner == RANK).nonzero().squeeze(1))
     x, wanted = drawn(cols, 4), message(whole.T, "copy_u", message(whole, "copy_u", drawn(cols, 4)))
-    middle = graph.apply(lambda p, u, v: message(p, "copy_u", u), x[graph.columns[:graph.columns.numel() - graph.halo.numel()]])
+    middle = graph.apply(lambda p, u, v: message(p, "copy_u", u), x[graph.columns[:graph.columns.numel() - graph.ghosts.numel()]])
     middle = middle[graph.owned.argsort()]  # the columns of the other graph are in the order of their numbers
     close(back.apply(lambda p, u, v: message(p, "copy_u", u), middle), wanted[back.owned], "there and back")
 
@@ -270,7 +270,7 @@ def scattered():
         assert torch.equal(back, values) if first else back is None
         rows = graph.pattern._rows().long()
         assert torch.equal(graph.columns[graph.pattern.columns.long()], edges[0][graph.edges].long()) and torch.equal(graph.owned[rows], edges[1][graph.edges].long())
-        assert (graph.owner[graph.owned] == RANK).all() and (graph.column_owner[graph.halo] != RANK).all() and graph.shape == (nodes, nodes)
+        assert (graph.owner[graph.owned] == RANK).all() and (graph.column_owner[graph.ghosts] != RANK).all() and graph.shape == (nodes, nodes)
         inside = graph.pattern.columns.long()[rows < graph.interior]
         assert (inside < graph.owned.numel()).all() and torch.unique(rows[graph.pattern.columns >= graph.owned.numel()]).numel() == graph.owned.numel() - graph.interior
         counts = torch.tensor([graph.owned.numel(), graph.edges.numel()])
@@ -282,9 +282,9 @@ def metis():
     """Parts of a mesh are about equally large and have short borders."""
     edges = mesh(40, 40)
     graph = partition(shuffled(edges), 1600)
-    assert abs(graph.edges.numel() - edges.shape[1] / RANKS) <= 0.06 * edges.shape[1] / RANKS and graph.halo.numel() <= 130
+    assert abs(graph.edges.numel() - edges.shape[1] / RANKS) <= 0.06 * edges.shape[1] / RANKS and graph.ghosts.numel() <= 130
     chance = partition(edges, 1600, owner=torch.randint(RANKS, (1600,), generator=torch.Generator().manual_seed(1)))
-    assert RANKS == 1 or chance.halo.numel() > 4 * graph.halo.numel()
+    assert RANKS == 1 or chance.ghosts.numel() > 4 * graph.ghosts.numel()
     assert RANKS == 1 or (graph.split and not chance.split)
 
 
@@ -345,15 +345,15 @@ class Noted(torch.autograd.Function):
 
 def overlap():
     """Forward and backward, the interior is computed between the beginning of an exchange and its end."""
-    from tamis.torch import _halo
+    from tamis.torch import _ghosts
     edges, nodes, _ = GRAPHS["mesh"]()
     graph, log = partition(edges, nodes), []
     for name in ("start", "landed"):
-        def noted(flight, *given, inner=getattr(_halo._Flight, name), name=name):
+        def noted(flight, *given, inner=getattr(_ghosts._Flight, name), name=name):
             log.append(name)
             return inner(flight, *given)
 
-        setattr(_halo._Flight, name, noted)
+        setattr(_ghosts._Flight, name, noted)
     x = drawn(nodes, 3)[graph.owned].requires_grad_()
     out = x
     for _ in range(2):

@@ -312,7 +312,7 @@ class Ranks:
     # -------------------------------------------------------------------------- rows
 
     def begin(self, rows: Tensor, sends: list[int], receives: list[int], what: str) -> tuple[Tensor, Any]:
-        """Send rows (sum of sends, width), those of each rank together, and return what will hold the rows from all ranks (sum of receives, width), and the work to wait
+        """Send rows (sum of sends, width), which lie rank by rank, and return what will hold the rows from all ranks (sum of receives, width), and the work to wait
         for. What comes back is whole once `wait` has returned."""
         self.check()
         self._announce(what, rows.is_cuda)
@@ -333,7 +333,7 @@ class Ranks:
         return found
 
     def from_first(self, rows: Optional[Tensor], like: tuple[tuple[int, ...], torch.dtype], counts: list[int], what: str) -> Tensor:
-        """Return this rank's part of the rows of rank 0, where those of each rank are together. like: a row's shape and type."""
+        """Return this rank's part of the rows of rank 0, which lie rank by rank. like: a row's shape and type."""
         if rows is None:
             rows = torch.empty((0, *like[0]), dtype=like[1])
         own, none = counts[self.rank], [0] * self.count

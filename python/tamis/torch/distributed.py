@@ -22,7 +22,7 @@ from .. import _errors
 from .._library import lib, must
 from .._sparse import Sparse
 from . import _eager
-from ._halo import Exchange, Link
+from ._ghosts import Exchange, Link
 from ._layer import FirstRows
 from ._pattern import Pattern, check_edges
 from ._ranks import Ranks, ranks_of
@@ -46,7 +46,7 @@ def partition(graph: Any, num_nodes: Optional[int] = None, *, owner: Owner = Non
 
     >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
     >>> graph
-    <tamis.torch.distributed.PartitionedGraph 3 x 3, 3 edges: rank 0 of 1 has 3 nodes, 3 edges and 0 halo nodes>
+    <tamis.torch.distributed.PartitionedGraph 3 x 3, 3 edges: rank 0 of 1 has 3 nodes, 3 edges and 0 ghost nodes>
     """
     ranks = ranks_of(group)
     if timeout is not None:
@@ -161,12 +161,12 @@ def _entries(ranks: Ranks, whole: Optional[Pattern], owner: Tensor, nnz: int) ->
 
 
 class PartitionedGraph:
-    """This rank's part of a graph: its nodes, the edges to them, and the halo: nodes of other ranks that these edges come from.
+    """This rank's part of a graph: its nodes, the edges to them, and the ghosts: nodes of other ranks that these edges come from.
 
     `partition` makes it. A tensor of nodes has a row for each node of `owned`, in its order; one of edges a row for each of `edges`.
-    Attributes: `rank`, `ranks`; `shape` and `nnz` of the whole graph; `owned` (own,), the numbers of own nodes; `halo` (halo,), of the halo nodes, by their rank;
-    `edges` (nnz,), of own edges; `pattern`, the Pattern (own, own + halo) of these edges, whose columns are the own nodes and then the halo; `columns`, the numbers of its columns; `owner` and `column_owner`, the rank of
-    every node; `interior`, the number of own nodes that need no halo, which come first; `device`. Of a square graph row i is the node of column i.
+    Attributes: `rank`, `ranks`; `shape` and `nnz` of the whole graph; `owned` (own,), the numbers of own nodes; `ghosts` (ghosts,), of the ghost nodes, by their rank;
+    `edges` (nnz,), of own edges; `pattern`, the Pattern (own, own + ghosts) of these edges, whose columns are the own nodes and then the ghosts; `columns`, the numbers of its columns; `owner` and `column_owner`, the rank of
+    every node; `interior`, the number of own nodes that need no ghosts, which come first; `device`. Of a square graph row i is the node of column i.
 
     >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
     >>> graph.owned, graph.pattern
@@ -179,7 +179,7 @@ class PartitionedGraph:
         self.square = owner is column_owner
         rows, cols, numbers = entries.unbind(1)
         own = (owner == self.rank).nonzero().squeeze(1)
-        # rows that need no halo come first, and with them their edges, so that both parts of what a node or an edge has are views
+        # rows that need no ghosts come first, and with them their edges, so that both parts of what a node or an edge has are views
         away = column_owner[cols] != self.rank
         outer = torch.zeros(sizes[0], dtype=torch.bool)
         outer[rows[away]] = True
@@ -190,29 +190,29 @@ class PartitionedGraph:
         order = torch.argsort(rows, stable=True)
         cols, numbers, lengths = cols[order], numbers[order], torch.bincount(rows, minlength=own.numel())
         sources = own if self.square else (column_owner == self.rank).nonzero().squeeze(1)
-        halo = cols[away[order]].unique()
-        halo = halo[torch.argsort(column_owner[halo], stable=True)]
+        ghosts = cols[away[order]].unique()
+        ghosts = ghosts[torch.argsort(column_owner[ghosts], stable=True)]
         place = torch.empty(sizes[1], dtype=torch.int64)
-        self.columns = torch.cat([sources, halo])
+        self.columns = torch.cat([sources, ghosts])
         place[self.columns] = torch.arange(self.columns.numel())
         self.interior = int((~outer[own]).sum())
-        self.edges, self.owned, self.halo = (x.to(device) for x in (numbers, own, halo))
-        self._link = self._linked(halo, place, sources.numel())
+        self.edges, self.owned, self.ghosts = (x.to(device) for x in (numbers, own, ghosts))
+        self._link = self._linked(ghosts, place, sources.numel())
         self._patterns(torch.nn.functional.pad(lengths.cumsum(0), (1, 0)), place[cols], sources.numel())
         self.columns = self.columns.to(device)
 
-    def _linked(self, halo: Tensor, place: Tensor, own: int) -> Link:
-        """Ask the owners for the halo nodes."""
+    def _linked(self, ghosts: Tensor, place: Tensor, own: int) -> Link:
+        """Ask the owners for the ghost nodes."""
         ranks = self._ranks
-        receives = torch.bincount(self.column_owner[halo], minlength=ranks.count)
+        receives = torch.bincount(self.column_owner[ghosts], minlength=ranks.count)
         asked = torch.stack([torch.tensor(one) for one in ranks.gathered(receives.tolist())])  # by the rank that asks, then by the owner
         sends = asked[:, ranks.rank].tolist()
-        wanted = ranks.moved(halo.unsqueeze(1), receives.tolist(), sends, "halo nodes").squeeze(1)
+        wanted = ranks.moved(ghosts.unsqueeze(1), receives.tolist(), sends, "ghost nodes").squeeze(1)
         return Link(ranks, f"graph {ranks.graphs}", own, place[wanted].to(self.device), sends, receives.tolist(), not asked.any())
 
     def _patterns(self, offsets: Tensor, columns: Tensor, own: int) -> None:
         """Make the patterns of all own rows, of the interior, and of the boundary, whose columns are the rows that it needs."""
-        total = own + self.halo.numel()
+        total = own + self.ghosts.numel()
         kind = torch.int32 if max(total, columns.numel()) < 1 << 31 else torch.int64
 
         def made(offsets: Tensor, columns: Tensor, cols: int) -> Pattern:
@@ -228,9 +228,9 @@ class PartitionedGraph:
         need = torch.cat([first, needed.nonzero().squeeze(1)])
         place = torch.empty(total, dtype=torch.int64)
         place[need] = torch.arange(need.numel())
-        place[own:] = torch.arange(self.halo.numel()) + need.numel()
+        place[own:] = torch.arange(self.ghosts.numel()) + need.numel()
         self._inside = made(offsets[:inner + 1], columns[:middle], own)
-        self._outside = made(offsets[inner:] - middle, place[outer], need.numel() + self.halo.numel())
+        self._outside = made(offsets[inner:] - middle, place[outer], need.numel() + self.ghosts.numel())
         self._need = need.to(self.device)
         inside = sum(self._ranks.gathered(middle))
         self.split = not self._link.idle and inside >= LEAST_INTERIOR * self.nnz  # the same on all ranks, since autograd's steps are
@@ -246,14 +246,14 @@ class PartitionedGraph:
 
     def __repr__(self) -> str:
         return (f"<tamis.torch.distributed.PartitionedGraph {self.shape[0]} x {self.shape[1]}, {self.nnz} edges: rank {self.rank} of {self.ranks} has {self.owned.numel()} "
-                f"nodes, {self.edges.numel()} edges and {self.halo.numel()} halo nodes>")
+                f"nodes, {self.edges.numel()} edges and {self.ghosts.numel()} ghost nodes>")
 
-    # -------------------------------------------------------------------------- halo rows
+    # -------------------------------------------------------------------------- ghost rows
 
     @_eager
     def begin(self, *x: Tensor) -> Exchange:
         """Send own rows to the ranks that read them, and return an Exchange, whose `finish` waits and returns what `exchange` does. Compute between the two what
-        needs no halo. Its gradient is exchanged in the same way. Every rank makes the same calls in the same order, and has a loss that depends on their results.
+        needs no ghost rows. Its gradient is exchanged in the same way. Every rank makes the same calls in the same order, and has a loss that depends on their results.
 
         >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
         >>> graph.begin(torch.ones(3, 4)).finish().shape
@@ -265,7 +265,7 @@ class PartitionedGraph:
 
     @_eager
     def exchange(self, *x: Tensor) -> Any:
-        """Own rows (own, ...) with those of the halo behind them, (own + halo, ...): a row for each column of `pattern`. Several tensors, of one type, go together.
+        """Own rows (own, ...) with the ghost rows behind them, (own + ghosts, ...): a row for each column of `pattern`. Several tensors, of one type, go together.
 
         >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
         >>> tamis.torch.message(graph.pattern, "copy_u", graph.exchange(torch.tensor([[1.], [2.], [3.]])), reduce="max").ravel()
@@ -275,7 +275,7 @@ class PartitionedGraph:
 
     @_eager
     def apply(self, function: Callable[..., Any], source: Any, target: Any = None, edges: Any = ()) -> Any:
-        """function(pattern, source, target, *edges) for own rows, in two parts: rows without halo are computed while the halo comes.
+        """function(pattern, source, target, *edges) for own rows, in two parts: rows without ghosts are computed while the ghost rows come.
 
         function: of a pattern, what its columns have, what its rows have, and what its entries have; each row of its result depends on that row's entries alone, as
         in `message`, `graph_attention` and layers without normalisation over nodes. It is called once or twice. It returns a tensor with a row for each row of
@@ -302,16 +302,16 @@ class PartitionedGraph:
             whole = None if self._link.idle else Exchange(self._link, of, name="source")
             sources = of if whole is None else whole.finish()
             found = self._call(function, self.pattern, sources if isinstance(sources, tuple) else (sources,), isinstance(source, tuple), target, edges)
-            return found if whole is None else _each(found, whole.tie)
+            return found if whole is None else _each(found, whole._tie)
         begun = Exchange(self._link, of, self._need, "source")
         inner, middle = self.interior, int(self._inside.nnz)
         near, far = (_parts_of(target, [inner, own - inner]), [_parts_of(e, [middle, self.edges.numel() - middle]) for e in edges])
         one = self._call(function, self._inside, tuple(begun.own), isinstance(source, tuple), near[0], [e[0] for e in far])
-        sources = tuple(torch.cat([x, halo]) for x, halo in zip(begun.needed, begun.halo()))
+        sources = tuple(torch.cat([x, ghosts]) for x, ghosts in zip(begun.needed, begun._rows()))
         other = self._call(function, self._outside, sources, isinstance(source, tuple), near[1], [e[1] for e in far])
         if isinstance(one, tuple):
-            return tuple(begun.tie(torch.cat(pair)) for pair in zip(one, other))
-        return begun.tie(torch.cat([one, other]))
+            return tuple(begun._tie(torch.cat(pair)) for pair in zip(one, other))
+        return begun._tie(torch.cat([one, other]))
 
     def _call(self, function: Any, pattern: Pattern, sources: tuple, several: bool, target: Any, edges: Any) -> Any:
         """Call a function of rows, and check its result."""
@@ -328,7 +328,7 @@ class PartitionedGraph:
         """A layer on own rows: layer((source, target), pattern, *edges, **named), by `apply`.
 
         layer: one of `tamis.torch.pyg` that takes a pair, such as SAGEConv, GraphConv, GINEConv, GATConv, GATv2Conv or TransformerConv, or one that is called in
-        the same way; those of `tamis.torch.nn` and others are called by `apply`. x: (own, features), or a pair (source, target). edges: what own edges have. named:
+        the same way; others, as of `tamis.torch.nn`, are called by `apply`. x: (own, features), or a pair (source, target). edges: what own edges have. named:
         what is passed on.
 
         >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)

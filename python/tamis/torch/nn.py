@@ -35,11 +35,8 @@ def _check_input(x: Tensor) -> None:
 def _pair(x: Pair) -> tuple[Tensor, Tensor]:
     """Return what sources and targets have."""
     source, target = x if isinstance(x, tuple) else (x, x)
-    _check_input(source)
     if target is None:
         raise ValueError("x[1] is None: expected what the targets have")
-    if target is not source:
-        _check_input(target)
     return source, target
 
 
@@ -59,6 +56,7 @@ class DotGATConv(nn.Module):
         self.weight = nn.Linear(in_features, heads * out_features, bias=False)
 
     def forward(self, pattern: PatternLike, x: Pair) -> Tensor:
+        _check_input(_pair(x)[0])
         z, own = _heads(self, x)
         return attention(own, z, z, places_of(pattern)).transpose(0, 1)
 
@@ -138,6 +136,7 @@ class GraphConv(nn.Module):
 
     def forward(self, pattern: PatternLike, x: Pair, edge_weight: Optional[Tensor] = None) -> Tensor:
         x, _ = _pair(x)
+        _check_input(x)
         pattern, edge_weight = taken(pattern, edge_weight)
         z = x @ self.weight
         factors = self._factors(pattern, torch.promote_types(x.dtype, torch.float32))
@@ -178,6 +177,7 @@ class AGNNConv(nn.Module):
 
     def forward(self, pattern: PatternLike, x: Pair) -> Tensor:
         source, target = _pair(x)
+        _check_input(source)
         unit = nn.functional.normalize(source, dim=-1)
         own = unit if target is source else nn.functional.normalize(target, dim=-1)
         return attention(self.beta * own, unit, source, places_of(pattern), scale=1.0)

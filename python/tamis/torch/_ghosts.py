@@ -1,7 +1,7 @@
-"""Halo rows under autograd: rows that other ranks have and this one reads. Forward they come from their owners; backward their gradients go back, and each owner adds
+"""Ghost rows under autograd: rows that other ranks have and this one reads. Forward they come from their owners; backward their gradients go back, and each owner adds
 them in the order of ranks, so that a gradient has the same bits each time.
 
-An exchange is two steps of autograd, since what needs no halo row is computed between them: `_Pack` sends, `_Land` waits. Backward it is the other way round: `_Land` sends
+An exchange is two steps of autograd, since what needs no ghost row is computed between them: `_Pack` sends, `_Land` waits. Backward it is the other way round: `_Land` sends
 gradients, and `_Pack` waits for them when all that was recorded between has been computed.
 """
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Link:
 
     def __init__(self, ranks: Ranks, name: str, own: int, sent: Tensor, sends: list[int], receives: list[int], idle: bool):
         self.idle, self.ranks, self.name, self.own, self.sends, self.receives = idle, ranks, name, own, sends, receives
-        self.sent, self.halo = sent, sum(receives)
+        self.sent, self.ghosts = sent, sum(receives)
         self.read, place = torch.unique(sent, return_inverse=True)  # own rows that others read, each once
         order = torch.argsort(place, stable=True)
         offsets = torch.nn.functional.pad(torch.bincount(place, minlength=self.read.numel()).cumsum(0), (1, 0))
@@ -96,7 +96,7 @@ class _Pack(torch.autograd.Function):
 
 
 class _Land(torch.autograd.Function):
-    """Halo rows, from what was packed for others."""
+    """Ghost rows, from what was packed for others."""
 
     @staticmethod
     def forward(ctx: Any, flight: _Flight, packed: Tensor) -> Tensor:
@@ -131,10 +131,10 @@ class _Moved(torch.autograd.Function):
 
 
 class _Tied(torch.autograd.Function):
-    """A result, whose gradient reaches the halo rows on every rank, also where none of them is read: their exchange backward is one of all ranks."""
+    """A result, whose gradient reaches the ghost rows on every rank, also where none of them is read: their exchange backward is one of all ranks."""
 
     @staticmethod
-    def forward(ctx: Any, out: Tensor, halo: Tensor) -> Tensor:
+    def forward(ctx: Any, out: Tensor, ghosts: Tensor) -> Tensor:
         return out.view_as(out)
 
     @staticmethod
@@ -142,13 +142,18 @@ class _Tied(torch.autograd.Function):
         return grad, None
 
 
-def tied(out: Tensor, halo: Tensor) -> Tensor:
-    found: Tensor = _Tied.apply(out, halo)
+def tied(out: Tensor, ghosts: Tensor) -> Tensor:
+    found: Tensor = _Tied.apply(out, ghosts)
     return found
 
 
 class Exchange:
-    """Halo rows on their way: what `PartitionedGraph.begin` returns. `finish` waits for them."""
+    """Ghost rows on their way: what `PartitionedGraph.begin` returns. `finish` waits for them.
+
+    >>> from tamis.torch.distributed import partition
+    >>> partition(torch.tensor([[0, 1], [1, 0]]), 2).begin(torch.ones(2, 4)).finish().shape
+    torch.Size([2, 4])
+    """
 
     def __init__(self, link: Link, tensors: tuple[Tensor, ...], need: Optional[Tensor] = None, name: str = "x"):
         with link.ranks.telling(not link.idle):
@@ -161,7 +166,7 @@ class Exchange:
         self._packed, *rest = _Pack.apply(self._flight, *flat)
         self.own = [x.reshape(x.shape[0], *shape) for x, shape in zip(rest, self._shapes)]
         self.needed = [x.reshape(x.shape[0], *shape) for x, shape in zip(rest[len(tensors):], self._shapes)]
-        self._halo: Optional[list[Tensor]] = None
+        self._ghosts: Optional[list[Tensor]] = None
         self._landed: Optional[Tensor] = None
 
     @staticmethod
@@ -174,25 +179,25 @@ class Exchange:
             raise _errors.ArgumentError(f"{name} is {x.dtype} on {x.device}: expected {first.dtype} on {link.sent.device}, as the others and the graph are")
         return x.reshape(link.own, math.prod(x.shape[1:]))
 
-    def halo(self) -> list[Tensor]:
-        """Wait, and return the halo rows of each tensor."""
-        if self._halo is None:
+    def _rows(self) -> list[Tensor]:
+        """Wait, and return the ghost rows of each tensor."""
+        if self._ghosts is None:
             self._landed = _Land.apply(self._flight, self._packed)
-            self._halo = [x.reshape(x.shape[0], *shape) for x, shape in zip(self._landed.split(self._flight.widths, 1), self._shapes)]
-        return self._halo
+            self._ghosts = [x.reshape(x.shape[0], *shape) for x, shape in zip(self._landed.split(self._flight.widths, 1), self._shapes)]
+        return self._ghosts
 
-    def tie(self, out: Tensor) -> Tensor:
-        """Return a result whose gradient reaches the halo rows on every rank."""
+    def _tie(self, out: Tensor) -> Tensor:
+        """Return a result whose gradient reaches the ghost rows on every rank."""
         assert self._landed is not None
         return tied(out, self._landed) if self._landed.requires_grad and out.requires_grad else out
 
     def finish(self) -> Any:
-        """Wait, and return each tensor with its halo rows behind the own ones: (own + halo, ...). Of one tensor that alone.
+        """Wait, and return each tensor with its ghost rows behind the own ones: (own + ghosts, ...). Of one tensor that alone.
 
-        >>> graph = partition(torch.tensor([[0, 1], [1, 0]]), 2)  # doctest: +SKIP
-        >>> graph.begin(torch.ones(2, 4)).finish().shape  # doctest: +SKIP
-        torch.Size([2, 4])
+        >>> from tamis.torch.distributed import partition
+        >>> partition(torch.tensor([[0, 1], [1, 0]]), 2).begin(torch.ones(2), torch.zeros(2)).finish()
+        (tensor([1., 1.]), tensor([0., 0.]))
         """
-        whole = [torch.cat([own, halo]) for own, halo in zip(self.own, self.halo())]
+        whole = [torch.cat([own, ghosts]) for own, ghosts in zip(self.own, self._rows())]
         return whole[0] if len(whole) == 1 else tuple(whole)
 
