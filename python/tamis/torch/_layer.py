@@ -21,7 +21,7 @@ Size = Optional[tuple[int, int]]
 Channels = Union[int, tuple[int, int]]
 
 
-class FirstRows(tuple):
+class FirstRows(tuple[Any, ...]):
     """A pair of the rows of sources and targets, where targets are the first rows of the sources: what transforms both does it once."""
 
 

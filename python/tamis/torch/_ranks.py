@@ -161,7 +161,7 @@ class Watch:
     def _published(self, rank: int) -> Optional[bytes]:
         key = f"{self._prefix}/ended/{rank}"
         try:
-            return self._store.get(key) if self._store.check([key]) else None  # type: ignore[no-any-return]
+            return self._store.get(key) if self._store.check([key]) else None
         except RuntimeError:
             return b"killed" if rank == 0 else None  # the store ends with its rank
 
@@ -179,7 +179,7 @@ class Ranks:
             raise _errors.ArgumentError("group: this process is not in it, and only its ranks call this")
         backends = _backends(group)
         self.nccl = backends.get("cuda") == "nccl"
-        self.control = group if "cpu" in backends else dist.new_group(dist.get_process_group_ranks(group), backend="gloo", use_local_synchronization=True)
+        self.control: Any = group if "cpu" in backends else dist.new_group(dist.get_process_group_ranks(group), backend="gloo", use_local_synchronization=True)
         self.timeout: Optional[float] = None
         self.graphs = 0  # that were made on this group
         self._number = 0

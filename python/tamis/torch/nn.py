@@ -61,11 +61,11 @@ class DotGATConv(nn.Module):
         return attention(own, z, z, places_of(pattern)).transpose(0, 1)
 
 
-def _heads(layer: Any, x: Pair) -> tuple[Tensor, Tensor]:
+def _heads(layer: Any, x: Pair) -> Any:
     """Return W x of sources and targets by heads: (heads, nodes, width)."""
     source, target = _pair(x)
     z = layer.weight(source)
-    return tuple(one.view(-1, layer.heads, layer.out_features).transpose(0, 1) for one in (z, of_targets(layer.weight, x, z, target)))  # type: ignore[return-value]
+    return tuple(one.view(-1, layer.heads, layer.out_features).transpose(0, 1) for one in (z, of_targets(layer.weight, x, z, target)))
 
 
 class GATConv(nn.Module):
