@@ -355,6 +355,7 @@ _known: dict[Any, Ranks] = {}
 def _release() -> None:
     """Let groups end before the interpreter does: their threads would end the process."""
     for ranks in _known.values():
+        ranks._late.clear()
         ranks.group = ranks.control = ranks._store = None
     _known.clear()
 

@@ -88,14 +88,18 @@ class _Scored(_Attention):
         lead = self._lead(z, to)
         heads = self._heads_of(z, lead)
         to = heads if to is z else None if to is None else self._heads_of(to, lead)
+        away = None
         if self.add_self_loops:
-            graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape))
-            pattern = graph.pattern
+            graph = _graphs.looped(pattern, min(size) if size is not None else min(pattern.shape), self._reduce)
+            pattern, away = graph.pattern, graph.away
             if edge_attr is not None:
                 edge_attr = _graphs.filled(graph, edge_attr, self.fill_value, self.flow == "target_to_source")
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.view(-1, 1)
-        weights = self._dropped(edge_softmax(pattern, self._scores(pattern, heads, to, edge_attr, lead)))
+        scores = self._scores(pattern, heads, to, edge_attr, lead)
+        if away is not None:
+            scores = scores.masked_fill(functional.pad(away, (0, scores.shape[0] - away.shape[0])).unsqueeze(1), float("-inf"))
+        weights = self._dropped(edge_softmax(pattern, scores))
         out = self._joined(self._sum(pattern, heads, weights), lead)
         out = out if residual is None else out + residual
         out = out if self.bias is None else out + self.bias
