@@ -40,7 +40,7 @@ def test_manual(source, page):
             pytest.skip("PyTorch has attention with masks from 2.0")
     for kind, block in blocks:
         code = re.sub("#.*", "", block)
-        if any(other in code and importlib.util.find_spec(other) is None for other in ("torch", "torch_geometric", "jax")):
+        if any(other in code and importlib.util.find_spec(other) is None for other in ("torch", "torch_geometric", "jax", "lightning")):
             continue
         if kind == "python":
             exec(compile(block, page, "exec"), names)
