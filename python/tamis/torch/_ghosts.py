@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
+from . import _direct
 from ._messages import message
 from ._pattern import Pattern
 from ._ranks import Ranks
@@ -22,6 +23,7 @@ class Link:
     """Which own rows go to which rank, and how many come from each. sent: own rows, grouped by the rank that reads them; sends, receives: how many by rank. idle: no rank reads any."""
 
     def __init__(self, ranks: Ranks, name: str, own: int, sent: Tensor, sends: list[int], receives: list[int], idle: bool):
+        self.timeout = ranks.timeout
         self.idle, self.ranks, self.name, self.own, self.sends, self.receives = idle, ranks, name, own, sends, receives
         self.sent, self.ghosts = sent, sum(receives)
         self.read, place = torch.unique(sent, return_inverse=True)  # own rows that others read, each once
@@ -31,12 +33,18 @@ class Link:
 
     def summed(self, rows: Tensor) -> Tensor:
         """Return the sums of what came for each of the rows `read`."""
-        return message(self._sums, "copy_u", rows.contiguous())
+        with _direct.autocast_off(rows.device.type):
+            return message(self._sums, "copy_u", rows.contiguous())
+
+    def wait(self, work: Any, what: str, on_gpu: bool) -> None:
+        self.ranks.timeout = self.timeout
+        self.ranks.wait(work, f"{self.name}: {what}", on_gpu)
 
     def begin(self, rows: Tensor, back: bool, what: str) -> tuple[Tensor, Any]:
         if self.idle:
             return rows.new_empty((0, rows.shape[1])), None
         sends, receives = (self.receives, self.sends) if back else (self.sends, self.receives)
+        self.ranks.timeout = self.timeout
         return self.ranks.begin(rows, sends, receives, f"{'the gradient of ' * back}{self.name}: {what}")
 
 
@@ -57,8 +65,15 @@ class _Flight:
         found, work, self._found, self._work = self._found, self._work, None, None
         if work is not None:
             assert found is not None
-            self.link.ranks.wait(work, f"{self.link.name}: {self.what}", found.is_cuda)
+            self.link.wait(work, self.what, found.is_cuda)
         return found
+
+
+def _added(x: Optional[Tensor], rows: int, places: Tensor, more: Tensor, ours: bool) -> Tensor:
+    """Return x, None: zeros (rows, width), with more rows added at places, all different. ours: x may be changed."""
+    if x is None:
+        return more.new_zeros(rows, more.shape[1]).index_add_(0, places, more)
+    return x.index_add_(0, places, more) if ours else x.index_add(0, places, more)
 
 
 class _Pack(torch.autograd.Function):
@@ -86,11 +101,9 @@ class _Pack(torch.autograd.Function):
         for x, part, of_need in zip(others, parts, needed):
             if part is not None and link.read.numel():
                 sums = link.summed(part)
-                x = sums.new_zeros(link.own, sums.shape[1]) if x is None else x
-                x = x.index_add(0, link.read, sums)
-            if of_need is not None:
-                x = of_need.new_zeros(link.own, of_need.shape[1]) if x is None else x
-                x = x.index_add(0, flight.need, of_need)
+                x = _added(x, link.own, link.read, sums, False)
+            if of_need is not None:  # apart from the others, so that each row has one order
+                x = _added(x, link.own, flight.need, of_need, x is not others[len(made)])
             made.append(x)
         return (None, *made)
 
@@ -121,7 +134,7 @@ class _Moved(torch.autograd.Function):
         ctx.given = link, what, back
         found, work = link.begin(rows.contiguous(), back, what)
         if work is not None:
-            link.ranks.wait(work, what, found.is_cuda)
+            link.wait(work, what, found.is_cuda)
         return found
 
     @staticmethod
@@ -139,7 +152,7 @@ class _Tied(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
-        return grad, None
+        return grad if ctx.needs_input_grad[0] else None, None
 
 
 def tied(out: Tensor, ghosts: Tensor) -> Tensor:
@@ -161,7 +174,7 @@ class Exchange:
         self._link, self._shapes = link, [tuple(x.shape[1:]) for x in tensors]
         recorded = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
         shown = ", ".join(map(str, self._shapes))
-        what = f"features {shown} of {str(tensors[0].dtype).removeprefix('torch.')}{', with gradients' * recorded}"
+        what = f"{str(tensors[0].dtype).removeprefix('torch.')}{' with gradients' * recorded}, features {shown}"
         self._flight = _Flight(link, what, [x.shape[1] for x in flat], need)
         self._packed, *rest = _Pack.apply(self._flight, *flat)
         self.own = [x.reshape(x.shape[0], *shape) for x, shape in zip(rest, self._shapes)]
@@ -177,6 +190,10 @@ class Exchange:
             raise _errors.ArgumentError(f"{name} has shape {tuple(x.shape)} on rank {link.ranks.rank}: expected {link.own} rows, one for each node that the rank owns")
         if x.dtype != first.dtype or x.device != link.sent.device:
             raise _errors.ArgumentError(f"{name} is {x.dtype} on {x.device}: expected {first.dtype} on {link.sent.device}, as the others and the graph are")
+        if x.is_complex():
+            raise TypeError(f"{name} is {x.dtype}: expected real numbers; torch.view_as_real(x) has two for each")
+        if x.layout is not torch.strided:
+            raise TypeError(f"{name} is a tensor {x.layout}: expected a dense one")
         return x.reshape(link.own, math.prod(x.shape[1:]))
 
     def _rows(self) -> list[Tensor]:
@@ -189,7 +206,7 @@ class Exchange:
     def _tie(self, out: Tensor) -> Tensor:
         """Return a result whose gradient reaches the ghost rows on every rank."""
         assert self._landed is not None
-        return tied(out, self._landed) if self._landed.requires_grad and out.requires_grad else out
+        return tied(out, self._landed) if self._landed.requires_grad and out.is_floating_point() else out
 
     def finish(self) -> Any:
         """Wait, and return each tensor with its ghost rows behind the own ones: (own + ghosts, ...). Of one tensor that alone.

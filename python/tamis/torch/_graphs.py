@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from .. import _errors
-from . import _held
+from . import _direct, _held, _places
 from ._direct import compiling
 from ._messages import REDUCES, message
 from ._pattern import Pattern, check_edges, remembered
@@ -64,6 +64,7 @@ class Looped(NamedTuple):
 def looped(pattern: Pattern, count: int, reduce: str = "sum") -> Looped:
     """Return the graph without its self-loops, and with one for each of the first `count` nodes; cached in the pattern. A compiler must know how many edges there
     are: for it the given ones stay, and get no weight, which only sums allow."""
+    _places.of_one_kind(pattern)
     if compiling() and reduce != "sum":
         raise _errors.UnsupportedError(f"aggr = {reduce!r} with self-loops within torch.compile and torch.export: add them to the edges beforehand, and make the layer "
                                        f"with add_self_loops=False")
@@ -102,12 +103,13 @@ def filled(graph: Looped, edge_attr: Tensor, fill_value: FillValue, reverse: boo
     given, counts = edge_attr, None
     if graph.away is not None:
         given = edge_attr.masked_fill(graph.away.reshape(-1, *(1,) * (edge_attr.dim() - 1)), {"mul": 1.0, "max": float("-inf"), "min": float("inf")}.get(reduce, 0.0))
-        counts = message(to, "copy_e", None, (~graph.away).to(edge_attr.dtype).unsqueeze(1)).reshape(-1, *(1,) * (edge_attr.dim() - 1))
+        given = given.float() if reduce == "mean" and given.dtype in _direct.HALF else given  # sums and numbers of edges that 16 bits do not hold
+        counts = message(to, "copy_e", None, (~graph.away).to(given.dtype).unsqueeze(1)).reshape(-1, *(1,) * (edge_attr.dim() - 1))
     if reduce == "mul":
         place = edges(to)[1].reshape(-1, *(1,) * (edge_attr.dim() - 1)).expand(edge_attr.shape)
         own = edge_attr.new_ones(to.rows, *shape[1:]).scatter_reduce(0, place, given, "prod")
     elif counts is not None and reduce == "mean":
-        own = message(to, "copy_e", None, given, "sum") / counts.clamp(min=1)
+        own = (message(to, "copy_e", None, given, "sum") / counts.clamp(min=1)).to(edge_attr.dtype)
     else:
         own = message(to, "copy_e", None, given, reduce)
         own = own if counts is None else own.masked_fill(counts == 0, 0.0)

@@ -2,8 +2,8 @@
 
     graph = tamis.torch.distributed.partition(edge_index, nodes)     by METIS; rank 0 has the edges
     x = graph.scatter(features)                                      the rows of this rank's nodes
-    out = graph.layer(conv, x)                                       a layer of tamis.torch.pyg, tamis.torch.nn or torch_geometric.nn
-    out = graph.apply(function, x)                                   or any function of the rows of a pattern
+    out = graph.layer(conv, x)                                       a layer of tamis.torch.pyg or torch_geometric.nn
+    out = graph.apply(function, x)                                   or any function of the rows of a pattern, such as a layer of tamis.torch.nn
 
 A function computes the rows that need nothing of other ranks while the rows of others are on their way. Gradients go back along the same way and are
 added in a fixed order. Parameters are replicated, as in torch.nn.parallel.DistributedDataParallel. One process has one device; start them by torchrun.
@@ -21,14 +21,16 @@ from torch import Tensor
 from .. import _errors
 from .._library import lib, must
 from .._sparse import Sparse
-from . import _eager
+from . import _eager, _graphs
 from ._ghosts import Exchange, Link
 from ._layer import FirstRows
-from ._pattern import Pattern, check_edges
+from ._pattern import Pattern, check_edges, remembered
 from ._ranks import Ranks, ranks_of
 
 Owner = Union[None, str, Tensor, Sequence[int]]
 LEAST_INTERIOR = 0.1  # the share of edges whose rows need nothing of other ranks, from which on rows are computed in two parts
+LEAST_EDGES = 3_000_000  # of a rank, from which on this pays on GPUs: it doubles the host's work
+_Normalisation = (torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.instancenorm._InstanceNorm)
 
 
 def partition(graph: Any, num_nodes: Optional[int] = None, *, owner: Owner = None, column_owner: Owner = None, group: Any = None, device: Any = None,
@@ -41,7 +43,7 @@ def partition(graph: Any, num_nodes: Optional[int] = None, *, owner: Owner = Non
     a rank for each node, (nodes,). Of a pattern whose columns are other nodes than its rows, such as from a grid to a mesh, it is that of the rows, and
     column_owner that of the columns; both are then tensors. Rank 0's counts.
     group: None: all ranks. device: the device of this rank's part; None: the current GPU if the group has NCCL, else the CPU. timeout: seconds that a
-    rank waits for another; None: until the process group's own timeout.
+    rank waits for another in calls of this graph; None: until the process group's own timeout.
     Raises ValueError on all ranks if one of them passes something wrong, with its number; NotImplementedError without METIS; RuntimeError if a rank has ended.
 
     >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
@@ -49,25 +51,40 @@ def partition(graph: Any, num_nodes: Optional[int] = None, *, owner: Owner = Non
     <tamis.torch.distributed.PartitionedGraph 3 x 3, 3 edges: rank 0 of 1 has 3 nodes, 3 edges and 0 ghost nodes>
     """
     ranks = ranks_of(group)
-    if timeout is not None:
-        ranks.timeout = timeout
+    ranks.timeout = timeout if isinstance(timeout, (int, float)) else None
     own: list[Pattern] = []
-    given = ranks.agreed(lambda: _described(graph, num_nodes, ranks.rank, own))
+    places: list[torch.device] = []
+
+    def described() -> Any:
+        if timeout is not None and not (isinstance(timeout, (int, float)) and timeout > 0):
+            raise _errors.ArgumentError(f"timeout = {timeout!r}: expected seconds, or None")
+        places.append(_device(device, ranks))
+        return _described(graph, num_nodes, ranks.rank, own)
+
+    given = ranks.agreed(described, "the graph")
     for rank, (sizes, content) in enumerate(given):
         if sizes is not None and (sizes, content) != given[0]:
             raise _errors.ArgumentError(f"rank {rank}: graph has other edges or sizes than rank 0's: pass None on all ranks but 0, or the same")
     (rows, cols, nnz), _ = given[0]
 
     divided: list[Tensor] = []
-    ranks.agreed(lambda: None if ranks.rank else divided.append(torch.cat(_owners(own[0], owner, column_owner, ranks.count))))
+    ranks.agreed(lambda: None if ranks.rank else divided.append(torch.cat(_owners(own[0], owner, column_owner, ranks.count))), "the owners of nodes")
     of_rows, of_columns = _shared(ranks, divided[0] if divided else None, rows + cols, torch.int32).split([rows, cols])
     if rows == cols and torch.equal(of_rows, of_columns):
         of_columns = of_rows
     entries = _entries(ranks, None if ranks.rank else own[0], of_rows, nnz)
     ranks.graphs += 1
-    if device is None:
-        device = torch.device("cuda", torch.cuda.current_device()) if ranks.nccl and torch.cuda.is_available() else torch.device("cpu")
-    return PartitionedGraph(ranks, (rows, cols, nnz), of_rows, of_columns, entries, torch.device(device))
+    return PartitionedGraph(ranks, (rows, cols, nnz), of_rows, of_columns, entries, places[0])
+
+
+def _device(given: Any, ranks: Ranks) -> torch.device:
+    """Return where a rank's part lies, once it is known to take tensors."""
+    if given is None:
+        given = torch.device("cuda", torch.cuda.current_device()) if ranks.nccl and torch.cuda.is_available() else "cpu"
+    try:
+        return torch.empty(1, device=given).device
+    except (RuntimeError, AssertionError) as error:  # an AssertionError: a PyTorch without CUDA
+        raise _errors.ArgumentError(f"device = {str(given)!r}: {str(error).splitlines()[0]}") from error
 
 
 def _described(graph: Any, num_nodes: Optional[int], rank: int, made: list[Pattern]) -> Any:
@@ -156,7 +173,7 @@ def _entries(ranks: Ranks, whole: Optional[Pattern], owner: Tensor, nnz: int) ->
         order = torch.argsort(of, stable=True)
         counts = torch.bincount(of, minlength=ranks.count).tolist()
         rows = torch.stack([whole._rows().long()[order], whole.columns.long()[order], order], 1)
-    counts = ranks.gathered(counts)[0]
+    counts = ranks.gathered(counts, "numbers of edges")[0]
     return ranks.from_first(rows, ((3,), torch.int64), counts, "edges")
 
 
@@ -205,7 +222,7 @@ class PartitionedGraph:
         """Ask the owners for the ghost nodes."""
         ranks = self._ranks
         receives = torch.bincount(self.column_owner[ghosts], minlength=ranks.count)
-        asked = torch.stack([torch.tensor(one) for one in ranks.gathered(receives.tolist())])  # by the rank that asks, then by the owner
+        asked = torch.stack([torch.tensor(one) for one in ranks.gathered(receives.tolist(), "numbers of ghost nodes")])  # by the rank that asks, then by the owner
         sends = asked[:, ranks.rank].tolist()
         wanted = ranks.moved(ghosts.unsqueeze(1), receives.tolist(), sends, "ghost nodes").squeeze(1)
         return Link(ranks, f"graph {ranks.graphs}", own, place[wanted].to(self.device), sends, receives.tolist(), not asked.any())
@@ -232,8 +249,9 @@ class PartitionedGraph:
         self._inside = made(offsets[:inner + 1], columns[:middle], own)
         self._outside = made(offsets[inner:] - middle, place[outer], need.numel() + self.ghosts.numel())
         self._need = need.to(self.device)
-        inside = sum(self._ranks.gathered(middle))
-        self.split = not self._link.idle and inside >= LEAST_INTERIOR * self.nnz  # the same on all ranks, since autograd's steps are
+        found = self._ranks.gathered((middle, self.device.type), "edges without ghost nodes")
+        pays = self.nnz >= LEAST_EDGES * self.ranks or any(kind == "cpu" for _, kind in found)
+        self.split = not self._link.idle and pays and sum(inside for inside, _ in found) >= LEAST_INTERIOR * self.nnz  # the same on all ranks, since autograd's steps are
         out = torch.bincount(columns, minlength=total)  # edges from each node, which other ranks have as well
         counts = out.unsqueeze(1)
         if not self._link.idle:
@@ -243,6 +261,8 @@ class PartitionedGraph:
             counts = torch.cat([counts, ahead])
         degrees = counts.squeeze(1).to(self.device)
         self.pattern.out_degrees, self._inside.out_degrees, self._outside.out_degrees = degrees, degrees[:own], torch.cat([degrees[self._need], degrees[own:]])
+        for pattern in (self.pattern, self._inside, self._outside):
+            pattern.apart = not self.square
 
     def __repr__(self) -> str:
         return (f"<tamis.torch.distributed.PartitionedGraph {self.shape[0]} x {self.shape[1]}, {self.nnz} edges: rank {self.rank} of {self.ranks} has {self.owned.numel()} "
@@ -278,8 +298,8 @@ class PartitionedGraph:
         """function(pattern, source, target, *edges) for own rows, in two parts: rows without ghosts are computed while the ghost rows come.
 
         function: of a pattern, what its columns have, what its rows have, and what its entries have; each row of its result depends on that row's entries alone, as
-        in `message`, `graph_attention` and layers without normalisation over nodes. It is called once or twice. It returns a tensor with a row for each row of
-        the pattern or each entry, or a tuple of such tensors.
+        in `message`, `graph_attention` and layers without normalisation over nodes. It is called once or twice, and must not change its operands in place. It returns a
+        tensor with a row for each row of the pattern or each entry, or a tuple of such tensors.
         source: what own nodes have, (own, ...), or a tuple of tensors of one type, which go together. target: the same of the rows, which is not exchanged; None: the
         source's own rows, where the graph is square. edges: a tensor with a row for each of `edges`, or a tuple.
         Returns what the function does, for all own rows. Gradients to all of them.
@@ -317,7 +337,11 @@ class PartitionedGraph:
         """Call a function of rows, and check its result."""
         if target is None and self.square:
             target = tuple(x.narrow(0, 0, pattern.rows) for x in sources) if several else sources[0].narrow(0, 0, pattern.rows)
+        given = [x for x in (*sources, *(target if isinstance(target, tuple) else (target,)), *edges) if isinstance(x, Tensor) and not x.is_inference()]
+        before = [x._version for x in given]
         found = function(pattern, sources if several else sources[0], target, *edges)
+        if [x._version for x in given] != before:
+            raise _errors.ArgumentError("function changed its source, target or edges in place, which are the caller's tensors: expected one that makes new tensors")
         for x in found if isinstance(found, tuple) else (found,):
             if not isinstance(x, Tensor) or x.shape[:1] not in ((pattern.rows,), (pattern.nnz,)):
                 shape = f"a tensor of shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"a {type(x).__name__}"
@@ -328,20 +352,37 @@ class PartitionedGraph:
         """A layer on own rows: layer((source, target), pattern, *edges, **named), by `apply`.
 
         layer: one of `tamis.torch.pyg` that takes a pair, such as SAGEConv, GraphConv, GINEConv, GATConv, GATv2Conv or TransformerConv, or one that is called in
-        the same way; others, as of `tamis.torch.nn`, are called by `apply`. x: (own, features), or a pair (source, target). edges: what own edges have. named:
-        what is passed on.
+        the same way; or one of torch_geometric.nn that takes a pair, which gets edges (2, edges) in place of the pattern. Layers of `tamis.torch.nn` are called by
+        `apply`. x: (own, features), or a pair (source, target). edges: what own edges have. named: what is passed on.
+        Raises ValueError if the layer has BatchNorm or InstanceNorm that would normalise each part by itself, or adds self-loops to a graph between two kinds of
+        nodes.
 
         >>> graph = partition(torch.tensor([[0, 1, 2], [1, 1, 0]]), 3)
         >>> graph.layer(tamis.torch.pyg.GATConv(4, 8, heads=2), torch.ones(3, 4)).shape
         torch.Size([3, 16])
         """
+        self._check_layer(layer)
         source, target = x if isinstance(x, tuple) else (x, None)
+        of_edges = any(kind.__name__ == "MessagePassing" and kind.__module__.startswith("torch_geometric.") for kind in type(layer).__mro__)
 
         def call(pattern: Pattern, source: Any, target: Any, *edges: Any) -> Any:
             both = (source, target) if isinstance(x, tuple) else FirstRows((source, target))
-            return layer(both, pattern, *edges, **named)
+            graph: Any = remembered(pattern, "edges", lambda: _graphs.edges(pattern)) if of_edges else pattern
+            return layer(both, graph, *edges, **named)
 
         return self.apply(call, source, target, edges)
+
+    @_eager
+    def _check_layer(self, layer: Any) -> None:
+        """Refuse a layer that computes another thing on a part of a graph."""
+        with self._ranks.telling(not self._link.idle):
+            if not self.square and getattr(layer, "add_self_loops", False):
+                raise _errors.ArgumentError(f"layer is a {type(layer).__name__} with add_self_loops = True, and the graph is between two kinds of nodes, whose column_owner differs "
+                                            f"from its owner: expected add_self_loops=False")
+            for one in layer.modules() if isinstance(layer, torch.nn.Module) else ():
+                if isinstance(one, _Normalisation) and (one.training or one.running_mean is None):
+                    raise _errors.ArgumentError(f"layer is a {type(layer).__name__} with {type(one).__name__}, which would normalise the nodes of each part by themselves: put "
+                                                f"torch.nn.SyncBatchNorm behind the layer, or take a norm of each node, as LayerNorm")
 
     # -------------------------------------------------------------------------- whole tensors
 
@@ -355,18 +396,18 @@ class PartitionedGraph:
         """
         counts, numbers = self._numbers(edges)
         total = self.nnz if edges else self.shape[0]
+        rows: list[Tensor] = []
 
         def described() -> Any:
             if self.rank:
                 return None
-            if not isinstance(x, Tensor) or x.shape[:1] != (total,):
-                shape = f"has shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"is a {type(x).__name__}"
-                raise _errors.ArgumentError(f"x {shape}: expected {total} rows on rank 0, one for each {'edge' if edges else 'node'} of the whole graph")
+            _check_rows(x, total, f"{total} rows on rank 0, one for each {'edge' if edges else 'node'} of the whole graph")
+            assert x is not None
+            rows.append(x.detach().cpu()[numbers])
             return tuple(x.shape[1:]), x.dtype
 
-        like = self._ranks.agreed(described)[0]
-        rows = x.detach().cpu()[numbers] if self.rank == 0 and x is not None else None
-        return self._ranks.from_first(rows, like, counts, "scattered rows").to(self.device)
+        like = self._ranks.agreed(described, "scatter")[0]
+        return self._ranks.from_first(rows[0] if rows else None, like, counts, "scattered rows").to(self.device)
 
     def gather(self, x: Tensor, *, edges: bool = False) -> Optional[Tensor]:
         """The opposite of `scatter`: the tensor for the whole graph on rank 0, in the host's memory, and None on the others. Without gradients.
@@ -377,17 +418,18 @@ class PartitionedGraph:
         """
         counts, numbers = self._numbers(edges)
 
+        own: list[Tensor] = []
+
         def described() -> Any:
-            if not isinstance(x, Tensor) or x.shape[:1] != (counts[self.rank],):
-                shape = f"has shape {tuple(x.shape)}" if isinstance(x, Tensor) else f"is a {type(x).__name__}"
-                raise _errors.ArgumentError(f"x {shape}: expected {counts[self.rank]} rows, one for each of the rank's {'edges' if edges else 'nodes'}")
+            _check_rows(x, counts[self.rank], f"{counts[self.rank]} rows, one for each of the rank's {'edges' if edges else 'nodes'}")
+            own.append(x.detach().cpu())
             return tuple(x.shape[1:]), x.dtype
 
-        kinds = self._ranks.agreed(described)
+        kinds = self._ranks.agreed(described, "gather")
         for rank, kind in enumerate(kinds):
             if kind != kinds[0]:
                 raise _errors.ArgumentError(f"rank {rank}: x has rows of {kind[0]}, {kind[1]}, and on rank 0 of {kinds[0][0]}, {kinds[0][1]}: expected the same")
-        rows = self._ranks.to_first(x.detach().cpu(), counts, "gathered rows")
+        rows = self._ranks.to_first(own[0], counts, "gathered rows")
         if self.rank:
             return None
         whole = rows.new_empty((self.nnz if edges else self.shape[0], *rows.shape[1:]))
@@ -396,13 +438,20 @@ class PartitionedGraph:
 
     def _numbers(self, edges: bool) -> tuple[list[int], Optional[Tensor]]:
         """Return how many nodes or edges each rank has, and on rank 0 their numbers, rank by rank; asked once."""
+        self._ranks.timeout = self._link.timeout
         kept = self.__dict__.setdefault("_asked", {})
         if edges not in kept:
             own = (self.edges if edges else self.owned).cpu()
-            counts = self._ranks.gathered(own.numel())
+            counts = self._ranks.gathered(own.numel(), f"numbers of {'edges' if edges else 'nodes'}")
             numbers = self._ranks.to_first(own, counts, "numbers")
             kept[edges] = counts, numbers if self.rank == 0 else None
         return kept[edges]  # type: ignore[no-any-return]
+
+
+def _check_rows(x: Any, count: int, expected: str) -> None:
+    if not isinstance(x, Tensor) or x.layout is not torch.strided or x.shape[:1] != (count,):
+        shape = f"is a {type(x).__name__}" if not isinstance(x, Tensor) else f"is a tensor {x.layout}" if x.layout is not torch.strided else f"has shape {tuple(x.shape)}"
+        raise _errors.ArgumentError(f"x {shape}: expected {expected}")
 
 
 def _parts_of(x: Any, sizes: list[int]) -> Any:
